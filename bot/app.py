@@ -1,4 +1,4 @@
-"""Composition root: the only place that builds and connects objects. It also starts and stops a process."""
+"""Composition root, with `served.py`: builds and connects what a bot has once. It also starts and stops a process."""
 
 import asyncio
 import contextlib
@@ -8,11 +8,12 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import aiohttp
 from aiohttp import web
@@ -21,92 +22,62 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
 from agent_adapter.background import in_background
-from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop, Work
 from agent_adapter.redis.pool import (
     address_of,
     end_task,
+    known_replicas,
+    on_change,
     open_redis,
 )
-from agent_adapter.redis.private import RecordCipher
-from agent_adapter.redis.server_check import check_keys, check_server
-from bot.api.agents import Agents
-from bot.api.keys import KeyRing
-from bot.api.questions import SealedQuestions
+from agent_adapter.redis.server_check import check_server, explaining, read_info
 from bot.api.rates import Rates
 from bot.api.routes import build_api
-from bot.domain.errors import SettingsError
+from bot.domain.errors import NotConfirmedError, SettingsError
+from bot.domain.role import missing_beside, name_of, takes_clicks
 from bot.http.application import Malformed, build_site
 from bot.http.bodies import Bodies
 from bot.http.connections import Connections, most_connections
-from bot.jobs.admit import Admissions
-from bot.jobs.anchor_targets import Sender
-from bot.jobs.anchoring import EVERY as ANCHORS_EVERY
-from bot.jobs.anchoring import Anchoring
-from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
-from bot.jobs.audit_mover import AuditMover
-from bot.jobs.deadlines import Deadlines
-from bot.jobs.digest import EVERY as DIGEST_EVERY
-from bot.jobs.digest import Digests
-from bot.jobs.inboxes import InboxReader
 from bot.jobs.leased_loop import Worker
 from bot.jobs.policy_watch import PolicyKeeper
-from bot.jobs.presenter import Presenter
-from bot.jobs.quarantine import Quarantine
-from bot.jobs.queues import LOOK_EVERY as QUEUES_EVERY
-from bot.jobs.queues import Queues
 from bot.jobs.redis_restore import RestoreGuard
-from bot.jobs.sealer import LOOK_EVERY as SEALING_EVERY
-from bot.jobs.sealer import Sealer
-from bot.jobs.silence_check import SilenceCheck
-from bot.jobs.slack_call import Line
 from bot.jobs.slack_link import SlackLink
-from bot.jobs.slack_trouble import SlackTrouble
-from bot.jobs.slack_watch import LOOK_EVERY, SlackWatch
-from bot.jobs.waiting_sweep import EVERY as WAITING_EVERY
-from bot.jobs.waiting_sweep import WaitingSweep
-from bot.jobs.wake_ups import QUIET, WakeUps
 from bot.listeners import bind
-from bot.listeners.actions import Buttons
 from bot.listeners.bolt_app import BoltApp
 from bot.listeners.commands import Commands
 from bot.listeners.home import HomeTab
-from bot.listeners.replies import Replies
-from bot.listeners.services import Services
-from bot.listeners.views import Forms
+from bot.listeners.routing import ByRecord
 from bot.listeners.why import WhyShortcut
 from bot.on_call.schedules import Schedules
-from bot.runtime.bot_keys import UNSIGNED, BotKeys, load_bot_keys
+from bot.runtime.bot_keys import UNSIGNED, BotKeys
 from bot.runtime.health import NOT_YET, Health
 from bot.runtime.host_clock import Look
-from bot.runtime.log_key import RingLogKey, load_log_key
+from bot.runtime.log_key import RingLogKey
 from bot.runtime.metrics import build_registry
 from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import NOT_KEPT, Settings
-from bot.runtime.statements import Signing
 from bot.runtime.tasks import Tasks
+from bot.served import Process, Served
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.slack.pacing import Pacing
 from bot.slack.socket_mode import Sockets
 from bot.store.audit import AuditStore
 from bot.store.digest import SentDigests
-from bot.store.namespace import agree_on_seal, open_namespace
+from bot.store.durability import LOCAL, Durability, durability_on, missing_on, unknown_on
+from bot.store.joined import JoinedStores, JoinedTrails
 from bot.store.records import ApprovalStore
-from bot.tlog.anchors import anchor_of
 from bot.use_cases.agent_limits import Quota
-from bot.use_cases.assign import Assignments
-from bot.use_cases.decide import Decisions
 from bot.use_cases.home import Home
-from bot.use_cases.judge import Judge
-from bot.use_cases.propose import Proposals
-from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.standing import StandingLists
 from bot.use_cases.why import Reasons
 
 logger = logging.getLogger(__name__)
 
 HEARTBEAT = 5.0
+_AUDIT_CONNECTIONS = 4
+"""For reading the audit trail, which may take long."""
 SWEEPS = 3
 """A loop has to make progress within this many sweeps."""
 DRAIN_WITHIN = 12.0
@@ -118,6 +89,22 @@ LINGER = 1.0
 COLLECT_AFTER = (10_000, 3, 300)
 """Thresholds of the garbage collection. A click creates no cycles. Collecting the newest 30,000 objects takes some milliseconds,
 and collecting all objects takes longer."""
+OF_DRAWING = frozenset(
+    {
+        "anchors",
+        "audit",
+        "deadlines",
+        "digest",
+        "drawing",
+        "inboxes",
+        "lookout",
+        "queues",
+        "sealing",
+        "waiting lists",
+        "wake-ups",
+    }
+)
+"""The jobs that a bot with `ASSENT_ROLE=clicks` leaves to others. Every bot has the rest."""
 
 
 @dataclass
@@ -129,20 +116,13 @@ class Bot:
     process: str = field(default_factory=lambda: secrets.token_hex(6))
     port: int = 0
     """The port of the HTTP server."""
-    store: ApprovalStore = field(init=False)
-    audit: AuditStore = field(init=False)
-    sent_digests: SentDigests = field(init=False)
+    served: list[Served] = field(init=False)
+    """The namespace of this bot, and an old one that it serves as well."""
     slack: SlackClient = field(init=False)
     directory: Directory = field(init=False)
     policies: PolicyKeeper = field(init=False)
-    bot_keys: BotKeys | None = field(init=False)
-    """`None` when what people decide is not signed."""
-    log_key: RingLogKey | None = field(init=False)
-    """`None` when the audit trail is not sealed."""
-    restore_guard: RestoreGuard = field(init=False)
-    drawing: Worker = field(init=False)
-    _cipher: RecordCipher = field(init=False)
     _owed: dict[str, int] = field(default_factory=dict)
+    _owed_ages: dict[str, float] = field(default_factory=dict)
     _look: Look | None = None
     _aside: dict[str, int] = field(default_factory=dict)
     _listening: asyncio.Server | None = None
@@ -156,30 +136,60 @@ class Bot:
             SettingsError: when the policy file or a key cannot be used.
         """
         self.policies = PolicyKeeper(self.settings, self.health)
-        self.bot_keys = load_bot_keys(self.settings)
-        self.log_key = load_log_key(self.settings)
-        self._cipher = RecordCipher.from_setting(self.settings.record_key)
+        self.served = [Served(each) for each in self.settings.each]
+        self.process = name_of(self.settings.role, self.process)
         self.health.signed = self.bot_keys is not None
+
+    @property
+    def store(self) -> ApprovalStore:
+        return self.served[0].store
+
+    @property
+    def audit(self) -> AuditStore:
+        return self.served[0].audit
+
+    @property
+    def sent_digests(self) -> SentDigests:
+        return self.served[0].sent_digests
+
+    @property
+    def restore_guard(self) -> RestoreGuard:
+        return self.served[0].restore_guard
+
+    @property
+    def drawing(self) -> Worker:
+        return self.served[0].drawing
+
+    @property
+    def bot_keys(self) -> BotKeys | None:
+        """`None` when what people decide is not signed."""
+        return self.served[0].bot_keys
+
+    @property
+    def log_key(self) -> RingLogKey | None:
+        """`None` when the audit trail is not sealed."""
+        return self.served[0].log_key
 
     async def start(self) -> None:
         """Connect to Redis and serve health. Then connect to Slack as soon as Slack allows it.
 
         Raises:
             ServerUnreachableError, ServerUnsuitableError: when this Redis cannot be used.
-            SettingsError: when the signing key does not sign.
+            SettingsError: when a key does not sign, or the old namespace does not exist.
         """
         settings, stack = self.settings, self._stack
-        await self._try_signing()
-        redis, keys = await self._open_redis()
+        self._warn_of_unsigned()
+        for each in self.served:
+            await each.try_keys()
+        redis = await self._open_redis()
         address = address_of(settings.redis_url)
-        self.store = ApprovalStore(redis, keys, address=address, signing=self._signing(), cipher=self._cipher)
-        self.audit = AuditStore(redis, keys, settings.audit_dir, address=address, cipher=self._cipher)
-        self.sent_digests = SentDigests(redis, keys, address=address)
         timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
         session = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
         self.slack = SlackClient(
             settings.slack_bot_token, settings.slack_api_url, session, within=settings.slack_timeout_seconds
         )
+        await self._open_namespaces(redis, address)
+        await self._try_confirming(address)
         schedules = Schedules(
             session,
             lambda: self.policies.policy.schedules,
@@ -190,8 +200,10 @@ class Bot:
             settings.calendar_addresses,
         )
         self.directory = Directory(self.slack, schedules)
-        self.restore_guard = RestoreGuard(self.store, self.slack, self.health, self.process)
-        await self.restore_guard.begin()
+        await self._guard_against_restores(redis)
+        process = Process(
+            self.process, self.health, self.slack, self.directory, self.policies, session, Tasks()
+        )
         bolt = BoltApp(
             self.slack,
             self.directory,
@@ -205,10 +217,18 @@ class Bot:
         connections, bodies = Connections(most_connections()), Bodies()
         site = build_site(
             self.health,
-            build_registry(self.health, lambda: self._owed, lambda: self._aside),
+            build_registry(self.health, lambda: self._owed, lambda: self._aside, lambda: self._owed_ages),
             bolt=bolt,
             signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
-            api=self._build_api(redis, keys, bodies, waits=connections.most // 2),
+            takes_clicks=settings.takes_clicks,
+            api=build_api(
+                [
+                    each.api(self.health, Quota(lambda: self.policies.policy, each.store))
+                    for each in self.served
+                ],
+                Rates(settings.api_requests_per_minute, connections.most // 2),
+                bodies,
+            ),
             connections=connections,
             bodies=bodies,
         )
@@ -217,8 +237,7 @@ class Bot:
         # First, because other checks depend on when a bot was last seen.
         await self._look_at_the_clock()
         self._run("heartbeat", partial(self._heartbeat, redis))
-        self._compose(bolt)
-        self._anchor(session)
+        self._compose(bolt, process)
         self.health.recover("redis")
         logger.info("bot.started", extra={"bot": self.process, "port": self.port})
 
@@ -231,53 +250,85 @@ class Bot:
         await self._stack.aclose()
         logger.info("bot.stopped", extra={"bot": self.process})
 
-    def _signing(self) -> Signing | None:
-        if self.bot_keys is None:
-            return None
-        keys = self.bot_keys
-        return Signing(
-            keys.signer, self.settings.namespace, lambda: self.slack.me.team_id, keys.ring, keys.seal
-        )
-
-    async def _try_signing(self) -> None:
+    def _warn_of_unsigned(self) -> None:
         if self.bot_keys is None:
             logger.warning("receipts.unsigned", extra={"reason": UNSIGNED})
-            return
-        await self.bot_keys.try_out()
-        if self.bot_keys.ring.accepts_unsigned:
+        elif self.bot_keys.ring.accepts_unsigned:
             until = f"{self.bot_keys.ring.unsigned_until:%Y-%m-%d}"
             logger.warning("receipts.unsigned_accepted", extra={"until": until})
 
-    async def _open_redis(self) -> tuple[Redis, Keys]:
+    async def _open_redis(self) -> Redis:
         url = self.settings.redis_url
-        redis = open_redis(url)
+        redis = open_redis(url, credentials=self.settings.redis_credentials)
         self._stack.push_async_callback(redis.aclose)
         for warning in await check_server(redis, address_of(url)):
             logger.warning(warning)
-        keys = await open_namespace(redis, self.settings.namespace, address=address_of(url))
-        seal = self.bot_keys.seal if self.bot_keys else None
-        await agree_on_seal(redis, keys, seal, address=address_of(url))
-        return redis, keys
+        return redis
 
-    def _build_api(self, redis: Redis, keys: Keys, bodies: Bodies, *, waits: int) -> web.Application:
-        url, bot_keys = self.settings.redis_url, self.bot_keys
-        agents = Agents(
-            url,
-            keys.namespace,
-            bot_keys.ring if bot_keys else None,
-            record_cipher=self._cipher,
-            marks=SealedQuestions(lambda: bot_keys.trust, bot_keys.ring, keys.namespace)
-            if bot_keys
-            else None,
+    async def _open_namespaces(self, redis: Redis, address: str) -> None:
+        settings = self.settings
+        # The old one first: a wrong name must not begin the new one, whose number of lanes stays as it is.
+        keys = [await each.find(redis) for each in reversed(self.served)]
+        durability = await self._agree_on_durability(redis, address)
+        trail = await self._stack.enter_async_context(
+            open_redis(
+                settings.redis_url,
+                connections=_AUDIT_CONNECTIONS,
+                keeps_bytes=True,
+                credentials=settings.redis_credentials,
+            )
         )
-        self.health.loops.include(agents.loops)
-        return build_api(
-            KeyRing(redis, keys, address=address_of(url), trust=lambda: bot_keys.trust if bot_keys else None),
-            agents,
-            Rates(self.settings.api_requests_per_minute, waits),
-            bodies,
-            Quota(lambda: self.policies.policy, self.store),
-        )
+        # A task that is cancelled while it connects would leave the connection open.
+        await check_server(trail, address)
+        for each, found in zip(self.served, reversed(keys), strict=True):
+            each.open(found, redis, trail, durability, lambda: self.slack.me.team_id)
+
+    async def _guard_against_restores(self, redis: Redis) -> None:
+        joined = JoinedStores([each.store for each in self.served])
+        for each in self.served:
+            each.restore_guard = RestoreGuard(
+                each.store, self.slack, self.health, self.process, joined.is_stored
+            )
+            await each.restore_guard.begin()
+        # The wake-ups listen over a connection of their own, and notice it later.
+        on_change(redis, self._doubt)
+
+    def _doubt(self) -> None:
+        for each in self.served:
+            each.restore_guard.doubt()
+
+    async def _agree_on_durability(self, redis: Redis, address: str) -> Durability:
+        mode, replicas = self.settings.durability, self.settings.durability_replicas
+        if mode == "local":
+            return LOCAL
+        with explaining(address):
+            info = await read_info(redis)
+            found = durability_on(info, address, mode, replicas, await known_replicas(redis))
+        if sentence := unknown_on(info, address, found):
+            logger.warning("redis.durability_unknown", extra={"reason": sentence})
+        logger.info("redis.durability", extra={"mode": mode, "replicas": found.replicas})
+        return found
+
+    async def _try_confirming(self, address: str) -> None:
+        """Ask once, as a click does: this user of Redis may lack the right to, and this server the command."""
+        if self.store.durability.mode == "local":
+            return
+        try:
+            with explaining(address):
+                await self.store.confirming.ask()
+        except NotConfirmedError as error:
+            logger.warning("redis.not_confirmed", extra={"reason": str(error)})
+
+    async def _look_at_durability(self, redis: Redis) -> None:
+        """Warn while no click can be confirmed, so that Slack shows each as failed."""
+        if self.store.durability.mode == "local":
+            return
+        with explaining(self.store.scripts.address):
+            info = await read_info(redis, "replication")
+        if sentence := missing_on(info, self.store.durability):
+            self.health.warnings["durability"] = sentence
+        else:
+            self.health.warnings.pop("durability", None)
 
     async def _serve(self, site: web.Application, connections: Connections) -> None:
         self._runner = web.AppRunner(
@@ -297,162 +348,59 @@ class Bot:
         )
         self.port = self._listening.sockets[0].getsockname()[1]
 
-    def _compose(self, bolt: AsyncApp) -> None:
-        settings, store = self.settings, self.store
-        tasks = Tasks()
-        proposals = Proposals(lambda: self.policies.policy, self.slack, self.directory)
-        judge = Judge(self.directory)
-        standing = StandingApprovals(store, judge)
-        pacing = Pacing(store.scripts, store.keys, enabled=settings.pace)
-        slack_watch = SlackWatch(
-            store,
-            self.slack,
-            pacing,
-            self.health,
-            self.restore_guard,
-            every=min(LOOK_EVERY, settings.sweep_seconds),
-        )
-        trouble = SlackTrouble(store, self.health)
-        lease = int(settings.lease_seconds * 1000)
-        queues = Queues(
-            store,
-            self.slack,
-            pacing,
-            self.health,
-            trouble,
-            lease,
-            every=min(QUEUES_EVERY, settings.sweep_seconds),
-        )
-
-        async def deleted(channel: str, ts: str) -> None:
-            await slack_watch.on_deleted(channel, ts)
-            await queues.on_deleted(channel, ts)
-
-        why = WhyShortcut(Reasons(store, self.audit, self.slack, self.directory), self.slack, tasks)
-        home = HomeTab(Home(store, judge, self.directory, standing), why, self.slack, tasks)
-        services = Services(
-            store,
-            judge,
-            Decisions(store, judge, proposals),
-            Assignments(store, judge),
-            standing,
-            self.slack,
-            tasks,
-            home.refresh,
-            home.refresh_list,
-        )
-        bind(
-            bolt,
-            Buttons(services, home),
-            Forms(services),
-            Commands(standing, home, why, self.slack, tasks),
-            why,
-            Replies(store, self.slack, tasks),
-            home,
-            self.directory,
-            deleted,
-        )
-        stalled_after = timedelta(seconds=settings.stalled_after_seconds)
-        presenter = Presenter(
-            store,
-            Admissions(
-                store,
-                self.slack,
-                self.directory,
-                self.policies,
-                standing,
-                Quota(lambda: self.policies.policy, store),
-                self.restore_guard,
-                trouble,
-            ),
-            Line(self.slack, pacing, store, self.health, self.restore_guard, trouble, lease),
-            stalled_after,
-        )
-        self.drawing = Worker(
-            store,
-            "undrawn",
-            presenter.present,
-            lease=settings.lease_seconds,
-            sweep=settings.sweep_seconds,
-            wait=presenter.wait,
-        )
-        rules = (lambda: self.policies.policy) if self.bot_keys else None
-        falling_due = Worker(
-            store,
-            "due",
-            Deadlines(
-                store,
-                SilenceCheck(slack_watch, judge, store.refused, rules).why_not,
-                on_call=lambda entry: self.directory.members(entry, ""),
-                stalled_after=stalled_after,
-            ).on_due,
-            lease=settings.lease_seconds,
-            sweep=min(1.0, settings.sweep_seconds),
-        )
-        self._stack.push_async_callback(self._drain, tasks, self.drawing, falling_due)
-        sealer = (
-            Sealer(self.audit, self.audit.logs, self.log_key, self.health, self.process)
-            if self.log_key and self.audit.logs
-            else None
-        )
-        if sealer:
-            self._run("sealing", sealer.run, every=SEALING_EVERY)
-        mover = AuditMover(
-            self.audit, self.health, self.process, settings.audit_max_bytes, settings.audit_days, sealer
-        )
-        self._run("audit", mover.run, every=AUDIT_EVERY)
-        if settings.digest_channel:
-            digests = Digests(
-                self.audit,
-                self.sent_digests,
-                self.slack,
-                self.health,
-                lambda: self.policies.policy,
-                settings.digest_channel,
-                self.process,
-            )
-            self._run("digest", digests.run, every=DIGEST_EVERY)
-        self._run("waiting lists", WaitingSweep(store).run, every=WAITING_EVERY)
-        self._run("deadlines", falling_due.run)
-        self._run("drawing", self.drawing.run)
-        self._run("queues", queues.run)
-        self._run("lookout", slack_watch.run)
-        self._run("lost cards", partial(self.restore_guard.run, slack_watch.turn_to_read))
-        inboxes = InboxReader(store, self.drawing.wake, sweep=settings.sweep_seconds)
-        self._run("inboxes", inboxes.run)
-        wake_ups = WakeUps(
-            settings.redis_url,
-            store.keys,
-            inboxes,
-            self.drawing.wake,
-            self.restore_guard,
-            address=address_of(settings.redis_url),
-        )
-        self._run("wake-ups", wake_ups.run, every=QUIET)
-        sockets = (
-            Sockets(bolt, settings.slack_app_token, others=self._others) if settings.slack_app_token else None
-        )
-        if sockets:
+    def _compose(self, bolt: AsyncApp, process: Process) -> None:
+        settings, tasks, served = self.settings, process.tasks, self.served
+        # Slack's limits are for all namespaces together.
+        pacing = Pacing(self.store.scripts, self.store.keys, enabled=settings.pace)
+        for each in served:
+            each.compose(process, pacing, [other.store for other in served if other is not each])
+        self._bind(bolt, process)
+        workers = [worker for each in served for worker in (each.drawing, each.falling_due)]
+        self._stack.push_async_callback(self._drain, tasks, *workers)
+        for each in served:
+            each.start(process, partial(self._run, of=each.of))
+        sockets = None
+        if settings.socket_mode and settings.slack_app_token:
+            sockets = Sockets(bolt, settings.slack_app_token, others=self._others)
             self._stack.push_async_callback(sockets.close)
         self._run("policy", partial(self.policies.watch, self.slack))
-        link = SlackLink(self.slack, self.health, self.policies, sockets, self.drawing.wake, self.bot_keys)
+        link = SlackLink(self.slack, self.health, self.policies, sockets, self._wake, self.bot_keys)
         self._run("link to Slack", link.keep, fatal=(SettingsError,))
 
-    def _anchor(self, session: aiohttp.ClientSession) -> None:
-        """Send anchors of the sealed log, where there are both."""
-        targets, logs, key = self.settings.anchor_targets, self.audit.logs, self.log_key
-        if not (targets and logs and key):
-            return
-        lanes = self.audit.keys.all_lanes()
-        anchoring = Anchoring(
-            lambda: anchor_of(logs.log(lane, key) for lane in lanes),
-            logs.beside,
-            targets,
-            Sender(self.slack, session),
-            self.health,
-            timedelta(hours=self.settings.anchor_hours),
+    def _bind(self, bolt: AsyncApp, process: Process) -> None:
+        """Bind what handles clicks to what Slack sends. People see all namespaces as one."""
+        served, slack, directory, tasks = self.served, process.slack, process.directory, process.tasks
+        stores = JoinedStores([each.store for each in served])
+        lists = StandingLists([each.standing for each in served])
+        why = WhyShortcut(
+            Reasons(stores, JoinedTrails([each.audit for each in served]), slack, directory), slack, tasks
         )
-        self._run("anchors", anchoring.run, every=ANCHORS_EVERY)
+        home = HomeTab(Home(stores, served[0].judge, directory, lists), why, slack, tasks)
+        replies = [each.replies(process) for each in served]
+
+        async def mentioned(body: Mapping[str, Any]) -> None:
+            for each in replies:
+                await each.mentioned(body)
+
+        async def deleted(channel: str, ts: str) -> None:
+            for each in served:
+                await each.slack_watch.on_deleted(channel, ts)
+                await each.queues.on_deleted(channel, ts)
+
+        bind(
+            bolt,
+            ByRecord([each.handlers(process, home, lists) for each in served]),
+            Commands(lists, home, why, slack, tasks),
+            why,
+            mentioned,
+            home,
+            directory,
+            deleted,
+        )
+
+    def _wake(self) -> None:
+        for each in self.served:
+            each.drawing.wake()
 
     async def _drain(self, tasks: Tasks, *workers: Worker) -> None:
         draining = [tasks.drain(), *(worker.drain() for worker in workers)]
@@ -465,11 +413,12 @@ class Bot:
     async def _leave(self) -> None:
         with contextlib.suppress(AgentAdapterError, TimeoutError):
             async with asyncio.timeout(LEAVE_WITHIN):
-                await self.store.heartbeat(self.process, alive=False)
+                for each in self.served:
+                    await each.store.heartbeat(self.process, alive=False)
 
     async def _heartbeat(self, redis: Redis, loop: Loop) -> None:
         # This notices a silent Redis before other loops count as stuck.
-        within, quarantine = loop.within / 2, Quarantine(self.store)
+        within = loop.within / 2
         while True:
             loop.beat(within=2 * loop.within)
             self.health.look_at_calls()
@@ -477,10 +426,10 @@ class Bot:
                 async with asyncio.timeout(within):
                     # A failover can have made it a replica, and an operator can have changed its settings.
                     await check_server(redis, self.store.scripts.address)
-                    await check_keys(redis, self.store.keys, self.store.scripts.address)
-                    await self._look_at_the_clock()
-                    self._owed = await self.store.owed()
-                    self._aside = await quarantine.count()
+                    for each in self.served:
+                        await each.check(redis)
+                    await self._look_at_durability(redis)
+                    await self._count(await self._look_at_the_clock())
                 self.health.recover("redis")
             except TimeoutError:
                 self.health.fault("redis", f"Redis does not answer within {within:.0f} seconds")
@@ -490,28 +439,64 @@ class Bot:
                 await redis.connection_pool.disconnect(inuse_connections=False)
             await asyncio.sleep(min(HEARTBEAT, self.settings.sweep_seconds))
 
-    async def _others(self) -> int:
-        return (await self.restore_guard.beat()).others
+    async def _count(self, at: int) -> None:
+        """Count the owed work of all namespaces, for the metrics."""
+        owed, aside, ages = Counter[str](), Counter[str](), dict[str, float]()
+        for each in self.served:
+            owed.update(await each.store.owed())
+            aside.update(await each.quarantine.count())
+            own = await each.owed_ages.look(at)
+            ages = {kind: max(age, ages.get(kind, 0.0)) for kind, age in own.items()}
+        self._owed, self._aside, self._owed_ages = owed, aside, ages
 
-    async def _look_at_the_clock(self) -> None:
+    async def _others(self) -> int:
+        return sum(map(takes_clicks, (await self.restore_guard.beat()).others))
+
+    def _look_for_others(self, others: Collection[str]) -> None:
+        """Warn while no bot does what this one leaves to others."""
+        reason = missing_beside(self.settings.role, others)
+        if not reason:
+            self.health.warnings.pop("role", None)
+        elif "role" not in self.health.warnings:
+            logger.warning("role.missing", extra={"reason": reason})
+            self.health.warnings["role"] = reason
+
+    async def _look_at_the_clock(self) -> int:
         asked = time.monotonic()
-        at = (await self.restore_guard.beat(quiet_for=self._quiet_for())).at
+        beats = [await each.restore_guard.beat(quiet_for=self._quiet_for()) for each in self.served]
+        # Another bot helps only where it serves all of them.
+        self._look_for_others(frozenset.intersection(*(beat.others for beat in beats)))
+        at = max(beat.at for beat in beats)
         look, before = Look(at, asked, time.monotonic()), self._look
         self._look = look
         if before and look.stepped_since(before):
             logger.warning("redis.clock_set", extra={"at": at})
             within = int((look.answered - before.asked) * 1000)
-            await self.store.heartbeat(self.process, stepped_within=within, quiet_for=self._quiet_for())
+            for each in self.served:
+                await each.store.heartbeat(self.process, stepped_within=within, quiet_for=self._quiet_for())
+        return at
 
     def _quiet_for(self) -> float | None:
+        if not self.settings.takes_clicks:
+            # Nobody can object through this bot, so silence must not count on it.
+            return None
         fault = self.health.slack_fault
         # A bot that starts takes over from one that stopped. It is not a fault that it has not asked Slack yet.
         return 0.0 if fault == NOT_YET else None if fault else self.slack.quiet_for
 
     def _run(
-        self, name: str, work: Work, *, every: float = 0.0, fatal: tuple[type[Exception], ...] = ()
+        self,
+        name: str,
+        work: Work,
+        *,
+        every: float = 0.0,
+        fatal: tuple[type[Exception], ...] = (),
+        of: str = "",
     ) -> None:
+        if name in OF_DRAWING and not self.settings.draws:
+            return
         within = SWEEPS * max(every, self.settings.sweep_seconds)
+        name += of
         task = self.health.loops.start(name, work, within=within, fatal=fatal)
         self._stack.push_async_callback(end_task, task)
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
+from datetime import timedelta
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.loops import Loop
@@ -23,8 +24,12 @@ class Agents:
         *,
         record_cipher: RecordCipher | None = None,
         marks: Marks | None = None,
+        credentials: str | None = None,
+        reassert: timedelta = timedelta(0),
     ) -> None:
         self._url = url
+        self._credentials = credentials
+        self._reassert = reassert
         self._record_cipher = record_cipher or RecordCipher()
         self._ring = ring
         self._marks = marks
@@ -50,6 +55,8 @@ class Agents:
                     record_cipher=self._record_cipher,
                     ring=self._ring,
                     marks=self._marks,
+                    credentials=self._credentials,
+                    reassert=self._reassert,
                 )
                 self._known[name] = await self._stack.enter_async_context(client)
         return self._known[name]

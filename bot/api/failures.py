@@ -21,6 +21,7 @@ from agent_adapter.errors import (
     UnknownInterruptError,
     UnreadableRecordError,
 )
+from agent_adapter.redis.records import UnsureError
 from bot.api.messages import Failure, Problem
 from bot.http.bodies import BodyError
 
@@ -41,6 +42,8 @@ KINDS: tuple[tuple[type[AgentAdapterError], int, str], ...] = (
     (UnknownInterruptError, 404, "not_found"),
     (ConflictError, 409, "conflict"),
     (ConsumedError, 409, "consumed"),
+    # Nobody may hold it: the caller should ask again, and not take it for done by somebody else.
+    (UnsureError, 503, "unavailable"),
     (ClaimedError, 409, "claimed"),
     (ClaimLostError, 409, "claimed"),
     (InterruptEndedError, 409, "ended"),

@@ -15,8 +15,9 @@ from redis.asyncio import Redis
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.keys import Keys
-from agent_adapter.contract.record import moment
+from agent_adapter.contract.record import moment, reading
 from agent_adapter.contract.wire import MAX_LIFE
+from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.server_check import answered
 from bot.domain.seal import Trust
 
@@ -131,15 +132,22 @@ class KeyRing:
         text = await self._ask(self._redis.hget(self._keys.api_keys, match[1])) if match else None
         if match is None or text is None:
             return None
-        entry = decode(text)
-        # 256 random bits cannot be guessed, so a fast hash protects them as well as a slow one.
-        if not hmac.compare_digest(entry["secret"], _hashed(match[2])):
+        try:
+            with reading(match[1]):
+                entry = decode(text)
+                # 256 random bits cannot be guessed, so a fast hash protects them as well as a slow one.
+                is_its_secret = hmac.compare_digest(entry["secret"], _hashed(match[2]))
+                key = _read(match[1], entry, sealed=self._is_sealed(match[1], entry))
+        except UnreadableRecordError as error:
+            logger.warning("api.key_unreadable", extra={"key": match[1], "reason": str(error)})
             return None
-        if not self._is_sealed(match[1], entry):
-            logger.warning("api.key_not_sealed", extra={"key": match[1]})
+        if not is_its_secret:
             return None
-        await self._note_use(match[1])
-        return _read(match[1], entry)
+        if not key.sealed:
+            logger.warning("api.key_not_sealed", extra={"key": key.id})
+            return None
+        await self._note_use(key.id)
+        return key
 
     async def vouch(self, interrupt_id: str, person: str) -> None:
         """Note that a key says for whom the agent acts with this interrupt. Call it before the interrupt is published."""

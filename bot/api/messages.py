@@ -1,15 +1,19 @@
 """What callers send and what they get back."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agent_adapter.contract.hitl import Decision, WireModel
+from agent_adapter.contract.hitl import Decision, WireModel, first_problem
 from agent_adapter.contract.interrupt import Context, DecisionRecord, OnExpiry, Status
 from agent_adapter.contract.names import Claim
 from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE, dump_decision
 from agent_adapter.dialects import DIALECTS
+from agent_adapter.errors import InvalidRequestError
+from bot.policy.values import meant
+
+_Model = TypeVar("_Model", bound=BaseModel)
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 """An id that the caller's framework gave."""
@@ -52,6 +56,31 @@ class Ask(Body):
     """Seconds that people have."""
     on_expiry: OnExpiry = "reject"
     """What an open action becomes at the deadline: `raise` leaves it open, and nothing may be resumed."""
+
+
+def read_body(model: type[_Model], value: object) -> _Model:
+    """Read what a caller sends.
+
+    Raises:
+        InvalidRequestError: with the first problem as one sentence, and its place.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise InvalidRequestError(_sentence(model, error)) from error
+
+
+def _sentence(model: type[BaseModel], error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    *around, field = first["loc"] or ("",)
+    kind, place = (AskContext, "body.context") if around == ["context"] else (model, "body")
+    known = [*kind.model_fields]
+    match first["type"]:
+        case "missing":
+            return f"{place} has no {field!r}: add it"
+        case "extra_forbidden":
+            return f"{place} has no {field!r}: {meant(field, known, 'there are ' + ', '.join(known))}"
+    return first_problem(error, where="body")
 
 
 class Claiming(Body):

@@ -57,6 +57,12 @@ LAST_EVENT_ID: Json = {
     "description": "Id of the last event that was received, so that only later ones are sent.",
     "schema": {"type": "string"},
 }
+TRACE: Json = {
+    "name": "traceparent",
+    "in": "header",
+    "description": "Where the caller stands in a trace, as W3C Trace Context says. Anything else is ignored.",
+    "schema": {"type": "string"},
+}
 EVENT: Json = {
     "type": "object",
     "properties": {
@@ -135,6 +141,7 @@ def _paths() -> Json:
                     "200": {**_answers("It was asked before."), **leading_on},
                 },
                 WRITING,
+                parameters=[TRACE],
                 body=Ask,
             )
         },

@@ -2,7 +2,9 @@
 
 import logging
 import re
+from collections.abc import Sequence
 from contextlib import aclosing, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
 
@@ -11,11 +13,13 @@ from pydantic import BaseModel
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode
+from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Interrupt, Source
 from agent_adapter.contract.numbers import as_floats
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.contract.record import decided
-from agent_adapter.contract.wire import dump_interrupt, to_model
+from agent_adapter.contract.trace import TRACEPARENT, TraceContext
+from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.dialects import DIALECTS, detect
 from agent_adapter.errors import (
     ClaimLostError,
@@ -28,7 +32,7 @@ from agent_adapter.redis.records import Record
 from bot.api.agents import Agents
 from bot.api.failures import MAX_BODY, Handler, RefusedError, answer, as_failure
 from bot.api.keys import ApiKey, KeyRing
-from bot.api.messages import Ask, Claiming, Report, Resumed
+from bot.api.messages import Ask, Claiming, Report, Resumed, read_body
 from bot.api.openapi import document
 from bot.api.rates import STRANGERS, Rates
 from bot.api.states import describe
@@ -48,15 +52,26 @@ MAX_REASON = 500
 DOCUMENT = "document"
 """The name of the only route that needs no key."""
 
+
+@dataclass(frozen=True, slots=True)
+class ApiSpace:
+    """What the API has of one namespace. Each key is for one namespace, so it says where its agent asks."""
+
+    ring: KeyRing
+    agents: Agents
+    quota: Quota
+
+
 KEY = web.RequestKey("KEY", ApiKey)
+SPACE = web.RequestKey("SPACE", ApiSpace)
 
 _ID = re.compile(r"[a-z0-9-]{1,40}\.[0-9a-f]{32}")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def build_api(ring: KeyRing, agents: Agents, rates: Rates, bodies: Bodies, quota: Quota) -> web.Application:
+def build_api(spaces: Sequence[ApiSpace], rates: Rates, bodies: Bodies) -> web.Application:
     """Make the application that serves `/v1`."""
-    api = Api(ring, agents, rates, bodies, quota)
+    api = Api(spaces, rates, bodies)
     site = web.Application(middlewares=[as_failure, api.admit])
     site.add_routes(
         [
@@ -78,28 +93,32 @@ def build_api(ring: KeyRing, agents: Agents, rates: Rates, bodies: Bodies, quota
 class Api:
     """Acts for the agent whose key a request carries."""
 
-    def __init__(self, ring: KeyRing, agents: Agents, rates: Rates, bodies: Bodies, quota: Quota) -> None:
-        self._ring = ring
-        self._agents = agents
+    def __init__(self, spaces: Sequence[ApiSpace], rates: Rates, bodies: Bodies) -> None:
+        self._spaces = spaces
         self._rates = rates
         self._bodies = bodies
-        self._quota = quota
         self._waits = Waits()
 
     @web.middleware
     async def admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Let in requests with a key. While no key exists, there is no API."""
         scheme, _, written = request.headers.get("Authorization", "").partition(" ")
-        key = await self._ring.find(written.strip()) if scheme.lower() == "bearer" else None
-        if key:
-            self._rates.spend(key.id)
-            request[KEY] = key
+        found = await self._find(written.strip()) if scheme.lower() == "bearer" else None
+        if found:
+            request[KEY], request[SPACE] = found
+            self._rates.spend(request[KEY].id)
         else:
             await self._check_stranger(request)
         return await handler(request)
 
+    async def _find(self, written: str) -> tuple[ApiKey, ApiSpace] | None:
+        for space in self._spaces:
+            if key := await space.ring.find(written):
+                return key, space
+        return None
+
     async def _check_stranger(self, request: web.Request) -> None:
-        if not await self._ring.exist():
+        if not any([await space.ring.exist() for space in self._spaces]):
             raise RefusedError(
                 404, "off", "the HTTP API is off until there is a key: python -m bot keys create <agent>"
             )
@@ -122,13 +141,14 @@ class Api:
         body = await self._body(request, Ask)
         key = request[KEY]
         received = Received(agent.agent, request.content_length or MAX_BODY)
-        interrupt = await offload(received, _interrupt, agent, _with_requester(body, key))
+        body = _with_trace(_with_requester(body, key), request.headers.get(TRACEPARENT))
+        interrupt = await offload(received, _interrupt, agent, body)
         requester = interrupt.context.requested_by
         if requester and key.vouches_for(requester):
-            await self._ring.vouch(interrupt.id, requester)
+            await request[SPACE].ring.vouch(interrupt.id, requester)
         before = await _known(agent, interrupt.id)
         if before is None:
-            await self._check_room(interrupt)
+            await _check_room(request[SPACE].quota, interrupt)
         record = await agent.record(await agent.publish(interrupt))
         created = before is None or record.created_at >= before.read_at
         logger.info(
@@ -224,13 +244,8 @@ class Api:
 
     async def close(self, _: web.Application) -> None:
         """Close the clients of the agents."""
-        await self._agents.close()
-
-    async def _check_room(self, interrupt: Interrupt) -> None:
-        """Refuse now what would be refused when the card is drawn."""
-        too_much = await self._quota.take(interrupt.agent, size=len(dump_interrupt(interrupt).encode()))
-        if too_much:
-            raise RefusedError(429, "limits", too_much.reason, Retry_After=str(too_much.retry_after))
+        for space in self._spaces:
+            await space.agents.close()
 
     async def _body(
         self, request: web.Request, model: type[_Model], *, empty: _Model | None = None
@@ -245,10 +260,10 @@ class Api:
         if isinstance(value, dict):
             # A pause keeps the text of its numbers. Our own fields become numbers that we can compute with.
             value = {name: child if name == "payload" else as_floats(child) for name, child in value.items()}
-        return to_model(model.model_validate, value, where="body")
+        return read_body(model, value)
 
     async def _agent(self, request: web.Request) -> ApprovalClient:
-        return await self._agents.find(request[KEY].agent)
+        return await request[SPACE].agents.find(request[KEY].agent)
 
     async def _addressed(self, request: web.Request) -> tuple[ApprovalClient, str]:
         agent, interrupt_id = await self._agent(request), request.match_info["id"]
@@ -263,7 +278,7 @@ def _interrupt(agent: ApprovalClient, body: Ask) -> Interrupt:
     if (body.run is None) != (body.pause is None):
         raise InvalidRequestError("body: run and pause name a question together: send both, or neither")
     dialect = _dialect(body)
-    asked = DIALECTS[dialect].to_request(body.payload)
+    asked = _request(body, dialect)
     interrupt = agent.interrupt(
         asked,
         run=body.run,
@@ -275,6 +290,14 @@ def _interrupt(agent: ApprovalClient, body: Ask) -> Interrupt:
         on_expiry=body.on_expiry,
     )
     return interrupt.model_copy(update={"source": Source(dialect=dialect, payload=body.payload)})
+
+
+def _request(body: Ask, dialect: str) -> HITLRequest:
+    try:
+        return DIALECTS[dialect].to_request(body.payload)
+    except InvalidRequestError as error:
+        # A dialect speaks of the pause, which a caller has sent as the payload.
+        raise InvalidRequestError(re.sub(r"^pause\b", "body.payload", str(error))) from error
 
 
 def _with_requester(body: Ask, key: ApiKey) -> Ask:
@@ -291,6 +314,14 @@ def _with_requester(body: Ask, key: ApiKey) -> Ask:
     return body.model_copy(update={"context": context})
 
 
+def _with_trace(body: Ask, traceparent: str | None) -> Ask:
+    """Fill in where the caller stands in a trace. A wrong header is ignored, as the standard says."""
+    if body.context.traceparent is not None or TraceContext.read({TRACEPARENT: traceparent}) is None:
+        return body
+    context = body.context.model_copy(update={"traceparent": traceparent})
+    return body.model_copy(update={"context": context})
+
+
 def _dialect(body: Ask) -> str:
     named = body.dialect
     if named is None:
@@ -302,6 +333,13 @@ def _dialect(body: Ask) -> str:
             f"body.payload: no pause of {named}: looked for {DIALECTS[named].LOOKED_FOR}"
         )
     return named
+
+
+async def _check_room(quota: Quota, interrupt: Interrupt) -> None:
+    """Refuse now what would be refused when the card is drawn."""
+    too_much = await quota.take(interrupt.agent, size=len(dump_interrupt(interrupt).encode()))
+    if too_much:
+        raise RefusedError(429, "limits", too_much.reason, Retry_After=str(too_much.retry_after))
 
 
 async def _known(agent: ApprovalClient, interrupt_id: str) -> Record | None:

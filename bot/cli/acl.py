@@ -25,16 +25,25 @@ class User:
         return f"user {self.name} on #{hashed} {' '.join(self.rules)}"
 
 
-def users_of(keys: Keys, agents: Sequence[str], workers: Sequence[str]) -> list[User]:
-    """Name the users of a namespace: one for the bots, one for operators, one for each agent and each worker."""
+def users_of(
+    keys: Keys, agents: Sequence[str], workers: Sequence[str], *, old: Keys | None = None
+) -> list[User]:
+    """Name the users of a namespace: one for the bots, one for operators, one for each agent and each worker.
 
-    def user(role: Role, agent: str = "") -> User:
+    Args:
+        keys: The namespace.
+        agents: The agents.
+        workers: The agents whose runs a worker resumes.
+        old: A namespace that the bots serve as well. Bots and operators reach both.
+    """
+
+    def user(role: Role, agent: str = "", *, old: Keys | None = None) -> User:
         name = "-".join(filter(None, (keys.namespace, role, agent)))
-        return User(name, tuple(rules_of(role, keys, agent)))
+        return User(name, tuple(rules_of(role, keys, agent, old=old)))
 
     return [
-        user("bot"),
-        user("operator"),
+        user("bot", old=old),
+        user("operator", old=old),
         *(user("agent", agent) for agent in agents),
         *(user("worker", agent) for agent in workers),
     ]

@@ -5,7 +5,7 @@ import csv
 import re
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from agent_adapter.ciphers import MARK
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
@@ -26,7 +27,7 @@ from bot.domain.audit_entry import AuditEntry
 from bot.domain.audit_export import COLUMNS, cells_of, json_line, neutral, ocsf_line
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import load_access
-from bot.store.audit import AuditStore
+from bot.store.audit import FACTS, AuditStore
 from bot.text.literal import one_line
 
 audit_cli = typer.Typer(help="Show who decided what, when, and by which rule.", invoke_without_command=True)
@@ -175,21 +176,27 @@ def _print(form: Form, ask: Callable[[AuditStore], AsyncIterator[AuditEntry]], w
 async def _write(
     trail: AuditStore, entries: AsyncIterator[AuditEntry], wanted: Wanted, lines: "_Lines"
 ) -> int:
-    count = unsealed = 0
+    count = unsealed = locked = 0
     async for entry in entries:
         if wanted.matches(entry):
             lines.add(entry)
             count += 1
             unsealed += entry.identity in trail.unsealed
+            locked += entry[FACTS].startswith(MARK)
     lines.end()
     for place in dict.fromkeys(trail.torn):
         sys.stderr.write(
             f"{one_line(place)} is not a whole entry: a bot died while it wrote it, and wrote its entries again later\n"
         )
+    if locked:
+        sys.stderr.write(
+            f"{locked} of these {count} entries cannot be read in full: they are encrypted. "
+            "Set ASSENT_RECORD_KEY_FILE to the key of the bots.\n"
+        )
     if unsealed:
         sys.stderr.write(
-            f"{unsealed} of these {count} entries are not in the sealed log: they are from before it, or newer than its last "
-            "checkpoint, or no bot wrote them\n"
+            f"{unsealed} of these {count} entries are not in the sealed log: they were erased from it, are from before it, are "
+            "newer than its last checkpoint, or no bot wrote them\n"
         )
     for sentence in trail.broken:
         sys.stderr.write(
@@ -201,14 +208,28 @@ async def _write(
 
 
 async def _with_trail(work: Callable[[AuditStore], Coroutine[Any, Any, int]]) -> int:
+    async with opened_trail() as trail:
+        return await work(trail)
+
+
+@asynccontextmanager
+async def opened_trail() -> AsyncIterator[AuditStore]:
+    """Open the audit trail that the settings of access name.
+
+    Raises:
+        SettingsError: when a setting is wrong.
+        AgentAdapterError: when Redis does not answer, or something has overwritten a key there.
+    """
     access = load_access()
     address = address_of(access.redis_url)
-    async with open_redis(access.redis_url, retries=0) as redis:
+    async with open_redis(
+        access.redis_url, retries=0, keeps_bytes=True, credentials=access.redis_credentials
+    ) as redis:
         await check_keys(redis, Keys(access.namespace), address)
         meta: Any = await redis.hgetall(Keys(access.namespace).meta)
         keys = Keys(access.namespace, int(meta.get("lanes", 1)))
         cipher = RecordCipher.from_setting(access.record_key)
-        return await work(AuditStore(redis, keys, access.audit_dir or None, address=address, cipher=cipher))
+        yield AuditStore(redis, keys, access.audit_dir or None, address=address, cipher=cipher)
 
 
 @contextmanager
@@ -280,7 +301,8 @@ class _Table(_Lines):
         cells = cells_of(entry)
         what = [cells["event"], cells["decision"], cells["reason"] and f"“{cells['reason']}”"]
         who = [cells["name"], cells["by"]]
-        index = f" action {int(cells['index']) + 1}" if cells["index"].isdecimal() else ""
+        index = entry.said.get("index")
+        action = f" action {index + 1}" if type(index) is int else ""
         row = [
             cells["at"].replace("T", " ").removesuffix("Z")[:19],
             _together(what),
@@ -288,7 +310,7 @@ class _Table(_Lines):
             _together(who),
             _together([cells["rule"], cells["policy"] and f"({cells['policy']})"]),
             _together([cells["how"], _waited(cells["waited"])]),
-            f"{cells['id']}{index}",
+            f"{cells['id']}{action}",
         ]
         self._table.add_row(*map(Text, row))
 

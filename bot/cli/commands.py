@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -13,22 +14,28 @@ import typer
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.wire import agent_name
 from agent_adapter.errors import AgentAdapterError
-from agent_adapter.redis.pool import address_of, open_redis
+from agent_adapter.redis.pool import address_of, lanes_in, open_redis
 from bot.api.keys import ApiKey, KeyRing
 from bot.cli.acl import lines, users_of
 from bot.cli.audit import audit_cli
 from bot.cli.audit_log import erase, prove, verify
+from bot.cli.monitoring import metrics_cli
 from bot.cli.policy import policy_cli
 from bot.cli.signing import signing_cli
 from bot.domain.errors import BotError, SettingsError
 from bot.domain.person import is_person
 from bot.runtime.bot_keys import load_trust
 from bot.runtime.logs import set_up_logging
-from bot.runtime.settings import load_access, load_settings, unknown_variables
+from bot.runtime.settings import Settings, load_access, load_settings, unknown_variables
 from bot.slack.manifest import Mode, build_manifest, to_yaml
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
+
+_IN_USE = (
+    "Port {port} is in use: another program listens there, perhaps another bot. "
+    "Stop it, or set ASSENT_HTTP_PORT to another port."
+)
 
 cli = typer.Typer(
     name="bot",
@@ -40,6 +47,7 @@ cli.add_typer(policy_cli, name="policy")
 for _of_logs in (verify, prove, erase):
     audit_cli.command()(_of_logs)
 cli.add_typer(audit_cli, name="audit")
+cli.add_typer(metrics_cli, name="metrics")
 
 
 @cli.callback(invoke_without_command=True)
@@ -65,8 +73,13 @@ def run() -> None:
         # Slack's libraries are slow to import. `manifest` and a wrong setting should not wait for them.
         from bot.app import main  # noqa: PLC0415
 
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(main(settings))
+        try:
+            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+                runner.run(main(settings))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            _fail(_IN_USE.format(port=settings.http_port), code=1)
 
 
 keys = typer.Typer(
@@ -117,11 +130,21 @@ def acl(
     ],
     agent: Annotated[list[str] | None, typer.Option(help="an agent; may be given several times")] = None,
     worker: Annotated[list[str] | None, typer.Option(help="an agent whose runs a worker resumes")] = None,
+    lanes_old: Annotated[
+        int | None, typer.Option(help="the lanes of ASSENT_NAMESPACE_OLD, if they were set")
+    ] = None,
 ) -> None:
     """Print users of Redis (7.0 or newer, or Valkey) as an ACL file: for bots, operators, agents and workers."""
     with _plain_errors():
         agents, workers = ([agent_name(name) for name in names or ()] for names in (agent, worker))
-        users = users_of(Keys(load_access().namespace), agents, workers)
+        access = load_access()
+        default = lanes_in(open_redis(access.redis_url))
+        keys, old = Keys(access.namespace, access.lanes or default), None
+        if access.namespace_old:
+            old = Keys(access.namespace_old, lanes_old or default)
+        users = users_of(keys, agents, workers, old=old)
+        if old:
+            users += users_of(old, agents, workers)
         for line in lines(users, passwords):
             typer.echo(line)
 
@@ -174,6 +197,7 @@ def create(
         name = agent_name(agent)
         typer.echo(
             _with_ring(
+                load_settings(),
                 lambda ring: ring.create(name, requester=requester, may_name_requesters=may_name_requesters),
                 needs_seal=True,
             )
@@ -184,15 +208,17 @@ def create(
 def list_keys() -> None:
     """Show each key: its id, its agent, when it was made and last used."""
     with _plain_errors():
-        for key in _with_ring(KeyRing.list):
-            typer.echo(_line(key))
+        for settings in load_settings().each:
+            beside = f"  in {settings.namespace}" if settings.is_old else ""
+            for key in _with_ring(settings, KeyRing.list):
+                typer.echo(f"{_line(key)}{beside}")
 
 
 @keys.command()
 def revoke(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")]) -> None:
     """Revoke a key. It ends at once, in every bot."""
     with _plain_errors():
-        if not _with_ring(lambda ring: ring.revoke(key_id)):
+        if not _in_each(lambda ring: ring.revoke(key_id)):
             _fail(f"there is no key {key_id}: python -m bot keys list shows them", code=1)
 
 
@@ -200,12 +226,18 @@ def revoke(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")
 def seal_key(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")]) -> None:
     """Seal a key that you made before there was a seal key. First make sure that it is yours."""
     with _plain_errors():
-        if not _with_ring(lambda ring: ring.seal(key_id), needs_seal=True):
+        if not _in_each(lambda ring: ring.seal(key_id), needs_seal=True):
             _fail(f"there is no key {key_id}: python -m bot keys list shows them", code=1)
 
 
-def _with_ring(work: Callable[[KeyRing], Awaitable[_T]], *, needs_seal: bool = False) -> _T:
-    settings = load_settings()
+def _in_each(work: Callable[[KeyRing], Awaitable[bool]], *, needs_seal: bool = False) -> bool:
+    """Do something to a key in the namespace that has it. False when none has."""
+    return any(_with_ring(settings, work, needs_seal=needs_seal) for settings in load_settings().each)
+
+
+def _with_ring(
+    settings: Settings, work: Callable[[KeyRing], Awaitable[_T]], *, needs_seal: bool = False
+) -> _T:
     trust = load_trust(settings)
     if needs_seal and settings.ring and not trust:
         raise SettingsError(
@@ -213,7 +245,7 @@ def _with_ring(work: Callable[[KeyRing], Awaitable[_T]], *, needs_seal: bool = F
         )
 
     async def with_redis() -> _T:
-        async with open_redis(settings.redis_url, retries=0) as redis:
+        async with open_redis(settings.redis_url, retries=0, credentials=settings.redis_credentials) as redis:
             ring = KeyRing(
                 redis,
                 Keys(settings.namespace),

@@ -20,16 +20,33 @@ from slack_sdk.errors import SlackApiError
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
-from agent_adapter.errors import AgentAdapterError, LockedRecordError, ServerUnreachableError
+from agent_adapter.errors import AgentAdapterError, LockedRecordError
 from agent_adapter.receipts.signer import kid_of
-from agent_adapter.redis.pool import SCHEMA, address_of, another_schema, open_redis
+from agent_adapter.redis.cluster import primaries_of
+from agent_adapter.redis.pool import (
+    SCHEMA,
+    address_of,
+    another_schema,
+    known_replicas,
+    open_redis,
+    other_lanes,
+)
 from agent_adapter.redis.private import RecordCipher
-from agent_adapter.redis.server_check import check_keys, explained, judge_server
+from agent_adapter.redis.server_check import (
+    check_audit,
+    check_keys,
+    explained,
+    judge_server,
+    read_info,
+    unsaid,
+)
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.errors import SettingsError, SlackError, SlackUnclearError
 from bot.domain.person import Person
 from bot.domain.policy import Policy
+from bot.domain.role import missing_beside
+from bot.jobs.old_namespace import empty, not_empty, work_left
 from bot.jobs.policy_watch import load_policy, scopes_for
 from bot.jobs.quarantine import Failing, Quarantine
 from bot.on_call.reading import UnansweredError
@@ -58,6 +75,8 @@ from bot.slack.manifest import (
     needed_scopes,
 )
 from bot.store.audit import AuditStore
+from bot.store.durability import durability_on, missing_on, unknown_on
+from bot.store.namespace import find_old
 from bot.store.records import ApprovalStore
 from bot.tlog.bucket import is_bucket
 from bot.tlog.log import LogKey
@@ -66,6 +85,10 @@ TRANSPORT_ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 _TOKEN_CURE = "copy the bot token (xoxb-…) again from your Slack app, under OAuth & Permissions"  # noqa: S105  # no token
 _APP_TOKEN_CURE = "make an app-level token (xapp-…) with connections:write, under Basic Information"  # noqa: S105  # no token
 _CHANNEL_CURE = "copy the id from the channel's details; into a private channel the bot must be invited first"
+
+_OF_THE_BOT = (
+    "doctor needs all settings of the bot: run it where the bot runs, with the same environment or .env"
+)
 
 _WITHIN = 10.0
 BODIES_READ = 200
@@ -108,7 +131,8 @@ async def examine_environment() -> AsyncIterator[Finding]:
     try:
         settings = load_settings()
     except SettingsError as error:
-        for sentence in str(error).splitlines():
+        first, *others = str(error).splitlines()
+        for sentence in (f"{first}. {_OF_THE_BOT}", *others):
             yield Finding("fail", "settings", sentence)
         # A .env that cannot be read was named already.
         with contextlib.suppress(SettingsError):
@@ -134,8 +158,7 @@ async def examine_access(access: Access) -> AsyncIterator[Finding]:
 
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
     """Check everything that can be checked with these settings, also after a check has failed."""
-    mode = "Socket Mode" if settings.socket_mode else "HTTP mode"
-    yield Finding("ok", "settings", f"{mode}, namespace {settings.namespace!r}")
+    yield Finding("ok", "settings", f"{_mode(settings)}, namespace {settings.namespace!r}")
     try:
         named = load_policy(settings)
     except SettingsError as error:
@@ -148,7 +171,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         yield judge_policy(named.policy, settings)
         if not settings.ring and (sentence := without_ring(named.policy)):
             yield Finding("warn", "policy", sentence)
-    for finding in await _redis(settings):
+    for finding in [*await _redis(settings), *await _old(settings), *await _beside(settings)]:
         yield finding
     yield judge_signing(settings)
     yield judge_audit(settings.audit_dir)
@@ -159,6 +182,16 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         slack = SlackClient(settings.slack_bot_token, settings.slack_api_url, session)
         async for finding in _slack(slack, settings, named):
             yield finding
+
+
+def _mode(settings: Settings) -> str:
+    mode = "Socket Mode" if settings.socket_mode else "HTTP mode"
+    match settings.role:
+        case "draw":
+            return "draws only (ASSENT_ROLE=draw), takes no clicks"
+        case "clicks":
+            return f"{mode}, takes clicks only (ASSENT_ROLE=clicks)"
+    return mode
 
 
 def judge_signing(settings: Settings) -> Finding:
@@ -184,26 +217,79 @@ async def _redis(settings: Settings | Access) -> list[Finding]:
     except AgentAdapterError:
         # The settings say so.
         return []
-    async with open_redis(settings.redis_url, retries=0) as redis:
-        try:
-            found = judge_redis(await redis.info(), address)
+    try:
+        async with open_redis(settings.redis_url, retries=0, credentials=settings.redis_credentials) as redis:
+            infos = [await read_info(server) for server in await primaries_of(redis)]
+            found = list(dict.fromkeys(finding for info in infos for finding in judge_redis(info, address)))
+            if isinstance(settings, Settings):
+                found += judge_durability(infos[0], address, settings, await known_replicas(redis))
             if any(finding.verdict == "fail" for finding in found):
                 return found
             cipher = RecordCipher.from_setting(settings.record_key)
-            return found + await _namespace(redis, settings.namespace, address, cipher)
-        except AgentAdapterError as error:
-            return [Finding("fail", "redis", str(error))]
-        except Exception as error:  # noqa: BLE001  # whatever it is, Redis cannot be used
-            return [Finding("fail", "redis", str(explained(address, error)))]
+            return found + await _namespace(redis, settings, address, cipher)
+    except AgentAdapterError as error:
+        return [Finding("fail", "redis", str(error))]
+    except Exception as error:  # noqa: BLE001  # whatever it is, Redis cannot be used
+        return [Finding("fail", "redis", str(explained(address, error)))]
 
 
-async def _namespace(redis: Redis, namespace: str, address: str, cipher: RecordCipher) -> list[Finding]:
+async def _old(settings: Settings) -> list[Finding]:
+    """Say whether something waits in the old namespace, and whether this bot can serve it."""
+    old = settings.old
+    if old is None:
+        return []
+    address, subject = address_of(old.redis_url), "old namespace"
+    try:
+        load_bot_keys(old)
+        load_log_key(old)
+        async with open_redis(old.redis_url, retries=0, credentials=old.redis_credentials) as redis:
+            await find_old(redis, old.namespace, address=address)
+            found = await _namespace(redis, old, address, RecordCipher.from_setting(old.record_key))
+            meta: Any = await redis.hgetall(Keys(old.namespace).meta)
+            store = ApprovalStore(redis, Keys(old.namespace, int(meta.get("lanes", 1))), address=address)
+            return [Finding(each.verdict, f"{subject}, {each.subject}", each.sentence) for each in found] + [
+                judge_old(old.namespace, await work_left(store))
+            ]
+    except (SettingsError, AgentAdapterError) as error:
+        return [Finding("fail", subject, str(error))]
+    except (RedisError, OSError) as error:
+        return [Finding("fail", subject, str(explained(address, error)))]
+
+
+def judge_old(namespace: str, left: int) -> Finding:
+    """Say how much waits in an old namespace."""
+    if left:
+        return Finding("ok", "old namespace", not_empty(namespace, left))
+    return Finding("warn", "old namespace", empty(namespace))
+
+
+async def _beside(settings: Settings) -> list[Finding]:
+    """Say whether another bot does what this one leaves to others."""
+    if settings.role == "all":
+        return []
+    with contextlib.suppress(RedisError, OSError, AgentAdapterError):
+        async with open_redis(settings.redis_url, retries=0, credentials=settings.redis_credentials) as redis:
+            meta: Any = await redis.hgetall(Keys(settings.namespace).meta)
+            store = ApprovalStore(redis, Keys(settings.namespace, int(meta.get("lanes", 1))))
+            if missing := missing_beside(settings.role, await store.alive()):
+                return [Finding("warn", "role", f"now {missing}")]
+    # What is wrong with Redis is said elsewhere.
+    return []
+
+
+async def _namespace(
+    redis: Redis, settings: Settings | Access, address: str, cipher: RecordCipher
+) -> list[Finding]:
+    namespace = settings.namespace
     await check_keys(redis, Keys(namespace), address)
     meta: Any = await redis.hgetall(Keys(namespace).meta)
     schema = judge_schema(meta, namespace)
     if schema.verdict != "ok":
         return [schema]
+    if others := other_lanes(meta, namespace, settings.lanes):
+        return [schema, Finding("fail", "lanes", others)]
     store = ApprovalStore(redis, Keys(namespace, int(meta.get("lanes", 1))), address=address)
+    await check_audit(redis, store.keys, address)
     encrypted = judge_encryption(await _bodies(redis, store.keys), cipher)
     quarantine = Quarantine(store)
     foreign = [
@@ -261,7 +347,7 @@ def judge_encryption(bodies: Mapping[str, str], cipher: RecordCipher) -> list[Fi
 
 async def _sealed(settings: Settings) -> list[Finding]:
     """Say whether the log here is the one that the bots seal, and whether its checkpoints can be read."""
-    with contextlib.suppress(SettingsError, RedisError, ServerUnreachableError):
+    with contextlib.suppress(SettingsError, RedisError, AgentAdapterError):
         key = load_log_key(settings)
         if key is None or settings.audit_dir is None:
             return []
@@ -280,7 +366,7 @@ async def _sealed(settings: Settings) -> list[Finding]:
 
 
 async def _behind(settings: Settings, place: str, key: LogKey) -> list[str]:
-    async with open_redis(settings.redis_url, retries=0) as redis:
+    async with open_redis(settings.redis_url, retries=0, credentials=settings.redis_credentials) as redis:
         meta: Any = await redis.hgetall(Keys(settings.namespace).meta)
         keys = Keys(settings.namespace, int(meta.get("lanes", 1)))
         return await AuditStore(redis, keys, place).lanes_behind(key)
@@ -363,10 +449,29 @@ def judge_redis(info: dict[str, Any], address: str) -> list[Finding]:
         warnings = judge_server(info, address)
     except AgentAdapterError as error:
         return [Finding("fail", "redis", str(error))]
-    if warnings:
-        return [Finding("warn", "redis", warning) for warning in warnings]
+    found = [Finding("warn", "redis", warning) for warning in warnings]
+    found += [Finding("note", "redis", sentence) for sentence in unsaid(info, address)]
+    if found:
+        return found
     kept = f"{info['redis_version']} at {address}, append-only file on, {info.get('maxmemory_policy', 'noeviction')}"
     return [Finding("ok", "redis", kept)]
+
+
+def judge_durability(
+    info: Mapping[str, Any], address: str, settings: Settings, known: int = 0
+) -> list[Finding]:
+    """Judge whether this server can confirm clicks as the settings ask; nothing when they do not ask."""
+    mode, replicas = settings.durability, settings.durability_replicas
+    if mode == "local":
+        return []
+    try:
+        found = durability_on(info, address, mode, replicas, known)
+    except AgentAdapterError as error:
+        return [Finding("fail", "durability", str(error))]
+    if warning := unknown_on(info, address, found) or missing_on(info, found):
+        return [Finding("warn", "durability", warning)]
+    waits_for = "the append-only file" if mode == "fsync" else f"{found.replicas} of its replicas"
+    return [Finding("ok", "durability", f"a click waits for {waits_for}")]
 
 
 def judge_schema(meta: Mapping[str, str], namespace: str) -> Finding:
@@ -395,7 +500,8 @@ def judge_policy(policy: Policy, settings: Settings) -> Finding:
         "ASSENT_REQUESTER_MAY_APPROVE",
     )
     if idle := [name for name, value in zip(names, given, strict=True) if value]:
-        return Finding("warn", "policy", f"{said}, so {', '.join(idle)} has no effect: remove it")
+        cure = "have no effect: remove them" if len(idle) > 1 else "has no effect: remove it"
+        return Finding("warn", "policy", f"{said}, so {', '.join(idle)} {cure}")
     return Finding("ok", "policy", said)
 
 

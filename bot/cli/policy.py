@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import timedelta
 from typing import Annotated, NoReturn
 
@@ -21,9 +21,10 @@ from bot.domain.refusal import look_alike
 from bot.domain.rules import THREAD, Rule
 from bot.domain.standing import StandingLimits
 from bot.jobs.policy_watch import check_mentions, read_text
-from bot.policy.file import PolicyFile, read_policy
+from bot.policy.file import PolicyFile, PolicyFileError, read_policy
 from bot.policy.gaps import gaps, without_ring
 from bot.policy.keys import json_schema
+from bot.policy.yaml_values import Problem
 from bot.runtime.settings import Access, load_access
 from bot.sentences import in_refusal
 from bot.sentences.language import ENGLISH
@@ -43,17 +44,17 @@ _WITHIN = 10.0
 def check(file: _File = "") -> None:
     """Check a policy file, and with a token ask Slack about whom and what it names; exit 1 with every problem.
 
-    Warns of old names of keys, and of rules whose args let other calls of the tool fall to a weaker rule; a warning does not
-    change the exit code.
+    Warns of old names of keys, of approvers who can never decide, and of rules whose args let other calls of the tool fall to a
+    weaker rule; a warning does not change the exit code. A rule without anybody else who can decide is a problem.
     """
     access = _access()
     path, found = _read(file, access)
     rules = f"{len(found.policy.rules)} {'rule' if len(found.policy.rules) == 1 else 'rules'} and a default"
-    if not access.slack_bot_token:
-        asked = "not asked from Slack, since SLACK_BOT_TOKEN is not set"
-    else:
+    useless: dict[str, str] = {}
+    asked = "people and channels were not checked in Slack: SLACK_BOT_TOKEN is not set"
+    if access.slack_bot_token:
         try:
-            asyncio.run(_ask_slack(found, path, access))
+            useless = asyncio.run(_ask_slack(found, path, access))
         except SettingsError as error:
             _fail(str(error))
         except SlackError as error:
@@ -61,10 +62,13 @@ def check(file: _File = "") -> None:
                 f"{path}: the rules are sound, but Slack did not say whether it knows whom they name: {error}"
             )
         asked = "Slack knows everybody and every channel"
-    for warning in sorted({*gaps(found.policy), *found.warnings}):
+    named = {Problem(each.line, useless[each.id]) for each in found.mentions if each.id in useless}
+    for warning in sorted({*gaps(found.policy), *found.warnings, *named}):
         sys.stderr.write(f"{path}, line {warning.line}: warning: {warning.sentence}\n")
     if not access.ring and (sentence := without_ring(found.policy)):
         sys.stderr.write(f"{path}: warning: {sentence}\n")
+    if empty := [*_without_approvers(found.policy, useless)]:
+        _fail(str(PolicyFileError(path, empty)))
     typer.echo(f"{path}: {rules}, version {found.policy.version}; {asked}")
 
 
@@ -108,15 +112,23 @@ def _read(file: str, access: Access) -> tuple[str, PolicyFile]:
     if not path:
         _fail("name the file, or set ASSENT_POLICY")
     try:
-        return path, read_policy(read_text(path), path)
+        return path, read_policy(read_text(path, named_by="" if file else "ASSENT_POLICY"), path)
     except SettingsError as error:
         _fail(str(error))
 
 
-async def _ask_slack(found: PolicyFile, path: str, access: Access) -> None:
+async def _ask_slack(found: PolicyFile, path: str, access: Access) -> dict[str, str]:
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_WITHIN)) as session:
         slack = SlackClient(access.slack_bot_token, access.slack_api_url, session)
-        await check_mentions(found, slack, path)
+        return await check_mentions(found, slack, path)
+
+
+def _without_approvers(policy: Policy, useless: Collection[str]) -> Iterator[Problem]:
+    for rule in (policy.default, *policy.rules):
+        if all(entry in useless for entry in rule.approvers):
+            yield Problem(
+                rule.line, f"nobody is left who can decide by {rule.name!r}: name a person or a group"
+            )
 
 
 def _tried(policy: Policy, decides: Rule, agent: str, tool: str, args: object) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,13 @@ from typing import Annotated
 import typer
 
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
-from agent_adapter.receipts.key_files import read_keys, write_keys, write_private_key, write_seal_key
+from agent_adapter.receipts.key_files import (
+    held_ring,
+    read_keys,
+    write_keys,
+    write_private_key,
+    write_seal_key,
+)
 from agent_adapter.receipts.ring import Purpose, RingKey, dump_keys
 from agent_adapter.receipts.signer import CREATE, LocalSigner
 from bot.domain.errors import SettingsError
@@ -25,6 +31,7 @@ _TEAM = (
     "--team: give the id of a workspace, as in T0ACME. It stands in the address of Slack in a browser, "
     "https://app.slack.com/client/T…"
 )
+_AGENT = "--agent: give the name of the agent that signs with this key, as it names itself: --agent billing"
 _KeyFile = Annotated[
     Path, typer.Argument(help="a new file for the private key, which only its owner can read")
 ]
@@ -54,6 +61,8 @@ def create(
         path = _ring_file(ring)
         if purpose == "receipts" and not re.fullmatch(r"[TE][A-Z0-9]+", team or ""):
             raise InvalidRequestError(_TEAM)
+        if purpose == "agent" and not agent:
+            raise InvalidRequestError(_AGENT)
         signer = LocalSigner.generate()
         key = RingKey.of(
             signer.public,
@@ -63,9 +72,9 @@ def create(
             agent=agent,
             not_before=_now(),
         )
-        keys = [*read_keys(path), key]
-        write_private_key(key_file, signer)
-        write_keys(path, keys)
+        with held_ring(path) as keys:
+            write_private_key(key_file, signer)
+            write_keys(path, [*keys, key])
         typer.echo(f"made the key {key.kid} for {key.purpose}; its public key is in {path}")
         if purpose == "receipts":
             typer.echo("a bot needs a key for its seal as well: `keys signing seal` makes one")
@@ -93,26 +102,22 @@ def rotate(
 ) -> None:
     """Make the next key in place of one. What the old key signs before its end stays valid."""
     with _plain_errors():
-        path = _ring_file(ring)
-        keys = read_keys(path)
-        old, now = _find(keys, kid, path), _now()
+        path, now = _ring_file(ring), _now()
         end = now + timedelta(hours=overlap_hours)
-        if old.revoked or (old.not_after and old.not_after <= now):
-            raise InvalidRequestError(f"the key {kid} has ended already: make a new one with {CREATE}")
-        if old.not_after:
-            raise InvalidRequestError(f"the key {kid} was rotated already: rotate the key that came after it")
         signer = LocalSigner.generate()
-        key = RingKey.of(
-            signer.public,
-            old.purpose,
-            namespace=old.namespace,
-            team=old.team,
-            agent=old.agent,
-            not_before=now,
-        )
-        ended = old.model_copy(update={"not_after": end})
-        write_private_key(key_file, signer)
-        write_keys(path, [*(ended if each is old else each for each in keys), key])
+        with held_ring(path) as keys:
+            old = _to_rotate(keys, kid, path, now)
+            key = RingKey.of(
+                signer.public,
+                old.purpose,
+                namespace=old.namespace,
+                team=old.team,
+                agent=old.agent,
+                not_before=now,
+            )
+            ended = old.model_copy(update={"not_after": end})
+            write_private_key(key_file, signer)
+            write_keys(path, [*(ended if each is old else each for each in keys), key])
         typer.echo(f"made the key {key.kid}; the key {kid} signs until {end:%Y-%m-%d %H:%M} UTC")
 
 
@@ -121,10 +126,10 @@ def revoke(kid: _Kid, *, ring: _RingFile = None) -> None:
     """Revoke a key: nothing that it signed counts any more, whatever its date."""
     with _plain_errors():
         path = _ring_file(ring)
-        keys = read_keys(path)
-        old = _find(keys, kid, path)
-        revoked = old.model_copy(update={"revoked": True})
-        write_keys(path, [revoked if each is old else each for each in keys])
+        with held_ring(path) as keys:
+            old = _find(keys, kid, path)
+            revoked = old.model_copy(update={"revoked": True})
+            write_keys(path, [revoked if each is old else each for each in keys])
         typer.echo(f"the key {kid} is revoked in {path}: give this file to everybody who checks")
 
 
@@ -153,6 +158,15 @@ def _find(keys: tuple[RingKey, ...], kid: str, path: Path) -> RingKey:
     raise InvalidRequestError(f"{path} does not have the key {kid}: it has {known}")
 
 
+def _to_rotate(keys: tuple[RingKey, ...], kid: str, path: Path, now: datetime) -> RingKey:
+    key = _find(keys, kid, path)
+    if key.revoked or (key.not_after and key.not_after <= now):
+        raise InvalidRequestError(f"the key {kid} has ended already: make a new one with {CREATE}")
+    if key.not_after:
+        raise InvalidRequestError(f"the key {kid} was rotated already: rotate the key that came after it")
+    return key
+
+
 def _now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
@@ -168,5 +182,7 @@ def _plain_errors() -> Iterator[None]:
         sys.stderr.write(f"{error}\n")
         raise typer.Exit(1) from None
     except OSError as error:
-        sys.stderr.write(f"{error.filename}: {error.strerror}\n")
+        sys.stderr.write(
+            f"{error.filename}: {error.strerror}: name a file in a folder that is there, and in which this user may write\n"
+        )
         raise typer.Exit(1) from None

@@ -9,6 +9,7 @@ from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Interrupt, OnExpiry
 from agent_adapter.contract.outcome import RUNS, Reported
 from agent_adapter.contract.record import Recorded
+from agent_adapter.contract.trace import TraceContext
 from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms, Told
 from bot.domain.ids import MessageId
@@ -45,6 +46,8 @@ class Published:
     code: str | None = None
     settled_at: datetime | None = None
     resumed_at: datetime | None = None
+    resumed_by: str = ""
+    """The owner of the claim with which it was resumed."""
     withdraw_asked: str | None = None
     """The agent's reason for withdrawing it, while the withdrawal is not carried out yet."""
     stalled: str | None = None
@@ -68,6 +71,8 @@ class Published:
     signature: str = field(default="", compare=False, repr=False)
     """The envelope in which its agent has signed it, or the seal of the HTTP API, which asks for agents without a key.
     Empty without either. Nothing has checked it yet."""
+    trace: TraceContext | None = field(default=None, compare=False, repr=False)
+    """Where it was asked in a trace. Anybody may have written it, and nothing depends on it."""
     size: int = field(default=0, compare=False)
     """How many characters the record has."""
 
@@ -113,8 +118,8 @@ class Approval(Published):
 
     admission: Admission
     recorded: tuple[Recorded | None, ...]
-    kept: dict[Any, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
-    """What was computed from each action, kept while the same record is read again and again."""
+    kept: dict[int, tuple[Terms, dict[str, Any]]] = field(default_factory=dict, compare=False, repr=False)
+    """What was computed from each action on its terms, by its index. It is kept while the record is read again."""
     shown: Mapping[MessageId, Shown] = field(default_factory=dict)
     up: Mapping[MessageId, datetime] = field(default_factory=dict)
     """Since when each of its messages has been there."""
@@ -172,7 +177,7 @@ class Approval(Published):
                 self.votes.get(index, ()),
                 self.proposals.get(index),
                 len(terms) == 1,
-                self.kept.setdefault((index, own.masked, own.modal_only, len(secrets)), {}),
+                self._kept(index, own),
             )
             for index, (action, config, own, pages, fingerprint, recorded) in enumerate(
                 zip(
@@ -186,6 +191,12 @@ class Approval(Published):
                 )
             )
         )
+
+    def _kept(self, index: int, terms: Terms) -> dict[str, Any]:
+        on_terms, kept = self.kept.get(index, (None, {}))
+        if on_terms is not terms:
+            _, kept = self.kept[index] = terms, {}
+        return kept
 
     @property
     def requested_by(self) -> str | None:

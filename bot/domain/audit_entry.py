@@ -3,16 +3,23 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
+from math import inf
 from typing import Any
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.errors import InvalidRequestError
 
 _NUMBERS = {"index", "waited", "step", "seq"}
-_OWN = {"at", "lane", "entry", "event", "id", "seq", "epoch"}
+UNREADABLE = "unreadable"
+"""The field with what no bot has written: fields that are not UTF-8, or have a name of the line itself. It is a list of names and
+values, as `_escaped` writes them."""
+_OF_LINE = {"at", "lane", "entry"}
+_OWN = {*_OF_LINE, "event", "id", "seq", "epoch", UNREADABLE}
 """What an entry is, and where. Facts say nothing about that."""
-_LATEST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+_LATEST = datetime(9999, 1, 1, tzinfo=UTC)
+_BYTE = re.compile("[\udc80-\udcff]")
+"""How Python reads a byte that is not UTF-8, with `surrogateescape`."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
 """Longer ones stay text: no bot writes them, and Python refuses to read those of thousands of digits."""
 
@@ -30,12 +37,15 @@ class AuditEntry:
     @classmethod
     def of_stream(cls, lane: str, number: str, fields: Mapping[str, str]) -> "AuditEntry":
         """Read an entry of the stream in Redis."""
+        readable = {name: text for name, text in fields.items() if _is_readable(name, text)}
         said: dict[str, Any] = {
             name: int(text) if name in _NUMBERS and _NUMBER.fullmatch(text) else text
-            for name, text in fields.items()
+            for name, text in readable.items()
             if name != "facts"
         }
-        facts = _facts(fields.get("facts", ""))
+        if others := [[_escaped(name), _escaped(fields[name])] for name in fields if name not in readable]:
+            said[UNREADABLE] = others
+        facts = _facts(readable.get("facts", ""))
         # Somebody who writes to Redis can write any facts. They must not change which entry this is.
         more = {name: value for name, value in facts.items() if name not in _OWN and name not in said}
         return cls(lane, number, {**said, **more})
@@ -49,10 +59,10 @@ class AuditEntry:
         """
         try:
             found = decode(line)
-            said = {name: value for name, value in found.items() if name not in {"at", "lane", "entry"}}
+            said = {name: value for name, value in found.items() if name not in _OF_LINE}
             entry = cls(str(found["lane"]), str(found["entry"]), said)
-            _ = entry.order
-        except (InvalidRequestError, KeyError, AttributeError, TypeError) as error:
+            _ = entry.order, entry.at
+        except (InvalidRequestError, KeyError, AttributeError, TypeError, OverflowError) as error:
             raise ValueError("not a whole entry") from error
         return entry
 
@@ -76,8 +86,7 @@ class AuditEntry:
 
     @property
     def at(self) -> datetime:
-        # Whoever can write to Redis can name any time.
-        return datetime.fromtimestamp(min(self.order[0] / 1000, _LATEST), UTC)
+        return time_of(self.order[0])
 
     @property
     def written_at(self) -> str:
@@ -117,6 +126,32 @@ class AuditEntry:
         asked = self.said.get("actions")
         found = enumerate(asked) if isinstance(asked, list) else ()
         return {index: each for index, each in found if isinstance(each, dict)}
+
+
+def time_of(milliseconds: int) -> datetime:
+    """Return the time of an entry. A time after the latest date that there is becomes that date."""
+    return datetime.fromtimestamp(min(milliseconds / 1000, _LATEST.timestamp()), UTC)
+
+
+def span_of(day: date) -> tuple[int, float]:
+    """Return the first and the last millisecond of a day. The latest day has no end."""
+    start = int(datetime.combine(day, time(), UTC).timestamp() * 1000)
+    return start, inf if day >= _LATEST.date() else start + timedelta(days=1) // timedelta(milliseconds=1) - 1
+
+
+def is_text(text: str) -> bool:
+    """Whether what was read with `surrogateescape` is UTF-8."""
+    return not _BYTE.search(text)
+
+
+def _is_readable(name: str, text: str) -> bool:
+    return name not in {*_OF_LINE, UNREADABLE} and is_text(name + text)
+
+
+def _escaped(text: str) -> str:
+    r"""Write bytes that are no text as `\xff`, and each backslash twice. So no two texts become the same."""
+    data = text.encode(errors="surrogateescape").replace(b"\\", b"\\\\")
+    return data.decode(errors="backslashreplace")
 
 
 def _facts(text: str) -> dict[str, Any]:

@@ -18,7 +18,13 @@ _FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 OCSF_VERSION = "1.2.0"
 _APPLICATION, _API_ACTIVITY, _INFORMATIONAL = 6, 6003, 1
 _CREATE, _UPDATE, _DELETE = 1, 3, 4
-_ACTIVITIES = {"published": _CREATE, "sticky_given": _CREATE, "withdrawn": _DELETE, "sticky_ended": _DELETE}
+_ACTIVITIES = {
+    "published": _CREATE,
+    "sticky_given": _CREATE,
+    "withdrawn": _DELETE,
+    "sticky_ended": _DELETE,
+    "erased": _DELETE,
+}
 """What an event does to a request or a standing approval; every other one changes it."""
 _SUCCESS, _FAILURE = 1, 2
 _FAILED = {"expired", "refused", "untaken", "claim_lapsed"}

@@ -17,8 +17,16 @@ class BrokenSealError(UnreadableRecordError):
     """No bot has written what is stored about a record, or somebody has changed it since. It decides nothing."""
 
 
+class DamagedRecordError(UnreadableRecordError):
+    """The bot's half of a stored record is not as bots write it. Once somebody has corrected it, it can be decided."""
+
+
 class StoreUnavailableError(BotError):
     """Redis did not take the write in time. Nothing was recorded."""
+
+
+class NotConfirmedError(StoreUnavailableError):
+    """Redis took the write, and nothing has confirmed in time that it is kept elsewhere or on disk."""
 
 
 class KeyUnfitError(SigningError):
@@ -66,6 +74,13 @@ class SlackUnclearError(SlackError):
         super().__init__(method, code)
         self.answered = answered
         """Whether Slack has finished the call. Otherwise Slack may still carry it out later."""
+
+
+class UnsettledError(SlackError):
+    """Slack shows more than Redis knows, and bots may still write again what Redis has lost. Look again later."""
+
+    def __init__(self) -> None:
+        super().__init__("compare", "what Redis lost may still be written again")
 
 
 class DoneBeforeError(SlackError):

@@ -86,6 +86,13 @@ def hide(value: Any, mask: Collection[str], modal_only: Collection[str] = ()) ->
     return _without(_without(value, masked, masked.in_place_of), modal_only, _in_a_modal)
 
 
+def has_unshown(value: Any) -> bool:
+    """Say whether something inside is replaced."""
+    if isinstance(value, dict | list):
+        return any(map(has_unshown, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, Unshown)
+
+
 def holds(value: Any, names: Collection[str]) -> bool:
     """Say whether a value with such a name is inside."""
     return bool(named_in(value, names))

@@ -51,15 +51,14 @@ def named_arguments(tool: str, args: dict[str, Any], terms: Terms) -> str:
 
 
 def _asked(state: Approval, index: int) -> str:
-    # A card has many buttons, so what they ask is named once for each time that its record was read.
-    known: dict[int | None, str] = vars(state).setdefault("_asked", {})
-    # Words in place of masked ones are in the language of whoever reads.
-    with speaking(ENGLISH):
-        if None not in known:
-            known[None] = _of_record(state)
-        if index not in known:
-            known[index] = _of_action(state, state.actions[index], known[None])
-    return known[index]
+    action, asked = state.actions[index], (state.interrupt, state.admission)
+    known, name = action.kept.get("asked", ((None, None), ""))
+    if any(now is not then for now, then in zip(asked, known, strict=True)):
+        # Words in place of masked ones are in the language of whoever reads.
+        with speaking(ENGLISH):
+            name = _of_action(state, action, _of_record(state))
+        action.kept["asked"] = asked, name
+    return str(name)
 
 
 def _of_record(state: Approval) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from multidict import CIMultiDict
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
@@ -20,7 +20,7 @@ from yarl import URL
 from bot.http.bodies import Bodies, BodyError, check_head
 from bot.http.connections import Connections
 from bot.runtime.health import Health
-from bot.runtime.metrics import COUNTED
+from bot.runtime.metrics import written
 
 MAX_BODY = 1 << 20
 """The most bytes of a request: a view of 250 KB fits, escaped for a form."""
@@ -51,11 +51,12 @@ def build_site(
     *,
     bolt: AsyncApp | None,
     signing_secret: str | None,
+    takes_clicks: bool = True,
     api: web.Application,
     connections: Connections,
     bodies: Bodies,
 ) -> web.Application:
-    """Make the application. Without a signing secret there is no route for Slack."""
+    """Make the application. Without a signing secret there is no route for Slack. A bot that only draws has no API, too."""
     site = web.Application(middlewares=[connections.serve])
 
     async def alive(_: web.Request) -> web.Response:
@@ -70,13 +71,14 @@ def build_site(
             return web.json_response({"ready": True, "signed": health.signed, **warned})
         return web.json_response({"ready": False, "faults": reasons}, status=503)
 
-    async def metrics(_: web.Request) -> web.Response:
-        return web.Response(
-            body=generate_latest(registry) + generate_latest(COUNTED),
-            headers={"Content-Type": CONTENT_TYPE_LATEST},
-        )
+    async def metrics(request: web.Request) -> web.Response:
+        body, content_type = written(registry, request.headers.get("Accept", ""))
+        return web.Response(body=body, headers={"Content-Type": content_type})
 
     site.add_routes([web.get("/healthz", alive), web.get("/readyz", ready), web.get("/metrics", metrics)])
+    if not takes_clicks:
+        site.add_routes([web.route("*", path, _draws_only) for path in ("/slack/events", "/v1/{rest:.*}")])
+        return site
     site.add_subapp("/v1", api)
     if bolt and signing_secret:
         site.add_routes([web.post("/slack/events", SlackRoute(bolt, signing_secret, bodies).handle)])
@@ -118,6 +120,10 @@ class SlackRoute:
             return web.json_response({"challenge": payload.get("challenge")})
         answer = await self._bolt.async_dispatch(AsyncBoltRequest(body=dict(payload), mode="socket_mode"))
         return _to_response(answer)
+
+
+async def _draws_only(_: web.Request) -> web.Response:
+    return _refused(503, "this bot only draws (ASSENT_ROLE=draw): use the address of a bot that takes clicks")
 
 
 def _signature(headers: Mapping[str, str]) -> tuple[str, str] | None:

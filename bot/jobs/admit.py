@@ -1,7 +1,7 @@
 """Admits a published record, which fixes its terms and places, or refuses it."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Route
@@ -24,6 +24,7 @@ from bot.rendering.card.again import proposed_again
 from bot.rendering.card.layout import lay_out
 from bot.runtime.health import PLACE
 from bot.runtime.offload import offload
+from bot.runtime.tracing import span_about
 from bot.sentences.language import speaking
 from bot.slack.client import SlackClient, permalink
 from bot.slack.directory import Directory
@@ -33,6 +34,9 @@ from bot.use_cases.agent_limits import Quota
 from bot.use_cases.standing import StandingApprovals, tell_uses
 
 logger = logging.getLogger(__name__)
+
+ELSEWHERE = "namespace"
+"""The code of a refusal: the same pause is asked about in another namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,8 @@ class Admissions:
     quota: Quota
     restore_guard: RestoreGuard
     trouble: SlackTrouble
+    others: Sequence[ApprovalStore] = ()
+    """Those of the other namespaces that this bot serves."""
 
     async def on_published(self, state: Published) -> Approval | None:
         """Admit a record, or refuse it. `None` when it was refused, or ended meanwhile.
@@ -54,6 +60,16 @@ class Admissions:
         Raises:
             SlackError: when Slack does not say now whether it can be asked there.
         """
+        with span_about(state, "assent.admit", actions=len(state.interrupt.request.action_requests)) as span:
+            admitted = await self._on_published(state)
+            span.note(outcome=admitted.status if admitted else "refused")
+            return admitted
+
+    async def _on_published(self, state: Published) -> Approval | None:
+        for other in self.others:
+            if await other.has_asked(state.interrupt):
+                await self.trouble.refuse(state.id, ELSEWHERE, asked_elsewhere(other.keys.namespace))
+                return None
         if too_much := await self.quota.take(state.interrupt.agent, interrupt_id=state.id):
             await self.trouble.refuse(state.id, "limits", too_much.reason)
             return None
@@ -220,6 +236,14 @@ class Admissions:
         except SlackError as error:
             logger.warning("standing.not_compared", extra={"interrupt_id": before.id, "reason": str(error)})
             return False
+
+
+def asked_elsewhere(namespace: str) -> str:
+    """Say why a pause is not asked about again."""
+    return (
+        f"this run was asked about in namespace {namespace!r} before, and asked twice it could run twice: let its agent go on "
+        "there until the run is over"
+    )
 
 
 def _never_by_silence(terms: tuple[Terms, ...], places: tuple[Place, ...]) -> tuple[Terms, ...]:

@@ -36,6 +36,8 @@ class Anchoring:
     health: Health
     every: timedelta
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    of: str = ""
+    """What the names of its warnings end with, where a bot serves two namespaces."""
 
     async def run(self, loop: Loop) -> None:
         """Look from time to time whether an anchor is due, until cancelled."""
@@ -56,9 +58,9 @@ class Anchoring:
                     "anchor.not_sent", extra={"target": number, "kind": target.kind, "reason": str(error)}
                 )
         if problems:
-            self.health.warnings[WARNING] = "; ".join(problems)
+            self.health.warnings[WARNING + self.of] = "; ".join(problems)
         else:
-            self.health.warnings.pop(WARNING, None)
+            self.health.warnings.pop(WARNING + self.of, None)
 
     async def _send_if_due(self, target: Target) -> None:
         before, now = await asyncio.to_thread(self.marks.read, target.mark), self.now()

@@ -38,9 +38,15 @@ class AuditMover:
     process: str
     max_bytes: int
     days: int
-    """For how many days entries are kept outside of Redis."""
+    """For how many days entries are kept: outside of Redis, or in it where nothing else keeps them."""
     sealer: Sealer | None = None
     """Seals the entries, where the bot has a key for it. Then only what is sealed leaves Redis."""
+    of: str = ""
+    """What the names of its warnings end with, where a bot serves two namespaces."""
+
+    @property
+    def _in_redis(self) -> timedelta:
+        return IN_REDIS if self.store.keeps else timedelta(days=self.days)
 
     async def run(self, loop: Loop) -> None:
         """Look at the trail from time to time, until cancelled."""
@@ -60,13 +66,14 @@ class AuditMover:
             OSError, ValueError, InvalidSignature: when a sealed log cannot be read.
         """
         size = await self.store.size()
-        self.health.audit_bytes = size
-        self._warn(size)
-        self._limit(size)
-        surplus = max(0.0, 1 - NEARLY * self.max_bytes / size) if size > self.max_bytes else 0.0
+        limit = int(min(self.max_bytes, await self.store.most_bytes()))
+        self.health.audit_bytes[self.of] = size
+        self._warn(size, limit)
+        self._limit(size, limit)
+        surplus = max(0.0, 1 - NEARLY * limit / size) if size > limit else 0.0
         for lane in self.store.keys.all_lanes():
             if now := await self.store.lease(lane, self.process, LEASE):
-                await self._tidy_lane(lane, now - int(IN_REDIS.total_seconds() * 1000), surplus)
+                await self._tidy_lane(lane, now - self._in_redis // timedelta(milliseconds=1), surplus)
                 await self._forget(lane, now)
 
     async def _tidy_lane(self, lane: Lane, oldest: int, surplus: float) -> None:
@@ -94,7 +101,9 @@ class AuditMover:
                 lost = 0
             except OSError as error:
                 logger.error("audit.not_moved", extra={"reason": str(error)})  # noqa: TRY400  # the reason says it all
-                self.health.warnings[WARNING] = f"old entries cannot be written to ASSENT_AUDIT_DIR: {error}"
+                self.health.warnings[WARNING + self.of] = (
+                    f"old entries cannot be written to ASSENT_AUDIT_DIR: {error}"
+                )
                 if not is_full:
                     return False
                 lost = len(entries)
@@ -105,22 +114,23 @@ class AuditMover:
             logger.error("audit.dropped_early", extra={"entries": lost, "until": entries[-1].written_at})
         return True
 
-    def _limit(self, size: int) -> None:
+    def _limit(self, size: int, limit: int) -> None:
         """Take no new requests while more entries are in Redis than fit, since what is not sealed stays there."""
-        if self.sealer and size > self.max_bytes:
-            self.health.fault(FULL, f"its entries take {size} of {self.max_bytes} bytes, and {UNSEALED}")
+        if self.sealer and size > limit:
+            self.health.fault(FULL + self.of, f"its entries take {size} of {limit} bytes, and {UNSEALED}")
         else:
-            self.health.recover(FULL)
+            self.health.recover(FULL + self.of)
 
-    def _warn(self, size: int) -> None:
-        if size < NEARLY * self.max_bytes:
-            self.health.warnings.pop(WARNING, None)
-        elif WARNING not in self.health.warnings:
-            self.health.warnings[WARNING] = (
-                f"its entries in Redis take {size} of {self.max_bytes} bytes (ASSENT_AUDIT_MAX_BYTES): soon the oldest "
-                f"are {'moved' if self.store.keeps else 'dropped'} before seven days are over"
+    def _warn(self, size: int, limit: int) -> None:
+        if size < NEARLY * limit:
+            self.health.warnings.pop(WARNING + self.of, None)
+        elif WARNING + self.of not in self.health.warnings:
+            self.health.warnings[WARNING + self.of] = (
+                f"its entries in Redis take {size} of {limit} bytes (ASSENT_AUDIT_MAX_BYTES, and at most half of its "
+                f"maxmemory): soon the oldest are {'moved' if self.store.keeps else 'dropped'} before "
+                f"{self._in_redis.days} days are over"
             )
-            logger.warning("audit.nearly_full", extra={"bytes": size, "limit": self.max_bytes})
+            logger.warning("audit.nearly_full", extra={"bytes": size, "limit": limit})
 
     async def _forget(self, lane: Lane, now: int) -> None:
         before = datetime.fromtimestamp(now / 1000, UTC) - timedelta(days=self.days)
@@ -128,7 +138,9 @@ class AuditMover:
             await asyncio.to_thread(self._forget_before, lane, before)
         except OSError as error:
             logger.error("audit.not_forgotten", extra={"reason": str(error)})  # noqa: TRY400  # the reason says it all
-            self.health.warnings[WARNING] = f"old days cannot be deleted from ASSENT_AUDIT_DIR: {error}"
+            self.health.warnings[WARNING + self.of] = (
+                f"old days cannot be deleted from ASSENT_AUDIT_DIR: {error}"
+            )
 
     def _forget_before(self, lane: Lane, before: datetime) -> None:
         if self.store.folder and (days := self.store.folder.forget(before.date())):

@@ -10,6 +10,7 @@ from typing import Literal
 
 from agent_adapter.errors import InvalidRequestError, LockedRecordError
 from bot.domain.approval import Approval, Published
+from bot.domain.errors import DamagedRecordError
 from bot.domain.messages import Remark
 from bot.domain.on_call import is_on_call
 from bot.domain.schedule import Step
@@ -21,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 UNREADABLE_AGAIN = 60_000
 """Milliseconds until an unreadable record is looked at again. By then it has ended."""
+UNSETTLED_AGAIN = 1_000
+"""Milliseconds until a record is looked at again whose decisions may still be written again."""
 STALLED_AFTER = timedelta(minutes=10)
 """How long an agent may take to go on with an answer; the default."""
 TOO_EARLY = 50
@@ -37,6 +40,7 @@ class Deadlines:
         *,
         on_call: Callable[[str], Awaitable[frozenset[str]]] | None = None,
         stalled_after: timedelta = STALLED_AFTER,
+        is_unsettled: Callable[[], bool] | None = None,
     ) -> None:
         """Prepare the deadlines.
 
@@ -45,17 +49,19 @@ class Deadlines:
             why_not: Says why silence approves nothing of a record. Without it, silence never approves.
             on_call: Names the people whom an entry of a schedule means now. Without it, they are not mentioned.
             stalled_after: How long an agent may take to go on with an answer.
+            is_unsettled: Whether bots may still write again what Redis has lost. No time is over until they have.
         """
         self._store = store
         self._why_not = why_not
         self._on_call = on_call
         self._stalled_after = stalled_after
+        self._is_unsettled = is_unsettled
 
     async def on_due(self, interrupt_id: str) -> int | None:
         """Do what is due for this record. Returns the milliseconds until something else is due."""
         try:
             state = await self._store.load(interrupt_id)
-        except LockedRecordError:
+        except (LockedRecordError, DamagedRecordError):
             raise
         except InvalidRequestError:
             # The presenter refuses it, and says so on its card.
@@ -93,6 +99,8 @@ class Deadlines:
         return remark.model_copy(update={"mentions": tuple(dict.fromkeys(called))})
 
     async def _end_open(self, state: Published) -> int | None:
+        if state.withdraw_asked is None and self._is_unsettled and self._is_unsettled():
+            return UNSETTLED_AGAIN
         why_not = to_agent.NOT_LOOKED
         if isinstance(state, Approval) and state.is_past and self._why_not:
             why_not = await self._why_not(state)

@@ -14,7 +14,7 @@ from bot.domain.policy import Policy
 from bot.rendering.digest import digest_blocks, digest_text
 from bot.runtime.health import Health
 from bot.slack.client import SlackClient
-from bot.store.audit import IN_REDIS, AuditStore
+from bot.store.audit import AuditStore
 from bot.store.digest import SentDigests
 
 logger = logging.getLogger(__name__)
@@ -66,13 +66,13 @@ class Digests:
             digest = await self._read(until)
             if await self.sent.take(week, self.process) and not digest.is_empty:
                 await self._send(digest, channel, week)
-        except (AgentAdapterError, SlackError, OSError) as error:
+        except (AgentAdapterError, SlackError, OSError, ValueError, OverflowError) as error:
+            # The trail has what others wrote. What cannot be counted of it costs a digest, and never a bot.
             logger.warning("digest.not_sent", extra={"reason": str(error)})
 
     async def _read(self, until: datetime) -> Digest:
-        oldest = self.now() - (HISTORY if self.audit.folder else IN_REDIS)
-        digest = Digest(max(until - WEEK, oldest), until, self.policy())
-        async for entry in self.audit.entries(max(until - HISTORY, oldest), until):
+        digest = Digest(until - WEEK, until, self.policy())
+        async for entry in self.audit.entries(until - HISTORY, until):
             digest.add(entry)
         return digest
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from agent_adapter.contract.names import is_agent_name
 from agent_adapter.errors import AgentAdapterError, ServerFailedError
 from agent_adapter.loops import Loop
+from bot.runtime.metrics import TIME_TO_AGENT, exemplar_of
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -81,6 +82,8 @@ class InboxReader:
                 self._told_of.add(agent)
             if taken.refused:
                 logger.warning("inbox.refused", extra={"agent": agent, "notes": taken.refused})
+            for wait, trace in taken.waits:
+                TIME_TO_AGENT.observe(wait / 1000, exemplar_of(trace))
             if taken.notes:
                 self._wake()
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ class PolicyKeeper:
         Raises:
             SettingsError: with everything that is wrong with its file.
         """
-        self._path = settings.policy
+        self._path, self._channel = settings.policy, settings.channel
         self._in_force = load_policy(settings)
         self._refused = ""
         self._health = health
@@ -56,11 +57,17 @@ class PolicyKeeper:
     async def check(self, slack: SlackClient) -> None:
         """Ask Slack about everybody and everything that the policy names. Otherwise a wrong id is noticed too late.
 
+        A wrong ASSENT_CHANNEL is only a warning in `/readyz`: agents can name channels of their own, and a channel can be
+        archived at any time.
+
         Raises:
             SettingsError: with what Slack does not know.
             SlackError: when Slack does not say.
         """
-        await check_mentions(self._in_force, slack, self._path)
+        _log_useless(await check_mentions(self._in_force, slack, self._path))
+        if channel := self._channel:
+            fault = (await _look_at(Mention(channel, is_place=True), slack)).fault
+            self._health.warnings.update({PLACE + channel: f"ASSENT_CHANNEL: {fault}"} if fault else {})
 
     def look_now(self) -> None:
         """Read the file now, also when the same file was refused before."""
@@ -86,7 +93,7 @@ class PolicyKeeper:
             elif text != self._refused:
                 changed = read_policy(text, path)
                 check_scopes(changed, slack, path)
-                await check_mentions(changed, slack, path)
+                _log_useless(await check_mentions(changed, slack, path))
                 self._in_force, self._refused = changed, ""
                 self._health.warnings.pop("policy", None)
                 # Ids that the new file still names wrongly are reported again.
@@ -144,18 +151,25 @@ def policy_of(settings: Settings) -> PolicyFile:
     return PolicyFile(policy, tuple(Mention(entry) for entry in settings.approvers if entry != "channel"))
 
 
-def read_text(path: str) -> str:
+def read_text(path: str, *, named_by: str = "ASSENT_POLICY") -> str:
     """Read a policy file.
+
+    Args:
+        path: Where it is.
+        named_by: The setting that says so; empty when somebody named it in a command.
 
     Raises:
         SettingsError: when there is no such file, or it is not a text.
     """
+    file = f"{named_by}: {path}" if named_by else path
     try:
         return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise SettingsError(f"{file}: there is no such file: correct the path") from error
     except OSError as error:
-        raise SettingsError(f"ASSENT_POLICY: {path}: {error.strerror}") from error
+        raise SettingsError(f"{file}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise SettingsError(f"ASSENT_POLICY: {path} is not UTF-8 text: {error.reason}") from error
+        raise SettingsError(f"{file} is not UTF-8 text: {error.reason}") from error
 
 
 def check_scopes(file: PolicyFile, slack: SlackClient, path: str) -> None:
@@ -172,54 +186,68 @@ def check_scopes(file: PolicyFile, slack: SlackClient, path: str) -> None:
         raise PolicyFileError(path, [Problem(1, f"{sentence}, and install the app again")])
 
 
-async def check_mentions(file: PolicyFile, slack: SlackClient, path: str | None) -> None:
+async def check_mentions(file: PolicyFile, slack: SlackClient, path: str | None) -> dict[str, str]:
     """Ask Slack about everybody and everything that rules name.
+
+    Returns:
+        The approvers who can never decide, each with the reason and the cure. Other people can be on the same list.
 
     Raises:
         SettingsError: with what Slack does not know.
         SlackError: when Slack does not say.
     """
-    problems = [
-        Problem(mention.line, sentence)
-        for mention in {
-            (mention.id, mention.is_place): mention for mention in reversed(file.mentions)
-        }.values()
-        if (sentence := await _fault_of(mention, slack))
-    ]
+    distinct = {(mention.id, mention.is_place): mention for mention in reversed(file.mentions)}.values()
+    found = {mention: await _look_at(mention, slack) for mention in distinct}
+    problems = [Problem(mention.line, look.fault) for mention, look in found.items() if look.fault]
     if problems and path is None:
         raise SettingsError("\n".join(f"ASSENT_APPROVERS: {problem.sentence}" for problem in problems))
     if problems:
         raise PolicyFileError(path or "", problems)
+    return {mention.id: look.useless for mention, look in found.items() if look.useless}
 
 
-async def _fault_of(mention: Mention, slack: SlackClient) -> str:
-    """Say what is wrong with an id; empty when nothing is."""
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What Slack says about an id. Both are empty when nothing is wrong with it."""
+
+    fault: str = ""
+    """Why it cannot be used."""
+    useless: str = ""
+    """Why this approver can never decide."""
+
+
+async def _look_at(mention: Mention, slack: SlackClient) -> _Look:
     id = mention.id
     if is_on_call(id):
         # Who is on call is asked at every click. `doctor` says whether the schedule answers.
-        return ""
+        return _Look()
     try:
         if id[0] == "S":
             await slack.group_members(id)
         elif id[0] in "UW":
-            return _fault_of_person(mention, await slack.user(id))
+            return _look_at_person(mention, await slack.user(id))
         elif (await slack.channel(id)).get("is_archived"):
-            return f"the channel {id} is archived: unarchive it, or ask elsewhere"
+            return _Look(f"the channel {id} is archived: unarchive it, or ask elsewhere")
     except SlackError as error:
         if error.code not in UNKNOWN:
             raise
         cure = "take it out" if id[0] in "UWS" else "invite the bot there"
-        return f"Slack knows no {id} in this workspace: correct the id, or {cure}"
-    return ""
+        return _Look(f"Slack knows no {id} in this workspace: correct the id, or {cure}")
+    return _Look()
 
 
-def _fault_of_person(mention: Mention, user: Mapping[str, Any]) -> str:
-    gone, is_bot = user.get("deleted"), user.get("is_bot") or user.get("is_app_user")
-    if mention.is_place and (gone or is_bot):
-        return (
-            f"{mention.id} is {'deactivated' if gone else 'a bot'} and reads no direct message: ask elsewhere"
-        )
-    if gone:
-        # Other people can be on the same list. `doctor` says which entries are useless.
-        logger.warning("approver.deactivated", extra={"approver": mention.id})
-    return ""
+def _look_at_person(mention: Mention, user: Mapping[str, Any]) -> _Look:
+    if user.get("deleted"):
+        what = "is deactivated"
+    elif user.get("is_bot") or user.get("is_app_user"):
+        what = "is a bot"
+    else:
+        return _Look()
+    if mention.is_place:
+        return _Look(f"{mention.id} {what} and reads no direct message: ask elsewhere")
+    return _Look(useless=f"{mention.id} {what} and can never decide: name somebody else")
+
+
+def _log_useless(approvers: Mapping[str, str]) -> None:
+    for approver, reason in approvers.items():
+        logger.warning("approver.cannot_decide", extra={"approver": approver, "reason": reason})

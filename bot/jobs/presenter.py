@@ -2,12 +2,19 @@
 
 import logging
 import secrets
+import time
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 from agent_adapter.errors import InvalidRequestError, LockedRecordError
 from bot.domain.approval import Approval, Published
-from bot.domain.errors import BrokenSealError, SlackBusyError, SlackUnclearError, WorkspaceFaultError
+from bot.domain.errors import (
+    BrokenSealError,
+    DamagedRecordError,
+    SlackBusyError,
+    SlackUnclearError,
+    WorkspaceFaultError,
+)
 from bot.domain.messages import Shown
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import FULL
@@ -21,6 +28,7 @@ from bot.rendering.card.card import Part
 from bot.runtime.health import NOT_YET
 from bot.runtime.offload import offload
 from bot.slack.pacing import Queue
+from bot.store.messages import PartLease
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -37,6 +45,8 @@ class Presenter:
     admissions: Admissions
     line: Line
     stalled_after: timedelta = STALLED_AFTER
+    of: str = ""
+    """As in `AuditMover`."""
     _queue: Queue = field(default_factory=Queue)
 
     def wait(self, interrupt_id: str) -> int:
@@ -60,8 +70,8 @@ class Presenter:
     async def _present(self, interrupt_id: str) -> int | None:
         try:
             state = await self._ready(interrupt_id)
-        except LockedRecordError:
-            # Whoever has the key can go on with it, so it is not ended.
+        except (LockedRecordError, DamagedRecordError):
+            # Whoever has the key, or corrects it, can go on with it, so it is not ended.
             raise
         except InvalidRequestError as error:
             await end_unreadable(self.store, self.line.slack, interrupt_id, error)
@@ -72,6 +82,8 @@ class Presenter:
         if state and state.status == "new":
             await self.line.trouble.say_full(interrupt_id)
             return WORKSPACE_RETRY
+        if isinstance(state, Approval):
+            await self.store.keep_resumed(state)
         while isinstance(state, Approval) and (part := await offload(state, first_outdated, state)):
             wait = await self._draw(state, part)
             if wait is not None:
@@ -91,7 +103,8 @@ class Presenter:
         if state is None:
             return None
         if state.status == "new" and not state.is_past:
-            return state if FULL in self.line.health.faults else await self.admissions.on_published(state)
+            is_full = FULL + self.of in self.line.health.faults
+            return state if is_full else await self.admissions.on_published(state)
         if state.is_past and state.status in {"new", "pending"}:
             if state.status == "pending" and state.stage == "open":
                 # `Deadlines` checks whether people could object, ends it, and has it drawn.
@@ -121,7 +134,7 @@ class Presenter:
         if wait := await self._turn(state, part):
             await line.trouble.say_if_nothing_is_posted(state, part.id)
             return self._queue.join(state.id, wait)
-        owner = secrets.token_hex(8)
+        owner, leased_until = secrets.token_hex(8), time.monotonic() + line.lease / 1000
         lease = await self.store.lease_part(state.id, part.id, owner=owner, lease=line.lease)
         line.restore_guard.hear(state.id, lease.epoch)
         if lease.outcome == "busy":
@@ -130,10 +143,18 @@ class Presenter:
         if newest is None:
             return None
         now_due = await offload(newest, first_outdated, newest, part.id)
-        call = SlackCall(line, newest, now_due or part, owner)
-        if lease.outcome == "takeover" and part.id not in newest.shown:
-            return await call.adopt(lease.since / 1000)
+        call = SlackCall(line, newest, now_due or part, owner, leased_until)
+        if (since := self._may_be_there_since(newest, part, lease)) is not None:
+            return await call.adopt(since)
         return await (call.make() if now_due and is_wanted(newest, part.id) else call.give_back())
+
+    def _may_be_there_since(self, state: Approval, part: Part, lease: PartLease) -> float | None:
+        """Give since when a message may be in Slack of which the record does not know; `None` when it is not."""
+        if part.id in state.shown:
+            return None
+        if lease.outcome == "takeover":
+            return lease.since / 1000
+        return state.created_at.timestamp() if self.line.restore_guard.may_be_shown(state) else None
 
     async def _turn(self, state: Approval, part: Part) -> int:
         """Ask for a turn by Slack's limits: 0 when the call can be made now, else the milliseconds to wait."""

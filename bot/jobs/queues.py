@@ -3,12 +3,19 @@
 import asyncio
 import logging
 import secrets
+import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
-from agent_adapter.errors import AgentAdapterError, InvalidRequestError
+from agent_adapter.errors import (
+    AgentAdapterError,
+    InvalidRequestError,
+    ServerFailedError,
+    UnreadableRecordError,
+)
 from agent_adapter.loops import Loop
 from bot.domain.approval import Approval
 from bot.domain.errors import (
@@ -20,6 +27,7 @@ from bot.domain.errors import (
 )
 from bot.domain.queue import Queue, QueueCard, QueueLabel
 from bot.domain.waiting import Spot, queue_entry
+from bot.jobs.orphans import remove_if_orphan
 from bot.jobs.slack_call import DELETED_AT_MOST, GONE
 from bot.jobs.slack_trouble import EDIT, POST, SlackTrouble
 from bot.rendering.queue import QueuePicture, render_queue
@@ -106,7 +114,7 @@ class Queues:
             try:
                 if await self._due(channel):
                     await self._draw(channel)
-            except SlackError as error:
+            except (SlackError, ServerFailedError, UnreadableRecordError) as error:
                 # The other queues have cards, too.
                 logger.warning("queue.not_drawn", extra={"channel": channel, "reason": str(error)})
         if not channels:
@@ -142,7 +150,7 @@ class Queues:
         return card.drawn >= max(self._began, card.now - SURE_FOR)
 
     async def _draw(self, channel: str) -> None:
-        owner = secrets.token_hex(8)
+        owner, leased_until = secrets.token_hex(8), time.monotonic() + self.lease / 1000
         outcome, since = await self.store.lease_queue(channel, owner=owner, lease=self.lease)
         if outcome in {"busy", "gone"}:
             return
@@ -161,7 +169,7 @@ class Queues:
             await self.store.save_queue(channel, owner=owner, over=over if is_over else None)
             return
         try:
-            await self._show(channel, card, queue, owner, over)
+            await self._show(channel, card, queue, owner, over, leased_until)
         except InterruptFaultError as error:
             await self._on_refused(channel, card, picture, owner, error)
         except SlackError as error:
@@ -192,12 +200,24 @@ class Queues:
             return await self.pacing.turn_to_edit("", urgent=False)
         return await self.pacing.turn_to_post(channel, "")
 
-    async def _show(self, channel: str, card: QueueCard, queue: Queue, owner: str, over: int | None) -> None:
+    async def _show(
+        self,
+        channel: str,
+        card: QueueCard,
+        queue: Queue,
+        owner: str,
+        over: int | None,
+        leased_until: float,
+    ) -> None:
         """Edit the card, or post it. For people who are to be called, the old card goes first."""
         calls = not card.ts or _calls_anew(card, queue)
         if card.ts and calls and await self._removed(channel, card.ts):
             # The next look posts. A bot that dies before it never leaves two cards.
             await self.store.save_queue(channel, owner=owner, ts="+")
+            return
+        if not card.ts and time.monotonic() + self.slack.within > leased_until:
+            # Redis or Slack was slow. Another process may take over before this post has arrived, and would not find it.
+            logger.info("queue.late", extra={"channel": channel})
             return
         picture = render_queue(queue)
         ts = await self._send(channel, card.ts, picture, QueueLabel(card.name))
@@ -206,7 +226,9 @@ class Queues:
         if not await self.store.save_queue(
             channel, owner=owner, ts=ts, shown=picture.digest, called=called, over=over
         ):
-            await self._remove_if_orphan(channel, ts)
+            await remove_if_orphan(
+                self.slack, channel, ts, kept=partial(self._kept, channel), lease=self.lease
+            )
         if channel in self._told or card.shown in {"", UNKNOWN}:
             self._told.discard(channel)
             for spot in await self._spots(channel):
@@ -228,11 +250,9 @@ class Queues:
             return error.code in GONE
         return True
 
-    async def _remove_if_orphan(self, channel: str, ts: str) -> None:
-        """Delete our message if Slack was slow and another process has posted the card meanwhile."""
+    async def _kept(self, channel: str) -> str:
         card = await self.store.queue_card(channel)
-        if card and card.ts not in {"", ts}:
-            await self.slack.delete_message(channel, ts)
+        return card.ts if card else ""
 
     # --- When Slack does not take it ------------------------------------------------------------------------------
 

@@ -10,8 +10,9 @@ from typing import Any
 from agent_adapter.contract.wire import MAX_LIFE
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.loops import Loop
-from bot.domain.approval import Approval
-from bot.domain.errors import InterruptFaultError, SlackError
+from agent_adapter.redis.journal import COMES_WITHIN
+from bot.domain.approval import Approval, Published
+from bot.domain.errors import InterruptFaultError, SlackError, UnsettledError
 from bot.domain.ids import KEPT, Label, MessageId
 from bot.domain.messages import Shown
 from bot.rendering.card.lost_records import render_noted
@@ -29,13 +30,15 @@ REASON = (
     "the server went back to an older state: this was decided or over before, as its card says, and the server does not "
     "know it any more. Look at the card, then ask again if it is still needed"
 )
-WARNING = "Redis went back to an older state: see 'After Redis went back' in the guide for operators"
+WARNING = "Redis went back to an older state: see 'After Redis went back' in docs/how-to/operate.md"
 CLOCKS = 60.0
 """Seconds by which the clocks of Slack, Redis and this process may differ."""
 AGAIN_AFTER = 30.0
 """Seconds until a search starts again after Slack or Redis interrupted it."""
 ROUND_WITHIN = 3600.0
 """Seconds that one search may take. With very many channels, Slack's limits make it long."""
+LOOKS_EVERY = 0.25
+"""Seconds between two looks whether there is a reason to write again."""
 RANK = {"open": 0, "ended": 1, "resumed": 2}
 
 
@@ -47,6 +50,8 @@ class RestoreGuard:
     slack: SlackClient
     health: Health
     process: str
+    is_known: Callable[[str], Awaitable[bool]] | None = None
+    """Whether a record is stored in any namespace that this bot serves. Without it, only this one is looked at."""
     doubts: int = 0
     """How often there was a reason to compare again."""
     lost_since: float | None = None
@@ -83,12 +88,28 @@ class RestoreGuard:
         if self._epochs and epoch < self._epochs[lane]:
             self.doubt()
 
-    def doubt(self) -> None:
-        """Have every message compared again before it is edited: the connection to Redis was lost, or its state is older."""
+    def doubt(self, *, is_certain: bool = True) -> None:
+        """Have every message compared again before it is edited: the connection to Redis was lost, or its state is older.
+
+        Args:
+            is_certain: As in `Journal.note_outage`.
+        """
+        if self.doubts:
+            # Before the first one, this process had no connection that it could lose.
+            self.store.scripts.journal.note_outage(is_certain=is_certain)
         self.doubts += 1
         self._since = time.time()
         self._sure.clear()
         self.store.forget_remembered()
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether bots may still write again what Redis has lost."""
+        return self.store.scripts.journal.is_unsettled
+
+    def may_be_shown(self, state: Published) -> bool:
+        """Whether a message may be in Slack that the record does not know: it was asked shortly before a failover."""
+        return self.store.scripts.journal.may_have_lost((state.now - state.created_at).total_seconds())
 
     def is_sure(self, shown: Shown) -> bool:
         """Whether a message was compared with its record since the last doubt."""
@@ -117,7 +138,11 @@ class RestoreGuard:
         return await self.compare(state, part, shown, seen)
 
     async def compare(self, state: Approval, part: MessageId, shown: Shown, seen: Seen) -> bool:
-        """Compare a message with its record, which was read later. If the record is older, end it and return true."""
+        """Compare a message with its record, which was read later. If the record is older, end it and return true.
+
+        Raises:
+            UnsettledError: when the record may still be written again.
+        """
         label = seen.labels.get(shown.ts)
         if label is None or (label.interrupt_id, label.part) != (state.id, part):
             return False
@@ -126,6 +151,8 @@ class RestoreGuard:
         if not is_ahead(label, state):
             self.note_sure(shown.channel, shown.ts)
             return False
+        if self.is_unsettled:
+            raise UnsettledError
         logger.error("record.went_back", extra={"interrupt_id": state.id, "part": str(part)})
         # Before an answer is given, because an agent could start after it.
         await self.store.refuse_rewound(state.id, part, code=CODE, reason=REASON)
@@ -138,7 +165,7 @@ class RestoreGuard:
         while True:
             loop.beat(within=ROUND_WITHIN)
             await asyncio.sleep(1)
-            if self.lost_since is None or self.health.slack_fault:
+            if self.lost_since is None or self.health.slack_fault or self.is_unsettled:
                 continue
             try:
                 await self.look_for_lost(may_read)
@@ -149,6 +176,20 @@ class RestoreGuard:
             except (SlackError, ServerUnreachableError) as error:
                 logger.warning("lost.not_seen", extra={"reason": str(error)})
                 await asyncio.sleep(AGAIN_AFTER)
+
+    async def write_again(self, loop: Loop) -> None:
+        """After each doubt, write again what this process has accepted lately, until cancelled."""
+        while True:
+            loop.beat(within=2 * COMES_WITHIN)
+            await asyncio.sleep(LOOKS_EVERY)
+            if not self.store.scripts.journal.is_owed:
+                continue
+            try:
+                await self.store.scripts.write_again()
+            except ServerUnreachableError as error:
+                loop.hinder(str(error))
+            else:
+                self.store.forget_remembered()
 
     async def look_for_lost(self, may_read: Callable[[], Awaitable[None]]) -> None:
         """Remove the buttons from cards that Redis does not know any more.
@@ -181,7 +222,7 @@ class RestoreGuard:
                 if (
                     label.digest == KEPT
                     or label.stage == "resumed"
-                    or await self.store.is_stored(label.interrupt_id)
+                    or await (self.is_known or self.store.is_stored)(label.interrupt_id)
                 ):
                     continue
                 logger.error("record.lost", extra={"interrupt_id": label.interrupt_id, "channel": channel})

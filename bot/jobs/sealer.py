@@ -37,6 +37,8 @@ class Sealer:
     key: LogKey
     health: Health
     process: str
+    of: str = ""
+    """What the names of its warnings end with, where a bot serves two namespaces."""
     _marks: dict[str, Mark] = field(default_factory=dict)
     """The last entry that is sealed in each lane that this process seals."""
     _sealed_at: dict[str, float] = field(default_factory=dict)
@@ -57,16 +59,18 @@ class Sealer:
         try:
             if not await self.store.lease(lane, self.process, LEASE):
                 self._marks.pop(name, None)
-                self.health.audit_unsealed.pop(name, None)
+                self.health.audit_unsealed.pop(name + self.of, None)
             else:
                 if self._is_time(name, await self.store.counted(lane)):
                     await self.seal(lane)
-                self.health.audit_unsealed[name] = await self.store.counted(lane) - self._marks[name].seq
+                self.health.audit_unsealed[name + self.of] = (
+                    await self.store.counted(lane) - self._marks[name].seq
+                )
         except AgentAdapterError as error:
             logger.warning("audit.not_sealed", extra={"lane": name, "reason": str(error)})
         except (OSError, ValueError, InvalidSignature) as error:
             trouble = str(error) or "a signature is not from a key of the log"
-            self.health.audit_unsealed[name] = await self._not_sealed(lane)
+            self.health.audit_unsealed[name + self.of] = await self._not_sealed(lane)
         self._tell(name, trouble)
 
     def _tell(self, name: str, trouble: str) -> None:
@@ -76,9 +80,11 @@ class Sealer:
         self._troubles[name] = trouble
         found = next(filter(None, self._troubles.values()), "")
         if found:
-            self.health.warnings[WARNING] = f"new entries of the audit trail cannot be sealed: {found}"
+            self.health.warnings[WARNING + self.of] = (
+                f"new entries of the audit trail cannot be sealed: {found}"
+            )
         else:
-            self.health.warnings.pop(WARNING, None)
+            self.health.warnings.pop(WARNING + self.of, None)
 
     async def seal(self, lane: Lane) -> Mark:
         """Seal everything that is new in a lane.

@@ -1,7 +1,7 @@
 """One call to Slack about one message, and what follows from its result."""
 
-import asyncio
 import logging
+import time
 from dataclasses import dataclass
 
 from bot.domain.approval import Approval
@@ -10,10 +10,12 @@ from bot.domain.errors import (
     SlackBusyError,
     SlackError,
     SlackUnclearError,
+    UnsettledError,
     WorkspaceFaultError,
 )
 from bot.domain.ids import Label
 from bot.domain.messages import Shown
+from bot.jobs.orphans import remove_if_orphan
 from bot.jobs.outdated import is_extra, is_wanted
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.run_threads import leave_thread
@@ -21,6 +23,8 @@ from bot.jobs.slack_trouble import EDIT, POST, RETRY, SlackTrouble
 from bot.rendering.card.card import Part
 from bot.rendering.limits import SlackLimitError, check_message
 from bot.runtime.health import PLACE, Health
+from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
+from bot.runtime.tracing import span_about
 from bot.slack.client import SlackClient
 from bot.slack.pacing import Pacing
 from bot.store.records import ApprovalStore
@@ -60,6 +64,8 @@ class SlackCall:
     state: Approval
     part: Part
     owner: str
+    leased_until: float
+    """When the lease ends, by the monotonic clock."""
 
     @property
     def shown(self) -> Shown | None:
@@ -68,6 +74,13 @@ class SlackCall:
 
     async def make(self) -> int | None:
         """Post or update."""
+        name = "assent.update_card" if self.shown else "assent.post_card"
+        with span_about(self.state, name, part=str(self.part.id)) as span:
+            again_in = await self._make()
+            span.note(again_in=again_in)
+            return again_in
+
+    async def _make(self) -> int | None:
         try:
             check_message(self.part.text, self.part.blocks)
             return await (self._update(self.shown) if self.shown else self._post())
@@ -75,6 +88,9 @@ class SlackCall:
             return await self._on_refused(InterruptFaultError("render", "msg_too_long", [str(error)]))
         except InterruptFaultError as error:
             return await self._on_refused(error)
+        except UnsettledError:
+            await self.give_back()
+            return RETRY
         except SlackBusyError as error:
             return await self._on_busy(error)
         except SlackUnclearError as error:
@@ -112,6 +128,9 @@ class SlackCall:
     # --- The call itself ----------------------------------------------------------------------------------------------
 
     async def _post(self) -> int | None:
+        began = time.monotonic()
+        if began + self.line.slack.within > self.leased_until:
+            return await self._on_late()
         ts = await self.line.slack.post_message(
             self.part.channel,
             text=self.part.text,
@@ -119,12 +138,15 @@ class SlackCall:
             thread_ts=self._thread(),
             label=self._label(),
         )
+        self._measure(began)
         self.line.health.call_worked(POST)
         self.line.health.warnings.pop(PLACE + self.part.channel, None)
         self.line.restore_guard.note_sure(self.part.channel, ts)
         if not await self._save(self._drawn(self.part.channel, ts)):
             # Slack was slow, our lease ended, and another process has posted.
-            await self._remove_if_orphan(ts)
+            await remove_if_orphan(
+                self.line.slack, self.part.channel, ts, kept=self._kept, lease=self.line.lease
+            )
         await self._clear_notice()
         return None
 
@@ -145,7 +167,21 @@ class SlackCall:
         await self._clear_notice()
         return None
 
+    def _measure(self, began: float) -> None:
+        """Measure how long the first card of a request took. One that was deleted and comes back is not measured."""
+        if self.part.id.kind == "card" and not self.state.shown and not self.state.gone:
+            asked_for = (self.state.now - self.state.created_at).total_seconds()
+            took = max(0.0, asked_for) + time.monotonic() - began
+            TIME_TO_CARD.observe(took, exemplar_of(self.state.trace))
+
     # --- What became of it --------------------------------------------------------------------------------------------
+
+    async def _on_late(self) -> int:
+        """Do not post: another process may take over before this post has arrived, and would not find it."""
+        logger.warning("card.late", extra={"interrupt_id": self.state.id})
+        await self.give_back()
+        await self.line.trouble.say_if_nothing_is_posted(self.state, self.part.id)
+        return RETRY
 
     async def _on_busy(self, error: SlackBusyError) -> int:
         await self.give_back()
@@ -230,16 +266,10 @@ class SlackCall:
         except InterruptFaultError as error:
             logger.info("part.not_deleted", extra={"interrupt_id": self.state.id, "reason": str(error)})
 
-    async def _remove_if_orphan(self, ts: str) -> None:
-        """Delete our message if the record knows another one in its place."""
-        for _ in range(10):
-            state = await self.line.store.admitted(self.state.id)
-            if kept := state.shown.get(self.part.id) if state else None:
-                if kept.ts != ts:
-                    await self.line.slack.delete_message(self.part.channel, ts)
-                return
-            # The process that took over may still be posting. If it dies, the next one finds our message or its message.
-            await asyncio.sleep(self.line.lease / 10_000)
+    async def _kept(self) -> str:
+        state = await self.line.store.admitted(self.state.id)
+        kept = state.shown.get(self.part.id) if state else None
+        return kept.ts if kept else ""
 
     async def _clear_notice(self) -> None:
         if self.state.notice:

@@ -78,7 +78,9 @@ class SlackWatch:
         first = self._next
         posted, self._next = await self.store.posted(first=first, count=AT_ONCE)
         for where, messages in _by_place(message for message in posted if message.is_open).items():
-            if await self.pacing.turn_to_look(f"{first}:{_name(where)}", int(self.every * 1000)):
+            if await self.pacing.turn_to_look(
+                f"{self.store.keys.namespace}:{first}:{_name(where)}", int(self.every * 1000)
+            ):
                 # Another replica has just looked.
                 continue
             try:

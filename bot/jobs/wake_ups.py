@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Loop
 from agent_adapter.redis.pool import open_blocking_redis
-from agent_adapter.redis.server_check import explained
+from agent_adapter.redis.server_check import explained, identities_of
 from bot.jobs.inboxes import InboxReader
 from bot.jobs.redis_restore import RestoreGuard
 
@@ -35,29 +35,32 @@ class WakeUps:
         restore_guard: RestoreGuard,
         *,
         address: str,
+        credentials: str | None = None,
     ) -> None:
         self._url = url
+        self._credentials = credentials
         self._inboxes = inboxes
         self._draw = draw
         self._restore_guard = restore_guard
         self._address = address
         self._told = {lane.channel("inbox") for lane in keys.all_lanes()}
-        self._server: str | None = None
-        """The run of the server to which it listens; `None` when the connection was lost."""
+        self._servers: tuple[str, ...] | None = None
+        """The servers that last answered; empty when they do not say who they are, `None` before the first answer."""
+        self._is_connected = False
         self._channels = [*self._told, *(lane.channel("wake") for lane in keys.all_lanes())]
 
     async def run(self, loop: Loop) -> None:
         """Listen until cancelled."""
-        redis = open_blocking_redis(self._url, block=QUIET)
+        redis = open_blocking_redis(self._url, block=QUIET, credentials=self._credentials)
         try:
             while True:
                 try:
                     await self._listen(redis, loop)
                 except (RedisError, OSError) as error:
-                    self._server = None
+                    self._is_connected = False
                     logger.warning("wake.disconnected", extra={"reason": str(error)})
                     # The server that answers next can hold an older state.
-                    self._restore_guard.doubt()
+                    self._restore_guard.doubt(is_certain=False)
                     loop.hinder(str(explained(self._address, error)))
                     await asyncio.sleep(AGAIN_IN)
         finally:
@@ -69,13 +72,14 @@ class WakeUps:
         After a failover the address can lead to another server, and a connection to the old one only goes silent.
         """
         # Over the connection that then listens: each time a new one.
-        server = (await redis.info("server")).get("run_id", "")
+        servers = await identities_of(redis)
         async with redis.pubsub() as heard:
             await heard.subscribe(*self._channels)
-            if server != self._server:
+            is_new = servers != self._servers
+            if is_new or not self._is_connected:
                 # While this was not connected, a server may have come and gone.
-                self._restore_guard.doubt()
-                self._server = server
+                self._restore_guard.doubt(is_certain=is_new)
+                self._servers, self._is_connected = servers, True
             # What was said while nobody listened.
             self._draw()
             self._inboxes.look_at_all()

@@ -10,11 +10,9 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from slack_bolt.response import BoltResponse
 
 from bot.domain.errors import NotToldError, StoreUnavailableError
-from bot.listeners.actions import Buttons
 from bot.listeners.commands import Commands
 from bot.listeners.home import HomeTab
-from bot.listeners.replies import Replies
-from bot.listeners.views import Forms
+from bot.listeners.routing import ByRecord
 from bot.listeners.why import WhyShortcut
 from bot.slack.directory import Directory
 from bot.slack.manifest import COMMAND, GROUP_CHANGED, HOME_OPENED, LEFT_CHANNEL, MENTION, WHY
@@ -26,22 +24,24 @@ _ANYTHING = re.compile(r".*")
 
 def bind(
     app: AsyncApp,
-    buttons: Buttons,
-    forms: Forms,
+    by_record: ByRecord,
     commands: Commands,
     why: WhyShortcut,
-    replies: Replies,
+    mentioned: Callable[[Mapping[str, Any]], Awaitable[None]],
     home: HomeTab,
     directory: Directory,
     deleted: Callable[[str, str], Awaitable[None]],
 ) -> None:
     """Bind all listeners. Clicks come first: each listener before them costs time."""
-    app.action(_ANYTHING)(buttons.press)
-    app.view_submission(_ANYTHING)(forms.submit)
+    app.action(_ANYTHING)(by_record.press)
+    app.view_submission(_ANYTHING)(by_record.submit)
     app.view_closed(_ANYTHING)(_nothing)
     app.command(COMMAND)(commands.approvals)
     app.message_shortcut(WHY)(why.ask)
-    app.event(MENTION)(replies.mentioned)
+
+    @app.event(MENTION)
+    async def reply_mentions(body: Mapping[str, Any]) -> None:
+        await mentioned(body)
 
     @app.event(HOME_OPENED)
     async def home_opened(event: Mapping[str, Any]) -> None:

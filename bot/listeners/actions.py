@@ -6,6 +6,7 @@ Opening a view decides nothing and is acknowledged first.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,7 +15,13 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from agent_adapter.errors import AgentAdapterError, ServerFailedError, UnreadableRecordError
 from bot.domain.approval import Approval
-from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError, StoreUnavailableError
+from bot.domain.errors import (
+    DoneBeforeError,
+    NotConfirmedError,
+    PersonUnknownError,
+    SlackError,
+    StoreUnavailableError,
+)
 from bot.listeners.home import HomeTab
 from bot.listeners.payloads import Click, parse_click
 from bot.listeners.presence import has_button
@@ -93,6 +100,9 @@ class Buttons:
         except (UnreadableRecordError, ServerFailedError) as error:
             why = await self.services.why_unreadable(click.interrupt_id, error)
             await self.services.refuse(click, why, until=until)
+        except NotConfirmedError:
+            self._tell(click, in_answer.NOT_CONFIRMED)
+            raise
         except (AgentAdapterError, StoreUnavailableError) as error:
             self._tell(click, in_answer.NOT_RECORDED)
             raise StoreUnavailableError(str(error)) from error
@@ -150,7 +160,10 @@ class Buttons:
             logger.warning(
                 "form.not_opened", extra={"interrupt_id": click.interrupt_id, "reason": str(error)}
             )
-            await self.services.tell(click, in_answer.NOT_OPENED)
+            # Slack may have shown the view, and only its answer was lost. What is shown then stays.
+            shown = click.view.get("hash") if click.view else None
+            with suppress(DoneBeforeError):
+                await self.services.tell(click, in_answer.NOT_OPENED, over=shown)
 
     async def _open_now(self, click: Click, button: Button, does: Opens) -> None:
         state = await self.services.store.admitted(click.interrupt_id)

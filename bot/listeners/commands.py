@@ -18,7 +18,7 @@ from bot.rendering.modal.standing import render_standing_list
 from bot.runtime.tasks import Tasks
 from bot.sentences import in_answer
 from bot.slack.client import SlackClient
-from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.standing import StandingLists
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _ID = re.compile(r"[a-z0-9-]{1,40}\.[a-z0-9.-]{1,80}")
 class Commands:
     """Handles what people write after `/approvals`."""
 
-    standing: StandingApprovals
+    standing: StandingLists
     home: HomeTab
     why: WhyShortcut
     slack: SlackClient

@@ -22,6 +22,7 @@ from bot.listeners.submissions import (
     beside_first,
     closing,
     notice,
+    refusing,
     replacing,
 )
 from bot.rendering.blocks import Block
@@ -141,7 +142,8 @@ async def _check(
     if why_not := await services.decisions.why_no_edit(state, index, decision, submission.user):
         block = await offload(state, _changed_input, state, index, draft, args)
         in_sight = block in {found["block_id"] for found in submission.view["blocks"]}
-        return beside(block, why_not) if block and in_sight else beside_first(submission, why_not)
+        reply = beside(block, why_not) if block and in_sight else beside_first(submission, why_not)
+        return await refusing(services, submission, reply)
     view = await offload(state, render_check_view, state, index, args)
     try:
         check_view(view)
@@ -191,7 +193,7 @@ async def _decide(services: Services, state: Approval, submission: Submission, d
     edited = EditedAction(name=state.actions[index].request.name, args=found.args)
     decision = EditDecision(edited_action=edited)
     if objection := approval_objection(state.actions[index].as_decided(decision), submission):
-        return objection
+        return await refusing(services, submission, objection)
     answer = await services.decisions.decide(
         state, user, {index: decision}, code=parse_code(submission.view), shown=submission.meta.question
     )

@@ -8,6 +8,7 @@ from bot.domain.bulk import calls_on, posted_calls
 from bot.listeners.payloads import Click, Submission
 from bot.listeners.services import Services
 from bot.listeners.submissions import Reply, closing, confirm_objection
+from bot.rendering.modal.questions import parse_note
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
 from bot.runtime.offload import offload
@@ -62,12 +63,17 @@ async def turn(services: Services, state: Approval, click: Click) -> None:
 
 
 async def finish(services: Services, state: Approval, submission: Submission) -> Reply:
-    """Approve the calls that the end of the review named."""
+    """Approve the calls that the end of the review named, with a note where one was typed."""
     if objection := confirm_objection(submission):
         return objection
-    named = submission.meta.named
+    meta = submission.meta
     return closing(
         await bulk.approve_reviewed(
-            services.decisions, state, submission.user, named, shown=submission.meta.question
+            services.decisions,
+            state,
+            submission.user,
+            meta.named,
+            note=parse_note(submission.view),
+            shown=meta.question,
         )
     )

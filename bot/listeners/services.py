@@ -21,7 +21,7 @@ from bot.store.records import ApprovalStore
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
-from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.standing import StandingApprovals, StandingLists
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ class Services:
     assignments: Assignments
     standing: StandingApprovals
     slack: SlackClient
+    lists: StandingLists
     tasks: Tasks = field(default_factory=Tasks)
     refresh_home: Callable[[str, str], None] = lambda _user, _look: None
     """Writes somebody's Home tab again, as they looked at it."""
@@ -108,11 +109,21 @@ class Services:
         except (SlackError, TimeoutError) as error:
             raise NotToldError(str(error) or "Slack took too long") from error
 
-    async def tell(self, click: Click, sentence: str) -> None:
-        """Say something to the person who clicked, and to nobody else."""
+    async def tell(self, click: Click, sentence: str, *, over: str | None = None) -> None:
+        """Say something to the person who clicked, and to nobody else.
+
+        Args:
+            click: What they pressed.
+            sentence: What to say.
+            over: The hash of the view that the sentence may replace. By default, it replaces whatever is shown there now.
+
+        Raises:
+            DoneBeforeError: when the view has another hash by now.
+            SlackError: when Slack did not take it.
+        """
         notice = render_notice_view(in_answer.NOT_DONE, sentence)
         if click.in_review and click.view:
-            await self.review_again(click.review, click.view["id"], click.user, sentence)
+            await self.review_again(click.review, click.view["id"], click.user, sentence, over=over)
             if click.home:
                 self.refresh_home(click.user, click.home)
             if click.listed:
@@ -120,7 +131,7 @@ class Services:
         elif click.is_in_list:
             await self.slack.push_view(click.trigger_id, notice)
         elif click.view:
-            await self.slack.update_view(click.view["id"], None, notice)
+            await self.slack.update_view(click.view["id"], over, notice)
         elif click.is_on_home:
             await self.slack.open_view(click.trigger_id, notice)
         else:
@@ -135,12 +146,14 @@ class Services:
         marks = (self.store.mark_read(state, state.actions[n], user, page) for n, page in read.items())
         await asyncio.gather(*marks)
 
-    async def review_again(self, carried: str, view_id: str, user: str, said: str = "") -> None:
+    async def review_again(
+        self, carried: str, view_id: str, user: str, said: str = "", *, over: str | None = None
+    ) -> None:
         """Draw the page of a review again, after something was decided in it or on top of it."""
         meta = ViewMeta.load(carried)
         state = await self.store.admitted(meta.id)
         if state is not None:
             view = await offload(state, render_review_view, state, meta, user, said=said)
             await self.slack.update_view(
-                view_id, None, pressed_at(view, meta.channel, meta.ts, home=meta.home, listed=meta.listed)
+                view_id, over, pressed_at(view, meta.channel, meta.ts, home=meta.home, listed=meta.listed)
             )

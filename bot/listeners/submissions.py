@@ -35,11 +35,12 @@ from bot.sentences import in_answer, to_agent
 from bot.text.literal import key_text
 from bot.use_cases import bulk
 from bot.use_cases.answers import Answer, closed, read_proposal_first
+from bot.use_cases.missed_clicks import note_refused
 
 Reply = dict[str, Any]
 """What Slack does with the form: close it, replace it, or show an error next to an input."""
-Read = Callable[[Approval, Submission], Decision | Reply]
-"""Reads the decision that a form means."""
+Read = Callable[[Approval, Submission], Decision | Answer | Reply]
+"""Reads the decision that a form means, or gives the answer that refuses it."""
 Handle = Callable[[Services, Approval, Submission], Awaitable[Reply]]
 
 
@@ -60,8 +61,10 @@ async def _decide(
     **more: Any,
 ) -> Reply:
     decision = await offload(state, _meant, state, submission, read)
+    if isinstance(decision, Answer):
+        return await refusing(services, submission, closing(decision), decision)
     if isinstance(decision, dict):
-        return decision
+        return await refusing(services, submission, decision)
     code, index = parse_code(submission.view), submission.meta.index
     answer = await services.decisions.decide(
         state, submission.user, {index: decision}, code=code, shown=submission.meta.question, **more
@@ -69,9 +72,20 @@ async def _decide(
     return closing(answer)
 
 
-def _meant(state: Approval, submission: Submission, read: Read) -> Decision | Reply:
+async def refusing(
+    services: Services, submission: Submission, reply: Reply, answer: Answer | None = None
+) -> Reply:
+    """Enter into the audit trail that a form was submitted in vain, and give the reply."""
+    meta, refused = submission.meta, answer or Answer(False)
+    await note_refused(
+        services.store, meta.id, submission.user, refused, button=submission.form, indices=[meta.index]
+    )
+    return reply
+
+
+def _meant(state: Approval, submission: Submission, read: Read) -> Decision | Answer | Reply:
     decision = read(state, submission)
-    if isinstance(decision, dict):
+    if isinstance(decision, Answer | dict):
         return decision
     call = state.actions[submission.meta.index].as_decided(decision)
     return approval_objection(call, submission) or decision
@@ -130,18 +144,18 @@ def answer(_state: Approval, submission: Submission) -> Decision | Reply:
     )
 
 
-def vote(state: Approval, submission: Submission) -> Decision | Reply:
+def vote(state: Approval, submission: Submission) -> Decision | Answer:
     """Decide what somebody else has voted for."""
     action = state.actions[submission.meta.index]
     if not state.is_open_at(action.index):
-        return notice(closed(state, [action.index]))
+        return Answer(False, closed(state, [action.index]), why="outdated")
     found = action.written(submission.meta.vote)
     if found is None:
-        return notice(in_answer.GONE)
+        return Answer(False, in_answer.GONE, why="outdated")
     if isinstance(found.decision, EditDecision):
         call = call_written(state, action, found)
         if not state.has_read(call, submission.user):
-            return notice(read_proposal_first(state, action.index))
+            return Answer(False, read_proposal_first(state, action.index))
     return found.decision
 
 
@@ -192,7 +206,7 @@ async def _agree(services: Services, state: Approval, submission: Submission) ->
     index, code = submission.meta.index, parse_code(submission.view)
     is_stricter = index in state.proposals
     if is_stricter and (objection := approval_objection(state.actions[index].proposed, submission)):
-        return objection
+        return await refusing(services, submission, objection)
     return closing(
         await services.decisions.agree(
             state, submission.user, index, submission.meta.vote, code=code, shown=submission.meta.question

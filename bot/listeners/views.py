@@ -10,7 +10,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from agent_adapter.errors import AgentAdapterError, ServerFailedError, UnreadableRecordError
 from bot.domain.approval import Approval
-from bot.domain.errors import PersonUnknownError, StoreUnavailableError
+from bot.domain.errors import NotConfirmedError, PersonUnknownError, StoreUnavailableError
 from bot.listeners.payloads import Submission, parse_submission
 from bot.listeners.presence import has_form
 from bot.listeners.questions import why_not_submitted
@@ -49,12 +49,10 @@ class Forms:
             reply = beside_first(submission, unknown(error))
         except (UnreadableRecordError, ServerFailedError) as error:
             reply = notice(await self.services.why_unreadable(submission.meta.id, error))
+        except NotConfirmedError:
+            reply = _kept_open(submission, in_answer.NOT_CONFIRMED, in_answer.NOT_CONFIRMED)
         except (AgentAdapterError, StoreUnavailableError):
-            reply = (
-                beside_first(submission, in_answer.NOT_SAVED)
-                if submission.first_input
-                else notice(in_answer.NOT_RECORDED)
-            )
+            reply = _kept_open(submission, in_answer.NOT_SAVED, in_answer.NOT_RECORDED)
         await ack(**reply)
         if submission.meta.home and reply.get("response_action") != "errors":
             self.services.refresh_home(submission.user, submission.meta.home)
@@ -106,3 +104,8 @@ class Forms:
         has_more_below = below == root or bool(meta.review and meta.listed)
         # Without an action, Slack closes this form only.
         return {} if is_done and has_more_below else reply
+
+
+def _kept_open(submission: Submission, beside_input: str, in_place: str) -> Reply:
+    """Say that nothing counts as stored: beside the first input, so that the text stays; without one, in place of the form."""
+    return beside_first(submission, beside_input) if submission.first_input else notice(in_place)

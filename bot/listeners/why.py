@@ -68,8 +68,11 @@ class WhyShortcut:
             return _saying(in_why.NOT_FOUND_NOW)
         if isinstance(found, str):
             return _saying(found)
-        return render_why_view(found.interrupt_id, found.state, found.indices, found.entries, found.channels)
+        names = await self.reasons.names_now(found.entries)
+        return render_why_view(
+            found.interrupt_id, found.state, found.indices, found.entries, found.channels, names
+        )
 
 
 def _saying(sentence: str) -> Block:
-    return render_notice_view(in_why.TITLE, sentence)
+    return render_notice_view(in_why.VIEW_TITLE, sentence)

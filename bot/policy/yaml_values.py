@@ -69,12 +69,17 @@ def read_yaml(text: str) -> Document:
         return Document(reader.document(), reader.lines, reader.problems)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        said = " ".join(filter(None, (error.context, error.problem)))
-        raise UnreadableError(mark.line + 1 if mark else 1, f"this is not YAML: {said}") from error
+        raise UnreadableError(mark.line + 1 if mark else 1, _said(error)) from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         sentence = f"a character that YAML does not allow: U+{error.character:04X}"
         raise UnreadableError(line, sentence) from error
+
+
+def _said(error: yaml.MarkedYAMLError) -> str:
+    if "character '\\t'" in (error.problem or ""):
+        return "there is a tab: indent with spaces"
+    return f"this is not YAML: {' '.join(filter(None, (error.context, error.problem)))}"
 
 
 def texts(value: Any, loc: Loc = ()) -> Iterator[tuple[Loc, str]]:

@@ -13,7 +13,7 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from bot.domain.masking import Unshown, hide
 from bot.sentences import in_text
-from bot.text.literal import has_hidden, key_text, one_line, runs_right_to_left, visible
+from bot.text.literal import count_written, has_hidden, key_text, one_line, runs_right_to_left, visible
 
 WIDTH = 100
 SHORT = 100
@@ -30,6 +30,7 @@ _INDENT = "  "
 _NARROWEST = 20
 _SPELLED = r"\\(?:u\{[^}]*\}|\{[^}]*\}|.)"
 _ATOM = re.compile(rf"{_SPELLED}|.", re.DOTALL)
+_CONTINUED = re.compile(rf" *{WRAP.rstrip()} ?")
 _COUNT = re.compile(r"\\\{[0-9]+(?: [^\W\d_]+)+\}")
 
 Line = tuple[str, str]
@@ -82,6 +83,24 @@ def argument_lines(args: dict[str, Any]) -> list[str]:
     lines: list[Line] = []
     _object(args, "", lines)
     return _wrapped(lines) if args else [in_text.NO_ARGUMENTS]
+
+
+def count_shown(drawn: str, name: str) -> int:
+    """Count how many characters of a text are in the beginning of what `argument_lines` drew: those of this argument."""
+    found: list[str] = []
+    is_of_it = False
+    for line in drawn.split("\n"):
+        if continued := _CONTINUED.match(line):
+            if found and is_of_it:
+                found[-1] += line[continued.end() :]
+        elif not line.startswith(_INDENT):
+            is_of_it = line.startswith(label := f"{key_text(name)}:")
+            found = [line.removeprefix(label)] if is_of_it else found
+        elif is_of_it:
+            found.append(line.removeprefix(_INDENT).removeprefix(BAR.rstrip()).removeprefix(" "))
+    # A text of one line is in quotes behind its name, one of several lines is below it.
+    first, *below = found or [""]
+    return count_written("\n".join(below or [first.lstrip(" ").removeprefix('"')]))
 
 
 def value_lines(value: Any) -> list[str]:

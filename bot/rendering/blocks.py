@@ -60,14 +60,23 @@ def leaves(text: str, *styles: str) -> list[Block]:
     return [{"type": "text", "text": piece, **style} for piece in pieces(text, PIECE)]
 
 
-def literal_within(block_id: str, text: str, room: int, draw: Callable[[str, str], Block] = literal) -> Block:
-    """Words of others in a block of at most so much JSON (300 or more). A longer text is cut, and says so at its end."""
+def literal_within(
+    block_id: str,
+    text: str,
+    room: int,
+    draw: Callable[[str, str], Block] = literal,
+    end: Callable[[str, int], str] | None = None,
+) -> Block:
+    """Words of others in a block of at most so much JSON (300 or more). A longer text is cut, and says so at its end.
+
+    Where `end` is given, it writes that end, as `clip` says.
+    """
     # JSON takes no fewer characters than its text.
-    block = draw(block_id, clip(text, room))
+    block = draw(block_id, clip(text, room, end))
     size = room
     while json_size(block) > room:
         # Escapes (`\n`, `\"`) make JSON at most six times as long as its text.
-        block = draw(block_id, clip(text, size))
+        block = draw(block_id, clip(text, size, end))
         size = max(size - max((json_size(block) - room) // 2, 20), 40)
     return block
 

@@ -4,7 +4,7 @@ For example `REJECT` is about one action, says "Reject" in red, and appears wher
 `bot/listeners/table.py` says what a click on it does.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -116,7 +116,7 @@ OF_ACTION: Mapping[Button, Callable[[Action], bool]] = {
     READ: lambda action: action.must_read or description_is_cut(action),
     # On a card of several actions, the form to reject asks whether the agent is to propose the call again.
     CHANGES: lambda action: action.allows("reject") and action.is_alone,
-    NOTE: lambda action: _may_be_approved(action) and not action.has_code and action.is_alone,
+    NOTE: lambda action: _may_be_approved(action) and not action.has_code,
     STANDING: lambda action: _may_be_approved(action) and action.standing is not None,
     FOR_RUN: lambda action: _may_be_approved(action) and action.allows_for_run,
 }
@@ -131,9 +131,17 @@ def _may_be_approved(action: Action) -> bool:
     return action.allows("approve") and not action.must_read
 
 
-def offered(action: Action) -> list[Button]:
-    """Give the buttons of an action, the most important first. Only the first one is primary."""
-    found = [button for button, is_offered in OF_ACTION.items() if is_offered(action)]
+def offered(action: Action, *, in_view: bool = False) -> list[Button]:
+    """Give the buttons of an action, the most important first. Only the first one is primary.
+
+    Args:
+        action: The action.
+        in_view: Whether a view has them. A card of several actions has no room for all.
+    """
+    left_out = () if in_view or action.is_alone else (NOTE,)
+    found = [
+        button for button, is_offered in OF_ACTION.items() if button not in left_out and is_offered(action)
+    ]
     leading = _leading(action)
     # Somebody wants other changes already: rejecting is the likelier third way.
     found.sort(key=lambda button: (button != leading, bool(action.proposal) and button == EDIT))
@@ -187,24 +195,32 @@ def value_within(state: Approval) -> str:
     return button_value(state.id)
 
 
-def button_blocks(action: Action, value: str) -> list[Block]:
+def button_blocks(action: Action, value: str, *, in_view: bool = False) -> list[Block]:
     """Draw the buttons of an action, and say what they really do where the label does not say it.
 
     Args:
         action: The action.
         value: What each of them carries, by `value_of`.
+        in_view: Whether a view has them.
     """
-    drawn = [_drawn(button, action, value) for button in offered(action)]
-    shown, behind = drawn[:IN_SIGHT], drawn[IN_SIGHT:]
+    found = offered(action, in_view=in_view)
+    drawn = [_drawn(button, action, value) for button in found]
+    shown, behind = drawn[: _in_sight(found)], drawn[_in_sight(found) :]
     if behind:
-        found = _menu(action, behind)
-        shown.append(found if _takes(found) else MORE.drawn(action.index, value))
+        menu_of_them = _menu(action, behind)
+        shown.append(menu_of_them if _takes(menu_of_them) else MORE.drawn(action.index, value))
     return [*([_group(action, shown)] if shown else []), *_effect_blocks(action)]
 
 
 def buttons_behind(action: Action, value: str) -> list[Block]:
     """Draw the buttons of an action that its card does not have in sight."""
-    return [_drawn(button, action, value) for button in offered(action)[IN_SIGHT:]]
+    found = offered(action, in_view=True)
+    return [_drawn(button, action, value) for button in found[_in_sight(found) :]]
+
+
+def _in_sight(found: Sequence[Button]) -> int:
+    """Count the buttons that stand side by side. A phone has no room beside them for the long ones that come last."""
+    return min([IN_SIGHT, *(place for place, button in enumerate(found) if button.verb == CHANGES.verb)])
 
 
 def _drawn(button: Button, action: Action, value: str) -> Block:

@@ -1,5 +1,6 @@
 """What an action asks: the call as it will run, and what the agent says about it."""
 
+import json
 import re
 from collections.abc import Sequence
 from inspect import unwrap
@@ -12,7 +13,7 @@ from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.masking import Mask, Unshown, hide, secrets_of
-from bot.rendering.arguments import Argument, argument_lines, arguments_of, value_lines
+from bot.rendering.arguments import Argument, argument_lines, arguments_of, count_shown, value_lines
 from bot.rendering.blocks import (
     Block,
     boxed,
@@ -26,9 +27,9 @@ from bot.rendering.blocks import (
     section,
 )
 from bot.rendering.cautions import caution_blocks
-from bot.sentences import in_text, on_action, words
-from bot.sentences.language import kept_for_each_language, language
-from bot.text.literal import clip, key_text, mrkdwn, one_line, visible
+from bot.sentences import in_text, on_action, on_button, words
+from bot.sentences.language import kept_for_each_language, language, speaking
+from bot.text.literal import clip, key_text, mrkdwn, one_line, units, visible
 
 CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
@@ -39,7 +40,6 @@ _HEAD = 600
 # Characters of arguments whose text is kept for the next drawing.
 _REMEMBERED = 16_384
 _HEADLINE_VALUE = 60
-_BRIEF_VALUES = 3
 _SHOWN_NAMES = 6
 _LONGEST_NAME, _ALL_NAMES = 60, 300
 # A schema with one of these allows more arguments than its properties.
@@ -75,13 +75,14 @@ def arguments_block(block_id: str, action: Action, *, as_text: bool = True) -> B
 
     Where that takes too much room, all of them are in one box.
     """
-    block = _arguments_as_text(block_id, arguments_of(ordered(action))) if as_text else {}
+    block = arguments_as_text(block_id, arguments_of(ordered(action))) if as_text else {}
     return (
         block if block and json_size(block) <= CARD_ARGUMENTS else literal(block_id, arguments_text(action))
     )
 
 
-def _arguments_as_text(block_id: str, arguments: Sequence[Argument]) -> Block:
+def arguments_as_text(block_id: str, arguments: Sequence[Argument]) -> Block:
+    """Draw arguments: a short one beside its name, a long one in a box below it."""
     elements: list[Block] = []
     for is_short, group in groupby(arguments, lambda argument: argument.is_short):
         if is_short:
@@ -111,24 +112,6 @@ def headline_text(action: Action) -> str:
     return " ".join(clip(_on_one_line(value), _HEADLINE_VALUE) for value in values)
 
 
-def brief_text(action: Action) -> str:
-    """Give the values that the call is about, on one line; where nobody said which, the first short ones by their names.
-
-    Nobody decides by this line. It has no value that is masked or that only a reading shows.
-    """
-    if said := headline_text(action):
-        return said
-    # What is short may become longer when its characters are spelled out.
-    args = {name: value for name, value in action.shown(on_card=True).items() if _is_brief(name, value)}
-    short = [found for found in arguments_of(args) if len(found.text) <= _HEADLINE_VALUE]
-    return ", ".join(f"{found.name}: {found.text}" for found in short[:_BRIEF_VALUES])
-
-
-def _is_brief(name: str, value: Any) -> bool:
-    is_scalar = isinstance(value, str | int | float) and "\n" not in str(value)
-    return is_scalar and len(name) + len(str(value)) <= _HEADLINE_VALUE
-
-
 def _on_one_line(value: Any) -> str:
     if isinstance(value, str):
         return one_line(value)
@@ -154,10 +137,28 @@ def _is_cut(action: Action) -> bool:
 
 def _how_long(action: Action) -> str:
     """Say how much a card shows only the beginning of, counted as the agent wrote it."""
+    longest, size = _longest(action)
+    return on_action.only_the_beginning(size, code_span(longest) if longest else "")
+
+
+def _longest(action: Action) -> tuple[str, int]:
+    """Name the argument with more than half of all characters, and give their number; no name and all, where none has."""
     sizes = {name: _characters(value) for name, value in action.shown(on_card=True).items()}
     longest, total = max(sizes, key=lambda name: sizes[name]), sum(sizes.values())
-    named = code_span(longest) if sizes[longest] * 2 > total else ""
-    return on_action.only_the_beginning(sizes[longest] if named else total, named)
+    return (longest, sizes[longest]) if sizes[longest] * 2 > total else ("", total)
+
+
+def _beginning(block_id: str, action: Action) -> Block:
+    """Draw the beginning of long arguments. What is missing is counted like what there is: as the agent wrote it."""
+    longest, size = _longest(action)
+    is_text = isinstance(action.shown(on_card=True).get(longest), str)
+
+    def end(kept: str, _: int) -> str:
+        shown = count_shown(kept, longest) if is_text else 0
+        # Of other values, the sentence below says how much there is.
+        return in_text.more_characters(size - shown) if 0 < shown < size else in_text.MORE
+
+    return literal_within(block_id, arguments_text(action), _HEAD, end=end)
 
 
 def _characters(value: Any) -> int:
@@ -218,12 +219,32 @@ def call_blocks(action: Action, *, as_text: bool = True, alone: bool = False) ->
         as_text: Whether the message has room for short arguments beside their names.
         alone: Whether it is the only one of its card, whose title then names the tool.
     """
+    blocks: list[Block] = json.loads(_kept(action, as_text=as_text))
+    return [block for block in blocks if not (alone and block["block_id"] == f"a:{action.index}:title")]
+
+
+def call_size(action: Action, *, as_text: bool = True) -> tuple[int, int]:
+    """Measure `call_blocks`: JSON characters and blocks. It is asked for at each drawing, and never changes."""
+    return units(drawn := _kept(action, as_text=as_text)), len(json.loads(drawn))
+
+
+def _kept(action: Action, *, as_text: bool) -> str:
+    """Draw the call once, and keep it as JSON: that takes little memory, and no caller can change it."""
+    spoken = language()
+    name = f"call:{as_text}:{spoken}"
+    if name not in action.kept:
+        # Slack may say who the reader is while this runs, and what is kept under one language speaks that one.
+        with speaking(spoken):
+            action.kept[name] = encode(_call_blocks(action, as_text=as_text))
+    return str(action.kept[name])
+
+
+def _call_blocks(action: Action, *, as_text: bool) -> list[Block]:
     at = f"a:{action.index}"
-    blocks = [block for block in title_blocks(action) if not (alone and block["type"] == "section")]
+    blocks = title_blocks(action)
     if _is_cut(action):
-        text = arguments_text(action)
         blocks += [
-            literal_within(f"{at}:arguments", text, _HEAD),
+            _beginning(f"{at}:arguments", action),
             context(f"{at}:unread", _how_long(action)),
         ]
     else:
@@ -239,16 +260,6 @@ def call_blocks(action: Action, *, as_text: bool = True, alone: bool = False) ->
         ],
     )
     return [*blocks, *description_blocks(at, action)]
-
-
-def call_size(action: Action, *, as_text: bool = True) -> tuple[int, int]:
-    """Measure `call_blocks`: JSON characters and blocks. It is asked for at each drawing, and never changes."""
-    name = f"size:{as_text}:{language()}"
-    if name not in action.kept:
-        blocks = call_blocks(action, as_text=as_text)
-        action.kept[name] = json_size(blocks), len(blocks)
-    found: tuple[int, int] = action.kept[name]
-    return found
 
 
 def description_blocks(at: str, action: Action) -> list[Block]:
@@ -295,9 +306,12 @@ def _care_words(action: Action) -> list[str]:
 
 
 def _typing_words(action: Action) -> str:
+    button = on_button.LABELS["confirm" if action.allows("approve") else "edit"]
+    if action.must_read:
+        button = on_button.READ_AND_DECIDE
     if action.typed:
-        return on_action.approve_with_value(code_span(action.typed_name))
-    return on_action.approve_with_code(action.code)
+        return on_action.approve_with_value(button, code_span(action.typed_name))
+    return on_action.approve_with_code(button, action.code)
 
 
 def _named(action: Action, names: Sequence[str]) -> str:

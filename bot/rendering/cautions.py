@@ -9,7 +9,7 @@ from bot.rendering.blocks import Block, context, literal_within
 from bot.sentences import in_text
 from bot.sentences.language import kept_for_each_language
 from bot.text.literal import clip, has_decomposed, has_hidden, key_text
-from bot.text.misread import Lines, misread_words, odd_domains
+from bot.text.misread import Lines, misread_domains, misread_words, odd_domains
 from bot.text.misread_signs import misread_signs
 
 Shown = Sequence[tuple[str, Any]]
@@ -46,13 +46,13 @@ def caution_blocks(at: str, shown: Shown, *, as_json: bool = False) -> list[Bloc
         said.append(in_text.HIDDEN_IN_JSON if as_json else in_text.HIDDEN)
     if found.is_decomposed:
         said.append(in_text.DECOMPOSED_IN_JSON if as_json else in_text.DECOMPOSED)
-    if found.words:
+    if found.hosts or found.words:
         said.append(in_text.MISREAD)
     if found.domains:
         said.append(in_text.DOMAINS)
     if not said:
         return []
-    lines = "\n".join([*_placed(found.words, places), *_placed(found.domains, places)])
+    lines = "\n".join(_placed(found.lines, places))
     named = [literal_within(f"{at}misread", lines, _LINES)] if lines else []
     return [context(f"{at}hidden", "\n".join(said)), *named]
 
@@ -61,31 +61,44 @@ def caution_lines(shown: Any, known: Any) -> list[str]:
     """Say in lines of their own which words read as others, in texts that were not there before."""
     before, places = _places([("", known)]), _places([("", shown)])
     new = [text for text in places if text not in before]
-    return [f"⚠ {line}" for found in (_misread(new), odd_domains(new)) for line in _placed(found, places)]
+    return [f"⚠ {line}" for line in _placed(_found_in(new).lines, places)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     is_hidden: bool
     is_decomposed: bool
+    hosts: Lines
+    """Domain names that look like others: where a click or a mail goes matters most."""
     words: Lines
     domains: Lines
+
+    @property
+    def lines(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """The sentences, what matters most first, each with the texts that it is about."""
+        return [*self.hosts.items(), *self.words.items(), *self.domains.items()]
 
 
 @kept_for_each_language(maxsize=64)  # a card asks at each drawing, and a modal at each page
 def _found(texts: tuple[str, ...]) -> _Found:
+    return _found_in(texts)
+
+
+def _found_in(texts: Collection[str]) -> _Found:
     return _Found(
-        any(map(has_hidden, texts)), any(map(has_decomposed, texts)), _misread(texts), odd_domains(texts)
+        any(map(has_hidden, texts)),
+        any(map(has_decomposed, texts)),
+        misread_domains(texts),
+        misread_words(texts) | misread_signs(texts),
+        odd_domains(texts),
     )
 
 
-def _misread(texts: Collection[str]) -> Lines:
-    return misread_words(texts) | misread_signs(texts)
-
-
-def _placed(lines: Lines, places: Mapping[str, Sequence[_Path]]) -> Iterator[str]:
+def _placed(
+    lines: Sequence[tuple[str, Sequence[str]]], places: Mapping[str, Sequence[_Path]]
+) -> Iterator[str]:
     """Add to each line where its texts are."""
-    for line, texts in lines.items():
+    for line, texts in lines:
         paths = [path for text in texts for path in places[text]]
         named = [_written(path) for path in paths[:_PLACES]]
         yield in_text.found_in(named, len(paths) - _PLACES, line) if named else line

@@ -1,7 +1,7 @@
 """A person's lists, as the Home tab and `/approvals` show them. Nothing is decided here: each row leads to a review."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -18,24 +18,25 @@ from bot.rendering.blocks import (
     button,
     context,
     header,
-    leaves,
     plain,
-    rich_text,
     section,
     told_apart,
 )
 from bot.rendering.buttons import REVIEW, value_of
-from bot.rendering.calls import brief_text, is_plain_name
+from bot.rendering.calls import is_plain_name
+from bot.rendering.card.folded import values_block
+from bot.rendering.card.header import run_words
 from bot.rendering.card.title import subject, title
 from bot.rendering.modal.standing import standing_row
 from bot.rendering.modal.view import HOME
-from bot.sentences import in_home, on_action, on_card, words
-from bot.text.literal import clip, mrkdwn
+from bot.sentences import in_form, in_home, on_action, on_card, words
+from bot.text.literal import mrkdwn
 
 AGENT, TOOL, GO, OPEN, WHY = "agent", "tool", "go", "open", "why"
 """What the buttons and menus of the lists are: two filters, a way to another page, a link, and what is known of a request."""
 EVERYTHING = "*"
-_VALUES = 240
+_MOST_CALLS = 3
+"""The most calls of a row whose values it shows."""
 _MOST_CHOICES = 99
 _KNOWN = (*SECTIONS, "queue")
 
@@ -53,7 +54,8 @@ def render_home(page: HomePage, *, at: datetime, url: str) -> Block:
 
 def render_list(page: HomePage, *, at: datetime, url: str) -> Block:
     """Draw the same as a view that is opened."""
-    return {**_view("modal", _blocks(page, at, url), page.look), "title": plain(in_home.TITLE)}
+    view = _view("modal", _blocks(page, at, url), page.look)
+    return {**view, "title": plain(in_home.TITLE), "close": plain(in_form.CLOSE)}
 
 
 def render_home_notice(sentence: str) -> Block:
@@ -168,10 +170,13 @@ def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
     state = row.state
     place = state.admission.places[0]
     says = title(state, place)
+    asked = in_home.asked_at(words.place_name(place.channel), state.created_at)
+    stands = [in_home.open_until(state.deadline)] if state.is_open else run_words(state, place)
     why = button(action_id(HOME, f"{WHY}.{number}"), in_home.WHAT_HAPPENED, state.id)
     return [
         section(f"{at}:title", f"*{mrkdwn(says)}*"),
-        context(f"{at}:line", in_home.asked_at(words.place_name(place.channel), state.created_at)),
+        *(_values(row, at) if look.section == "asked" and state.admission.requester_known else []),
+        context(f"{at}:line", " · ".join([asked, *stands])),
         *told_apart(_group(at, [why, *_link(state, row.indices[0], number, url)]), says),
     ]
 
@@ -190,7 +195,7 @@ def _waiting_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
     buttons = _group(at, [_look(row, place, number), *_link(state, first, number, url)])
     return [
         section(f"{at}:title", f"*{mrkdwn(wanted)}*"),
-        *_values(state, row.indices, at),
+        *_values(row, at),
         context(f"{at}:line", " · ".join(says)),
         *told_apart(buttons, wanted),
     ]
@@ -202,13 +207,8 @@ def _look(row: Row, place: Place, number: int) -> Block:
     return review.drawn(f"{of.index(place)}.{number}", value_of(row.state, row.indices, named=row.indices))
 
 
-def _values(state: Approval, indices: Iterable[int], at: str) -> list[Block]:
-    """Draw what the calls are about, in the agent's words. Nobody decides by this line."""
-    texts = filter(None, (brief_text(state.actions[index]) for index in indices))
-    values = clip("; ".join(texts), _VALUES)
-    if not values:
-        return []
-    return [rich_text(f"{at}:values", [{"type": "rich_text_section", "elements": leaves(values, "code")}])]
+def _values(row: Row, at: str) -> list[Block]:
+    return [values_block(f"{at}:values", [row.state.actions[index] for index in row.indices], _MOST_CALLS)]
 
 
 def _group(at: str, buttons: list[Block]) -> list[Block]:

@@ -52,7 +52,7 @@ def _render(queue: Queue) -> QueuePicture:
         without_marks(on_queue.heard(title, calls, deadline)),
         [
             header("queue", title),
-            context("line", " · ".join(filter(None, [_approvers(queue), deadline]))),
+            context("line", "\n".join(filter(None, [_approvers(queue), deadline]))),
             section("calls", "\n".join([on_queue.NO_CARDS, *calls])),
             *told_apart([actions("look", [{**look, "style": "primary"}])], title),
         ],

@@ -1,9 +1,9 @@
 """The key that seals the audit trail, and the public keys whose checkpoints count."""
 
+import asyncio
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,50 +12,67 @@ from cryptography.exceptions import InvalidSignature
 
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.ring import Ring, RingKey
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import CREATE_FOR_LOG
 from bot.domain.errors import SettingsError
+from bot.runtime.listed_signer import ListedSigner, read_signer
 from bot.runtime.settings import Settings
 from bot.tlog.bucket import NOT_INSTALLED, is_bucket
 from bot.tlog.note import Verify
 
-CREATE = "`python -m bot keys signing create KEY_FILE --ring RING --purpose log`"
-"""The command that makes a key for the log."""
+_WITHIN = 10.0
+"""Seconds that a signature may take."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RingLogKey:
     """Signs the logs of a namespace. The ring says which keys count, so a log goes on after a rotation."""
 
-    signer: LocalSigner | None
+    signer: ListedSigner | None
     """`None` where logs are only read."""
     ring: Ring
     namespace: str
+    _loop: asyncio.AbstractEventLoop | None = None
+    """Where the signer works: what a service needs for it may belong to one loop."""
+
+    async def try_out(self) -> None:
+        """Sign once, and check it with the ring. From then on, threads can sign.
+
+        Raises:
+            SettingsError: when the key cannot sign, or the ring refuses its signature.
+        """
+        await self._own.try_out()
+        self._loop = asyncio.get_running_loop()
 
     @property
     def public(self) -> bytes:
-        """Its own public key."""
-        return self._own.public
-
-    def sign(self, data: bytes) -> bytes:
-        """Return the signature.
+        """Its own public key.
 
         Raises:
-            ValueError: when the ring does not have this key for the log, or not now.
+            ValueError: when the ring does not have it.
         """
-        if self.problem:
-            raise ValueError(self.problem)
-        return self._own.signature(data)
+        if self._own.key is None:
+            raise ValueError(self._own.problem)
+        return base64.b64decode(self._own.key.public)
 
-    @property
-    def problem(self) -> str | None:
-        """Why nobody would accept what this key signs now; `None` when they would."""
-        key, now = self.ring.keys.get(self._own.kid), int(datetime.now(UTC).timestamp() * 1000)
-        if key and self._counts(key) and key.could_sign_at(now):
-            return None
-        return (
-            f"the ring does not have the key {self._own.kid} of ASSENT_LOG_KEY for the log of {self.namespace!r} now: "
-            f"{CREATE} makes one"
-        )
+    def sign(self, data: bytes) -> bytes:
+        """Return the signature. It blocks, so call it in a thread, after `try_out`.
+
+        Raises:
+            ValueError: when the ring does not have this key for the log now, or it does not sign.
+        """
+        if self._loop is None:
+            raise ValueError("the key of the log was not tried out")
+        return asyncio.run_coroutine_threadsafe(self._signed(data), self._loop).result()
+
+    async def _signed(self, data: bytes) -> bytes:
+        try:
+            async with asyncio.timeout(_WITHIN):
+                return await self._own.sign(data)
+        except TimeoutError:
+            raise ValueError(f"the key of the log did not sign within {_WITHIN:.0f} seconds") from None
+        except Exception as error:
+            # A service fails in its own ways. Nothing is lost: the entries stay where they are until it signs.
+            raise ValueError(f"the key of the log did not sign: {error}") from error
 
     @property
     def trusted(self) -> Mapping[bytes, Verify]:
@@ -63,17 +80,22 @@ class RingLogKey:
         return {
             base64.b64decode(key.public): partial(_check, key)
             for key in self.ring.keys.values()
-            if self._counts(key)
+            if self._is_of_log(key) and not key.revoked
         }
 
     @property
-    def _own(self) -> LocalSigner:
+    def revoked(self) -> list[str]:
+        """The names of the keys that were revoked, and had signed this log."""
+        return [key.kid for key in self.ring.keys.values() if self._is_of_log(key) and key.revoked]
+
+    @property
+    def _own(self) -> ListedSigner:
         if self.signer is None:
             raise ValueError("this process reads logs, and has no key to sign them")
         return self.signer
 
-    def _counts(self, key: RingKey) -> bool:
-        return key.purpose == "log" and key.namespace == self.namespace and not key.revoked
+    def _is_of_log(self, key: RingKey) -> bool:
+        return key.purpose == "log" and key.namespace == self.namespace
 
 
 def load_log_key(settings: Settings) -> RingLogKey | None:
@@ -82,38 +104,48 @@ def load_log_key(settings: Settings) -> RingLogKey | None:
     Raises:
         SettingsError: when it is broken, not in the ring, or there is no place for the log; or when there is a log and no key.
     """
-    if not settings.log_key:
-        if is_bucket(settings.audit_dir or ""):
-            raise SettingsError(
-                f"ASSENT_AUDIT_DIR names a bucket, and ASSENT_LOG_KEY is not set: a bucket has sealed logs only; {CREATE} makes a key"
-            )
-        if settings.anchor:
-            raise SettingsError(
-                f"ASSENT_ANCHOR is set, and ASSENT_LOG_KEY is not, so there is no log to anchor: {CREATE} makes a key"
-            )
-        if settings.audit_dir and any(Path(settings.audit_dir).glob("log/*/checkpoint")):
-            raise SettingsError(
-                f"{settings.audit_dir} has a sealed log, and ASSENT_LOG_KEY is not set: set the key that seals it, or name "
-                "another folder in ASSENT_AUDIT_DIR"
-            )
-        return None
-    if not settings.ring:
-        raise SettingsError(f"ASSENT_LOG_KEY is set, and ASSENT_RING is not: {CREATE} makes both")
-    if not settings.audit_dir:
-        raise SettingsError("ASSENT_LOG_KEY is set, and ASSENT_AUDIT_DIR is not: name a folder for the log")
-    if is_bucket(settings.audit_dir) and not find_spec("boto3"):
-        raise SettingsError(f"ASSENT_AUDIT_DIR: {NOT_INSTALLED}")
     try:
-        key = RingLogKey(
-            LocalSigner.parse(settings.log_key, where="ASSENT_LOG_KEY"),
-            Ring.load(settings.ring),
-            settings.namespace,
+        inner = read_signer(
+            settings.log_signer, settings.log_key, name="ASSENT_LOG_SIGNER", variable="ASSENT_LOG_KEY"
         )
+        if inner is None:
+            _check_unsealed(settings)
+            return None
+        if not settings.ring:
+            raise SettingsError(
+                f"the audit trail has a key for its log, and ASSENT_RING is not set: {CREATE_FOR_LOG} makes both"
+            )
+        if not settings.audit_dir:
+            raise SettingsError(
+                "the audit trail has a key for its log, and ASSENT_AUDIT_DIR is not set: name a folder for the log"
+            )
+        if is_bucket(settings.audit_dir) and not find_spec("boto3"):
+            raise SettingsError(f"ASSENT_AUDIT_DIR: {NOT_INSTALLED}")
+        ring = Ring.load(settings.ring, purpose="log")
     except InvalidRequestError as error:
         raise SettingsError(str(error)) from error
-    if key.problem:
-        raise SettingsError(key.problem)
-    return key
+    signer = ListedSigner(inner, ring, settings.namespace, "log")
+    if signer.problem:
+        raise SettingsError(f"{settings.ring}: {signer.problem}")
+    return RingLogKey(signer, ring, settings.namespace)
+
+
+def _check_unsealed(settings: Settings) -> None:
+    """Refuse settings that want a log, where nothing signs it."""
+    unsealed = "neither ASSENT_LOG_KEY nor ASSENT_LOG_SIGNER is set"
+    if is_bucket(settings.audit_dir or ""):
+        raise SettingsError(
+            f"ASSENT_AUDIT_DIR names a bucket, and {unsealed}: a bucket has sealed logs only; {CREATE_FOR_LOG} makes a key"
+        )
+    if settings.anchor:
+        raise SettingsError(
+            f"ASSENT_ANCHOR is set, and {unsealed}, so there is no log to anchor: {CREATE_FOR_LOG} makes a key"
+        )
+    if settings.audit_dir and any(Path(settings.audit_dir).glob("log/*/checkpoint")):
+        raise SettingsError(
+            f"{settings.audit_dir} has a sealed log, and {unsealed}: set the key that seals it, or name another folder in "
+            "ASSENT_AUDIT_DIR"
+        )
 
 
 def _check(key: RingKey, signature: bytes, data: bytes) -> None:

@@ -3,10 +3,12 @@
 from collections import Counter as Counted
 from collections.abc import Callable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
+from agent_adapter.contract.trace import TraceContext
 from bot.runtime.health import Health
 
 COUNTED = CollectorRegistry()
@@ -18,7 +20,7 @@ DECISIONS = Counter(
 )
 AUDIT_DROPPED = Counter(
     "assent_audit_dropped",
-    "Entries of the audit trail that were dropped before seven days were over",
+    "Entries of the audit trail that were dropped before their time was over",
     registry=COUNTED,
 )
 BROKEN_SEALS = Counter(
@@ -27,14 +29,37 @@ BROKEN_SEALS = Counter(
     registry=COUNTED,
 )
 
+# From what a person notices to what is wrong. The objectives are limits of buckets: `bot.cli.monitoring`.
+WITHIN = (0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600)
+TIME_TO_CARD = Histogram(
+    "assent_time_to_card_seconds",
+    "From a request until Slack showed its first card",
+    buckets=WITHIN,
+    registry=COUNTED,
+)
+TIME_TO_AGENT = Histogram(
+    "assent_time_to_agent_seconds",
+    "From the last decision on a request until its agent first took the answer",
+    buckets=WITHIN,
+    registry=COUNTED,
+)
+
+
+def exemplar_of(trace: TraceContext | None) -> dict[str, str] | None:
+    """Give the example that a measurement is kept with: its trace, if that is recorded somewhere."""
+    return {"trace_id": trace.trace_id, "span_id": trace.span_id} if trace and trace.is_sampled else None
+
+
 Counts = Callable[[], dict[str, int]]
+Ages = Callable[[], dict[str, float]]
 
 
 class _Gauges(Collector):
-    def __init__(self, health: Health, owed: Counts, aside: Counts) -> None:
+    def __init__(self, health: Health, owed: Counts, aside: Counts, ages: Ages) -> None:
         self._health = health
         self._owed = owed
         self._aside = aside
+        self._ages = ages
 
     def collect(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
@@ -48,7 +73,9 @@ class _Gauges(Collector):
             int("policy" in self._health.warnings),
         )
         yield GaugeMetricFamily(
-            "assent_audit_bytes", "What the audit trail takes in Redis", self._health.audit_bytes
+            "assent_audit_bytes",
+            "What the audit trail takes in Redis",
+            sum(self._health.audit_bytes.values()),
         )
         yield GaugeMetricFamily(
             "assent_audit_unsealed",
@@ -65,6 +92,14 @@ class _Gauges(Collector):
         for kind, count in self._owed().items():
             owed.add_metric([kind], count)
         yield owed
+        ages = GaugeMetricFamily(
+            "assent_owed_age_seconds",
+            "For how long the oldest owed work could have been done",
+            labels=["kind"],
+        )
+        for kind, age in self._ages().items():
+            ages.add_metric([kind], age)
+        yield ages
         aside = GaugeMetricFamily(
             "assent_set_aside",
             "Records that could not be handled and that somebody has to look at",
@@ -81,14 +116,40 @@ class _Gauges(Collector):
         return counts
 
 
-def build_registry(health: Health, owed: Counts, aside: Counts) -> CollectorRegistry:
+def build_registry(health: Health, owed: Counts, aside: Counts, ages: Ages = dict) -> CollectorRegistry:
     """Make the registry of one process.
 
     Args:
         health: Read at each scrape.
         owed: Gives the last known counts of owed work.
         aside: Gives the last known counts of records that were set aside.
+        ages: Gives, by kind, for how many seconds the oldest owed work could have been done.
     """
     registry = CollectorRegistry()
-    registry.register(_Gauges(health, owed, aside))
+    registry.register(_Gauges(health, owed, aside, ages))
     return registry
+
+
+class _Both(Collector):
+    """What is read at a scrape, and what was counted. OpenMetrics is one text with one end."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._registry.collect()
+        yield from COUNTED.collect()
+
+
+def written(registry: CollectorRegistry, accepted: str) -> tuple[bytes, str]:
+    """Give all metrics as text, and its content type. Only OpenMetrics, for those who ask for it, has exemplars.
+
+    Args:
+        registry: Of `build_registry`.
+        accepted: The header `Accept`.
+    """
+    kinds = {kind.partition(";")[0].strip() for kind in accepted.split(",")}
+    if "application/openmetrics-text" in kinds:
+        text: bytes = openmetrics.generate_latest(_Both(registry))  # type: ignore[no-untyped-call]
+        return text, openmetrics.CONTENT_TYPE_LATEST
+    return generate_latest(_Both(registry)), CONTENT_TYPE_LATEST

@@ -5,26 +5,41 @@ import re
 from collections.abc import Collection
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
-from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from agent_adapter.contract.keys import MOST_LANES
 from agent_adapter.contract.names import Namespace
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
+from agent_adapter.redis.credentials import load_provider
+from agent_adapter.redis.journal import MOST_SECONDS
 from agent_adapter.redis.pool import address_of
 from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import SettingsError
+from bot.domain.role import Role
 from bot.tlog.anchors import Target, read_targets
 
+DurabilityMode: TypeAlias = Literal["local", "replica", "fsync"]
+"""When a click counts as stored: once Redis has it, once its replicas have it, or once it is on its disk."""
+
 NOT_KEPT = (
-    "ASSENT_AUDIT_DIR is not set, so who decided what is lost after 7 days, also about requests that are still open: "
-    "name a folder that outlives the bot"
+    "ASSENT_AUDIT_DIR is not set, so who decided what is in Redis alone, and the oldest is lost when it takes more than "
+    "ASSENT_AUDIT_MAX_BYTES: name a folder that outlives the bot"
 )
-"""What is lost without a folder for the audit trail."""
+"""What can be lost without a folder for the audit trail."""
 
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,}|channel")
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,}")
@@ -34,6 +49,9 @@ _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _PREFIX = "ASSENT_"
 # Settings of agents, workers and examples, which can share an environment with a bot.
 _OF_OTHERS = frozenset({"ASSENT_AGENT", "ASSENT_AGENT_KEY", "ASSENT_KEY", "ASSENT_STATE_KEY", "ASSENT_URL"})
+
+OF_OLD = ("audit_dir", "signing_key", "signer", "log_key", "log_signer")
+"""Settings that are for one namespace only. Those of an old one have `_old` after their names."""
 
 _NAMES = {
     "slack_bot_token": "SLACK_BOT_TOKEN",
@@ -72,6 +90,25 @@ class _Environment(BaseSettings):
 _Kind = TypeVar("_Kind", bound=_Environment)
 
 
+def _loadable(value: str | None) -> str | None:
+    try:
+        if value:
+            load_provider(value)
+    except InvalidRequestError as error:
+        raise ValueError(str(error)) from error
+    return value or None
+
+
+_Credentials = Annotated[str | None, AfterValidator(_loadable)]
+
+
+def _nothing_is_none(value: Any) -> Any:
+    return None if value == "" else value
+
+
+_Lanes = Annotated[Annotated[int, Field(ge=1, le=MOST_LANES)] | None, BeforeValidator(_nothing_is_none)]
+
+
 class Settings(_Environment):
     """What a running bot needs."""
 
@@ -79,6 +116,8 @@ class Settings(_Environment):
         env_prefix="ASSENT_", frozen=True, extra="ignore", populate_by_name=True
     )
 
+    role: Role = "all"
+    """What this process is for: `clicks` takes what people do in Slack, `draw` draws and watches deadlines."""
     slack_bot_token: str = Field(alias="SLACK_BOT_TOKEN", min_length=1)
     slack_signing_secret: str | None = Field(None, alias="SLACK_SIGNING_SECRET")
     """With this secret, and without an app token, Slack calls `/slack/events`."""
@@ -86,8 +125,25 @@ class Settings(_Environment):
     """With this token, the bot connects in Socket Mode and needs no public address."""
     slack_api_url: str = Field("https://slack.com/api/", alias="SLACK_API_URL")
     redis_url: str = Field("redis://localhost:6379/0", alias="REDIS_URL")
+    redis_credentials: _Credentials = None
+    """A `CredentialProvider` of redis-py that gives user and password, as `module:attribute`."""
+
+    durability: DurabilityMode = "local"
+    """When a click counts as stored: once Redis has it, once its replicas have it, or once it is on its disk."""
+    durability_replicas: int | None = Field(None, ge=1)
+    """How many replicas have to confirm a click. Without it, all."""
 
     namespace: Namespace = "assent"
+    lanes: _Lanes = None
+    """Into how many parts a new namespace is divided, each with a slot of a Redis Cluster. It stays so."""
+    namespace_old: Namespace | None = None
+    """A namespace that is served as well, until nothing waits there."""
+    audit_dir_old: str | None = None
+    """The folder that keeps its audit trail. The four that follow are its keys: each key is for one namespace."""
+    signing_key_old: str | None = Field(None, repr=False)
+    signer_old: str | None = None
+    log_key_old: str | None = Field(None, repr=False)
+    log_signer_old: str | None = None
     policy: str | None = None
     """A file of rules, in place of channel, approvers, requester_may_approve and agent_channel_may_decide."""
     channel: str | None = None
@@ -124,10 +180,12 @@ class Settings(_Environment):
     """The folder that keeps the audit trail beyond what Redis has of it."""
     log_key: str | None = Field(None, repr=False)
     """The private key that seals the audit trail: PEM, or 32 bytes in base64."""
+    log_signer: str | None = None
+    """A function of your own that returns a signer for the log, as `module:function`, in place of that key."""
     audit_days: int = Field(365, ge=8)
-    """For how many days that folder keeps them."""
+    """For how many days entries are kept, in that folder or without it in Redis."""
     audit_max_bytes: int = Field(256_000_000, ge=1_000_000)
-    """How many bytes of Redis the entries of the last days may take."""
+    """How many bytes of Redis the entries may take."""
 
     digest_channel: str | None = None
     """The channel that gets a digest of each week. Without it, nobody gets one."""
@@ -147,16 +205,19 @@ class Settings(_Environment):
     sweep_seconds: float = Field(5.0, ge=0.1, allow_inf_nan=False)
     """How often the bot looks for owed work without a wake-up."""
     slack_timeout_seconds: float = Field(10.0, gt=0, allow_inf_nan=False)
-    """How long one call to Slack may take; below the lease."""
+    """How long one call to Slack may take; at most two thirds of the lease."""
     stalled_after_seconds: float = Field(600.0, ge=1, le=7 * 86_400, allow_inf_nan=False)
     """How long an agent may take to go on with a decision. After that, the card says that the agent has not said so."""
+    reassert_seconds: float = Field(0.0, ge=0, le=MOST_SECONDS, allow_inf_nan=False)
+    """For how long a bot keeps what it has written, to write it again after a failover. With 0 it keeps nothing."""
     pace: bool = True
     """Wait to stay within Slack's rate limits. Turn it off only for a server without limits."""
 
     @field_validator("slack_app_token")
     @classmethod
     def _one_mode(cls, value: str | None, info: ValidationInfo) -> str | None:
-        if not value and not info.data.get("slack_signing_secret"):
+        takes_clicks = info.data.get("role") != "draw"
+        if takes_clicks and not value and not info.data.get("slack_signing_secret"):
             raise PydanticCustomError("missing", "neither Socket Mode nor HTTP mode")
         return value
 
@@ -173,7 +234,8 @@ class Settings(_Environment):
         for entry in value:
             if not _APPROVER.fullmatch(entry):
                 raise ValueError(
-                    f"{entry!r} is neither a user id (U…), a user group id (S…) nor the word channel"
+                    f"{entry!r} is not an approver: write a user id (U…) or a user group id (S…), copied from Slack, "
+                    "or the word channel"
                 )
         return value
 
@@ -241,11 +303,18 @@ class Settings(_Environment):
         "signer",
         "ring",
         "log_key",
+        "log_signer",
         "record_key",
+        *(f"{name}_old" for name in OF_OLD),
     )
     @classmethod
     def _empty_is_none(cls, value: str | None) -> str | None:
         return value or None
+
+    @field_validator("durability_replicas", "namespace_old", mode="before")
+    @classmethod
+    def _empty_is_not_set(cls, value: Any) -> Any:
+        return _nothing_is_none(value)
 
     @field_validator("record_key")
     @classmethod
@@ -266,10 +335,57 @@ class Settings(_Environment):
         return value if value.endswith("/") else f"{value}/"
 
     @model_validator(mode="after")
-    def _timeout_below_the_lease(self) -> "Settings":
-        if self.slack_timeout_seconds >= self.lease_seconds:
-            raise ValueError("ASSENT_SLACK_TIMEOUT_SECONDS must be below ASSENT_LEASE_SECONDS")
+    def _replicas_confirm(self) -> "Settings":
+        if self.durability_replicas and self.durability != "replica":
+            raise ValueError(
+                "ASSENT_DURABILITY_REPLICAS does nothing without ASSENT_DURABILITY=replica: set both, or none"
+            )
         return self
+
+    @model_validator(mode="after")
+    def _old_is_another(self) -> "Settings":
+        given = [variable_of(f"{name}_old") for name in OF_OLD if getattr(self, f"{name}_old")]
+        if self.namespace_old is None and given:
+            raise ValueError(f"{given[0]} does nothing without ASSENT_NAMESPACE_OLD: set both, or none")
+        if self.namespace_old == self.namespace:
+            raise ValueError(
+                f"ASSENT_NAMESPACE_OLD and ASSENT_NAMESPACE are both {self.namespace!r}: give ASSENT_NAMESPACE a new name, or "
+                "remove ASSENT_NAMESPACE_OLD"
+            )
+        if self.namespace_old and self.audit_dir and self.audit_dir_old in {None, self.audit_dir}:
+            raise ValueError(
+                "ASSENT_AUDIT_DIR keeps the audit trail of one namespace: name the folder of the old one in "
+                "ASSENT_AUDIT_DIR_OLD, and a new folder in ASSENT_AUDIT_DIR"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _timeout_within_the_lease(self) -> "Settings":
+        # The rest of the lease is for what comes before the call.
+        if self.slack_timeout_seconds * 3 > self.lease_seconds * 2:
+            raise ValueError(
+                "ASSENT_SLACK_TIMEOUT_SECONDS must be at most two thirds of ASSENT_LEASE_SECONDS: a bot posts only if the "
+                "call ends within its lease"
+            )
+        return self
+
+    @property
+    def each(self) -> "tuple[Settings, ...]":
+        """The settings of each namespace that is served: this one, then the old one."""
+        return (self, self.old) if self.old else (self,)
+
+    @property
+    def old(self) -> "Settings | None":
+        """The settings of the old namespace; `None` when there is none."""
+        if self.namespace_old is None or self.is_old:
+            return None
+        own = {name: getattr(self, f"{name}_old") for name in OF_OLD}
+        return self.model_copy(update={"namespace": self.namespace_old, "lanes": None, **own})
+
+    @property
+    def is_old(self) -> bool:
+        """Whether these are the settings of the old namespace."""
+        return self.namespace == self.namespace_old
 
     @property
     def anchor_targets(self) -> tuple[Target, ...]:
@@ -282,8 +398,16 @@ class Settings(_Environment):
         return self.calendars if isinstance(self.calendars, dict) else {}
 
     @property
+    def takes_clicks(self) -> bool:
+        return self.role != "draw"
+
+    @property
+    def draws(self) -> bool:
+        return self.role != "clicks"
+
+    @property
     def socket_mode(self) -> bool:
-        return bool(self.slack_app_token)
+        return self.takes_clicks and bool(self.slack_app_token)
 
 
 class Access(_Environment):
@@ -295,7 +419,10 @@ class Access(_Environment):
     slack_app_token: str = Field("", alias="SLACK_APP_TOKEN")
     slack_api_url: str = Field("https://slack.com/api/", alias="SLACK_API_URL")
     redis_url: str = Field("redis://localhost:6379/0", alias="REDIS_URL")
+    redis_credentials: _Credentials = Field(None, alias="ASSENT_REDIS_CREDENTIALS")
     namespace: str = Field("assent", alias="ASSENT_NAMESPACE")
+    namespace_old: str = Field("", alias="ASSENT_NAMESPACE_OLD")
+    lanes: _Lanes = Field(None, alias="ASSENT_LANES")
     policy: str = Field("", alias="ASSENT_POLICY")
     audit_dir: str = Field("", alias="ASSENT_AUDIT_DIR")
     ring: str = Field("", alias="ASSENT_RING")
@@ -306,8 +433,11 @@ class _NamedFiles(PydanticBaseSettingsSource):
     """Reads NAME from the file that NAME_FILE names, as with mounted container secrets."""
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002  # its signature
-        name = f"{variable_of(field_name)}_FILE"
+        variable = variable_of(field_name)
+        name = f"{variable}_FILE"
         path = os.environ.get(name)
+        if path and os.environ.get(variable, "").strip():
+            raise SettingsError(f"{variable} and {name} are both set: remove one of them")
         return (_text_of(path, name) if path else None), field_name, False
 
     def __call__(self) -> dict[str, Any]:
@@ -323,7 +453,10 @@ def _text_of(path: str, name: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise SettingsError(f"{name}: {path}: {error.strerror}") from error
+        what = "there is no file" if isinstance(error, FileNotFoundError) else f"{error.strerror}:"
+        makes = MAKES.get(name.removesuffix("_FILE"))
+        cure = "name one that this user can read" + (f"; `{makes}` makes one" if makes else "")
+        raise SettingsError(f"{name}: {what} {path}: {cure}") from error
     except UnicodeDecodeError as error:
         raise SettingsError(f"{name}: {path} is not UTF-8 text: {error.reason}") from error
 
@@ -401,9 +534,32 @@ def _sentence(problem: Any) -> str:
     )
     if problem["type"] in {"missing", "too_short", "string_too_short"}:
         return f"{name} is not set: {CURES.get(name, 'see .env.example')}"
-    return f"{name}: {problem['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+    said = _of_another_type(problem) or problem["msg"].removeprefix("Value error, ")
+    return f"{name}: {said}".removeprefix(": ")
 
 
+def _of_another_type(problem: Any) -> str:
+    """Say what to write in place of a text that is no number, or neither true nor false. Empty for other problems."""
+    name, given = str(*problem["loc"][:1]).lower().removeprefix("assent_"), repr(problem["input"])
+    default = Settings.model_fields[name].default if name in Settings.model_fields else None
+    example = "1" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
+    match problem["type"]:
+        case "bool_parsing":
+            return f"{given} is neither true nor false: write one of them"
+        case "int_parsing":
+            what = "a port" if name == "http_port" else "one"
+            return f"{given} is not a whole number: write {what}, as in {example}"
+        case "float_parsing":
+            return f"{given} is not a number: write one, as in {example}"
+    return ""
+
+
+MAKES = {
+    "ASSENT_SIGNING_KEY": "python -m bot keys signing create",
+    "ASSENT_SEAL_KEY": "python -m bot keys signing seal",
+    "ASSENT_LOG_KEY": "python -m bot keys signing create log-key.pem --purpose log",
+}
+"""The command that makes a key."""
 CURES = {
     "SLACK_BOT_TOKEN": "copy the bot token (xoxb-…) from your Slack app, under OAuth & Permissions, into .env",
     "SLACK_APP_TOKEN": "make an app-level token (xapp-…) with connections:write, under Basic Information, and copy it into .env; "

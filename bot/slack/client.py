@@ -17,6 +17,7 @@ from slack_sdk.http_retry.builtin_async_handlers import (
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from agent_adapter import tracing
 from bot.domain.errors import (
     DoneBeforeError,
     InterruptFaultError,
@@ -96,7 +97,7 @@ class SlackClient:
     ) -> None:
         self.me = Identity()
         self._answered = 0.0
-        self._within = within
+        self.within = within
         # slack_sdk ignores its own `timeout` when it gets a session. The timeout of the session counts.
         self.posting = AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
         self.repeating = AsyncWebClient(
@@ -322,7 +323,7 @@ class SlackClient:
         """
         webhook = AsyncWebhookClient(response_url, session=self.posting.session)
         try:
-            async with asyncio.timeout(self._within):
+            async with asyncio.timeout(self.within):
                 answer = await webhook.send_dict({"delete_original": True})
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise SlackUnclearError(_RESPONSE, str(error) or type(error).__name__, answered=False) from error
@@ -443,14 +444,18 @@ class SlackClient:
         return found
 
     async def _call(self, client: AsyncWebClient, method: str, **arguments: Any) -> dict[str, Any]:
-        try:
-            data = await self._ask(client, method, arguments)
-        except SlackError as error:
-            SLACK_CALLS.labels(method, error.code if error.code.isidentifier() else "unanswered").inc()
-            raise
-        SLACK_CALLS.labels(method, "ok").inc()
-        self._answered = time.monotonic()
-        return data
+        with tracing.step("assent.slack_call", method=method) as span:
+            try:
+                data = await self._ask(client, method, arguments)
+            except SlackError as error:
+                result = error.code if error.code.isidentifier() else "unanswered"
+                span.note(result=result, retry_after=getattr(error, "retry_after", None))
+                SLACK_CALLS.labels(method, result).inc()
+                raise
+            span.note(result="ok")
+            SLACK_CALLS.labels(method, "ok").inc()
+            self._answered = time.monotonic()
+            return data
 
     async def _ask(self, client: AsyncWebClient, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         given = {name: value for name, value in arguments.items() if value not in (None, "")}
@@ -460,7 +465,7 @@ class SlackClient:
         )
         try:
             # One limit for a call and its retries, so that none takes longer than its lease.
-            async with asyncio.timeout(self._within):
+            async with asyncio.timeout(self.within):
                 answer = await client.api_call(
                     method, **({"http_verb": "GET", "params": _query(given)} if as_query else {"json": given})
                 )

@@ -32,7 +32,7 @@ UNREADABLE = "Socket Mode: what answers apps.connections.open is not Slack: look
 MOST_CONNECTIONS = 10
 STANDBY = (
     f"standby: {MOST_BOTS} bots of this app are connected already, and Slack gives an app {MOST_CONNECTIONS} connections. "
-    "This one draws cards, and takes clicks as soon as there is room"
+    "This one does all its other work, and takes clicks as soon as there is room"
 )
 
 

@@ -1,14 +1,16 @@
 """The audit trail in sealed logs, one for each lane. Every method blocks, and raises OSError when the storage does not serve it."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from functools import cached_property
+from math import inf
 from typing import Self
 
 from agent_adapter.contract.keys import Lane
-from bot.domain.audit_entry import AuditEntry
+from bot.domain.audit_entry import AuditEntry, span_of, time_of
+from bot.domain.erasure import ERASED
 from bot.domain.sealing import Mark, Sealing
 from bot.tlog.batch import SAID, Salted, dump_batch, load_batch
 from bot.tlog.bucket import Bucket, is_bucket
@@ -18,7 +20,6 @@ from bot.tlog.storage import Folder, Storage
 
 FOLDER = "log"
 """Where the logs of the lanes are, below the folder of the audit trail."""
-_DAY = timedelta(days=1)
 
 
 def number_of(lane: Lane) -> str:
@@ -35,14 +36,15 @@ class Batch:
     signature: bytes
 
     @property
-    def began(self) -> int:
-        """The milliseconds of its first entry."""
-        return Mark.parse(self.entries[0].mark).order[0] if self.entries else 0
+    def times(self) -> list[int]:
+        """The milliseconds of its entries, in order."""
+        return [Mark.parse(each.mark).order[0] for each in self.entries]
 
     @property
-    def ended(self) -> int:
-        """The milliseconds of its last entry."""
-        return Mark.parse(self.entries[-1].mark).order[0] if self.entries else 0
+    def ended(self) -> tuple[int, int]:
+        """The epoch and the milliseconds of its last entry."""
+        mark = Mark.parse(self.entries[-1].mark if self.entries else "")
+        return mark.epoch, mark.order[0]
 
     @property
     def said(self) -> Iterator[AuditEntry]:
@@ -57,7 +59,7 @@ class LaneLog:
     storage: Storage
     broken: list[str] = field(default_factory=list)
     """What could not be read."""
-    _ended: dict[str, int] = field(default_factory=dict)
+    _ended: dict[str, tuple[int, int]] = field(default_factory=dict)
     """When the batches that were read ended. A batch stays what it is."""
     _forgotten: int = 0
     """How many of the oldest batches were erased."""
@@ -71,17 +73,23 @@ class LaneLog:
         size = size_in(self.storage.read(CHECKPOINT))
         return [name for name in self.batches() if name.isdecimal() and int(name) < size]
 
-    def days(self) -> list[date]:
-        """Give the days that it may have entries of, in order."""
-        names = self.signed()
-        first = next((batch for name in names if (batch := self._load(name)).entries), None)
-        last = next((batch for name in reversed(names) if (batch := self._load(name)).entries), None)
-        if first is None or last is None:
-            return []
-        day, end = _day_of(first.began), _day_of(last.ended)
-        return [day + timedelta(days=count) for count in range((end - day).days + 1)]
+    def days(self, start: int = 0, end: float = inf) -> set[date]:
+        """Give the days that have entries between two times, in milliseconds."""
+        days = set[date]()
+        for epoch in self._epochs():
+            place, beginning = 0, float(start)
+            while (place := self._place(epoch, beginning, place)) < len(epoch):
+                times = [at for at in self._load(epoch[place]).times if at >= beginning]
+                if times and times[0] > end:
+                    break
+                if times:
+                    days.add(day := time_of(times[0]).date())
+                    beginning = span_of(day)[1] + 1
+                else:
+                    place += 1
+        return days
 
-    def read(self, start: int, end: int, about: str = "") -> list[AuditEntry]:
+    def read(self, start: int, end: float, about: str = "") -> list[AuditEntry]:
         """Give the entries between two times, in milliseconds, and about one request if it is named."""
         wanted, found = about.encode(), list[AuditEntry]()
         for batch in self._between(start, end):
@@ -107,18 +115,27 @@ class LaneLog:
         """Erase the batches that ended before a time, in milliseconds. Returns how many entries were erased."""
         erased = 0
         for name in self.batches()[self._forgotten :]:
-            if self._ends(name) >= before:
+            if self._ends(name)[1] >= before:
                 break
             erased += self._erase_in(name, lambda _: True)
             self._forgotten += 1
         return erased
 
-    def erase(self, about: str) -> int:
-        """Erase the entries about one request. The tree stays as it is. Returns how many entries were erased."""
-        return sum(
-            self._erase_in(name, lambda entry: entry["id"] == about)
+    def places(self, about: str) -> list[int]:
+        """Give where the entries about one request are in the log, without what says who erased others of them."""
+        return [
+            int(name) + place
             for name in self.batches()
-            if any(entry["id"] == about for entry in self._load(name).said)
+            for place, each in enumerate(self._load(name).entries)
+            if each.entry is not None and _is_about(AuditEntry.of_line(each.entry.decode()), about)
+        ]
+
+    def erase(self, about: str) -> int:
+        """Erase the entries that `places` names. The tree stays as it is. Returns how many entries were erased."""
+        return sum(
+            self._erase_in(name, lambda entry: _is_about(entry, about))
+            for name in self.batches()
+            if any(_is_about(entry, about) for entry in self._load(name).said)
         )
 
     def _erase_in(self, name: str, wanted: Callable[[AuditEntry], bool]) -> int:
@@ -135,15 +152,31 @@ class LaneLog:
                 return erased
         return 0
 
-    def _between(self, start: int, end: int) -> Iterator[Batch]:
-        names = self.signed()
-        for name in names[bisect_left(names, start, key=self._ends) :]:
-            batch = self._load(name)
-            if batch.began > end:
-                return
-            yield batch
+    def _between(self, start: int, end: float) -> Iterator[Batch]:
+        for epoch in self._epochs():
+            for name in epoch[self._place(epoch, start) :]:
+                batch = self._load(name)
+                if min(batch.times, default=0) > end:
+                    break
+                yield batch
 
-    def _ends(self, name: str) -> int:
+    def _epochs(self) -> Iterator[list[str]]:
+        """Give the names of the batches of each epoch. Times go on within one, and may go back with the next."""
+        names = self.signed()
+        while names:
+            epoch = self._ends(names[0])[0]
+            is_last = self._ends(names[-1])[0] == epoch
+            count = (
+                len(names) if is_last else bisect_right(names, epoch, key=lambda name: self._ends(name)[0])
+            )
+            yield names[:count]
+            names = names[count:]
+
+    def _place(self, epoch: list[str], start: float, low: int = 0) -> int:
+        """Find the first batch of an epoch that ended at a time or later."""
+        return bisect_left(epoch, start, low, key=lambda name: self._ends(name)[1])
+
+    def _ends(self, name: str) -> tuple[int, int]:
         if name not in self._ended:
             self._ended[name] = self._load(name).ended
         return self._ended[name]
@@ -244,5 +277,5 @@ class AuditLogs:
         return root.below(FOLDER)
 
 
-def _day_of(at: int) -> date:
-    return datetime.fromtimestamp(at / 1000, UTC).date()
+def _is_about(entry: AuditEntry, record: str) -> bool:
+    return entry["id"] == record and entry["event"] != ERASED

@@ -9,13 +9,17 @@ from bot.store.connected import Connected
 class Beat:
     """One heartbeat of this process, and what Redis knew before it. Times are the server's milliseconds."""
 
-    others: int
-    """How many other bots are alive."""
+    others: frozenset[str]
+    """The names of the other bots that are alive."""
     at: int
     epochs: tuple[int, ...]
     """By lane, how many heartbeats all bots have sent. The number only grows."""
     before: int
     """The previous heartbeat of this process; 0 when there was none."""
+
+
+SEEN_WITHIN = 30.0
+"""Seconds since its last heartbeat for which a bot counts as alive."""
 
 
 class Bots(Connected):
@@ -31,7 +35,8 @@ class Bots(Connected):
             alive: False when it has ended.
             stepped_within: When the process saw that the server's clock was set: within how many milliseconds before now.
                 Otherwise 0.
-            quiet_for: Seconds since Slack last carried out one of its calls; `None` when Slack cannot be used.
+            quiet_for: Seconds since Slack last carried out one of its calls; `None` when Slack cannot be used, or when this
+                process takes no clicks.
         """
         beats = [
             await self.scripts(
@@ -45,11 +50,21 @@ class Bots(Connected):
             for lane in self.keys.all_lanes()
         ]
         return Beat(
-            others=max(others for others, *_ in beats),
+            others=frozenset(name for alive, *_ in beats for name in alive) - {process},
             at=max(at for _, at, *_ in beats),
             epochs=tuple(epoch for *_, epoch, _ in beats),
             before=min(int(before or 0) for *_, before in beats),
         )
+
+    async def alive(self) -> frozenset[str]:
+        """Name the bots that are alive."""
+        seconds, _ = await self._guarded(self._redis.time())
+        found = [
+            beat
+            for lane in self.keys.all_lanes()
+            for beat in await self._guarded(self._redis.zrange(lane.bots, 0, -1, withscores=True))
+        ]
+        return frozenset(name for name, at in found if at / 1000 > seconds - SEEN_WITHIN)
 
     async def lived_until(self) -> float:
         """Give the time of the last event that Redis knows, in unix seconds; 0 when it knows none."""

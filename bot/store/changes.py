@@ -1,15 +1,18 @@
 """Which call of a run was sent back for changes, so that the next proposal is shown beside it."""
 
 import asyncio
+import logging
 from datetime import timedelta
 
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.interrupt import Interrupt
-from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.errors import ServerFailedError, ServerUnreachableError
 from bot.domain.approval import Approval
 from bot.domain.errors import StoreUnavailableError
 from bot.store.deliveries import WITHIN
-from bot.store.reading import Reading
+from bot.store.reading import Reading, referred
+
+logger = logging.getLogger(__name__)
 
 KEPT_FOR = timedelta(days=7)
 
@@ -40,13 +43,18 @@ class Changes(Reading):
         if tools.count(tools[index]) > 1:
             # Nobody knows which of several calls of the tool it is.
             return None
-        found = await self._guarded(self._redis.get(self._changes_of(interrupt, index)))
-        interrupt_id, _, number = str(found or "").rpartition(":")
-        before = await self._readable(interrupt_id) if interrupt_id else None
-        if before is None or before.id == interrupt.id:
+        try:
+            found = await self._guarded(self._redis.get(self._changes_of(interrupt, index)))
+        except ServerFailedError:
+            # It is asked without the comparison.
+            logger.exception("record.unreadable", extra={"interrupt_id": interrupt.id})
             return None
-        recorded = before.recorded[int(number)]
-        return (before, int(number)) if recorded and recorded.changes else None
+        interrupt_id, number = referred(str(found or "")) or ("", 0)
+        before = await self._readable(interrupt_id) if interrupt_id else None
+        if before is None or before.id == interrupt.id or number >= len(before.recorded):
+            return None
+        recorded = before.recorded[number]
+        return (before, number) if recorded and recorded.changes else None
 
     def _changes_of(self, interrupt: Interrupt, index: int) -> str:
         tool = interrupt.request.action_requests[index].name

@@ -4,18 +4,20 @@ import hashlib
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.identity import DIGEST_LENGTH, action_fingerprints
 from agent_adapter.contract.outcome import Reported
 from agent_adapter.contract.record import SIGNED, Fields, load_recorded, moment, read_reported, reading
+from agent_adapter.contract.trace import TraceContext
 from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.action import Action
 from bot.domain.admission import Admission, Again, Place, Terms, Told
-from bot.domain.approval import Approval, Assignment, Published
+from bot.domain.approval import Approval, Assignment, CardStatus, Published
+from bot.domain.errors import DamagedRecordError
 from bot.domain.ids import MessageId
 from bot.domain.messages import PostedMessage, Remark, Shown
 from bot.domain.rules import USE_WITHIN
@@ -51,6 +53,7 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
     Raises:
         InvalidRequestError: when this version cannot read what is stored as an interrupt.
         UnreadableRecordError: when it cannot read another field of the agent's side.
+        DamagedRecordError: when it cannot read a field of the bot's side.
     """
     body = req["body"]
     if "asked" in card and card["asked"] != body_digest(body):
@@ -66,7 +69,7 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
     with reading(interrupt.id):
         published = Published(
             interrupt=interrupt,
-            status=card.get("status", "new"),  # type: ignore[arg-type]  # only our scripts write it
+            status=card.get("status", "new"),  # type: ignore[arg-type]  # checked below
             created_at=moment(req["created"]),
             deadline=moment(card.get("deadline", req["deadline"])),
             now=moment(now),
@@ -74,6 +77,7 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
             code=card.get("code") or None,
             settled_at=moment(card["settled"]) if "settled" in card else None,
             resumed_at=moment(req["resumed"]) if "resumed" in req else None,
+            resumed_by=req.get("resumed_by", ""),
             withdraw_asked=req.get("withdraw"),
             stalled=_stalled(req),
             claims=int(req.get("fence", 0)),
@@ -87,9 +91,13 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
             fingerprints=fingerprints,
             body=body,
             signature=req.get("signature", ""),
+            trace=TraceContext.read(req),
             size=size_of(req, card),
         )
-    return _approval(published, card, known) if "policy" in card else published
+    with reading(interrupt.id, DamagedRecordError):
+        if published.status not in get_args(CardStatus):
+            raise ValueError("no script writes this status")
+        return _approval(published, card, known) if "policy" in card else published
 
 
 def body_digest(body: str) -> str:
@@ -117,11 +125,15 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
     admission = _admission(card, count)
     if not admission.pages:
         admission = admission.model_copy(update={"pages": _measured(published, admission, known)})
+    before = known if isinstance(known, Approval) and known.admission == admission else None
+    if before:
+        # What is kept for an admission is looked up by it.
+        admission = before.admission
     approval = Approval(
         **vars(published),
         admission=admission,
         recorded=tuple(load_recorded(card, index) for index in range(count)),
-        kept=known.kept if isinstance(known, Approval) else {},
+        kept=before.kept if before else {},
         shown={MessageId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
         up={MessageId.parse(name): moment(at) for name, at in _prefixed(card, "up:")},
         missed="missed" in card,
@@ -145,7 +157,23 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
         int(index): _proposal(text, approval.actions[int(index)])
         for index, text in _prefixed(card, "proposal:")
     }
-    return replace(approval, proposals=proposals) if proposals else approval
+    approval = replace(approval, proposals=proposals) if proposals else approval
+    _check_numbers(approval)
+    return approval
+
+
+def _check_numbers(approval: Approval) -> None:
+    """Refuse fields that name an action or a place that is not there, or a standing approval that nobody gave."""
+    admission, standing = approval.admission, approval.standing
+    actions = {*approval.votes, *approval.proposals, *standing}
+    actions.update(index for place in admission.places for index in place.actions)
+    actions.update(index for step in admission.steps for index in step.actions)
+    actions.update(index for remark in approval.remarks.values() for index in remark.actions)
+    places = {*approval.assignments, *(part.place for part in approval.shown)}
+    if not actions <= {*range(len(approval.recorded))} or not places <= {*range(len(admission.places))}:
+        raise LookupError("a field names an action or a place that is not there")
+    if not all(approval.recorded[index] for index in standing):
+        raise LookupError("a standing approval has no decision")
 
 
 def _measured(published: Published, admission: Admission, known: Published | None) -> tuple[int, ...]:

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys, Named
-from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.errors import ServerFailedError, ServerUnreachableError
+from agent_adapter.redis.journal import Journal
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.redis.server_check import answered
@@ -15,8 +16,11 @@ from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Trust
 from bot.runtime.statements import Signing
 from bot.store.deliveries import WITHIN
+from bot.store.durability import LOCAL, Confirming, Durability
 from bot.store.refused import Refused
 from bot.store.sealed import sealed_fact
+
+_T = TypeVar("_T")
 
 
 class Connected:
@@ -30,13 +34,20 @@ class Connected:
         address: str = "",
         signing: Signing | None = None,
         cipher: RecordCipher | None = None,
+        durability: Durability = LOCAL,
+        journal: Journal | None = None,
     ) -> None:
         self.keys = keys
         self.signing = signing
         """Signs what people decide; `None` without a signing key."""
         self._redis = redis
         self._address = address
-        self.scripts = Scripts(redis, keys, "bot.store.lua", address=address, cipher=cipher)
+        self.scripts = Scripts(redis, keys, "bot.store.lua", address=address, cipher=cipher, journal=journal)
+        self.durability = durability
+        self.confirming = Confirming(redis, keys.lane(0).confirmed, durability)
+        is_local = durability.mode == "local"
+        self.durable = self.scripts if is_local else self.scripts.written_by(self.confirming.write)
+        """The same scripts for what a person is told is stored: each raises NotConfirmedError when that is not certain."""
         self.cipher = self.scripts.cipher
         """Encrypts what agents and people write."""
         self.refused = Refused()
@@ -52,16 +63,37 @@ class Connected:
         return sealed_fact(seal, interrupt_id, field, text) if seal else ""
 
     @property
-    def _trust(self) -> Trust | None:
+    def trust(self) -> Trust | None:
+        """With which seal the bot checks what it reads back; `None` without a key."""
         return self.signing.trust if self.signing else None
 
-    async def _within(self, verb: str, interrupt_id: str, *, within: float = WITHIN, **given: Value) -> str:
+    async def confirm(self) -> None:
+        """Wait until what was read just now is as durable as what a person is told is stored.
+
+        Raises:
+            NotConfirmedError, StoreUnavailableError: when that is not certain in time.
+        """
+        if self.durability.mode != "local":
+            await self._in_time(self._guarded(self.confirming.ask()), WITHIN + self.durability.extra)
+
+    async def _within(self, verb: str, interrupt_id: str, **given: Value) -> str:
+        return str(await self._in_time(self.scripts(verb, self._of(interrupt_id), **given), WITHIN))
+
+    async def _stored(self, verb: str, interrupt_id: str, *, within: float = WITHIN, **given: Value) -> str:
+        """Run a script whose outcome a person is told."""
+        run = self.durable(verb, self._of(interrupt_id), **given)
+        return str(await self._in_time(run, within + self.durability.extra))
+
+    async def _in_time(self, call: Awaitable[_T], within: float) -> _T:
         try:
             async with asyncio.timeout(within):
-                return str(await self.scripts(verb, self._of(interrupt_id), **given))
+                return await call
         except (TimeoutError, ServerUnreachableError) as error:
             raise StoreUnavailableError("Redis did not take the change in time") from error
 
     async def _guarded(self, call: object) -> Any:
-        # redis-py types commands as sync or async.
-        return await answered(cast("Awaitable[Any]", call), self._redis, self.keys, self._address)
+        try:
+            # redis-py types commands as sync or async.
+            return await answered(cast("Awaitable[Any]", call), self._redis, self.keys, self._address)
+        except UnicodeDecodeError as error:
+            raise ServerFailedError("what is stored in Redis is not UTF-8 text") from error

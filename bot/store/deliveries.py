@@ -11,6 +11,7 @@ from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Scripts
 from bot.domain.errors import BotError, StoreUnavailableError
+from bot.domain.seal import Trust
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +40,18 @@ class HandledBeforeError(BotError):
 class Delivery:
     """One body that one person sent, handled by this process or by another."""
 
-    def __init__(self, scripts: Scripts, lane: Lane, person: str, digest: str, *, pressed: str = "") -> None:
+    def __init__(
+        self,
+        scripts: Scripts,
+        lane: Lane,
+        person: str,
+        digest: str,
+        *,
+        trust: Trust | None = None,
+        pressed: str = "",
+    ) -> None:
         self._scripts = scripts
+        self._trust = trust
         self.pressed = pressed
         """Channel and ts of the message that was pressed; empty for a form."""
         self._name = lane.delivery(person, digest)
@@ -84,9 +95,8 @@ class Delivery:
             case ["first", *_]:
                 self.is_noted = True
             case ["again", answer]:
-                raise HandledBeforeError(
-                    decode(self._scripts.cipher.open(answer, record=self._name, field=_FIELD))
-                )
+                kept = self._scripts.cipher.open(answer, record=self._name, field=_FIELD)
+                raise HandledBeforeError(decode(self._believed(kept)))
             case ["late"]:
                 raise StoreUnavailableError(
                     "this click failed before, and the person has sent another one since"
@@ -96,11 +106,34 @@ class Delivery:
     async def end(self, answer: str) -> None:
         """Keep the answer. An empty answer says that handling it failed."""
         try:
-            kept = Private(answer, _FIELD, record=self._name)
+            kept = Private(self._sealed(answer), _FIELD, record=self._name)
             await self._scripts("end_delivery", {}, **self.names, answer=kept)
         except ServerUnreachableError as error:
             # Redis still says that it is being handled. The same body waits until that is too old, and is handled then.
             logger.warning("delivery.not_noted", extra={"reason": str(error)})
+
+    def _sealed(self, answer: str) -> str:
+        """Write an answer with its mark before it: it may be a form, and Slack sends back what that says was shown."""
+        if not (answer and self._trust):
+            return answer
+        return f"{self._trust.seal.mark(self._name, _FIELD, (answer,))} {answer}"
+
+    def _believed(self, kept: str) -> str:
+        """Read an answer that a bot kept.
+
+        Raises:
+            StoreUnavailableError: when no bot wrote it.
+        """
+        mark, _, answer = ("", "", kept) if kept.startswith("{") else kept.partition(" ")
+        # A script writes the answer to a click, which says nothing.
+        if (
+            answer != NOTHING
+            and self._trust
+            and not self._trust.believes(mark, self._name, _FIELD, (answer,))
+        ):
+            logger.error("delivery.forged", extra={"delivery": self._name})
+            raise StoreUnavailableError("the stored answer to this click was not written by a bot")
+        return answer
 
     async def _begin(self) -> list[str]:
         async with asyncio.timeout(WITHIN):

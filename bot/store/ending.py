@@ -134,7 +134,7 @@ class Ending(Reading):
         """
         deadline = unix_milliseconds(state.deadline + by)
         seal, said = self.signing.seal if self.signing else None, dumped(remark)
-        return await self._within(
+        return await self._stored(
             "extend",
             state.id,
             seen=state.extended,
@@ -143,6 +143,7 @@ class Ending(Reading):
             by=remark.by or "",
             remark=said,
             remark_mark=self._mark(state.id, "remark", said),
+            age=0,
         )
 
     async def assign(
@@ -168,7 +169,7 @@ class Ending(Reading):
         now = datetime.now(UTC)
         claim = f"{unix_milliseconds(now)} {unix_milliseconds(now + lasts)} {user}"
         said = dumped(remark) if remark else ""
-        return await self._within(
+        return await self._stored(
             "assign",
             state.id,
             place=place,

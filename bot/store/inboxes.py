@@ -1,10 +1,14 @@
 """Inboxes: an agent notes what it did with its records, and a bot does what follows from it."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.names import is_agent_name
+from agent_adapter.contract.trace import TRACEPARENT, TraceContext
+from agent_adapter.redis.cluster import primaries_of
 from bot.store.connected import Connected
 
 AT_ONCE = 100
@@ -20,6 +24,8 @@ class Taken:
     notes: int
     refused: int
     """How many of them no client of ours writes, or are about a record that is not the agent's, or is gone."""
+    waits: tuple[tuple[int, TraceContext | None], ...] = field(default=(), compare=False)
+    """For each decided run that an agent took for the first time: how many milliseconds after its decision, and its trace."""
 
     @property
     def has_more(self) -> bool:
@@ -32,8 +38,10 @@ class Inboxes(Connected):
 
     async def take_inbox(self, agent: str) -> Taken:
         """Do what follows from the oldest notes of an agent, and delete them."""
-        notes, refused = await self.scripts("take_inbox", self._of(agent), agent=agent, limit=AT_ONCE)
-        return Taken(notes, refused)
+        notes, refused, waits = await self.scripts("take_inbox", self._of(agent), agent=agent, limit=AT_ONCE)
+        return Taken(
+            notes, refused, tuple((wait, TraceContext.read({TRACEPARENT: parent})) for wait, parent in waits)
+        )
 
     async def full_inboxes(self, told_of: Collection[str] = ()) -> list[str]:
         """Name the agents that have something in their inbox: of the known ones, then of those that we were told of."""
@@ -46,11 +54,17 @@ class Inboxes(Connected):
     async def find_inboxes(self) -> list[str]:
         """Name the agents that have something in their inbox, known or not. This looks at all keys."""
         found: list[str] = []
+        for server in await self._guarded(primaries_of(self._redis)):
+            found += await self._find_on(server)
+        return found
+
+    async def _find_on(self, server: Redis) -> list[str]:
+        found: list[str] = []
         cursor = 0
         befores = tuple(map(_before, self.keys.all_lanes()))
         while True:
             cursor, keys = await self._guarded(
-                self._redis.scan(cursor, match="*:inbox:*", count=LOOKED_AT, _type="stream")
+                server.scan(cursor, match="*:inbox:*", count=LOOKED_AT, _type="stream")
             )
             names = [key.rpartition(":")[2] for key in keys if key.startswith(befores)]
             found += filter(is_agent_name, names)

@@ -118,7 +118,7 @@ class Messages(Connected):
 
     def _posted(self, reply: Sequence[Any]) -> list[PostedMessage]:
         found: list[PostedMessage] = []
-        trust = self._trust
+        trust = self.trust
         for interrupt_id, flat in zip(reply[::2], reply[1::2], strict=True):
             stored = fields_of(flat)
             fields = without_forged_parts(trust, interrupt_id, stored) if trust else stored

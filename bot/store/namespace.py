@@ -15,14 +15,23 @@ from bot.domain.seal import Seal
 logger = logging.getLogger(__name__)
 
 
-async def open_namespace(redis: Redis, namespace: str, *, address: str = "") -> Keys:
+async def open_namespace(
+    redis: Redis, namespace: str, *, address: str = "", lanes: int | None = None
+) -> Keys:
     """Return the names of the keys. What the version before has written gets its new names first.
 
     It may be ended at any moment, and several bots may do it at once.
 
+    Args:
+        redis: The client.
+        namespace: The beginning of all keys.
+        address: Where this is, for errors.
+        lanes: How many lanes it has to have. `None`: as many as it has, and if it is new, what fits the address.
+
     Raises:
         ServerUnreachableError: when Redis does not answer, or something else has overwritten a key.
-        ServerUnsuitableError: when the namespace was written with a version that this one does not know.
+        ServerUnsuitableError: when the namespace was written with a version that this one does not know, or with another
+            number of lanes.
     """
     keys = Keys(namespace)
     await check_keys(redis, keys, address)
@@ -34,7 +43,23 @@ async def open_namespace(redis: Redis, namespace: str, *, address: str = "") -> 
             await redis.hset(keys.meta, "schema", str(SCHEMA))
             logger.info("redis.upgraded", extra={"schema": SCHEMA})
         await redis.hsetnx(keys.meta, "schema", str(SCHEMA))
-    return await freeze_meta(redis, namespace, address=address)
+    return await freeze_meta(redis, namespace, address=address, lanes=lanes)
+
+
+async def find_old(redis: Redis, namespace: str, *, address: str = "") -> None:
+    """Make sure that an old namespace is there. It is never begun.
+
+    Raises:
+        ServerUnreachableError: when Redis does not answer.
+        SettingsError: when it is not there.
+    """
+    with explaining(address):
+        is_there = await redis.exists(Keys(namespace).meta)
+    if not is_there:
+        raise SettingsError(
+            f"ASSENT_NAMESPACE_OLD: there is no namespace {namespace!r} in Redis at {address}: correct the name or REDIS_URL, "
+            "or remove the setting"
+        )
 
 
 async def agree_on_seal(redis: Redis, keys: Keys, seal: Seal | None, *, address: str = "") -> None:

@@ -58,24 +58,24 @@ class Queues(Connected):
             fields = {name: text for name, text in fields.items() if name not in {"ts", "shown", "posted"}}
         return QueueCard(
             name=fields["name"],
-            asked=int(fields["asked"]),
+            asked=_number(fields, "asked"),
             now=int(now),
             joined=tuple(sorted(joined)),
             ts=fields.get("ts", ""),
             shown=fields.get("shown", ""),
-            drawn=int(fields.get("drawn", 0)),
-            gone=int(fields.get("gone", 0)),
-            posted=int(fields.get("posted", 0)),
+            drawn=_number(fields, "drawn"),
+            gone=_number(fields, "gone"),
+            posted=_number(fields, "posted"),
             called=frozenset(fields.get("called", "").split()),
             language=fields.get("language", ""),
         )
 
     def _is_ours(self, channel: str, fields: Mapping[str, str]) -> bool:
         """Whether a bot noted this message as the card of the queue."""
-        if self._trust is None or "ts" not in fields:
+        if self.trust is None or "ts" not in fields:
             return True
         said = (_place_of_card(channel), fields["ts"])
-        return self._trust.believes(fields.get("mark"), "", "fact", said)
+        return self.trust.believes(fields.get("mark"), "", "fact", said)
 
     async def lease_queue(
         self, channel: str, *, owner: str, lease: int
@@ -137,6 +137,12 @@ class Queues(Connected):
             ServerUnreachableError: when Redis does not answer.
         """
         await self.scripts("doubt_queue", self.keys.queue_of(channel), ts=ts)
+
+
+def _number(fields: Mapping[str, str], name: str) -> int:
+    """Read a number. What no bot writes counts as 0, so that the queue is drawn again."""
+    text = fields.get(name, "")
+    return int(text) if len(text) < 20 and text.isdecimal() else 0
 
 
 def _place_of_card(channel: str) -> str:

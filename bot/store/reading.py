@@ -1,14 +1,18 @@
 """Records, read from Redis or from the cache of this process."""
 
 import logging
+import re
 import time
 
 from redis.asyncio import Redis
 
+from agent_adapter.contract.identity import pause_digest
+from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import Fields, expect_written
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, UnreadableRecordError
 from agent_adapter.receipts.answer import Verifier
+from agent_adapter.redis.journal import Journal
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import read_hashes
 from bot.domain.approval import Approval, Published
@@ -17,10 +21,13 @@ from bot.runtime.statements import Signing
 from bot.store.believed import believed
 from bot.store.codec import read_state, size_of
 from bot.store.connected import Connected
+from bot.store.durability import LOCAL, Durability
 from bot.store.memory import Memory
 from bot.store.sealed import bounded, unsealed
 
 logger = logging.getLogger(__name__)
+
+_REFERENCE = re.compile(r"(\S+):(\d{1,6})", re.ASCII)
 
 
 class Reading(Connected):
@@ -34,8 +41,18 @@ class Reading(Connected):
         address: str = "",
         signing: Signing | None = None,
         cipher: RecordCipher | None = None,
+        durability: Durability = LOCAL,
+        journal: Journal | None = None,
     ) -> None:
-        super().__init__(redis, keys, address=address, signing=signing, cipher=cipher)
+        super().__init__(
+            redis,
+            keys,
+            address=address,
+            signing=signing,
+            cipher=cipher,
+            durability=durability,
+            journal=journal,
+        )
         self._remembered = Memory()
 
     async def load(self, interrupt_id: str) -> Published | None:
@@ -43,6 +60,7 @@ class Reading(Connected):
 
         Raises:
             LockedRecordError: when it is encrypted with a key that this bot does not have.
+            DamagedRecordError: when something else has changed the bot's side of it.
             UnreadableRecordError: when this version cannot read what is stored.
             ServerUnreachableError: when Redis does not answer.
         """
@@ -51,6 +69,7 @@ class Reading(Connected):
         card: Fields
         req, stored, now = await read_hashes(self.scripts, lane, interrupt_id)
         if not req:
+            self._expect_settled(interrupt_id)
             return None
         expect_written(interrupt_id, req)
         req, card = (self.cipher.opened(interrupt_id, each) for each in (req, stored))
@@ -58,7 +77,7 @@ class Reading(Connected):
             received = Received(interrupt_id.partition(".")[0], size_of(req, card))
             known = self._remembered.get(interrupt_id)
             verifier = self.signing.verifier if self.signing else None
-            if trust := self._trust:
+            if trust := self.trust:
                 found = await offload(received, unsealed, trust, interrupt_id, req, card)
                 req, card = found.req, found.card
                 now = bounded(now, own=time.time_ns() // 1_000_000)
@@ -94,6 +113,29 @@ class Reading(Connected):
         req, _, _ = await read_hashes(self.scripts, self.keys.lane_for(interrupt_id), interrupt_id)
         return bool(req)
 
+    async def has_asked(self, interrupt: Interrupt) -> bool:
+        """Say whether a record here asks, or asked, about one of the pauses of this interrupt. One that was refused did not.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        agent, lane = interrupt.agent, self.keys.lane_for(interrupt.agent)
+        pauses = {pause_digest(agent, interrupt.run, pause) for pause in interrupt.pauses}
+        found = await self._guarded(self._redis.mget([lane.pause(agent, pause) for pause in pauses]))
+        for known in {interrupt.id, *filter(None, found)}:
+            is_there = await self._guarded(self._redis.exists(lane.req(known)))
+            if is_there and await self._guarded(self._redis.hget(lane.card(known), "status")) != "refused":
+                return True
+        self._expect_settled(interrupt.id)
+        return False
+
+    def _expect_settled(self, interrupt_id: str) -> None:
+        """Refuse to say that Redis does not know a record while it may still be written again."""
+        if self.scripts.journal.is_unsettled:
+            raise ServerUnreachableError(
+                f"{interrupt_id}: Redis does not know it, and after a lost connection it may still be written again"
+            )
+
     async def admitted(self, interrupt_id: str) -> Approval | None:
         """Read a record that was admitted. `None` when there is no such record, or nobody was asked yet.
 
@@ -125,6 +167,12 @@ class Reading(Connected):
         except Exception:
             logger.exception("record.unreadable", extra={"interrupt_id": interrupt_id})
             return None
+
+
+def referred(text: str) -> tuple[str, int] | None:
+    """Read how one record refers to an action of another, `<id>:<index>`. `None` for what no bot writes."""
+    found = _REFERENCE.fullmatch(text)
+    return (found[1], int(found[2])) if found else None
 
 
 def _read(

@@ -1,8 +1,10 @@
 """Standing approvals."""
 
+from redis.client import NEVER_DECODE
+
 from agent_adapter.contract.keys import Lane
 from bot.domain.approval import Approval
-from bot.store.reading import Reading
+from bot.store.reading import Reading, referred
 
 
 class StandingApprovals(Reading):
@@ -18,15 +20,15 @@ class StandingApprovals(Reading):
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        names = await self._guarded(self._redis.zrange(lane.standing, 0, -1))
+        stored = self._redis.execute_command("ZRANGE", lane.standing, 0, -1, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
+        names = [name.decode(errors="backslashreplace") for name in await self._guarded(stored)]
         found = []
-        for name in names:
-            interrupt_id, _, index = name.rpartition(":")
+        for interrupt_id, index in filter(None, map(referred, names)):
             if agent and not interrupt_id.startswith(f"{agent}."):
                 continue
             state = await self._readable(interrupt_id)
-            if state and int(index) in state.standing and state.standing[int(index)].is_live(state.now):
-                found.append((state, int(index)))
+            if state and index in state.standing and state.standing[index].is_live(state.now):
+                found.append((state, index))
         return found
 
     async def end_standing(self, interrupt_id: str, index: int, *, by: str = "time") -> str:
@@ -40,4 +42,5 @@ class StandingApprovals(Reading):
         Raises:
             StoreUnavailableError: when Redis did not answer in time.
         """
-        return await self._within("end_standing", interrupt_id, index=index, by=by)
+        end = self._within if by == "time" else self._stored
+        return await end("end_standing", interrupt_id, index=index, by=by)

@@ -1,20 +1,19 @@
 """Decisions, votes and proposals."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import chain
 from typing import Literal
 
 from agent_adapter.contract.identity import digest
-from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.private import Private
+from agent_adapter.redis.scripts import Value
 from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.audit import Facts
-from bot.domain.errors import StoreUnavailableError
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import Proposal
@@ -26,6 +25,8 @@ from bot.store.deliveries import NO_DELIVERY, NOTHING, Delivery
 
 _KEPT = {"recorded", "counted"}
 """The outcomes that the script writes."""
+_WRITTEN_AGAIN = {"recorded", "repeat"}
+"""The outcomes of decisions that are written again after a failover. A vote is not: its person may have replaced it since."""
 
 
 class Outcome(StrEnum):
@@ -98,12 +99,11 @@ class Votes(Connected):
             HandledBeforeError: when the same click was handled before.
             StoreUnavailableError: when Redis has not answered within `deadline` seconds. It may have been recorded.
                             Press again with the same token to find out.
+            NotConfirmedError: when it was recorded, and is not as durable yet as the operator asks.
         """
         named, judged, rules, said = positions or {}, voters or {}, policies or {}, facts or {}
-        slots = [
-            part
-            for index, text in decisions.items()
-            for part in (
+        slots: dict[int, tuple[Value, ...]] = {
+            index: (
                 index,
                 named.get(index) or digest("vote", text),
                 Private(text, f"d:{index}"),
@@ -111,25 +111,23 @@ class Votes(Connected):
                 rules.get(index, ""),
                 *_audited(said.get(index)),
             )
-        ]
-        try:
-            async with asyncio.timeout(deadline):
-                reply = await self.scripts(
-                    "record_decision",
-                    self._of(interrupt_id),
-                    slots,
-                    token=token,
-                    person=person,
-                    grant=Private(dumped(standing), "sticky_grant") if standing else None,
-                    lifetime=milliseconds(standing.lasts) if standing else None,
-                    uses=standing.uses if standing else None,
-                    answer=NOTHING,
-                    pressed=delivery.pressed if delivery else None,
-                    signed=signed,
-                    **(delivery.names if delivery else NO_DELIVERY),
-                )
-        except (TimeoutError, ServerUnreachableError) as error:
-            raise StoreUnavailableError("Redis did not take the decision in time") from error
+            for index, text in decisions.items()
+        }
+        given: dict[str, Value] = {
+            "token": token,
+            "person": person,
+            "grant": Private(dumped(standing), "sticky_grant") if standing else None,
+            "lifetime": milliseconds(standing.lasts) if standing else None,
+            "uses": standing.uses if standing else None,
+            "answer": NOTHING,
+            "pressed": delivery.pressed if delivery else None,
+            "signed": signed,
+            "age": 0,
+            **(delivery.names if delivery else NO_DELIVERY),
+        }
+        names = self._of(interrupt_id)
+        recording = self.durable("record_decision", names, chain.from_iterable(slots.values()), **given)
+        reply = await self._in_time(recording, deadline + self.durability.extra)
         if delivery and not delivery.is_ours(reply):
             await delivery.begin()
             # Waiting took a while, so everything is judged again.
@@ -137,7 +135,10 @@ class Votes(Connected):
         outcomes = [Outcome(word) for word in reply[1:]]
         if delivery:
             delivery.is_answered = not _KEPT.isdisjoint(outcomes)
-        return dict(zip(decisions, outcomes, strict=True))
+        outcome_of = dict(zip(decisions, outcomes, strict=True))
+        if again := [slots[index] for index, outcome in outcome_of.items() if outcome in _WRITTEN_AGAIN]:
+            await self.scripts.keep("record_decision", names, chain.from_iterable(again), **given)
+        return outcome_of
 
     async def propose(
         self,
@@ -169,7 +170,7 @@ class Votes(Connected):
         """
         text = proposal_field(proposal, at=unix_milliseconds(datetime.now(UTC)))
         asked, said = place_field(place) if place else "", dumped(remark)
-        outcome = await self._within(
+        outcome = await self._stored(
             "propose",
             interrupt_id,
             within=deadline,
@@ -199,6 +200,7 @@ class Votes(Connected):
             user=user,
             pages=shown,
             mark=self._mark(state.id, f"seen:{call.index}:{user}", shown),
+            age=0,
         )
 
     async def note_click(

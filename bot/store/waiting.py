@@ -64,11 +64,19 @@ class Waiting(Connected):
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
+        return [interrupt_id for _, interrupt_id in await self.dated(what, user)]
+
+    async def dated(self, what: Mine, user: str) -> list[tuple[float, str]]:
+        """List the same, each with when it was.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
         found: list[tuple[float, str]] = []
         for lane in self.keys.all_lanes():
             newest = self._redis.zrange(lane.mine(what, user), 0, -1, desc=True, withscores=True)
             found += [(at, interrupt_id) for interrupt_id, at in await self._guarded(newest)]
-        return [interrupt_id for _, interrupt_id in sorted(found, reverse=True)]
+        return sorted(found, reverse=True)
 
     async def drop_stale(self, entries: Iterable[str], interrupt_ids: Iterable[str]) -> None:
         """Forget for these people, groups and channels those of the requests that have ended or are gone."""

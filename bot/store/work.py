@@ -10,6 +10,8 @@ from agent_adapter.contract.keys import Lane
 from bot.store.connected import Connected
 
 WorkSet = Literal["undrawn", "due"]
+OwedSet = Literal["undrawn", "due", "unresumed"]
+_LATEST = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,17 @@ class WorkLeases(Connected):
             for kind in counts:
                 counts[kind] += int(await self._guarded(self._redis.zcard(getattr(lane, kind))))
         return counts
+
+    async def first_due(self, kind: OwedSet, *, limit: int) -> dict[str, int]:
+        """Give the work that comes due first, over all lanes: ids, and the server's milliseconds when each comes due."""
+        found: dict[str, int] = {}
+        for lane in self.keys.all_lanes():
+            entries: Sequence[tuple[str, float]] = await self._guarded(
+                self._redis.zrange(getattr(lane, kind), 0, limit - 1, withscores=True)
+            )
+            # A score can be infinite, where something else wrote it.
+            found |= {interrupt_id: int(max(0, min(due, _LATEST))) for interrupt_id, due in entries}
+        return found
 
 
 def _shown(stored: bytes) -> str:

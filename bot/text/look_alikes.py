@@ -69,6 +69,8 @@ def _bare(char: str) -> str:
     kind = unicodedata.category(char)
     if kind == "Zs" or char.isspace():
         return "_"
+    if kind[0] in "SM" and looks_like(char).isalnum():
+        return char
     if kind in _MARKS or has_invisible(char):
         return ""
     return "_" if kind in _SIGNS or ord(char) in _MODIFIERS else char

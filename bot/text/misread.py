@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from importlib import resources
-from itertools import islice
+from itertools import filterfalse, islice
 from typing import Any
 
 from bot.sentences import in_text
@@ -132,12 +132,21 @@ def misread_words(texts: Collection[str]) -> Lines:
     return listed(texts, _misread, _line)
 
 
-def odd_domains(texts: Collection[str]) -> Lines:
-    """Say how computers read each domain name with letters outside of ASCII."""
+def misread_domains(texts: Collection[str]) -> Lines:
+    """Say of each domain name that looks like another one which one it is."""
     return listed(
         texts,
-        _domains,
-        lambda host: in_text.as_computers_read(clip(visible(host), 100), clip(_as_computers_read(host), 200)),
+        lambda text: filter(_is_misread, _domains(text)),
+        lambda host: in_text.another_address(*_read(host)),
+    )
+
+
+def odd_domains(texts: Collection[str]) -> Lines:
+    """Say how computers read each other domain name with letters outside of ASCII."""
+    return listed(
+        texts,
+        lambda text: filterfalse(_is_misread, _domains(text)),
+        lambda host: in_text.as_computers_read(*_read(host)),
     )
 
 
@@ -293,6 +302,15 @@ def _domains(text: str) -> Iterator[str]:
             before = text[max(match.start() - 3, 0) : match.start()]
             if _is_domain(before, _as_computers_read(host).split(".")):
                 yield host
+
+
+def _is_misread(host: str) -> bool:
+    """Whether a person reads it as another name. What computers read in plain letters is the name that they read."""
+    return "xn--" in _as_computers_read(host) and any(_misread(host))
+
+
+def _read(host: str) -> tuple[str, str]:
+    return clip(visible(host), 100), clip(_as_computers_read(host), 200)
 
 
 def _is_domain(before: str, labels: list[str]) -> bool:

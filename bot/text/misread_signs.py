@@ -11,7 +11,7 @@ from itertools import chain
 
 from bot.sentences import in_text
 from bot.text.literal import clip, visible
-from bot.text.misread import SCRIPT, SPACELESS, Lines, listed, unicode_table
+from bot.text.misread import SCRIPT, SPACELESS, Lines, listed, looks_like, unicode_table
 
 _ORDINARY = frozenset(
     "\u2018\u2019\u201b\u2039\u203a\u2013\u2043\u2032\u00b4\u00b8\u02bb\u02bc\u02be\u02c8\u276e\u276f\ufd3e\ufd3f\u2795\u2796"
@@ -38,12 +38,27 @@ def _is_sign(text: str) -> bool:
     return len(text) == 1 and "!" <= text <= "~" and not text.isalnum()
 
 
-_LOOKS = _look_alikes()
-_MINUS, _LOW_QUOTE = "\u2212", "\u201a"
+def _as_letters() -> dict[str, str]:
+    """Give for each symbol or mark the letter or digit that it looks like. Letters are looked at in words."""
+    found = {
+        char: looks_like(char)
+        for char in unicode_table("confusables.json")
+        if len(char) == 1 and unicodedata.category(char) in {"Sm", "Sc", "Sk", "So", "Mc"}
+    }
+    return {char: other for char, other in found.items() if other.isascii() and other.isalnum()}
+
+
+_MINUS, _LOW_QUOTE, _NOUGHT = "\u2212", "\u201a", "\u3007"
+_LETTERS = _as_letters()
+_SIGNS = _look_alikes()
+_LOOKS = {**_LETTERS, _NOUGHT: "O", **_SIGNS}
 # Between spaces, or before a quoted word, these two are ordinary.
-_SIGN = re.compile(
-    f"[{re.escape(''.join(_LOOKS.keys() - {_MINUS, _LOW_QUOTE}))}]+|{_MINUS}(?=\\w)|(?<=\\w){_LOW_QUOTE}"
-)
+_ODD = f"[{re.escape(''.join(_SIGNS.keys() - {_MINUS, _LOW_QUOTE}))}]+|{_MINUS}(?=\\w)|(?<=\\w){_LOW_QUOTE}"
+_ANY = f"[{re.escape(''.join(_LETTERS.keys() - _SIGNS.keys()))}]+"
+# Beside one letter or a number they are mathematics, and behind a quantity the sign for its weight.
+_AS_LETTER = rf"(?<=[A-Za-z]{{2}})(?<!\d[a-z]{{2}})(?<!\d\x20[a-z]{{2}}){_ANY}|{_ANY}(?=[A-Za-z]{{2}})"
+_AS_NOUGHT = f"(?<=[A-Za-z0-9]){_NOUGHT}|{_NOUGHT}(?=[A-Za-z0-9])"
+_SIGN = re.compile(f"{_ODD}|{_AS_LETTER}|{_AS_NOUGHT}")
 _AROUND = 30
 _NAMED = 3
 _UNUSUAL_DIGIT = re.compile(r"[^\D0-9]")

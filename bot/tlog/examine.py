@@ -18,8 +18,12 @@ class Examined:
     """A log in which every file is what was signed."""
 
     head: Checkpoint
-    erased: tuple[int, ...]
-    """The places of the entries that were erased."""
+    entries: tuple[Salted, ...]
+
+    @property
+    def erased(self) -> dict[int, Salted]:
+        """The entries that were erased, by their places."""
+        return {place: each for place, each in enumerate(self.entries) if each.entry is None}
 
 
 def notes_in(text: str) -> list[str]:
@@ -28,9 +32,12 @@ def notes_in(text: str) -> list[str]:
     Raises:
         ValueError: when there is none, or something else beside them.
     """
-    if not _NOTE.search(text) or _NOTE.sub("", text).strip("\n"):
+    found: list[str] = _NOTE.findall(text)
+    # A heading above a checkpoint would be taken for the name of its log.
+    has_sizes = all(note.split("\n")[1].isdecimal() for note in found)
+    if not found or not has_sizes or _NOTE.sub("", text).strip("\n"):
         raise ValueError("this is not a file of signed checkpoints")
-    return _NOTE.findall(text)
+    return found
 
 
 def entries_of(log: Log) -> Iterator[tuple[Checkpoint, list[Salted], bytes]]:
@@ -80,4 +87,4 @@ def examine(log: Log, older: Iterable[Checkpoint] = ()) -> Examined:
             raise ValueError(
                 f"it does not begin with the {each.size:,} entries of the older checkpoint: it was written anew, or cut off"
             )
-    return Examined(head, tuple(place for place, each in enumerate(entries) if each.entry is None))
+    return Examined(head, tuple(entries))

@@ -58,9 +58,17 @@ async def approve_all(
 
 
 async def approve_reviewed(
-    decisions: Decisions, state: Approval, user: str, named: Sequence[int], *, shown: str = ""
+    decisions: Decisions,
+    state: Approval,
+    user: str,
+    named: Sequence[int],
+    *,
+    note: str | None = None,
+    shown: str = "",
 ) -> Answer:
     """Approve what the end of a review named, if this person was shown all of it and it may still be approved so.
+
+    A note goes with each of these calls.
 
     Raises:
         PersonUnknownError: when Slack does not say who they are.
@@ -72,7 +80,8 @@ async def approve_reviewed(
     said = [closed(state, gone), in_answer.not_reviewed(left) if left else ""]
     if not meant:
         return Answer(False, " ".join(filter(None, said)) or in_answer.nothing_left("approve"))
-    answer = await decisions.decide(state, user, dict.fromkeys(meant, ApproveDecision()), shown=shown)
+    approved = dict.fromkeys(meant, ApproveDecision())
+    answer = await decisions.decide(state, user, approved, note=note, shown=shown)
     return replace(answer, sentence=" ".join(filter(None, [answer.sentence, *said])))
 
 

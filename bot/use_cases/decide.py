@@ -2,9 +2,11 @@
 
 import logging
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from agent_adapter.contract.hitl import Decision, EditDecision
+from agent_adapter.tracing import Span
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_ballot
 from bot.domain.ballot import Ballot
@@ -12,6 +14,7 @@ from bot.domain.errors import AsksOtherwiseError
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import position_of
 from bot.runtime.offload import offload
+from bot.runtime.tracing import span_about
 from bot.sentences import in_answer
 from bot.store.deliveries import Delivery
 from bot.store.records import ApprovalStore
@@ -75,9 +78,11 @@ class Decisions:
             StoreUnavailableError: when Redis did not answer in time.
         """
         kind = next(iter(decisions.values())).type
-        answer = await self._decide(
-            state, user, decisions, kind, code, note, changes, standing, shown, delivery
-        )
+        with _span(state, kind, len(decisions)) as span:
+            answer = await self._decide(
+                state, user, decisions, kind, code, note, changes, standing, shown, delivery
+            )
+            span.note(outcome=_outcome(answer))
         if not delivery:
             # A button is judged again by the newest record, and enters it itself.
             await note_refused(self.store, state.id, user, answer, button=kind, indices=[*decisions])
@@ -181,7 +186,9 @@ class Decisions:
             PersonUnknownError: when Slack does not say who they are.
             StoreUnavailableError: when Redis did not answer in time.
         """
-        answer = await self._agree(state, user, index, name, code, shown)
+        with _span(state, "agree", 1) as span:
+            answer = await self._agree(state, user, index, name, code, shown)
+            span.note(outcome=_outcome(answer))
         await note_refused(self.store, state.id, user, answer, button="approve", indices=[index])
         return answer
 
@@ -262,3 +269,11 @@ class Decisions:
             if decision.type != "approve" or not limits or not standing.is_within(limits):
                 return in_answer.standing_too_wide(index)
         return ""
+
+
+def _span(state: Approval, decision: str, actions: int) -> AbstractContextManager[Span]:
+    return span_about(state, "assent.click", decision=decision, actions=actions)
+
+
+def _outcome(answer: Answer) -> str:
+    return "recorded" if answer.recorded else answer.why

@@ -40,12 +40,15 @@ async def handle_once(
         store.keys.lane_for(interrupt_id),
         str(body["user"]["id"]),
         digest_of(body),
+        trust=store.trust,
         pressed=_pressed(body),
     )
     try:
         answer = await handle(delivery)
         await delivery.begin()
     except HandledBeforeError as known:
+        # It may have failed then, because nothing had confirmed it.
+        await store.confirm()
         return known.answer
     except BaseException:
         if delivery.is_noted:

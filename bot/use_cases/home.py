@@ -10,9 +10,10 @@ from bot.domain.ballot import Ballot
 from bot.domain.home import HomePage, Look, Row
 from bot.domain.waiting import Spot, queue_entry
 from bot.slack.directory import Directory
+from bot.store.joined import JoinedStores
 from bot.store.records import ApprovalStore
 from bot.use_cases.judge import Judge
-from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.standing import StandingApprovals, StandingLists
 
 logger = logging.getLogger(__name__)
 
@@ -45,10 +46,10 @@ class _Search:
 class Home:
     """Finds the requests of one person."""
 
-    store: ApprovalStore
+    store: ApprovalStore | JoinedStores
     judge: Judge
     directory: Directory
-    standing: StandingApprovals
+    standing: StandingApprovals | StandingLists
 
     async def page(self, user: str, look: Look) -> HomePage:
         """Give the page that a person looks at.

@@ -86,6 +86,7 @@ class StandingApprovals:
         """
         approval = state.standing.get(index)
         if approval is None or not approval.is_live(state.now):
+            await self.store.confirm()
             return Answer(False, in_answer.STANDING_ENDED)
         if not await self._may_revoke(state, user, index):
             approver = mention(_approver(state, index))
@@ -117,6 +118,18 @@ class StandingApprovals:
         if user == _approver(state, index):
             return True
         return (await self.judge.may_decide(state, user, [index], "approve"))[index].allowed
+
+
+@dataclass(frozen=True, slots=True)
+class StandingLists:
+    """The standing approvals of all namespaces that a bot serves, as one list."""
+
+    each: Sequence[StandingApprovals]
+
+    async def revocable(self, user: str) -> list[Given]:
+        """List the active ones that this person may revoke. It raises as `StandingApprovals.revocable` does."""
+        found = await asyncio.gather(*(standing.revocable(user) for standing in self.each))
+        return [given for of_one in found for given in of_one]
 
 
 def _actions(state: Approval) -> Sequence[Action]:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -14,12 +15,14 @@ from bot.domain.audit_entry import AuditEntry
 from bot.domain.bulk import calls_on
 from bot.domain.errors import InterruptFaultError, PersonUnknownError, SlackError
 from bot.domain.ids import Label
+from bot.domain.person import is_person
 from bot.domain.queue import QueueLabel
 from bot.domain.who_may_decide import is_outsider
 from bot.sentences import in_why
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.store.audit import AuditStore
+from bot.store.joined import JoinedStores, JoinedTrails
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -28,6 +31,7 @@ WITHIN = 10.0
 """Seconds that Slack may take. The view is open by then."""
 _BEFORE, _AFTER = timedelta(days=2), MAX_LIFE + timedelta(days=40)
 """How long before and after its message something about a request can have happened."""
+_MOST_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,8 @@ class Why:
 class Reasons:
     """Answers *Why was this approved?*"""
 
-    store: ApprovalStore
-    audit: AuditStore
+    store: ApprovalStore | JoinedStores
+    audit: AuditStore | JoinedTrails
     slack: SlackClient
     directory: Directory
     _searching: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -74,6 +78,10 @@ class Reasons:
             return sentence
         posted = _time_of(ts)
         entries = await self._entries(label.interrupt_id, posted - _BEFORE, posted + _AFTER)
+        if state is None and not entries:
+            # Somebody may have erased them. The trail says so from when they did, and that may be long after.
+            async with self._searching:
+                entries = await self._entries(label.interrupt_id, posted + _AFTER)
         if state is None:
             return Why(label.interrupt_id, None, (), entries, [channel]) if entries else in_why.NOTHING_KNOWN
         indices = _indices(state, label)
@@ -107,6 +115,16 @@ class Reasons:
             sorted(seen),
             _about(seen, await self._entries(interrupt_id, asked - _BEFORE)),
         )
+
+    async def names_now(self, entries: Iterable[AuditEntry]) -> Mapping[str, str]:
+        """Say what those who are named in some entries call themselves now. Whom Slack does not name in time is left out."""
+        people = dict.fromkeys(entry["by"].split()[-1] for entry in entries if entry["name"] and entry["by"])
+        found: dict[str, str] = {}
+        with suppress(SlackError, TimeoutError):
+            async with asyncio.timeout(WITHIN):
+                for user in [each for each in people if is_person(each)][:_MOST_NAMES]:
+                    found[user] = (await self.directory.person(user)).name
+        return found
 
     async def _of_trail(self, user: str, interrupt_id: str) -> Why | str:
         """Answer from the audit trail alone. It names the channels where each call was asked, and direct messages are nobody's."""

@@ -12,10 +12,12 @@ import pytest
 BOT = Path(__file__).parents[2] / "bot"
 LOOKED_AT = ("domain", "jobs", "listeners", "rendering", "slack", "store", "text", "use_cases")
 FOR_OPERATORS = {
+    "domain/role.py": "a warning in the log and in /readyz",
     "jobs/admit.py": "reasons in the log",
     "jobs/anchor_targets.py": "names of the log and of git, a commit",
     "jobs/anchoring.py": "a warning in /readyz",
     "jobs/audit_mover.py": "warnings in /readyz",
+    "jobs/old_namespace.py": "a warning in the log and in /readyz, a line of the doctor",
     "jobs/policy_watch.py": "warnings in the log and in /readyz",
     "jobs/sealer.py": "warnings in /readyz",
     "jobs/slack_call.py": "the reason that the agent gets",
@@ -29,6 +31,7 @@ FOR_OPERATORS = {
     "slack/directory.py": "types in quotes, and the name of a task",
     "slack/manifest.py": "the app's own page in Slack: the manifest is written once, before the bot runs",
     "slack/socket_mode.py": "reasons in /readyz",
+    "store/durability.py": "errors at the start, a warning in the log and in /readyz",
 }
 """Nobody reads their sentences on a card, in a form, an answer, a thread or a list."""
 _SEVERAL_WORDS = re.compile(r"[A-Za-z]{2}.*\S \S|\S \S.*[A-Za-z]{2}", re.DOTALL)

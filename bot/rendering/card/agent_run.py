@@ -43,13 +43,10 @@ def all_reported(state: Approval) -> bool:
 
 
 def reason_blocks(state: Approval) -> list[Block]:
-    """Draw why a run cannot go on, or why nothing is asked any more."""
-    if all_reported(state):
+    """Draw why a run cannot go on, or why nothing is asked any more, in the agent's words."""
+    # Who took the answer after an error and died gave no reason.
+    if all_reported(state) or state.claim_has_lapsed:
         return []
-    if state.claim_has_lapsed:
-        return [context("lapsed", on_card.LAPSED_WHY)]
-    if state.is_untaken and not (state.stalled or state.outcomes):
-        return [context("untaken", on_card.GIVEN_BACK_WHY if state.was_given_back else on_card.UNTAKEN_WHY)]
     reason = state.reason if state.status in {"withdrawn", "refused"} else state.stalled
     if not reason:
         return []

@@ -11,11 +11,10 @@ from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks, value_of
 from bot.rendering.calls import safe_name
 from bot.rendering.card.batch import is_batch
-from bot.rendering.card.table import question, table_of, totals
+from bot.rendering.card.table import MOST_ODD, odd_rows, question, table_of, totals
 from bot.sentences import on_button, on_card, words
 from bot.text.literal import clip, units
 
-# Rows have no buttons of their own.
 _CONFIRM = 300
 """What Slack takes as the text of a question."""
 
@@ -45,15 +44,15 @@ def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -
     value = value_of(state, calls_on(state, part) or state.places[part.place].actions)
     if not calls_on(state, part) or _unread(state, still):
         return [REVIEW.drawn(subject, value, on_card.review(len(still)))]
-    review = replace(REVIEW, says=on_button.ONE_BY_ONE, style=None)
-    one_by_one = [review.drawn(subject, value)] if state.places[part.place].rows else []
+    one_by_one = replace(REVIEW, says=on_button.ONE_BY_ONE, style=None).drawn(subject, value)
     ready = decided_together(state, still, "approve")
     if len(ready) < 2:
-        return one_by_one
+        # Rows have no buttons of their own.
+        return [one_by_one] if state.places[part.place].rows else []
     only_votes = len(put_to_vote(state, ready)) == len(ready)
-    label = (on_card.agree_to_all if only_votes else on_card.approve_all)(len(ready), len(still))
+    label = (on_card.agree_to_all if only_votes else on_card.approve_all)(ready, len(still))
     asks = _confirm(state, ready, still)
-    return [APPROVE_ALL.drawn(subject, value_of(state, ready, named=ready), label, asks=asks), *one_by_one]
+    return [APPROVE_ALL.drawn(subject, value_of(state, ready, named=ready), label, asks=asks), one_by_one]
 
 
 def _reject_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[Block]:
@@ -61,7 +60,7 @@ def _reject_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[
     if part.kind == "part" or len(rejectable) < 2:
         return []
     is_all = len(rejectable) == len(still)
-    label = REJECT_ALL.label if is_all else on_card.reject_some(len(rejectable), len(still))
+    label = REJECT_ALL.label if is_all else on_card.reject_some(rejectable, len(still))
     return [REJECT_ALL.drawn(part.place, value_of(state, state.places[part.place].actions), label)]
 
 
@@ -73,7 +72,20 @@ def _alone_words(state: Approval, still: Sequence[int]) -> list[str]:
     said = [on_card.unread(unread)] if unread else []
     if proposed := with_proposal(state, still):
         said.append(on_card.with_proposal(proposed))
-    return [*said, on_card.high_risk(alone)] if alone else said
+    if alone:
+        said.append(on_card.high_risk(alone))
+    return [*said, *_not_approved_words(state, still)]
+
+
+def _not_approved_words(state: Approval, still: Sequence[int]) -> list[str]:
+    """Say which actions cannot be approved, where others can."""
+    left = [state.actions[index] for index in still if not state.actions[index].allows("approve")]
+    if len(left) == len(still):
+        return []
+    asking = [action.index for action in left if action.allows("respond")]
+    others = [action.index for action in left if action.index not in asking]
+    said = [on_card.questions(asking)] if asking else []
+    return [*said, on_card.not_to_be_approved(others)] if others else said
 
 
 def _unread(state: Approval, indices: Iterable[int]) -> list[int]:
@@ -100,22 +112,29 @@ def _which(state: Approval, ready: Sequence[int]) -> list[str]:
     """Say which calls these are: all of their values, their tools, or their numbers."""
     calls = [state.actions[index] for index in ready]
     values = question(calls, with_tool=len({call.request.name for call in calls}) > 1)
-    which, odd = on_card.as_shown(_by_tool(state, ready)), _odd_ones(calls)
+    which, odd = on_card.as_shown(_by_tool(state, ready)), _odd_ones(calls, is_brief=True)
+    named = _odd_ones(calls, is_brief=False) or odd
     sums = [on_card.in_all(found)] if (found := totals(calls)) else []
     said = [[values]] if values else []
-    said += [[which, *sums, *odd], [which, *odd], [which], [on_card.as_shown(words.numbers(ready))]]
+    said += [
+        [which, *sums, *named],
+        [which, *sums, *odd],
+        [which, *odd],
+        [which],
+        [on_card.as_shown(words.numbers(ready))],
+    ]
     return ["\n".join(lines) for lines in said]
 
 
-def _odd_ones(calls: Sequence[Action]) -> list[str]:
-    """Name what some calls have and the others do not: in a long table, nobody looks for it."""
-    table = table_of(calls) if is_batch(calls) else None
-    found: dict[str, list[int]] = {}
-    for call in calls if table else ():
-        if table and (named := table.named(call.number)):
-            found.setdefault(", ".join(named), []).append(call.index)
-    odd = [f"{words.numbers(indices)} ({named})" for named, indices in found.items()]
-    return [on_card.odd_ones(odd)] if odd else []
+def _odd_ones(calls: Sequence[Action], *, is_brief: bool) -> list[str]:
+    """Name what some calls have and the others do not; only a few of them by what they are about."""
+    if not is_batch(calls):
+        return []
+    found = odd_rows(table_of(calls), ", ", is_brief=is_brief)
+    if not found or (not is_brief and sum(map(len, found.values())) > MOST_ODD):
+        return []
+    odd = [f"{words.numbers(number - 1 for number in rows)} ({named})" for named, rows in found.items()]
+    return [on_card.odd_ones(odd)]
 
 
 def _by_tool(state: Approval, ready: Iterable[int]) -> str:

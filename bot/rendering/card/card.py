@@ -24,23 +24,22 @@ from bot.rendering.blocks import (
     without_primary,
 )
 from bot.rendering.buttons import clock_blocks
-from bot.rendering.calls import safe_name
 from bot.rendering.card.batch import folded_rows_blocks, rows_blocks, what_became_blocks
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.header import blocks_above, line_of_part, push_text
 from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT, has_room, is_mixed, is_timed
-from bot.rendering.card.outcomes import folded_text, is_edited, outcome_text, status_of
+from bot.rendering.card.outcomes import folded_text, is_edited, outcome_text
 from bot.rendering.card.ran import is_told_in_thread, thread_blocks, thread_text
 from bot.rendering.card.rows import action_blocks, is_folded
 from bot.rendering.card.standing_uses import standing_blocks, standing_text
+from bot.rendering.card.summary import summary_blocks
 from bot.rendering.card.times import remark_text
 from bot.rendering.card.title import subject
 from bot.rendering.card.told import told_blocks, told_text
 from bot.rendering.card.votes import proposal_text
-from bot.sentences import on_action, on_card
+from bot.sentences import on_card
 from bot.sentences.language import speaking
-from bot.text.literal import clip
 
 # The most that is shown of a proposal.
 _PROPOSAL = 1_500
@@ -134,7 +133,7 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
         drawn = _rows(state, id, place, fill) if place.rows else _filled(state, place, place.actions, fill)
         blocks = [*frame, *_one_primary(state, place.actions, drawn, bulk), *bulk]
         return Part(id, place.channel, place.thread_ts, None, text, blocks, place.actions)
-    blocks = [*frame, _summary_block(state, place), *bulk]
+    blocks = [*frame, *summary_blocks(state, place, BUDGET - json_size([*frame, *bulk])), *bulk]
     return Part(id, place.channel, place.thread_ts, None, text, blocks, ())
 
 
@@ -187,8 +186,10 @@ def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[B
         {action.index: text for action in which if (text := words_of(action))}
         for which, words_of in ((shown, words), (open_ones, proposal_text))
     )
+    if not (decided or proposed):
+        return [block for blocks in drawn.values() for block in blocks]
     used = json_size(frame) + sum(json_size(blocks) for blocks in drawn.values())
-    room = (BUDGET - used) // max(len(decided) + len(proposed), 1)
+    room = (BUDGET - used) // (len(decided) + len(proposed))
     for index, text in decided.items():
         draw = literal if is_edited(state.actions[index]) else quote
         drawn[index].append(literal_within(f"a:{index}:told", text, max(room, OUTCOME_TEXT), draw))
@@ -213,21 +214,3 @@ def _one(state: Approval, place: Place, action: Action, *, as_text: bool) -> lis
     alone = is_alone(place)
     separator = [] if alone else [divider(f"a:{action.index}:divider")]
     return [*separator, *action_blocks(state, action, as_text=as_text, alone=alone)]
-
-
-def _summary_block(state: Approval, place: Place) -> Block:
-    part_of = {index: number for number, part in enumerate(place.parts, 1) for index in part}
-    rows = [(state.actions[index], on_card.in_part(part_of.get(index, "?"))) for index in place.actions]
-    names = [clip(safe_name(action.request) or on_action.UNUSUAL_NAME, 40) for action, _ in rows]
-    width = max(map(len, names))
-    lines = [
-        f"{action.number:>2}  {name:<{width}}  {', '.join([part, *_standing(state, action)])}"
-        for (action, part), name in zip(rows, names, strict=True)
-    ]
-    return literal("summary", "\n".join(lines))
-
-
-def _standing(state: Approval, action: Action) -> list[str]:
-    if not state.is_open_at(action.index):
-        return [status_of(state, action)]
-    return [on_action.TO_BE_READ] if action.must_read else []

@@ -3,18 +3,21 @@
 from collections.abc import Iterable, Sequence
 
 from agent_adapter.contract.record import EXPIRED
+from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
 from bot.domain.person import is_person
+from bot.rendering.arguments import arguments_of
 from bot.rendering.blocks import Block, context, header
-from bot.rendering.calls import headline_text
+from bot.rendering.calls import headline_text, ordered
 from bot.rendering.card.agent_run import agent_blocks, reason_blocks
+from bot.rendering.card.alarm import alarm_blocks, alarm_text
 from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, on_call, proposal_deciders
-from bot.rendering.card.outcomes import common_outcome, outcome_line
+from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
 from bot.rendering.card.ran import all_reported_at, ran_blocks, ran_words
 from bot.rendering.card.times import assignment_blocks
-from bot.rendering.card.title import subject, title
+from bot.rendering.card.title import how, subject, title
 from bot.rendering.card.votes import votes_text
 from bot.sentences import on_card, words
 from bot.sentences.kinds import Deadline
@@ -24,6 +27,8 @@ _SHOWN_APPROVERS = 8
 _SHOWN_PLACES = 4
 # The values in a notification.
 _PUSHED = 240
+# The arguments in a notification of which nobody named the ones that matter.
+_FIRST = 3
 # The people who decide different actions of a card in parts.
 _CALLED_ONCE = 20
 
@@ -33,6 +38,7 @@ def blocks_above(state: Approval, number: int) -> list[Block]:
     place = state.places[number]
     return [
         header("top", title(state, place)),
+        *alarm_blocks(state, place),
         context("who", _line(state, place)),
         *ran_blocks(state, place),
         *assignment_blocks(state, number),
@@ -47,14 +53,23 @@ def push_text(state: Approval, place: Place) -> str:
         return on_card.asks(
             state.interrupt.agent, subject(state, place), _values(state, place), state.deadline
         )
-    return on_card.ended_for(title(state, place), state.interrupt.agent, run_words(state, place))
+    alarm = alarm_text(state, place)
+    return on_card.ended_for(title(state, place), alarm, state.interrupt.agent, run_words(state, place))
 
 
 def _values(state: Approval, place: Place) -> str:
-    """Give the values that the open calls are about. Nothing in them is active, and masks hold."""
+    """Give the values that the open calls are about; of a single call without a headline, the first short ones. Nothing in them is active, and masks hold."""
     texts = [headline_text(state.actions[index]) for index in place.actions if state.is_open_at(index)]
-    values = on_card.with_values(list(filter(None, texts)), is_one=len(place.actions) == 1)
-    return mrkdwn(clip(values, _PUSHED))
+    named, is_one = [*filter(None, texts)], len(place.actions) == 1
+    if is_one and not named and (first := _first_values(state.actions[place.actions[0]])):
+        return mrkdwn(clip(on_card.with_first_values(first), _PUSHED))
+    return mrkdwn(clip(on_card.with_values(named, is_one=is_one), _PUSHED))
+
+
+def _first_values(action: Action) -> list[str]:
+    """Give the first short arguments, without those that are masked or that only a reading shows."""
+    shown = [each for each in arguments_of(ordered(action)) if each.is_short and each.is_shown]
+    return [f"{each.name}: {each.text}" for each in shown[:_FIRST]]
 
 
 def run_words(state: Approval, place: Place) -> list[str]:
@@ -65,10 +80,7 @@ def run_words(state: Approval, place: Place) -> list[str]:
     if state.resumed_at is not None:
         if state.stalled and not reported_at:
             return [on_card.RUN_FAILED]
-        recorded = [state.recorded[index] for index in place.actions]
-        # Whom people ask for changes may come back with the call.
-        is_over = all(found and found.decision.type == "reject" and not found.changes for found in recorded)
-        return [on_card.resumed_without(len(recorded)) if is_over else on_card.RESUMED]
+        return not_run_words(state, place) or [on_card.RESUMED]
     if reported_at:
         return [on_card.all_reported(reported_at)]
     if state.claim_has_lapsed:
@@ -79,32 +91,53 @@ def run_words(state: Approval, place: Place) -> list[str]:
         return [on_card.GOING_ON]
     if state.is_untaken:
         return [on_card.UNTAKEN]
-    return [on_card.WAITING] if state.status == "decided" else []
+    return [on_card.WAITING] if state.status == "decided" else not_run_words(state, place)
+
+
+def _how_it_went_on(state: Approval, place: Place) -> list[str]:
+    """Say how the run goes on. Where every outcome is known, the title says more than that it went on."""
+    is_known = state.resumed_at is not None and all_reported_at(state, place) is not None
+    return [] if is_known else run_words(state, place)
 
 
 def _line(state: Approval, place: Place) -> str:
     if any(state.is_open_at(index) for index in place.actions):
         return _open_lines(state, place)
-    asked = on_card.asked_by(state.interrupt.agent, _requester(state))
+    verified = state.admission.agent_verified
+    decided = common_outcome(state, place, how(state, place))
+    who = (state.interrupt.agent, _requester(state))
+    asked = (
+        on_card.withdrawn(who[0], state.settled_at, who[1], verified=verified)
+        if state.status == "withdrawn"
+        else on_card.asked_by(*who, verified=verified)
+    )
+    went_on = _how_it_went_on(state, place)
+    is_not_run = went_on == not_run_words(state, place)
     said = [
+        # What matters most comes first, where it is known.
+        *(went_on if is_not_run else []),
+        # The title says how.
+        decided,
+        *(_how_ended(state, place) if decided else _ended_line(state, place)),
         asked,
-        *_verified(state),
-        *_ended_line(state, place),
-        *run_words(state, place),
+        *([] if is_not_run else went_on),
         ran_words(state, place),
     ]
     return " · ".join(filter(None, said))
 
 
 def _ended_line(state: Approval, place: Place) -> list[str]:
-    """Say who decided and when, where that is the same of all actions; else how and when the whole of it ended."""
-    first = state.actions[place.actions[0]]
-    if outcome := common_outcome(state, place):
-        return [outcome, *_how_ended(state, place)]
-    if is_alone(place) and state.status == "expired":
-        return [outcome_line(state, first)]
-    closed = [on_card.closed(state.settled_at)] if state.settled_at is not None else []
-    return [*_how_ended(state, place), *closed]
+    """Say how and when the whole of it ended."""
+    said = _how_ended(state, place)
+    if state.status == "withdrawn" or said == [on_card.nobody_decided(state.deadline)]:
+        # It is said already when that was.
+        return said
+    is_late = state.status == "expired"
+    if is_late and is_alone(place):
+        said = [outcome_line(state, state.actions[place.actions[0]])]
+    if state.settled_at is None:
+        return said
+    return [*said, (on_card.time_was_up if is_late else on_card.closed)(state.settled_at)]
 
 
 def _open_lines(state: Approval, place: Place) -> str:
@@ -137,8 +170,6 @@ def _how_ended(state: Approval, place: Place) -> list[str]:
     match state.status:
         case "expired":
             return [_expired(state, place)]
-        case "withdrawn":
-            return [on_card.BY_THE_AGENT]
         case "refused":
             return [on_card.WENT_BACK if state.code == "went_back" else on_card.NOT_ASKED]
         case _:
@@ -157,7 +188,7 @@ def _expired(state: Approval, place: Place) -> str:
         return on_card.NOBODY_OBJECTED
     votes = [text for index in place.actions if (text := votes_text(state.actions[index]))]
     if not votes:
-        return on_card.NOBODY_DECIDED
+        return on_card.nobody_decided(state.deadline)
     return votes[0] if total == 1 else on_card.so_far(0, total)
 
 
@@ -175,9 +206,7 @@ def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
 
 def _until(state: Approval, indices: Sequence[int]) -> str:
     """Say until when these are open, and what the deadline does with what is open then."""
-    found = {state.admission.terms[index].quorum for index in indices if state.is_open_at(index)}
-    needed = found.pop() if len(found) == 1 else None
-    return on_card.at_deadline(state.deadline, _then(state, indices), needed)
+    return on_card.at_deadline(state.deadline, _then(state, indices))
 
 
 def _then(state: Approval, indices: Iterable[int]) -> Deadline:
@@ -207,13 +236,12 @@ def _deciders(state: Approval, place: Place) -> list[str]:
     ]
     asked = _who_decides(state, place)
     if not stricter:
-        return [asked]
+        return [on_card.decides(asked)]
     if len(stricter) > 1:
         return [on_card.as_asked(asked), on_card.DECIDED_AS_PROPOSED]
     (index, proposal), *_ = stricter
     names = proposal_deciders(state, proposal, at_most=_SHOWN_APPROVERS)
-    decides = on_card.decides(names, together=proposal.terms.needs_votes)
-    proposed = on_card.as_proposed(mention(proposal.by), index if len(place.actions) > 1 else None, decides)
+    proposed = on_card.as_proposed(mention(proposal.by), index if len(place.actions) > 1 else None, names)
     if place.proposed:
         # The people who decide the call itself were mentioned where it was asked.
         return [proposed, on_card.as_asked_elsewhere(home(state, index))]
@@ -224,16 +252,14 @@ def _who_decides(state: Approval, place: Place) -> str:
     first, quiet = place.actions[0], named_only(state.admission, place.actions)
     if not is_mixed(state.admission, place):
         terms = [state.admission.terms[index] for index in place.actions]
-        together = any(own.needs_votes for own in terms)
-        people = approver_names(
+        return approver_names(
             terms[0].approvers,
             at_most=_SHOWN_APPROVERS,
             channel=home(state, first),
             named_only=quiet,
             on_call=on_call(state.admission, place.actions),
-            together=together,
+            together=any(own.needs_votes for own in terms),
         )
-        return on_card.decides(people, together=together)
     if not place.parts:
         return on_card.SEVERAL_DECIDERS
     found: dict[str, list[int]] = {}
@@ -253,4 +279,4 @@ def _who_decides(state: Approval, place: Place) -> str:
         )
         for name, indices in found.items()
     ]
-    return on_card.decides(words.and_more(shares, _CALLED_ONCE), together=True)
+    return words.and_more(shares, _CALLED_ONCE)

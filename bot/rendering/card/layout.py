@@ -1,6 +1,7 @@
 """How a request is laid out: planned once, for everything that may be decided later, and kept in its record."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
@@ -15,7 +16,7 @@ from bot.rendering.card.agent_run import agent_blocks
 from bot.rendering.card.batch import ROOM as ROWS_ROOM
 from bot.rendering.card.batch import is_batch, rows_blocks
 from bot.rendering.pages import measure
-from bot.sentences.language import speaking
+from bot.sentences.language import language, speaking
 
 BUDGET = 9_500
 """JSON characters of blocks in one message: Slack stops somewhere above 11,000 (`msg_blocks_too_long`)."""
@@ -134,8 +135,17 @@ def _cost(action: Action, value: str, who_decides: int, *, as_text: bool = False
     """Bound what an action takes at any time: JSON characters and blocks."""
     size, count = call_size(action, as_text=as_text)
     line = json_size([divider(f"a:{action.index}:divider")])
-    foot = max(who_decides + json_size(button_blocks(action, value)), _OUTCOME + OUTCOME_TEXT)
+    foot = max(who_decides + _buttons_size(action, value), _OUTCOME + OUTCOME_TEXT)
     return line + size + foot, count + 4 + bool(who_decides)
+
+
+def _buttons_size(action: Action, value: str) -> int:
+    """Measure the buttons of an action as it was asked. `_VOTES` counts those that come with a vote."""
+    name = f"buttons:{language()}"
+    if name not in action.kept:
+        asked = replace(action, votes=(), stricter=None)
+        action.kept[name] = json_size(button_blocks(asked, value))
+    return int(action.kept[name])
 
 
 def _votes_cost(terms: Terms) -> int:

@@ -15,7 +15,7 @@ from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import pairs_of
 from bot.rendering.card.votes import votes_text
 from bot.rendering.cautions import caution_lines
-from bot.sentences import on_action
+from bot.sentences import on_action, on_card
 from bot.text.literal import visible
 
 
@@ -51,6 +51,19 @@ def is_void(state: Approval) -> bool:
     """Say whether nothing that was decided will be run or passed on."""
     raised = state.status == "expired" and state.on_expiry == "raise"
     return raised or state.status in {"withdrawn", "refused"}
+
+
+def not_run_words(state: Approval, place: Place) -> list[str]:
+    """Say that no call of a place ran. Of a program that only asks, nobody knows that."""
+    if any("words_only" in state.actions[index].config.effects for index in place.actions):
+        return []
+    if not (is_void(state) and state.status != "refused"):
+        recorded = [state.recorded[index] for index in place.actions]
+        is_over = state.status == "expired" or (state.status == "decided" and all(recorded))
+        # Whom people ask for changes may ask for another call. This one did not run.
+        if not is_over or any(found.decision.type != "reject" for found in recorded if found):
+            return []
+    return [on_card.not_run(len(place.actions))]
 
 
 def outcome_text(action: Action) -> str:
@@ -101,10 +114,10 @@ def _terms_of(action: Action, recorded: Recorded) -> Terms:
     return proposal.terms if proposal and proposal.decision == recorded.decision else action.terms
 
 
-def common_outcome(state: Approval, place: Place) -> str:
+def common_outcome(state: Approval, place: Place, how: str = "") -> str:
     """Say what people decided and when, or that it is not signed, where it is the same of all actions of a card.
 
-    No row says it again then.
+    No row says it again then, and it does not say again how, where the title says just that.
     """
     actions = [state.actions[index] for index in place.actions]
     by_people = all(
@@ -113,12 +126,12 @@ def common_outcome(state: Approval, place: Place) -> str:
     )
     if not by_people or not (place.rows or is_alone(place)):
         return ""
-    lines = {outcome_line(state, action) for action in actions}
+    lines = {outcome_line(state, action, how) for action in actions}
     return lines.pop() if len(lines) == 1 else ""
 
 
-def outcome_line(state: Approval, action: Action) -> str:
-    """Say what became of an action, who decided it, and when."""
+def outcome_line(state: Approval, action: Action, how: str = "") -> str:
+    """Say what became of an action, who decided it, and when; where a title says the first, only the others."""
     status = status_of(state, action)
     recorded = action.recorded
     if recorded is None:
@@ -128,4 +141,4 @@ def outcome_line(state: Approval, action: Action) -> str:
     people = approver_names(recorded.agreed_by or (recorded.decided_by,), at_most=20)
     if recorded.sticky:
         return on_action.outcome_by_standing(status, people, recorded.decided_at)
-    return on_action.outcome(status, people, recorded.decided_at)
+    return on_action.outcome("" if how.startswith(status) else status, people, recorded.decided_at)

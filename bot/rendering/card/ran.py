@@ -14,16 +14,15 @@ from bot.rendering.blocks import (
     Block,
     context,
     json_size,
-    leaves,
     literal_within,
     quoted,
     rich_text,
     section,
 )
 from bot.rendering.calls import safe_name
-from bot.rendering.card.folded import ONE_LINE, ran_line
-from bot.rendering.card.title import run_suffix
-from bot.sentences import in_text, on_outcome, words
+from bot.rendering.card.folded import ONE_LINE, values_line
+from bot.rendering.card.title import failed_in, run_suffix
+from bot.sentences import on_outcome, words
 from bot.text.literal import visible
 
 _ERROR, _RESULT = 900, 400
@@ -70,11 +69,6 @@ def ran_words(state: Approval, place: Place) -> str:
 def shows_failure(state: Approval, place: Place) -> bool:
     """Whether the card shows a call that failed, and the thread what each of the others ran with."""
     return len(place.actions) <= _FEW and bool(failed_in(state, place))
-
-
-def failed_in(state: Approval, place: Place) -> list[int]:
-    """Give the calls of a place that ran and failed, as the agent reported."""
-    return [index for index in reported_in(state, place) if state.outcomes[index].outcome.status == "failed"]
 
 
 def is_told_in_thread(state: Approval, place: Place) -> bool:
@@ -144,8 +138,7 @@ def _blocks(
 
 def _values(state: Approval, index: int, room: int) -> list[Block]:
     """Draw the values that one of several calls ran with, on one line."""
-    line = ran_line(state.actions[index], room) or leaves(in_text.NO_ARGUMENTS)
-    return [{"type": "rich_text_section", "elements": line}]
+    return [{"type": "rich_text_section", "elements": values_line(state.actions[index], room)}]
 
 
 def _words(index: int, values: Sequence[Block], text: str, room: int) -> list[Block]:

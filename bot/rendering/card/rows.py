@@ -10,6 +10,7 @@ from bot.rendering.card.again import again_blocks
 from bot.rendering.card.deciders import home, is_mixed
 from bot.rendering.card.folded import ONE_LINE, TWO_LINES, folded_blocks
 from bot.rendering.card.outcomes import folded_text, is_edited, outcome_line
+from bot.rendering.card.title import TITLE_LINE, title
 from bot.rendering.card.votes import proposal_words, vote_words
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
@@ -31,7 +32,7 @@ def action_blocks(
             *button_blocks(action, value_of(state, [action.index])),
         ]
     if is_folded(state, action, as_text=as_text):
-        room = TWO_LINES if alone and not _has_words(state, action) else ONE_LINE
+        room = TWO_LINES if alone and not _takes_two_lines(state, action) else ONE_LINE
         return [
             *_outcome(state, action, alone=alone),
             *folded_blocks(action, value_of(state, [action.index]), room),
@@ -39,9 +40,16 @@ def action_blocks(
     return [*call, *_outcome(state, action, alone=alone)]
 
 
-def _has_words(state: Approval, action: Action) -> bool:
-    """Whether words take the second line: those of a person, or the agent's below an edit, which takes more itself."""
-    return bool(folded_text(action)) or (is_edited(action) and action.index in state.outcomes)
+def _takes_two_lines(state: Approval, action: Action) -> bool:
+    """Whether something else takes the second line of a phone.
+
+    That is a long title, the words of a person, or the agent's words below an edit, which takes more itself.
+    """
+    return (
+        len(title(state, state.place_of(action.index))) > TITLE_LINE
+        or bool(folded_text(action))
+        or (is_edited(action) and action.index in state.outcomes)
+    )
 
 
 def is_folded(state: Approval, action: Action, *, as_text: bool) -> bool:
@@ -68,7 +76,7 @@ def _standing_blocks(state: Approval, action: Action) -> list[Block]:
 
 def words_while_open(state: Approval, action: Action) -> list[str]:
     """Say who decides this action, where others decide the rest, who has voted, and what silence does."""
-    said = [*_approver_words(state, action), *vote_words(state, action), *proposal_words(state, action)]
+    said = [*_approver_words(state, action), *proposal_words(state, action), *vote_words(state, action)]
     said += resembles_words(action)
     if state.is_approved_by_silence(action.index):
         said.append(on_action.APPROVED_AT_DEADLINE)

@@ -15,7 +15,8 @@ from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.action import Action
-from bot.domain.masking import Unshown
+from bot.domain.masking import Unshown, has_unshown
+from bot.rendering.arguments import Argument, arguments_of
 from bot.rendering.calls import safe_name
 from bot.sentences import in_text, words
 from bot.text.literal import key_text, runs_right_to_left, visible
@@ -27,6 +28,8 @@ _LONGEST = 72
 _GAP = "  "
 _USUAL, _FEWEST_USUAL = 0.75, 4
 """The share of the rows that makes a value the usual one, and from how many rows on."""
+MOST_ODD = 3
+"""How many rows that are not like the others are named by what they are about."""
 _UNITS, _LONGEST_TOTAL = 3, 24
 """In how many units a total is said, and the most characters of it."""
 
@@ -41,14 +44,30 @@ _LEAD = 3
 
 
 @dataclass(frozen=True, slots=True)
+class Field:
+    """An argument of a call: as a row has it, and as a card of one call draws it."""
+
+    cell: str | None
+    """`None`: no row can hold it."""
+    whole: Argument
+
+    @property
+    def in_row(self) -> str:
+        """What the row of its call says."""
+        return in_text.BELOW if self.cell is None else self.cell
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Calls of one tool, their values as they are written."""
 
-    rows: Mapping[int, Mapping[str, str]]
-    """By the number of the call: the value of each of its arguments."""
+    rows: Mapping[int, Mapping[str, Field]]
+    """By the number of the call: its arguments."""
     columns: tuple[str, ...]
     """The arguments that have a column."""
-    usual: Mapping[str, str]
+    apart: tuple[str, ...]
+    """The arguments that differ, and that no row can hold."""
+    usual: Mapping[str, Field]
     """The values that a row has unless it names another one."""
     behind: Mapping[str, int]
     """The columns of numbers: for how many characters each has room from the decimal point on."""
@@ -56,54 +75,90 @@ class Table:
     @property
     def has_exceptions(self) -> bool:
         """Whether a row has another value than the usual one."""
-        return any(row.get(name) != text for row in self.rows.values() for name, text in self.usual.items())
+        return any(row.get(name) != field for row in self.rows.values() for name, field in self.usual.items())
+
+    @property
+    def same(self) -> list[Argument]:
+        """The usual values that no row can hold."""
+        return [field.whole for field in self.usual.values() if field.cell is None]
+
+    @property
+    def below(self) -> list[Argument]:
+        """The other values that no row can hold. Their names begin with the number of the row."""
+        return [
+            replace(field.whole, name=f"{number}. {name}")
+            for number, row in self.rows.items()
+            for name, field in row.items()
+            if field.cell is None and self.usual.get(name) != field
+        ]
 
     def cell(self, number: int, name: str) -> str:
         """Write what a row has in a column. The decimal points of a column stand below each other."""
-        text = self.rows[number].get(name, in_text.LEFT_OUT)
+        field = self.rows[number].get(name)
+        text = field.in_row if field else in_text.LEFT_OUT
         return text + " " * (self.behind.get(name, 0) - len(_from_point(text)))
 
     def named(self, number: int) -> list[str]:
         """Write what a row has and most others do not, and what it does not have."""
         row = self.rows[number]
-        own = [f"{name}: {text}" for name, text in row.items() if self._is_own(name, text)]
-        return [*own, *(f"{name}: {in_text.LEFT_OUT}" for name in self.usual if name not in row)]
+        own = [f"{name}: {field.in_row}" for name, field in row.items() if self._is_own(name, field)]
+        absent = [name for name in (*self.usual, *self.apart) if name not in row]
+        return [*own, *(f"{name}: {in_text.LEFT_OUT}" for name in absent)]
 
-    def _is_own(self, name: str, text: str) -> bool:
-        return name not in self.columns and self.usual.get(name) != text
+    def about(self, number: int) -> str:
+        """Write what a row is about: its value in the first column. Empty where it has none to show."""
+        field = self.rows[number].get(self.columns[0]) if self.columns else None
+        return field.cell or "" if field and field.whole.is_shown else ""
+
+    def _is_own(self, name: str, field: Field) -> bool:
+        return name not in self.columns and name not in self.apart and self.usual.get(name) != field
 
 
-def table_of(calls: Sequence[Action]) -> Table | None:
-    """Write calls as a table. `None` where a value is nested, long, of several lines, or runs from right to left."""
-    rows: dict[int, dict[str, str]] = {}
+def table_of(calls: Sequence[Action]) -> Table:
+    """Write calls as a table."""
+    shown = {call.number: call.shown(on_card=True) for call in calls}
+    rows = {number: _fields(args) for number, args in shown.items()}
     numbers: dict[str, bool] = {}
     unshown: set[str] = set()
-    for call in calls:
-        cells = {key_text(name): value for name, value in call.shown(on_card=True).items()}
-        row = {name: cell(value) for name, value in cells.items()}
-        if not all(text and _has_room(text) and _has_room(name) for name, text in row.items()):
-            return None
-        rows[call.number] = {name: text for name, text in row.items() if text}
-        unshown |= {name for name, value in cells.items() if isinstance(value, Unshown)}
-        for name, value in cells.items():
-            numbers[name] = numbers.get(name, True) and type(value) in {int, float}
+    for args in shown.values():
+        for name, value in args.items():
+            numbers[key_text(name)] = numbers.get(key_text(name), True) and type(value) in {int, float}
+            unshown |= {key_text(name)} if has_unshown(value) else set()
     given = (name for row in rows.values() for name in row)
-    names = list(dict.fromkeys([*_leading(calls[0]), *given]))
-    columns, usual = [], {}
-    for name in names:
+    columns, apart = list[str](), list[str]()
+    usual: dict[str, Field] = {}
+    for name in dict.fromkeys([*_leading(calls[0]), *given]):
         found = [row.get(name) for row in rows.values()]
         # Two masked values look alike, and may differ.
-        is_usual, text = (False, None) if name in unshown else _usual(found)
-        if not is_usual and any(found):
+        is_usual, field = (False, None) if name in unshown else _usual(found)
+        if is_usual:
+            usual |= {name: field} if field else {}
+        elif any(field and field.cell for field in found):
             columns.append(name)
-        elif text:
-            usual[name] = text
+        elif any(found):
+            apart.append(name)
     behind = {
-        name: _behind([row[name] for row in rows.values() if name in row])
+        name: _behind([field.in_row for row in rows.values() if (field := row.get(name))])
         for name in columns
         if numbers[name]
     }
-    return Table(rows, tuple(columns), usual, behind)
+    return Table(rows, tuple(columns), tuple(apart), usual, behind)
+
+
+def _fields(args: Mapping[str, Any]) -> dict[str, Field]:
+    drawn = arguments_of(dict(args))
+    return {
+        whole.name: Field(_cell(whole.name, value), whole)
+        for whole, value in zip(drawn, args.values(), strict=True)
+    }
+
+
+def _cell(name: str, value: Any) -> str | None:
+    """Write a value as a row has it. `None`: it is nested, long, of several lines, runs from right to left, or a phone would
+    break it into what looks like something else.
+    """
+    text = cell(value)
+    return text if text and _has_room(text) and _breaks_plainly(name, text) else None
 
 
 def _behind(numbers: Sequence[str]) -> int:
@@ -119,10 +174,10 @@ def _from_point(number: str) -> str:
     return point + digits
 
 
-def breaks_plainly(table: Table) -> bool:
-    """Tell whether no value looks like another row, or like another value, where a phone breaks it into lines."""
-    given = {*table.usual.items(), *(field for row in table.rows.values() for field in row.items())}
-    return all(_breaks_plainly(name, text) for name, text in given)
+def has_plain_names(table: Table) -> bool:
+    """Tell whether every row can name each argument, and no name looks like something else on a phone."""
+    names = {name for row in table.rows.values() for name in row}
+    return all(_has_room(name) and _breaks_plainly(name, in_text.LEFT_OUT) for name in names)
 
 
 def _breaks_plainly(name: str, text: str) -> bool:
@@ -162,16 +217,16 @@ def _leading(call: Action) -> list[str]:
     return [key_text(name) for name in names]
 
 
-def _usual(found: Sequence[str | None]) -> tuple[bool, str | None]:
+def _usual(found: Sequence[Field | None]) -> tuple[bool, Field | None]:
     """Say whether most rows have the same, and what: a value, or nothing."""
-    (text, count), *_ = Counter(found).most_common(1)
+    (field, count), *_ = Counter(found).most_common(1)
     share = count / len(found)
-    return share == 1 or (share >= _USUAL and len(found) >= _FEWEST_USUAL), text
+    return share == 1 or (share >= _USUAL and len(found) >= _FEWEST_USUAL), field
 
 
 def same_lines(table: Table) -> list[str]:
-    """Write the usual values."""
-    return list(_packed([f"{name}: {text}" for name, text in table.usual.items()], ""))
+    """Write the usual values that a row can hold."""
+    return list(_packed([f"{name}: {field.cell}" for name, field in table.usual.items() if field.cell], ""))
 
 
 def row_lines(table: Table) -> list[str]:
@@ -187,6 +242,19 @@ def row_lines(table: Table) -> list[str]:
         if table.columns or table.named(number):
             lines += _line(f"{number:>{first}} ", table, groups, cells, table.named(number))
     return lines
+
+
+def odd_rows(table: Table, between: str, *, is_brief: bool) -> dict[str, list[int]]:
+    """Name what some rows have and the others do not, with the numbers of these rows: in a long table, nobody looks for it.
+
+    In brief, nothing else says which rows these are.
+    """
+    found: dict[str, list[int]] = {}
+    for number in table.rows:
+        if named := table.named(number):
+            about = "" if is_brief else table.about(number)
+            found.setdefault(": ".join(filter(None, [about, between.join(named)])), []).append(number)
+    return found
 
 
 def _aligned(table: Table, lead: int) -> Table:

@@ -7,6 +7,7 @@ from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.rendering.calls import safe_name
+from bot.rendering.card.alarm import alarm
 from bot.rendering.card.outcomes import is_void
 from bot.sentences import on_card, words
 from bot.text.literal import clip
@@ -14,12 +15,23 @@ from bot.text.names import plain_name
 
 _ROOM = 150
 """What Slack takes as a title."""
+TITLE_LINE = 41
+"""Characters of a title that a phone shows on one line."""
 
 
 def title(state: Approval, place: Place) -> str:
-    """Say what a card is about, and what became of it where all of it is decided or over."""
-    end = run_suffix(state, place)
-    return clip(_title(state, place), _ROOM - len(end)) + end
+    """Say what a card is about, and what became of it where all of it is decided or over.
+
+    What failed comes first, and so does that nobody knows what became of approved calls.
+    """
+    news, found = run_suffix(state, place), alarm(state, place)
+    if not (found or failed_in(state, place)):
+        return clip(_title(state, place), _ROOM - len(news)) + news
+    news = news or (on_card.NOT_STARTED if found == "not_started" else on_card.OUTCOME_UNKNOWN)
+    start = on_card.WARNS if found else ""
+    return start + clip(
+        on_card.news_first(news, subject(state, place), how(state, place)), _ROOM - len(start)
+    )
 
 
 def subject(state: Approval, place: Place) -> str:
@@ -28,6 +40,12 @@ def subject(state: Approval, place: Place) -> str:
     first = safe_name(requests[0]) or words.UNUSUAL_TOOL
     tools, still = len({request.name for request in requests}), sum(map(state.is_open_at, place.actions))
     return on_card.calls(first, tools, len(requests), still)
+
+
+def failed_in(state: Approval, place: Place) -> list[int]:
+    """Give the calls of a place that ran and failed, as the agent reported."""
+    runs = [index for index in state.running(place.actions) if index in state.outcomes]
+    return [index for index in runs if state.outcomes[index].outcome.status == "failed"]
 
 
 def run_suffix(state: Approval, place: Place) -> str:
@@ -40,10 +58,11 @@ def run_suffix(state: Approval, place: Place) -> str:
 def _title(state: Approval, place: Place) -> str:
     if any(state.is_open_at(index) for index in place.actions):
         return on_card.wants(state.interrupt.agent, subject(state, place))
-    return on_card.ended(_how(state, place), subject(state, place))
+    return on_card.ended(how(state, place), subject(state, place))
 
 
-def _how(state: Approval, place: Place) -> str:
+def how(state: Approval, place: Place) -> str:
+    """Say in the words of a title how a card was decided, or how it ended."""
     if is_void(state):
         return _void(state)
     if not state.unsigned.isdisjoint(place.actions):

@@ -10,8 +10,9 @@ from bot.domain.approval import Approval
 from bot.domain.masking import scrub
 from bot.domain.mentions import mention
 from bot.rendering.blocks import Block, context, literal_within, section
+from bot.rendering.card.outcomes import not_run_words
 from bot.rendering.card.title import title
-from bot.sentences import in_thread, words
+from bot.sentences import in_thread, on_card, words
 from bot.text.literal import mrkdwn, visible, without_marks
 
 _MOST_REASONS = 5
@@ -47,7 +48,8 @@ def _ended(state: Approval, told: Told) -> str:
     # Two places may ask the same.
     titles = dict.fromkeys(mrkdwn(title(state, place)) for place in state.places.values())
     called = mention(told.person) if state.status == "expired" else ""
-    return in_thread.told([*titles], called)
+    none_ran = all(not_run_words(state, place) for place in state.places.values())
+    return in_thread.told([*titles], called, on_card.not_run(len(state.actions)) if none_ran else "")
 
 
 def _words(action: Action) -> str:

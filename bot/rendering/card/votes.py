@@ -6,7 +6,7 @@ from agent_adapter.contract.hitl import EditDecision, RespondDecision
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
-from bot.domain.votes import PROPOSAL, Written, kind_of
+from bot.domain.votes import PROPOSAL, Written, kind_of, position_of
 from bot.rendering.arguments import change_lines, is_read_one_way
 from bot.rendering.buttons import AGREE, as_asked_label
 from bot.rendering.calls import code_span
@@ -24,7 +24,7 @@ def vote_words(state: Approval, action: Action) -> list[str]:
         return []
     positions = list(dict.fromkeys(v.position for v in action.votes if not v.position.startswith(PROPOSAL)))
     lines = [
-        on_action.voted(tally(action, position), approver_names(action.voters(position), at_most=3))
+        on_action.voted(_agreed(action, position), approver_names(action.voters(position), at_most=3))
         for position in positions[:_SHOWN_POSITIONS]
     ]
     if len(positions) > _SHOWN_POSITIONS:
@@ -36,9 +36,20 @@ def vote_words(state: Approval, action: Action) -> list[str]:
     return [*lines, on_action.not_heard(names)] if left and positions else lines
 
 
+def _agreed(action: Action, position: str) -> str:
+    """Say how many people say the same, and of changes whether they are those that the card shows below."""
+    if kind_of(position) != "edit":
+        return tally(action, position)
+    is_below = action.proposal is not None and position_of(action.proposal.decision) == position
+    say = on_action.agreed if is_below else on_action.agreed_otherwise
+    return say(len(action.voters(position)), action.needed(position))
+
+
 def tally(action: Action, position: str) -> str:
     """Say how many people say the same, of how many it takes: 1 of 2 approved."""
-    return on_action.tally(kind_of(position), len(action.voters(position)), action.needed(position))
+    kind, has_changes = kind_of(position), any(kind_of(vote.position) == "edit" for vote in action.votes)
+    count, needed = len(action.voters(position)), action.needed(position)
+    return on_action.tally(kind, count, needed, beside_changes=has_changes)
 
 
 def votes_text(action: Action) -> str:
@@ -75,14 +86,15 @@ def _how_to_agree(state: Approval, action: Action) -> str:
     place = state.place_of(action.index)
     if place.rows and sum(map(state.is_open_at, place.actions)) > 1:
         # Rows have no buttons of their own.
-        return on_action.how_to_agree(on_button.ONE_BY_ONE, "")
-    return on_action.how_to_agree(AGREE.label, as_asked_label(action))
+        return on_action.how_to_agree(on_button.ONE_BY_ONE, "", counts_apart=False)
+    counts_apart = action.terms.needed("approve") > 1
+    return on_action.how_to_agree(AGREE.label, as_asked_label(action), counts_apart=counts_apart)
 
 
 def _typing_words(call: Action) -> str:
     if call.typed:
-        return on_action.agree_with_value(code_span(call.typed_name))
-    return on_action.agree_with_code(call.code)
+        return on_action.agree_with_value(AGREE.label, code_span(call.typed_name))
+    return on_action.agree_with_code(AGREE.label, call.code)
 
 
 def proposal_text(action: Action) -> str:

@@ -244,7 +244,9 @@ class Form:
             "element": element(field.kind, field.question, field.block_id, held(field, self.draft)),
             "optional": _may_be_empty(field),
         }
-        return {**block, "hint": plain(field.hint)} if field.hint else block
+        # Slack says of a number that it does not take only that it is none.
+        hint = " ".join(filter(None, [field.hint, in_field.HOW_TO_WRITE.get(field.kind, "")]))
+        return {**block, "hint": plain(hint)} if hint else block
 
     def _box(self, box: Box, suited: list[Part]) -> Block:
         options = [(part.label(_OPTION), part.block_id) for part in suited]

@@ -5,10 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import EditDecision, EditedAction
 from agent_adapter.contract.identity import digest
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.drafts import Draft
+from bot.domain.votes import position_of
 from bot.rendering.arguments import before_and_after
 from bot.rendering.blocks import Block, actions, context, literal, plain, section
 from bot.rendering.buttons import EDIT, FORM, value_within
@@ -18,10 +20,17 @@ from bot.rendering.modal.argument_form import MAX_BLOCKS, Form, form_of, schema_
 from bot.rendering.modal.form_tree import Unit
 from bot.rendering.modal.inputs import raw_of
 from bot.rendering.modal.questions import code_input
-from bot.rendering.modal.view import asking, call_cautions, care_blocks, index_in_title, modal
+from bot.rendering.modal.view import (
+    asking,
+    call_cautions,
+    care_blocks,
+    index_in_title,
+    modal,
+    whole_call_blocks,
+)
 from bot.rendering.pages import PAGE_SIZE
 from bot.sentences import in_form, in_text
-from bot.text.literal import clip, pieces
+from bot.text.literal import clip, pieces, units
 
 CHOOSE, CHECK = "choose", "check"
 """The steps of the form before and after its inputs."""
@@ -88,6 +97,7 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
     text = "\n".join(lines)
     blocks = [*_head(action), section("about", in_form.BEFORE_AND_AFTER)]
     blocks += [literal(f"changes:{number}", piece) for number, piece in enumerate(pieces(text, PAGE_SIZE))]
+    blocks += whole_call_blocks(args, action.terms.masked, PAGE_SIZE - units(text))
     blocks += care_blocks(action)
     blocks += caution_blocks("after:", [(in_text.TOOL, action.request.name), ("", args)])
     blocks.append(actions("form", [FORM.drawn(CHANGE_MORE, value_within(state), in_form.CHANGE_MORE)]))
@@ -99,8 +109,16 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
         in_form.check_title(index_in_title(state, index)),
         blocks,
         meta,
-        submit=in_form.APPROVE_WITH_CHANGES,
+        submit=_last_label(action, args),
     )
+
+
+def _last_label(action: Action, args: dict[str, Any]) -> str:
+    """Label the last step. Where more people have to agree with the very same changes, it only proposes them."""
+    edit = EditDecision(edited_action=EditedAction(name=action.request.name, args=args))
+    position = position_of(edit)
+    is_enough = len(action.voters(position)) + 1 >= action.needed(position)
+    return in_form.APPROVE_WITH_CHANGES if is_enough else in_form.PROPOSE_CHANGE
 
 
 def shown_as(args: dict[str, Any]) -> str:

@@ -8,7 +8,6 @@ from bot.domain.approval import Approval
 from bot.domain.bulk import decided_together
 from bot.domain.masking import hide
 from bot.domain.votes import Written
-from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, actions, context, literal, section
 from bot.rendering.buttons import (
     AGREE,
@@ -26,6 +25,7 @@ from bot.rendering.buttons import (
     value_of,
 )
 from bot.rendering.calls import title_blocks
+from bot.rendering.card.folded import values_block
 from bot.rendering.cautions import Shown, caution_blocks
 from bot.rendering.modal.questions import (
     MAX_REASON,
@@ -47,12 +47,15 @@ from bot.rendering.modal.view import (
     modal,
     render_notice_view,
     which_call_blocks,
+    whole_call_blocks,
 )
 from bot.rendering.pages import PAGE_SIZE, sections
 from bot.sentences import in_form, in_text
 from bot.text.literal import clip, units
 
 MAX_ANSWER = 3_000
+_MOST_CALLS = 10
+"""The most calls whose values the form to reject several shows."""
 _ABOVE_INPUT = 8_000
 
 
@@ -81,6 +84,7 @@ def render_reject_all_view(state: Approval, place: int) -> Block:
         return render_notice_view(in_form.REJECT_ALL, in_form.NOTHING_TO_REJECT)
     blocks = [
         section("about", in_form.to_be_rejected(rejected)),
+        values_block("values", [state.actions[index] for index in rejected], _MOST_CALLS),
         *reason_inputs(_shared_reasons(state, rejected)),
     ]
     submit = in_form.reject_several(len(rejected))
@@ -97,7 +101,7 @@ def render_confirm_view(state: Approval, index: int) -> Block:
     """Draw a call of high risk, and below it the question for one of its values, or for the code on its card."""
     action = state.actions[index]
     about = section("about", in_form.HIGH_RISK)
-    blocks = [*title_blocks(action), about, *_whole_call_blocks(action), note_input(), code_input(action)]
+    blocks = [*title_blocks(action), about, *_whole_call_blocks(action), code_input(action), note_input()]
     return modal(
         CONFIRM.verb,
         in_form.approve_title(index_in_title(state, index)),
@@ -134,7 +138,7 @@ def render_more_view(state: Approval, index: int) -> Block:
 def render_note_view(state: Approval, index: int) -> Block:
     """Draw a call, and below it the question for a note that goes with its approval."""
     action = state.actions[index]
-    blocks = [*title_blocks(action), *_whole_call_blocks(action), note_input(), *approval_inputs(action)]
+    blocks = [*title_blocks(action), *_whole_call_blocks(action), *approval_inputs(action), note_input()]
     meta, submit = asking(state, NOTE, index), approve_label(action)
     return modal(NOTE.verb, in_form.approve_title(index_in_title(state, index)), blocks, meta, submit=submit)
 
@@ -162,8 +166,9 @@ def render_agree_view(state: Approval, index: int) -> Block:
         section("about", in_form.proposal(people, found.decision.type)),
         *care_blocks(call),
         literal("proposal", clip(text, PAGE_SIZE)),
-        *_whole_blocks(found),
     ]
+    if isinstance(found.decision, EditDecision):
+        blocks += whole_call_blocks(found.decision.edited_action.args, found.terms.masked)
     blocks += caution_blocks("proposal:", [(in_text.TOOL, action.request.name), *_words_of(found)])
     if units(text) > PAGE_SIZE:
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
@@ -174,16 +179,6 @@ def render_agree_view(state: Approval, index: int) -> Block:
     return modal(
         AGREE.verb, in_form.agree_title(index_in_title(state, index)), blocks, meta, submit=in_form.AGREE
     )
-
-
-def _whole_blocks(found: Written) -> list[Block]:
-    """Draw the whole call as an edit would have it run: on a phone the form covers the card."""
-    if not isinstance(found.decision, EditDecision):
-        return []
-    whole = "\n".join(argument_lines(hide(found.decision.edited_action.args, found.terms.masked)))
-    if units(whole) > PAGE_SIZE:
-        return [context("whole:label", in_form.OTHER_ARGUMENTS)]
-    return [context("whole:label", in_form.WHOLE_CALL), literal("whole", whole)]
 
 
 def _words_of(found: Written) -> Shown:

@@ -59,7 +59,7 @@ def render_reading_view(
     if submit and written:
         blocks += approval_inputs(asked.agreed(written), beside_proposal=not written.is_vote)
     elif submit:
-        blocks += [note_input(), *approval_inputs(action)]
+        blocks += [*approval_inputs(action), note_input()]
     return modal(READ.verb, in_form.read_title(index_in_title(state, index)), blocks, meta, submit=submit)
 
 

@@ -10,9 +10,18 @@ from dataclasses import replace
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.bulk import put_to_vote, reviewed, with_proposal
-from bot.rendering.blocks import Block, actions, context, literal, literal_within, section, without_primary
+from bot.rendering.blocks import (
+    Block,
+    actions,
+    context,
+    divider,
+    literal,
+    literal_within,
+    section,
+    without_primary,
+)
 from bot.rendering.buttons import REVIEW, TURN, button_blocks, value_of, value_within
-from bot.rendering.calls import care_words, title_blocks
+from bot.rendering.calls import care_words, safe_name, title_blocks
 from bot.rendering.card.again import again_blocks
 from bot.rendering.card.header import blocks_above
 from bot.rendering.card.outcomes import outcome_line
@@ -20,10 +29,10 @@ from bot.rendering.card.ran import outcome_blocks
 from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import totals
 from bot.rendering.card.votes import proposal_text
-from bot.rendering.modal.questions import confirm_input
+from bot.rendering.modal.questions import confirm_input, note_input
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal, question_in
 from bot.rendering.pages import pages_shown
-from bot.sentences import in_form
+from bot.sentences import in_form, on_card, words
 
 _ROOM, _BLOCKS = 60_000, 80
 """JSON characters and blocks of the calls on one page, beside what stands above them. Slack takes 250,000 and 100."""
@@ -55,7 +64,7 @@ def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str 
         return _end(state, replace(meta, page=page), user, note)
     pieces = pages[page - 1]
     last = len(pages) + (has_end and not is_over)
-    blocks = [*note, *([context("page", in_form.page(page, last))] if last > 1 else [])]
+    blocks = [*note, *_page_blocks(state, meta, page, last)]
     if page == 1 and not is_over:
         blocks += blocks_above(state, meta.index)
     blocks += [block for piece in pieces for block in _piece_blocks(state, piece, is_over=is_over)]
@@ -63,6 +72,37 @@ def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str 
     meta = replace(meta, page=page, pieces=tuple(pieces))
     title = in_form.read_several if is_over else in_form.review_title
     return modal(REVIEW.verb, title(len(meta.calls)), blocks, meta)
+
+
+def _page_blocks(state: Approval, meta: ViewMeta, page: int, last: int) -> list[Block]:
+    """Say which page this is; on the first one also where the buttons are that turn it, and that approve."""
+    if last == 1:
+        return []
+    named = [index for index in meta.calls if _is_approved_at_end(state, index)]
+    if page > 1 or not named:
+        return [context("page", in_form.page(page, last))]
+    return [context("page", in_form.first_page(last, TURN.label, _approves(state, named)))]
+
+
+def _is_approved_at_end(state: Approval, index: int) -> bool:
+    action = state.actions[index]
+    is_apart = action.has_code or action.proposal is not None
+    return state.is_open_at(index) and action.allows("approve") and not is_apart
+
+
+def _approves(state: Approval, named: Sequence[int]) -> str:
+    """Label the button at the end: it agrees where no call runs yet."""
+    only_votes = len(put_to_vote(state, named)) == len(named)
+    return (in_form.agree_several if only_votes else in_form.approve_several)(len(named))
+
+
+def _subject(state: Approval, named: Sequence[int]) -> str:
+    """Name what the button at the end approves: the tool and how often, or how many tools."""
+    requests = [state.actions[index].request for index in named]
+    first = safe_name(requests[0]) or words.UNUSUAL_TOOL
+    return on_card.calls(
+        first, len({request.name for request in requests}), len(requests), still=len(requests)
+    )
 
 
 def _is_over(state: Approval, calls: Sequence[int]) -> bool:
@@ -114,7 +154,10 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block
         return [*shown, context(f"a:{index}:outcome:{page}", outcome_line(state, action)), *ran]
     is_last = page == len(pages_shown(state, action))
     foot = (
-        [*_standing(state, action), *without_primary(button_blocks(action, value_of(state, [index])))]
+        [
+            *_standing(state, action),
+            *without_primary(button_blocks(action, value_of(state, [index]), in_view=True)),
+        ]
         if is_last
         else []
     )
@@ -162,7 +205,7 @@ def _title(action: Action, page: int) -> list[Block]:
 def _turns(state: Approval, meta: ViewMeta, page: int, last: int) -> list[Block]:
     back = [TURN.drawn(f"{meta.index}.{page - 1}", value_within(state), in_form.PREVIOUS)] if page > 1 else []
     ahead = [TURN.drawn(f"{meta.index}.{page + 1}", value_within(state))] if page < last else []
-    return [actions("turns", [*back, *ahead])] if back or ahead else []
+    return [divider("turns:line"), actions("turns", [*back, *ahead])] if back or ahead else []
 
 
 def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block:
@@ -174,19 +217,22 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
         return modal(REVIEW.verb, title, [*note, section("about", in_form.ALL_DECIDED)], meta)
     voted = put_to_vote(state, named)
     at_once = [index for index in named if index not in voted]
-    says = [in_form.to_be_approved(at_once, voted) if named else in_form.NOTHING_TO_APPROVE]
+    says = [in_form.NOTHING_TO_APPROVE]
+    if named:
+        says = [in_form.to_be_approved(_subject(state, named), at_once, voted)]
     says += _left_out(state, meta.calls, named)
     blocks = [*note, context("page", in_form.page(meta.page, meta.page)), section("about", "\n".join(says))]
     if len(named) > 1 and (sums := totals([state.actions[index] for index in named])):
         blocks += [context("totals:label", in_form.IN_ALL), literal("totals", "\n".join(sums))]
     if any(state.actions[index].terms.confirm for index in named):
         blocks.append(confirm_input(in_form.run_calls(len(named))))
+    if named:
+        blocks.append(note_input())
     blocks.append(
         actions("turns", [TURN.drawn(f"{meta.index}.{meta.page - 1}", value_within(state), in_form.PREVIOUS)])
     )
-    label = in_form.approve_several if at_once else in_form.agree_several
     meta = replace(meta, pieces=(), named=tuple(named))
-    return modal(REVIEW.verb, title, blocks, meta, submit=label(len(named)) if named else None)
+    return modal(REVIEW.verb, title, blocks, meta, submit=_approves(state, named) if named else None)
 
 
 def _left_out(state: Approval, calls: Sequence[int], named: Sequence[int]) -> list[str]:

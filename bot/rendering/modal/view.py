@@ -1,21 +1,25 @@
 """What views have in common: the ids that they carry, the call that they are about, and the view that only says something."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from agent_adapter.contract.hitl import EditDecision
 from bot.domain.action import Action
 from bot.domain.approval import Approval
+from bot.domain.masking import hide
 from bot.domain.question import named_arguments, question
 from bot.domain.votes import Written
-from bot.rendering.blocks import Block, context, plain, section
+from bot.rendering.arguments import argument_lines
+from bot.rendering.blocks import Block, context, literal, plain, section
 from bot.rendering.buttons import Button, Scope
 from bot.rendering.calls import mask_words, title_blocks
+from bot.rendering.card.folded import values_block
 from bot.rendering.cautions import caution_blocks
+from bot.rendering.pages import PAGE_SIZE
 from bot.sentences import in_form, in_text
-from bot.text.literal import pieces
+from bot.text.literal import pieces, units
 
 HOME = "home"
 """The `callback_id` of a person's lists, and the verb of the buttons that turn their pages."""
@@ -115,8 +119,17 @@ def pressed_at(
 
 
 def which_call_blocks(action: Action) -> list[Block]:
-    """Draw which call a form is about, where its arguments are not in it."""
-    return [*title_blocks(action), *caution_blocks("", [(in_text.TOOL, action.request.name)])]
+    """Draw which call a form is about, where it does not show it whole: its tool, and its values on a line."""
+    shown = [(in_text.TOOL, action.request.name), ("", action.shown(on_card=True))]
+    return [*title_blocks(action), values_block("values", [action], 1), *caution_blocks("", shown)]
+
+
+def whole_call_blocks(args: dict[str, Any], mask: Collection[str], room: int = PAGE_SIZE) -> list[Block]:
+    """Draw the whole call as an edit would have it run, if it fits: on a phone the form covers the card."""
+    whole = "\n".join(argument_lines(hide(args, mask)))
+    if units(whole) > room:
+        return [context("whole:label", in_form.OTHER_ARGUMENTS)]
+    return [context("whole:label", in_form.WHOLE_CALL), literal("whole", whole)]
 
 
 def render_notice_view(title: str, text: str) -> Block:

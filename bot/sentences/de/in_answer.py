@@ -10,6 +10,10 @@ NOT_DONE = "Nicht erledigt"
 RECORDED = "Gespeichert"
 
 NOT_RECORDED = "Der Speicher hat nicht rechtzeitig geantwortet. Deine Entscheidung ist vielleicht *nicht* gespeichert. Bitte drücke denselben Knopf noch einmal."
+NOT_CONFIRMED = (
+    "Der Speicher hat das angenommen, aber nicht rechtzeitig bestätigt, dass es sicher ist. Es kann noch verloren gehen. "
+    "Wenn der Knopf noch da ist, drücke ihn bitte noch einmal."
+)
 NOT_SIGNED = "Der Signaturschlüssel des Bots hat nicht rechtzeitig geantwortet. Nichts wurde gespeichert. Bitte drücke denselben Knopf noch einmal."
 MAY_NOT_SIGN = (
     "Der Signaturschlüssel des Bots darf jetzt nicht signieren. Nichts wurde gespeichert. "
@@ -57,7 +61,7 @@ CHOOSE_FEWER = "So viele passen nicht in ein Formular. Wähle weniger; für die 
 TOO_MUCH_TO_SHOW = "So viele Änderungen passen nicht in den letzten Schritt, der alle zeigt. Ändere weniger, oder lehne den Aufruf ab und schreibe dazu, was anders sein soll."
 ONLY_SPACES = "Hier stehen nur Leerzeichen. Schreibe eine Antwort, oder schließe dieses Formular."
 OVER = "Das ist schon entschieden oder beendet."
-WRONG_CODE = "Das ist nicht der Code auf der Karte dieser Aktion. Nichts wurde gespeichert."
+WRONG_CODE = "Das ist nicht der Code dieser Aktion. Nichts wurde gespeichert. Schließe das Formular und sieh auf die Karte: Dort steht der Code."
 GONE = "Dieser Vorschlag ist zurückgezogen oder entschieden. Nichts wurde gespeichert. Sieh dir die Karte an."
 STANDING_ENDED = "Diese Dauerfreigabe ist schon beendet."
 STANDING_REVOKED = "Diese Dauerfreigabe ist beendet."

@@ -57,6 +57,12 @@ def if_left_out(value: str) -> str:
     return f"(Wenn weggelassen: {value})"
 
 
+HOW_TO_WRITE = {
+    "integer": "Nur Ziffern, wie in 12500.",
+    "number": "Dezimalpunkt, keine Trennzeichen: 12500.5",
+}
+"""Hints of inputs for numbers."""
+
 # --- Choices ------------------------------------------------------------------------------------------------------------
 
 NULL, LEFT_OUT = "(null)", "(weglassen)"
@@ -71,8 +77,8 @@ TOO_LONG = "Das ist zu lang, um es hier zu bearbeiten. Es bleibt genau so, wie e
 NEEDS_VALUE = "Hier fehlt ein Wert."
 NEEDS_TEXT = f"Hier fehlt ein Text. Schreibe einen, oder setze den Haken bei seinem Namen unter „{_EMPTY}“."
 ONLY_SPACES = f"Hier stehen nur Leerzeichen. Schreibe einen Text, oder setze den Haken bei seinem Namen unter „{_EMPTY}“."
-NOT_A_WHOLE_NUMBER = "Das muss eine ganze Zahl sein."
-NOT_A_NUMBER = "Das muss eine Zahl sein."
+NOT_A_WHOLE_NUMBER = "Das muss eine ganze Zahl sein. Schreib nur Ziffern, wie in 12500."
+NOT_A_NUMBER = "Das muss eine Zahl sein. Schreib einen Dezimalpunkt und keine Trennzeichen, wie in 12500.5."
 NOT_A_CHOICE = "Das muss eine der Möglichkeiten sein."
 
 

@@ -9,9 +9,10 @@ from bot.sentences.de.words import actions, calls, numbers
 CLOSE, CANCEL = "Schließen", "Abbrechen"
 APPROVE, APPROVE_AS_ASKED, APPROVE_WITH_CHANGES = (
     "Freigeben",
-    "Wie angefragt freigeben",
+    "Unverändert freigeben",
     "Mit Änderungen freigeben",
 )
+PROPOSE_CHANGE = "Änderung vorschlagen"
 AGREE, REJECT, ANSWER = "Zustimmen", "Ablehnen", "Antworten"
 REJECT_ALL, HAND_OVER = "Alle ablehnen", "Übergeben"
 
@@ -159,21 +160,27 @@ def read_several(count: int) -> str:
     return f"{count} Aufrufe" if count > 1 else "1 Aufruf"
 
 
+def first_page(last: int, turn: str, approve: str) -> str:
+    """Say on the first page of a review where its buttons lead: the one that turns the page, and the one at the end."""
+    return f"{page(1, last)}. *{turn}* steht unten, *{approve}* am Ende."
+
+
 def page_of_action(number: int, page: int, last: int) -> str:
     """Say which page of a long call this is."""
     return f"Seite {page} von {last} des Aufrufs {number}"
 
 
-def to_be_approved(at_once: Sequence[int], voted: Sequence[int]) -> str:
-    """Say at the end of a review what its button does."""
-    shown = calls([*at_once, *voted])
+def to_be_approved(what: str, at_once: Sequence[int], voted: Sequence[int]) -> str:
+    """Say at the end of a review what its button does; `what` names the tool and how often."""
+    shown = [*at_once, *voted]
+    seen = "wie er dir gezeigt wurde" if len(shown) == 1 else "wie sie dir gezeigt wurden"
+    which = f"{what}, {calls(shown)}, {seen}"
     if not voted:
-        return f"Du gibst frei, was dir gezeigt wurde: {shown}."
+        return f"Du gibst frei: {which}."
     if not at_once:
-        then = "Was mehr Personen braucht, läuft, wenn auch sie zustimmen."
-        return f"Du stimmst dem zu, was dir gezeigt wurde: {shown}. {then}"
+        return f"Du stimmst zu: {which}. Was mehr Personen braucht, läuft, wenn auch sie zustimmen."
     then = f"Sofort laufen: {numbers(at_once)}. Erst wenn genug Personen zustimmen, laufen: {numbers(voted)}."
-    return f"Du gibst frei, was dir gezeigt wurde: {shown}. {then}"
+    return f"Du gibst frei: {which}. {then}"
 
 
 def left_out(indices: Sequence[int], why: str) -> str:
@@ -254,8 +261,8 @@ def value_of(name: str) -> str:
     return f"Der Wert von {name}, Zeichen für Zeichen."
 
 
-CODE_BESIDE_RISK = "Die vier Zeichen neben „Hohes Risiko“."
-CODE_BESIDE_PROPOSAL = "Die vier Zeichen neben dem Vorschlag."
+CODE_BESIDE_RISK = "Schließe das Formular und sieh auf die Karte: Der Code steht hinter „Hohes Risiko“."
+CODE_BESIDE_PROPOSAL = "Schließe das Formular und sieh auf die Karte: Der Code steht beim Vorschlag."
 
 
 # --- Approving later calls ----------------------------------------------------------------------------------------------

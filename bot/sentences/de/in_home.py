@@ -45,6 +45,11 @@ def asked_at(place: str, at: datetime) -> str:
     return f"gefragt in {place}, {when(at)}"
 
 
+def open_until(at: datetime) -> str:
+    """Say until when it can be decided."""
+    return f"offen bis {when(at)}"
+
+
 def as_of(at: datetime) -> str:
     """Say how old the list is."""
     return f"Stand: {when(at)}. Öffne die Liste noch einmal, um sie zu aktualisieren."

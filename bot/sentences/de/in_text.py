@@ -24,6 +24,8 @@ def in_reading(size: str) -> str:
 
 LEFT_OUT = "(weggelassen)"
 """Replaces an argument that most calls of a batch have, and this one has not."""
+BELOW = "(unten)"
+"""Replaces a value in a row that cannot hold it, and that is shown below the rows."""
 
 
 def characters(count: int) -> str:
@@ -39,6 +41,10 @@ def characters_of_json(count: int) -> str:
 def more_characters(count: int) -> str:
     """End a text that is cut."""
     return f"… noch {grouped(count)} Zeichen"
+
+
+MORE = "… (mehr)"
+"""Ends a text that is cut where the sentence below says how much there is."""
 
 
 def spaces(count: int) -> str:
@@ -61,8 +67,13 @@ ADDED, REMOVED, BECOMES = "(neu)", "(entfernt)", "→"
 
 
 def not_on_line(count: int) -> str:
-    """Count the arguments that the line of a decided call leaves out."""
-    return f"+{count} weitere"
+    """Count the arguments that the line of a call leaves out."""
+    return f"noch {count}"
+
+
+def more_calls(count: int) -> str:
+    """Count the calls that a list leaves out."""
+    return f"+{count} {'Aufruf' if count == 1 else 'Aufrufe'}"
 
 
 ONLY_ORDER = "(nur die Reihenfolge der Argumente ist anders)"
@@ -82,8 +93,10 @@ def removed(path: str) -> str:
 
 TOOL, WORDS, ANSWER = "Name des Tools", "Worte des Agenten", "Antwort"
 """Where a text is that is not an argument."""
-HIDDEN = "⚠️ *Enthält verborgene Zeichen*, hier als `\\u{…}` geschrieben."
-HIDDEN_IN_JSON = "⚠️ *Enthält verborgene Zeichen*, in JSON als `\\u` und vier Ziffern geschrieben."
+HIDDEN = "⚠️ *Verborgene Zeichen, hier gezeigt als* `\\u{…}`. Anderswo sieht das anders aus."
+HIDDEN_IN_JSON = (
+    "⚠️ *Verborgene Zeichen, hier gezeigt als* `\\u` und vier Ziffern. Anderswo sieht das anders aus."
+)
 DECOMPOSED = (
     "Einige Buchstaben sehen aus wie sonst und sind anders gespeichert. "
     "Dahinter steht `\\+`, oder sie sind als `\\u{…}` geschrieben."
@@ -92,7 +105,7 @@ DECOMPOSED_IN_JSON = (
     "Einige Buchstaben sehen aus wie sonst und sind anders gespeichert. "
     "Ihre Zeichen sind in JSON als `\\u` und vier Ziffern geschrieben."
 )
-MISREAD = "⚠️ *Vorsicht, einige Zeichen sehen nur ähnlich aus*: siehe unten."
+MISREAD = "⚠️ *Vielleicht gefälscht*: Einige Zeichen sehen nur so aus wie die üblichen."
 DOMAINS = "Domainnamen stehen unten so, wie Computer sie lesen."
 ODD_LATIN = "ungewöhnlich lateinisch"
 _SCRIPTS = {
@@ -168,3 +181,8 @@ def unusual_digits(number: str, kinds: Sequence[str], plain: str) -> str:
 def as_computers_read(host: str, read: str) -> str:
     """Say how computers read a domain name."""
     return f"{host} ist {read}"
+
+
+def another_address(host: str, read: str) -> str:
+    """Say which domain name one is that looks like another one."""
+    return f"„{host}“ ist in Wirklichkeit {read}, eine andere Adresse"

@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from bot.sentences.de.words import duration_words, when
 
 TITLE = "Warum freigegeben?"
+"""The name of the shortcut."""
+VIEW_TITLE = "Was hier geschah"
 LOOKING = "Die Daten werden gesucht…"
 NOT_A_CARD = "Diese Nachricht ist keine Karte von Assent, die etwas fragt. Frage bei einer Karte oder einem Teil davon."
 OF_A_QUEUE = (
@@ -20,6 +22,8 @@ NO_SUCH_REQUEST = "Diese Anfrage gibt es nicht, oder du bist nicht in dem Kanal,
 NOT_FOUND_NOW = "Slack oder Redis hat nicht geantwortet. Versuche es gleich noch einmal."
 NOT_HELD = "*Die Argumente sind nicht mehr gespeichert.* Das sagt das Prüfprotokoll darüber."
 HAPPENED = "*Was geschehen ist*"
+DID_NOT_RUN = "Der Aufruf lief nicht."
+WHOLE = "Der ganze Aufruf, wie er laufen durfte:"
 AS_SHOWN = "Was gezeigt wurde, ist das, was laufen durfte."
 
 _DECIDED = {
@@ -54,6 +58,8 @@ _EVENTS = {
     "reached": "Eine Erinnerung oder eine Eskalation war fällig.",
     "sticky_used": "Die Dauerfreigabe hat einen späteren Aufruf freigegeben.",
 }
+FINISHED = "Der Agent ist mit der Antwort fertig."
+"""What an agent that has reported did last: it had taken the answer before."""
 _BY_SOMEBODY = {
     "claimed": "Übernommen von {to}.",
     "handed_over": "Übergeben von {by} an {to}.",
@@ -66,6 +72,17 @@ _REPORTED = {
     "done": "Der Agent hat gemeldet, dass es geklappt hat.",
     "failed": "Der Agent hat gemeldet, dass es fehlgeschlagen ist.",
 }
+
+
+def numbered(number: int | None) -> str:
+    """Begin the answer about one of several calls."""
+    return f"*{number}.* " if number else ""
+
+
+def went_on(words: str, *, is_warning: bool) -> str:
+    """Say how the run went on, as a sentence of its own."""
+    said = f"{words[0].upper()}{words[1:]}"
+    return f"⚠️ *{said}.*" if is_warning else f"{said}."
 
 
 def asked(version: str) -> str:
@@ -88,6 +105,11 @@ def voted(who: str, decision: str, waited: timedelta | None) -> str:
 def proposed(who: str) -> str:
     """Say that somebody proposed an edit that another rule decides about."""
     return f"Vorschlag von {who}: eine Änderung, über die eine andere Regel entscheidet."
+
+
+def erased(by: str) -> str:
+    """Say that somebody erased entries about it from the audit trail."""
+    return f"Einträge darüber wurden aus dem Prüfprotokoll gelöscht, von {by or 'jemandem'}."
 
 
 def reported(outcome: str) -> str:

@@ -32,7 +32,7 @@ def only_the_beginning(count: int, argument: str = "") -> str:
 
 def masked(names: str) -> str:
     """Say which arguments nobody is shown."""
-    return f"Maskiert: {names}. Ausgeführt wird, was der Agent dort geschrieben hat."
+    return f"Maskiert: {names}. Du siehst das nicht; der Aufruf nutzt den echten Wert."
 
 
 def not_in_schema(names: str, count: int) -> str:
@@ -46,14 +46,14 @@ def in_reading_only(names: str, *, is_cut: bool) -> str:
     return f"Nur in der Leseansicht: {names}." + ("" if is_cut else f" {READ_FIRST}")
 
 
-def approve_with_code(code: str) -> str:
-    """Say that approving takes a code."""
-    return f"{HIGH_RISK}: zum Freigeben *{code}* eingeben."
+def approve_with_code(button: str, code: str) -> str:
+    """Say that the button that approves asks for a code."""
+    return f"{HIGH_RISK}: *{button}* verlangt, dass du *{code}* eingibst."
 
 
-def approve_with_value(name: str) -> str:
-    """Say that approving takes the value of this argument."""
-    return f"{HIGH_RISK}: zum Freigeben den Wert von {name} eingeben."
+def approve_with_value(button: str, name: str) -> str:
+    """Say that the button that approves asks for the value of this argument."""
+    return f"{HIGH_RISK}: *{button}* verlangt, dass du den Wert von {name} eingibst."
 
 
 def people_needed(approving: int, rejecting: int) -> str:
@@ -158,8 +158,8 @@ def not_decided(votes: str) -> str:
 
 
 def outcome(status: str, people: str, at: datetime) -> str:
-    """Say who decided, and when."""
-    return f"*{status}* von {people}, {when(at)}"
+    """Say who decided, and when; without what they decided where that is empty."""
+    return f"{f'*{status}* ' if status else ''}von {people} {when(at)}"
 
 
 def folded(number: int, tool: str, outcome: str) -> str:
@@ -189,9 +189,20 @@ _VOTES = {
 }
 
 
-def tally(kind: str, count: int, needed: int) -> str:
+def tally(kind: str, count: int, needed: int, *, beside_changes: bool = False) -> str:
     """Say how many people say the same, of how many it takes: 1 von 2 Freigaben."""
-    return f"{count} von {needed} {_VOTES.get(kind, 'Stimmen')}"
+    unchanged = " des Originals" if kind == "approve" and beside_changes else ""
+    return f"{count} von {needed} {_VOTES.get(kind, 'Stimmen')}{unchanged}"
+
+
+def agreed(count: int, needed: int) -> str:
+    """Say how many people agree to the changes that a card shows, of how many it takes."""
+    return f"{count} von {needed} stimmen den Änderungen unten zu"
+
+
+def agreed_otherwise(count: int, needed: int) -> str:
+    """Say how many people agree to changes other than those that a card shows."""
+    return f"{count} von {needed} Freigaben mit anderen Änderungen"
 
 
 def votes(kind: str, count: int, needed: int) -> str:
@@ -221,13 +232,14 @@ def not_heard(people: str) -> str:
 
 def proposes(person: str, what: str) -> str:
     """Say who proposes something."""
-    return f"{person} schlägt {what} vor"
+    return f"*{person} schlägt {what} vor*"
 
 
-def how_to_agree(look: str, as_asked: str) -> str:
-    """Say which button means which call; `as_asked` is empty where no button approves the call without the change."""
-    above = f", *{as_asked}* gilt für den Aufruf oben" if as_asked else ""
-    return f"*{look}* zeigt alle Änderungen{above}."
+def how_to_agree(look: str, as_asked: str, *, counts_apart: bool) -> str:
+    """Say which button is for which call; `as_asked` is empty where no button approves the call without the change."""
+    apart = " und zählt getrennt" if counts_apart else ""
+    above = f"; *{as_asked}* gilt für den Aufruf oben{apart}" if as_asked else ""
+    return f"*{look}* gilt dafür{above}."
 
 
 def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:
@@ -235,14 +247,14 @@ def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:
     return f"{proposes} (*{tally}*). Darüber entscheidet die Regel „{rule}“. Zustimmen kann: {people}."
 
 
-def agree_with_code(code: str) -> str:
-    """Say that agreeing takes a code."""
-    return f"{HIGH_RISK}: zum Zustimmen *{code}* eingeben."
+def agree_with_code(button: str, code: str) -> str:
+    """Say that the button that agrees asks for a code."""
+    return f"{HIGH_RISK}: *{button}* verlangt, dass du *{code}* eingibst."
 
 
-def agree_with_value(name: str) -> str:
-    """Say that agreeing takes the proposed value of this argument."""
-    return f"{HIGH_RISK}: zum Zustimmen den vorgeschlagenen Wert von {name} eingeben."
+def agree_with_value(button: str, name: str) -> str:
+    """Say that the button that agrees asks for the proposed value of this argument."""
+    return f"{HIGH_RISK}: *{button}* verlangt, dass du den vorgeschlagenen Wert von {name} eingibst."
 
 
 def to_be_decided_by(people: str) -> str:

@@ -29,7 +29,7 @@ LABELS: Mapping[str, str] = {
     "revoke": "Widerrufen",
 }
 """Each by the name that the button has in Slack's ids."""
-AS_ASKED: Mapping[str, str] = {"approve": "Wie angefragt freigeben", "confirm": "Wie angefragt freigeben…"}
+AS_ASKED: Mapping[str, str] = {"approve": "Unverändert freigeben", "confirm": "Unverändert freigeben…"}
 """While somebody proposes something else."""
 READ_AND_DECIDE = "Lesen und entscheiden…"
 ONE_BY_ONE = "Einzeln prüfen…"

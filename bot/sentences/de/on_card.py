@@ -3,7 +3,18 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from bot.sentences.de.words import actions, and_more, few_numbers, more, numbers, or_more, times, when
+from bot.sentences.de.words import (
+    actions,
+    and_more,
+    by,
+    few_numbers,
+    more,
+    numbers,
+    on_button,
+    or_more,
+    times,
+    when,
+)
 from bot.sentences.kinds import Deadline
 
 # --- The title --------------------------------------------------------------------------------------------------------
@@ -48,7 +59,7 @@ def calls(tool: str, tools: int, total: int, still: int) -> str:
 
 def wants(agent: str, calls: str) -> str:
     """Title a card that is open."""
-    return f"{agent} möchte ausführen: {calls}"
+    return f"{agent} möchte {calls} ausführen"
 
 
 def ended(how: str, calls: str) -> str:
@@ -68,8 +79,25 @@ def ran(done: int, failed: int, runs: int) -> str:
     """End a title with how many of the calls that run are done, and how many failed."""
     if runs in {done, failed}:
         return ", erledigt" if done else ", fehlgeschlagen"
-    counts = {"fehlgeschlagen": failed, "erledigt": done, "nicht gemeldet": runs - done - failed}
+    counts = {"Fehler": failed, "erledigt": done, "nicht gemeldet": runs - done - failed}
     return ", " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+
+
+def news_first(news: str, calls: str, how: str) -> str:
+    """Title a card with calls that failed, or of which nobody knows what became of them: this comes first.
+
+    Args:
+        news: What became of the calls, as `ran` gives it.
+        calls: What was asked.
+        how: How it was decided, as it begins a title.
+    """
+    what = news.removeprefix(", ")
+    return f"{what[:1].upper()}{what[1:]}: {calls} ({how[:1].lower()}{how[1:]})"
+
+
+WARNS = "⚠️ "
+OUTCOME_UNKNOWN, NOT_STARTED = "Ergebnis unbekannt", "nicht gestartet"
+"""What begins the title of a card, where nobody knows what became of approved calls."""
 
 
 def counted(outcomes: Mapping[str, int]) -> str:
@@ -81,16 +109,14 @@ def counted(outcomes: Mapping[str, int]) -> str:
 
 # --- The line below: how it ended, and how the run goes on ----------------------------------------------------------------
 
-BY_THE_AGENT = "vom Agenten zurückgezogen"
 WENT_BACK = "der Server ist auf einen älteren Stand zurückgefallen"
 NOT_ASKED = "das konnte nicht gefragt werden"
 NOBODY_OBJECTED = "niemand hat widersprochen"
-NOBODY_DECIDED = "niemand hat rechtzeitig entschieden"
 DECIDED_HERE_ONLY = "hier entschieden, aber nicht überall"
-RESUMED = "der Agent macht weiter"
-LAPSED = "der Agent hat die Antwort geholt und wurde nicht fertig"
+RESUMED = "Agent macht weiter"
+LAPSED = "der Agent wurde nicht fertig"
 STALLED = "der Agent konnte nicht weiterarbeiten"
-UNTAKEN = "der Agent hat nicht gemeldet, dass er weiterarbeitet"
+UNTAKEN = "der Agent hat nicht weitergemacht"
 GOING_ON = "der Agent hat weitergemacht"
 RUN_FAILED = (
     "der Agent hat weitergemacht, und sein Lauf endete mit einem Fehler; ein Ergebnis wurde nicht gemeldet"
@@ -99,13 +125,19 @@ WAITING = "wartet auf den Agenten"
 WAITING_FOR_OTHERS = "wartet auf das, was anderswo gefragt ist"
 
 
-def resumed_without(count: int) -> str:
-    """Say that the agent has resumed, and that these calls were rejected."""
-    return (
-        "der Agent macht ohne den Aufruf weiter"
-        if count == 1
-        else "der Agent macht ohne diese Aufrufe weiter"
-    )
+def not_run(count: int) -> str:
+    """Say that these calls were not approved, so they did not run."""
+    return "der Aufruf lief nicht" if count == 1 else "die Aufrufe liefen nicht"
+
+
+def nobody_decided(deadline: datetime) -> str:
+    """Say that nobody decided until the deadline."""
+    return f"bis {by(deadline)} hat niemand entschieden"
+
+
+def time_was_up(at: datetime) -> str:
+    """Say when the deadline ended a request of which a part was decided."""
+    return f"die Zeit war um {when(at)}"
 
 
 def all_reported(at: datetime) -> str:
@@ -124,66 +156,67 @@ UNSIGNED = "⚠️ *Nicht signiert*: Entscheidungen sind fälschbar."
 VERIFIED_AGENT = "geprüfter Agent"
 REQUESTER_UNKNOWN = "*unbekannt, für wen*"
 FOR_PERSON_ABOVE = "für die Person, die auf der Karte oben genannt ist"
-SEVERAL_DECIDERS = "wer entscheidet, steht bei jedem Aufruf"
-DECIDED_AS_PROPOSED = "wie vorgeschlagen: entscheiden die Personen, die der jeweilige Vorschlag nennt"
+SEVERAL_DECIDERS = "wer beim Aufruf genannt ist"
+DECIDED_AS_PROPOSED = "Wie vorgeschlagen, entscheiden dürfen: wen der jeweilige Vorschlag nennt"
 
 
 def on_behalf_of(requester: str) -> str:
     """Say for whom an agent asks."""
-    return f"für {requester}"
+    return f"Für {requester}"
 
 
-def asked_by(agent: str, requester: str = "") -> str:
-    """Say who asked, and for whom."""
-    return f"von `{agent}`" + (f" für {requester}" if requester else "")
+def asked_by(agent: str, requester: str = "", *, verified: bool = False) -> str:
+    """Say who asked, and for whom; and that the agent was verified."""
+    return f"{VERIFIED_AGENT if verified else 'Agent'} `{agent}`" + (f" für {requester}" if requester else "")
+
+
+def withdrawn(agent: str, at: datetime | None, requester: str = "", *, verified: bool = False) -> str:
+    """Say who took a request back and when, and for whom it was asked."""
+    who = f"vom geprüften Agenten `{agent}`" if verified else f"von `{agent}`"
+    said = [
+        f"zurückgezogen {who}" + (f" {when(at)}" if at else ""),
+        f"für {requester}" if requester else "",
+    ]
+    return " · ".join(filter(None, said))
 
 
 def closed(at: datetime) -> str:
     """Say when a request ended."""
-    return f"abgeschlossen {when(at)}"
+    return f"beendet {when(at)}"
 
 
-_AT_DEADLINE: dict[Deadline, tuple[str, str]] = {
-    "approves": ("ohne Entscheidung bis", " *freigegeben*"),
-    "as_said": ("was bis", " offen bleibt, wird freigegeben oder abgelehnt, wie bei jedem Aufruf steht"),
-    "rejects": ("ohne Entscheidung bis", " abgelehnt"),
-    "raises": ("offen bis", ""),
+_AT_DEADLINE: dict[Deadline, str] = {
+    "approves": "sonst wird die Anfrage *freigegeben*",
+    "as_said": "sonst wird Offenes freigegeben oder abgelehnt, wie bei jedem Aufruf steht",
+    "rejects": "sonst wird die Anfrage abgelehnt",
+    "raises": "sonst läuft die Anfrage ab",
 }
 
 
-def at_deadline(deadline: datetime, then: Deadline, needed: int | None = 1) -> str:
-    """Say when the time is up, and what happens then.
-
-    Args:
-        deadline: When.
-        then: What happens to what is open.
-        needed: How many people have to agree; `None` where that differs between the calls.
-    """
-    if then == "rejects" and needed != 1:
-        return f"abgelehnt, wenn bis {when(deadline)} nicht {needed or 'genug Personen'} zustimmen"
-    what, unless = _AT_DEADLINE[then]
-    return f"{what} {when(deadline)}{unless}"
+def at_deadline(deadline: datetime, then: Deadline) -> str:
+    """Say until when people can decide, and what happens then. The time comes first: nothing has happened yet."""
+    return f"Entscheidung bis {by(deadline)}, {_AT_DEADLINE[then]}"
 
 
-def decides(people: str, *, together: bool = False) -> str:
-    """Say who decides: one of these people, or several of them together."""
-    return f"{people} {'entscheiden' if together else 'entscheidet'}"
+def decides(people: str) -> str:
+    """Say who may decide."""
+    return f"Entscheiden dürfen: {people}"
 
 
-def as_asked(decides: str) -> str:
-    """Say who decides a call as it was asked."""
-    return f"wie angefragt: {decides}"
+def as_asked(people: str) -> str:
+    """Say who may decide a call as it was asked."""
+    return f"Wie angefragt, entscheiden dürfen: {people}"
 
 
 def as_asked_elsewhere(channel: str) -> str:
     """Say that others decide a call as it was asked."""
-    return f"wie angefragt: entscheidet, wer in {channel} genannt ist"
+    return f"Wie angefragt, entscheiden dürfen: wer in {channel} genannt ist"
 
 
-def as_proposed(person: str, index: int | None, decides: str) -> str:
-    """Say who decides what somebody proposes; with the index of its action where a card has several."""
-    what = f"Aktion {index + 1} wie" if index is not None else "wie"
-    return f"{what} von {person} vorgeschlagen: {decides}"
+def as_proposed(person: str, index: int | None, people: str) -> str:
+    """Say who may decide what somebody proposes; with the index of its action where a card has several."""
+    what = f"Aktion {index + 1} wie" if index is not None else "Wie"
+    return f"{what} von {person} vorgeschlagen, entscheiden dürfen: {people}"
 
 
 def also_asked_in(places: Sequence[str], others: int) -> str:
@@ -201,17 +234,22 @@ def person_decides(person: str, indices: Sequence[int]) -> str:
 
 def asks(agent: str, calls: str, values: str, until: datetime) -> str:
     """Say in a notification what an open card asks. It is all that a phone shows, and a screen reader reads it first."""
-    return f"{wants(agent, calls)}{values}. Bis {when(until)}."
+    return f"{wants(agent, f'{calls}{values}')}. Bis {when(until)}."
 
 
-def ended_for(title: str, agent: str, then: Sequence[str]) -> str:
-    """Say in a notification how a card ended, and how the run goes on."""
-    return f"{title}. {'; '.join([f'Angefragt von {agent}', *then])}."
+def ended_for(title: str, alarm: str, agent: str, then: Sequence[str]) -> str:
+    """Say in a notification how a card ended, what to check, and how the run goes on."""
+    return f"{title}.{alarm and f' {alarm}'} {'; '.join([f'Angefragt von {agent}', *then])}."
 
 
 def with_values(values: Sequence[str], *, is_one: bool) -> str:
     """Say in a notification what one call, or several, are about."""
     return f"{' ' if is_one else ': '}{'; '.join(values)}" if values else ""
+
+
+def with_first_values(values: Sequence[str]) -> str:
+    """Say in a notification which arguments the only call has, where nobody named those that matter."""
+    return f" mit {', '.join(values)}"
 
 
 def part(number: int, count: int, indices: Sequence[int]) -> str:
@@ -224,6 +262,14 @@ def part_for(title: str, agent: str) -> str:
     return f"{title}. Angefragt von {agent}."
 
 
+def too_long(calls: int, parts: int, review: str) -> str:
+    """Say where the calls are that one message cannot show. `review` is the button that leads through the open ones."""
+    which = "Der Aufruf steht" if calls == 1 else f"Alle {calls} stehen"
+    where = f"im Thread, in {parts} Teilen" if parts > 1 else "im Thread"
+    here = f"; *{review}* führt hier durch die Aufrufe" if review else ""
+    return f"Zu lang für eine Nachricht. {which} {where}{here}."
+
+
 def in_part(number: int | str) -> str:
     """Say in which part an action is."""
     return f"Teil {number}"
@@ -233,19 +279,21 @@ def in_part(number: int | str) -> str:
 
 AGENT_SAYS_OF_RUN = "Der Agent sagt über diesen Lauf:"
 REASON = "Grund:"
-LAPSED_WHY = (
-    "Ein Prozess des Agenten hat die Antwort geholt, um seinen Lauf fortzusetzen, und seitdem nicht gemeldet, dass das "
-    "gelungen ist. Vielleicht ist er mittendrin abgestürzt: *Was freigegeben wurde, ist vielleicht ganz oder teilweise "
-    "gelaufen.* Prüfe das, bevor du noch einmal fragst. Setzt ein Prozess den Lauf fort, steht es auf dieser Karte."
-)
-UNTAKEN_WHY = (
-    "Kein Prozess des Agenten hat gemeldet, dass er mit dieser Entscheidung weiterarbeitet. Vielleicht steht der Agent "
-    "oder kann nicht wieder anlaufen: Sieh nach, ob er läuft. Arbeitet ein Prozess damit weiter, steht es auf dieser Karte."
-)
-GIVEN_BACK_WHY = (
-    "Ein Prozess des Agenten hat diese Entscheidung geholt und zurückgegeben. Seitdem hat niemand damit weitergearbeitet. "
-    "Sieh im Protokoll des Agenten nach. Arbeitet ein Prozess damit weiter, steht es auf dieser Karte."
-)
+
+
+def stopped(calls: int) -> str:
+    """Say that an agent stopped while approved calls may have been running."""
+    which = "Der Aufruf ist" if calls == 1 else "Einige oder alle Aufrufe sind"
+    return f"Der Agent ist nach der Freigabe stehen geblieben. {which} vielleicht gelaufen. Prüfe das, bevor du noch einmal fragst."
+
+
+def not_started(calls: int, agent: str) -> str:
+    """Say that no agent has taken an approval."""
+    what = "Der Aufruf ist nicht gelaufen" if calls == 1 else "Die Aufrufe sind nicht gelaufen"
+    still = "Er läuft noch" if calls == 1 else "Sie laufen noch"
+    return f"{what}, soweit wir wissen. {still}, wenn der Agent wiederkommt. Frag nach bei denen, die {agent} betreiben."
+
+
 UNREADABLE = "Das kann nicht mehr entschieden werden"
 UNREADABLE_WHY = (
     "Die gespeicherten Daten dieser Anfrage sind nicht lesbar, deshalb wurde sie zurückgewiesen. "
@@ -285,14 +333,32 @@ def high_risk(indices: Sequence[int]) -> str:
     return f"Hohes Risiko, einzeln zu entscheiden: {numbers(indices)}."
 
 
-def approve_all(count: int, still: int) -> str:
+def questions(indices: Sequence[int]) -> str:
+    """Say which actions are not approved together with others because they only ask something."""
+    if len(indices) == 1:
+        return f"Eine Frage, einzeln zu beantworten: {numbers(indices)}."
+    return f"Fragen, einzeln zu beantworten: {numbers(indices)}."
+
+
+def not_to_be_approved(indices: Sequence[int]) -> str:
+    """Say which actions cannot be approved."""
+    return f"Nicht freizugeben: {numbers(indices)}."
+
+
+def approve_all(indices: Sequence[int], still: int) -> str:
     """Label the button that approves several actions, of those that are still open."""
-    return f"Alle {count} freigeben" if count == still else f"{count} von {still} freigeben"
+    count = len(indices)
+    if count == still:
+        return f"Alle {count} freigeben"
+    return on_button(f"{numbers(indices)} freigeben", f"{count} von {still} freigeben")
 
 
-def agree_to_all(count: int, still: int) -> str:
+def agree_to_all(indices: Sequence[int], still: int) -> str:
     """Label the button that counts one vote for several actions, of those that are still open."""
-    return f"Allen {count} zustimmen" if count == still else f"{count} von {still} zustimmen"
+    count = len(indices)
+    if count == still:
+        return f"Allen {count} zustimmen"
+    return on_button(f"{numbers(indices)} zustimmen", f"{count} von {still} zustimmen")
 
 
 def review(count: int) -> str:
@@ -300,9 +366,9 @@ def review(count: int) -> str:
     return f"{count} prüfen…"
 
 
-def reject_some(count: int, still: int) -> str:
+def reject_some(indices: Sequence[int], still: int) -> str:
     """Label the button that rejects several of the actions that are still open."""
-    return f"{count} von {still} ablehnen"
+    return on_button(f"{numbers(indices)} ablehnen", f"{len(indices)} von {still} ablehnen")
 
 
 def approve_calls(count: int) -> str:
@@ -343,6 +409,10 @@ def as_shown(which: str) -> str:
     return f"Wie diese Nachricht sie zeigt: Aktionen {which}."
 
 
+ODD = "*Anders als die anderen:*"
+"""Above what a few rows have and the others do not."""
+
+
 def odd_ones(rows: Sequence[str]) -> str:
     """Say which calls differ from most of the others."""
     return f"Anders als die anderen: {'; '.join(rows)}."
@@ -371,6 +441,11 @@ def show_all(count: int) -> str:
 def same_in_all(count: int) -> str:
     """Say above some values that all rows have them."""
     return f"Bei allen {count} gleich:"
+
+
+def together(count: int) -> str:
+    """Say above some sums that they are those of all rows."""
+    return f"Alle {count} zusammen:"
 
 
 def of_rows(indices: Sequence[int], words: str) -> str:

@@ -8,7 +8,7 @@ from bot.sentences.de.words import calls, when
 
 TITLE = "Ergebnis der Aufrufe"
 NO_WORDS = "Der Agent hat nichts dazu gesagt."
-WORDS_FOLLOW, IT_SAYS = ", in den Worten des Agenten:", "er meldet:"
+WORDS_FOLLOW, IT_SAYS = ", in den Worten des Agenten:", "der Agent meldet:"
 """What comes before a quote: of one of several calls, and in the line that says how the agent goes on."""
 _NAMED = 40
 _STATUS = {"done": "Erledigt", "failed": "Fehlgeschlagen"}
@@ -36,9 +36,11 @@ def beginning(kept: int, length: int) -> str:
 
 def failed(indices: Sequence[int]) -> str:
     """Say which of several calls failed. The first one of them follows."""
+    if len(indices) == 1:
+        return f"Fehler bei {indices[0] + 1}:"
     which = calls(indices)
     named = which if len(which) <= _NAMED else f"{len(indices)} Aufrufe"
-    return f"{named} fehlgeschlagen{f', hier ist {indices[0] + 1}' if len(indices) > 1 else ''}:"
+    return f"{named} fehlgeschlagen, hier ist {indices[0] + 1}:"
 
 
 def in_thread(reported: int) -> str:

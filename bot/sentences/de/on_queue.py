@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from bot.sentences.de import grouped
-from bot.sentences.de.words import UNUSUAL_TOOL, and_more, times, when
+from bot.sentences.de.words import UNUSUAL_TOOL, and_more, by, times
 
 NO_CARDS = "Es kamen viele Anfragen auf einmal, deshalb haben diese keine eigenen Karten."
 TITLE_OVER = "In dieser Warteschlange wartet nichts"
@@ -54,13 +54,13 @@ def more_agents(count: int) -> str:
 def first_deadline(deadline: datetime, *, is_rejected: bool) -> str:
     """Say until when the first of them can be decided, and what happens then where that is known."""
     if is_rejected:
-        return f"die erste wird abgelehnt, wenn sie bis {when(deadline)} nicht entschieden ist"
-    return f"früheste Frist {when(deadline)}"
+        return f"Entscheidung über die erste bis {by(deadline)}, sonst wird sie abgelehnt"
+    return f"Entscheidung über die erste bis {by(deadline)}"
 
 
 def notified(people: str) -> str:
     """Say who decides about them."""
-    return f"es entscheiden {people}"
+    return f"Entscheiden dürfen: {people}"
 
 
 def over(ends: Mapping[str, int]) -> str:

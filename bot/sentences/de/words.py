@@ -10,6 +10,8 @@ UNUSUAL_TOOL = "ein Tool mit ungewöhnlichem Namen"
 SOMEBODY = "Jemand"
 
 _MOST_NUMBERS = 40
+_ON_BUTTON = 24
+"""The most characters of a button beside two others on a phone."""
 _UNITS = (
     (86_400, "Tag", "Tage"),
     (3_600, "Stunde", "Stunden"),
@@ -33,6 +35,11 @@ def few_numbers(indices: Sequence[int]) -> str:
     """Write the numbers of actions, or only how many there are when that would be long."""
     text = numbers(indices)
     return text if len(text) <= _MOST_NUMBERS else f"{len(indices)} Aktionen"
+
+
+def on_button(label: str, shorter: str) -> str:
+    """Write a button with the numbers of its actions, or in shorter words when these are many."""
+    return label if len(label) <= _ON_BUTTON else shorter
 
 
 def actions(indices: Sequence[int]) -> str:
@@ -76,6 +83,11 @@ def when(moment: datetime) -> str:
     """Write a time. Slack shows it in the zone of each reader, with the day: today, tomorrow, a date."""
     fallback = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"<!date^{int(moment.timestamp())}^{{date_short_pretty}} um {{time}}|{fallback}>"
+
+
+def by(moment: datetime) -> str:
+    """Write a time as it follows „bis“: heute um 16:16."""
+    return when(moment)
 
 
 def duration_words(duration: timedelta) -> str:

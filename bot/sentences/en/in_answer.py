@@ -10,6 +10,10 @@ NOT_DONE = "Not done"
 RECORDED = "Recorded"
 
 NOT_RECORDED = "The store did not answer in time, so your decision may *not* be recorded. Please press the same button again."
+NOT_CONFIRMED = (
+    "The store took this, but has not confirmed in time that it is safe, so it may still be lost. "
+    "If the button is still there, please press it again."
+)
 NOT_SIGNED = "The signing key of the bot did not answer in time, so nothing was recorded. Please press the same button again."
 MAY_NOT_SIGN = (
     "The signing key of the bot may not sign now, so nothing was recorded. "
@@ -48,7 +52,7 @@ CHOOSE_FEWER = "So many do not fit into one form. Choose fewer of them; you can 
 TOO_MUCH_TO_SHOW = "So many changes do not fit into the last step, which shows all of them. Change less, or reject the call and say what to change."
 ONLY_SPACES = "There are only spaces here. Write an answer, or close this form."
 OVER = "This is already decided, or it has ended."
-WRONG_CODE = "This is not the code on the card of this action. Nothing was recorded."
+WRONG_CODE = "This is not the code of this action, and nothing was recorded. Close this form and look at the card: the code stands there."
 GONE = "This proposal was withdrawn or decided, so nothing was recorded. Look at the card."
 STANDING_ENDED = "This standing approval has already ended."
 STANDING_REVOKED = "This standing approval has ended."

@@ -54,6 +54,12 @@ def if_left_out(value: str) -> str:
     return f"(If left out: {value})"
 
 
+HOW_TO_WRITE = {
+    "integer": "Digits only, as in 12500.",
+    "number": "Decimal point, no separators: 12500.5",
+}
+"""Hints of inputs for numbers."""
+
 # --- Choices ------------------------------------------------------------------------------------------------------------
 
 NULL, LEFT_OUT = "(null)", "(leave out)"
@@ -68,8 +74,8 @@ TOO_LONG = "This is too long to edit here. It stays exactly as it is:"
 NEEDS_VALUE = "This needs a value."
 NEEDS_TEXT = f"This needs a text. Write one, or tick its name under “{_EMPTY}”."
 ONLY_SPACES = f"There are only spaces here. Write a text, or tick its name under “{_EMPTY}”."
-NOT_A_WHOLE_NUMBER = "This must be a whole number."
-NOT_A_NUMBER = "This must be a number."
+NOT_A_WHOLE_NUMBER = "This must be a whole number. Write digits only, as in 12500."
+NOT_A_NUMBER = "This must be a number. Write a decimal point and no separators, as in 12500.5."
 NOT_A_CHOICE = "This must be one of the choices."
 
 

@@ -7,7 +7,8 @@ from bot.sentences.en.words import actions, calls, numbers
 # --- Titles and buttons -------------------------------------------------------------------------------------------------
 
 CLOSE, CANCEL = "Close", "Cancel"
-APPROVE, APPROVE_AS_ASKED, APPROVE_WITH_CHANGES = "Approve", "Approve as asked", "Approve with changes"
+APPROVE, APPROVE_AS_ASKED, APPROVE_WITH_CHANGES = "Approve", "Approve unchanged", "Approve with changes"
+PROPOSE_CHANGE = "Propose this change"
 AGREE, REJECT, ANSWER = "Agree", "Reject", "Answer"
 REJECT_ALL, HAND_OVER = "Reject all", "Hand over"
 
@@ -157,22 +158,26 @@ def read_several(count: int) -> str:
     return f"{count} calls" if count > 1 else "1 call"
 
 
+def first_page(last: int, turn: str, approve: str) -> str:
+    """Say on the first page of a review where its buttons lead: the one that turns the page, and the one at the end."""
+    return f"{page(1, last)}. *{turn}* is at the bottom, *{approve}* at the end."
+
+
 def page_of_action(number: int, page: int, last: int) -> str:
     """Say which page of a long call this is."""
     return f"Page {page} of {last} of call {number}"
 
 
-def to_be_approved(at_once: Sequence[int], voted: Sequence[int]) -> str:
-    """Say at the end of a review what its button does."""
-    shown = calls([*at_once, *voted])
+def to_be_approved(what: str, at_once: Sequence[int], voted: Sequence[int]) -> str:
+    """Say at the end of a review what its button does; `what` names the tool and how often."""
+    shown = [*at_once, *voted]
+    which = f"{what}: {calls(shown)}, as you were shown {'it' if len(shown) == 1 else 'them'}"
     if not voted:
-        return f"You approve what you were shown: {shown}."
+        return f"You approve {which}."
     if not at_once:
-        return (
-            f"You agree to what you were shown: {shown}. What needs more people runs when they agree as well."
-        )
+        return f"You agree to {which}. What needs more people runs when they agree as well."
     then = f"Run at once: {numbers(at_once)}. Run when enough people agree: {numbers(voted)}."
-    return f"You approve what you were shown: {shown}. {then}"
+    return f"You approve {which}. {then}"
 
 
 def left_out(indices: Sequence[int], why: str) -> str:
@@ -253,8 +258,8 @@ def value_of(name: str) -> str:
     return f"The value of {name}, letter by letter."
 
 
-CODE_BESIDE_RISK = "The four characters shown beside High risk."
-CODE_BESIDE_PROPOSAL = "The four characters shown beside the proposal."
+CODE_BESIDE_RISK = "Close this form and look at the card: the code stands after High risk."
+CODE_BESIDE_PROPOSAL = "Close this form and look at the card: the code stands with the proposal."
 
 
 # --- Approving later calls ----------------------------------------------------------------------------------------------

@@ -43,6 +43,11 @@ def asked_at(place: str, at: datetime) -> str:
     return f"asked in {place}, {when(at)}"
 
 
+def open_until(at: datetime) -> str:
+    """Say until when it can be decided."""
+    return f"open until {when(at)}"
+
+
 def as_of(at: datetime) -> str:
     """Say how old the list is."""
     return f"Updated {when(at)}. Open it again to update it."

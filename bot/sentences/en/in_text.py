@@ -22,6 +22,8 @@ def in_reading(size: str) -> str:
 
 LEFT_OUT = "(left out)"
 """Replaces an argument that most calls of a batch have, and this one has not."""
+BELOW = "(below)"
+"""Replaces a value in a row that cannot hold it, and that is shown below the rows."""
 
 
 def characters(count: int) -> str:
@@ -37,6 +39,10 @@ def characters_of_json(count: int) -> str:
 def more_characters(count: int) -> str:
     """End a text that is cut."""
     return f"… {count:,} more characters"
+
+
+MORE = "… (more)"
+"""Ends a text that is cut where the sentence below says how much there is."""
 
 
 def spaces(count: int) -> str:
@@ -59,8 +65,13 @@ ADDED, REMOVED, BECOMES = "(added)", "(removed)", "→"
 
 
 def not_on_line(count: int) -> str:
-    """Count the arguments that the line of a decided call leaves out."""
+    """Count the arguments that the line of a call leaves out."""
     return f"+{count} more"
+
+
+def more_calls(count: int) -> str:
+    """Count the calls that a list leaves out."""
+    return f"+{count} {'call' if count == 1 else 'calls'}"
 
 
 ONLY_ORDER = "(only the order of the arguments changed)"
@@ -80,8 +91,8 @@ def removed(path: str) -> str:
 
 TOOL, WORDS, ANSWER = "the tool's name", "the agent's words", "the answer"
 """Where a text is that is not an argument."""
-HIDDEN = "⚠️ *Contains hidden characters*, written here as `\\u{…}`."
-HIDDEN_IN_JSON = "⚠️ *Contains hidden characters*, written in JSON as `\\u` and four digits."
+HIDDEN = "⚠️ *Hidden characters, shown here as* `\\u{…}`. Elsewhere this looks different."
+HIDDEN_IN_JSON = "⚠️ *Hidden characters, shown here as* `\\u` and four digits. Elsewhere this looks different."
 DECOMPOSED = (
     "Some letters look the same as usual and are stored in another way. "
     "They have a `\\+` after them, or are written as `\\u{…}`."
@@ -90,7 +101,7 @@ DECOMPOSED_IN_JSON = (
     "Some letters look the same as usual and are stored in another way. "
     "Their marks are written in JSON as `\\u` and four digits."
 )
-MISREAD = "⚠️ *Some words are not what they look like*: see below."
+MISREAD = "⚠️ *Possible fake*: some letters, signs or digits only look like ordinary ones."
 DOMAINS = "Domain names below are written as computers read them."
 ODD_LATIN = "odd Latin"
 
@@ -145,3 +156,8 @@ def unusual_digits(number: str, kinds: Sequence[str], plain: str) -> str:
 def as_computers_read(host: str, read: str) -> str:
     """Say how computers read a domain name."""
     return f"{host} is {read}"
+
+
+def another_address(host: str, read: str) -> str:
+    """Say which domain name one is that looks like another one."""
+    return f'"{host}" is really {read}, another address'

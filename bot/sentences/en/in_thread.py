@@ -42,16 +42,19 @@ def handed_over(person: str, to: Sequence[str]) -> str:
     return f"{person} hands this over to {_called(to)}. Everybody who may decide still can."
 
 
-def told(titles: Sequence[str], called: str) -> str:
-    """Say to the person for whom an agent acts how it ended."""
-    what = " ".join(f"*{title}*." for title in titles)
-    return f"{called} {what}".strip()
+def told(titles: Sequence[str], called: str, not_run: str) -> str:
+    """Say to the person for whom an agent acts how it ended, and that nothing ran where that is known."""
+    what = [
+        *(f"*{title}*." for title in titles),
+        *([f"{not_run[0].upper()}{not_run[1:]}."] if not_run else []),
+    ]
+    return " ".join(filter(None, [called, *what]))
 
 
 def asked_by(agent: str, places: Sequence[str]) -> str:
     """Say to that person who asked, and where."""
     where = f" in {', '.join(places)}" if places else ""
-    return f"Agent `{agent}` asked for you{where}."
+    return f"Agent `{agent}` asked this on your behalf{where}."
 
 
 def _actions(indices: Sequence[int]) -> str:

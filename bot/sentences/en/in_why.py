@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from bot.sentences.en.words import duration_words, when
 
 TITLE = "Why was this approved?"
+"""The name of the shortcut."""
+VIEW_TITLE = "What happened here"
 LOOKING = "Looking for the record…"
 NOT_A_CARD = "This message is not a card of Assent that asks something. Ask on a card, or on a part of one."
 OF_A_QUEUE = (
@@ -20,6 +22,8 @@ NO_SUCH_REQUEST = "There is no such request, or you are not in the channel where
 NOT_FOUND_NOW = "Slack or Redis did not answer. Try again in a moment."
 NOT_HELD = "*The arguments are no longer held.* This is what the audit trail says about it."
 HAPPENED = "*What happened*"
+DID_NOT_RUN = "The call did not run."
+WHOLE = "The whole call, as it was allowed to run:"
 AS_SHOWN = "What was shown is what was allowed to run."
 
 _DECIDED = {
@@ -48,6 +52,8 @@ _EVENTS = {
     "reached": "A reminder or an escalation was due.",
     "sticky_used": "The standing approval approved a later call.",
 }
+FINISHED = "The agent has finished with the answer."
+"""What an agent that has reported did last: it had taken the answer before."""
 _BY_SOMEBODY = {
     "claimed": "{to} took it on.",
     "handed_over": "{by} handed it over to {to}.",
@@ -57,6 +63,17 @@ _BY_SOMEBODY = {
     "uncounted": "The vote of {by} was removed, because they may not decide any more.",
 }
 _REPORTED = {"done": "The agent reported that it worked.", "failed": "The agent reported that it failed."}
+
+
+def numbered(number: int | None) -> str:
+    """Begin the answer about one of several calls."""
+    return f"*{number}.* " if number else ""
+
+
+def went_on(words: str, *, is_warning: bool) -> str:
+    """Say how the run went on, as a sentence of its own."""
+    said = f"{words[0].upper()}{words[1:]}"
+    return f"⚠️ *{said}.*" if is_warning else f"{said}."
 
 
 def asked(version: str) -> str:
@@ -79,6 +96,11 @@ def voted(who: str, decision: str, waited: timedelta | None) -> str:
 def proposed(who: str) -> str:
     """Say that somebody proposed an edit that another rule decides about."""
     return f"{who} proposed an edit that another rule decides about."
+
+
+def erased(by: str) -> str:
+    """Say that somebody erased entries about it from the audit trail."""
+    return f"Entries about it were erased from the audit trail by {by or 'somebody'}."
 
 
 def reported(outcome: str) -> str:

@@ -29,7 +29,7 @@ def only_the_beginning(count: int, argument: str = "") -> str:
 
 def masked(names: str) -> str:
     """Say which arguments nobody is shown."""
-    return f"Masked: {names}. The call runs with what the agent wrote there."
+    return f"Masked: {names}. You do not see this; the call uses the real value."
 
 
 def not_in_schema(names: str, count: int) -> str:
@@ -43,14 +43,14 @@ def in_reading_only(names: str, *, is_cut: bool) -> str:
     return f"Shown in the reading only: {names}." + ("" if is_cut else f" {READ_FIRST}")
 
 
-def approve_with_code(code: str) -> str:
-    """Say that approving takes a code."""
-    return f"{HIGH_RISK}: to approve, type *{code}*."
+def approve_with_code(button: str, code: str) -> str:
+    """Say that the button that approves asks for a code."""
+    return f"{HIGH_RISK}: *{button}* asks you to type *{code}*."
 
 
-def approve_with_value(name: str) -> str:
-    """Say that approving takes the value of this argument."""
-    return f"{HIGH_RISK}: to approve, type the value of {name}."
+def approve_with_value(button: str, name: str) -> str:
+    """Say that the button that approves asks for the value of this argument."""
+    return f"{HIGH_RISK}: *{button}* asks you to type the value of {name}."
 
 
 def people_needed(approving: int, rejecting: int) -> str:
@@ -156,8 +156,8 @@ def not_decided(votes: str) -> str:
 
 
 def outcome(status: str, people: str, at: datetime) -> str:
-    """Say who decided, and when."""
-    return f"*{status}* by {people} {when(at)}"
+    """Say who decided, and when; without what they decided where that is empty."""
+    return f"{f'*{status}* ' if status else ''}by {people} {when(at)}"
 
 
 def folded(number: int, tool: str, outcome: str) -> str:
@@ -194,9 +194,20 @@ _VOTES = {
 }
 
 
-def tally(kind: str, count: int, needed: int) -> str:
-    """Say how many people say the same, of how many it takes: 1 of 2 approved."""
-    return f"{count} of {needed} {_VOTED.get(kind, 'decided')}"
+def tally(kind: str, count: int, needed: int, *, beside_changes: bool = False) -> str:
+    """Say how many people say the same, of how many it takes: 1 of 2 approved, or approved unchanged where others want changes."""
+    unchanged = " unchanged" if kind == "approve" and beside_changes else ""
+    return f"{count} of {needed} {_VOTED.get(kind, 'decided')}{unchanged}"
+
+
+def agreed(count: int, needed: int) -> str:
+    """Say how many people agree to the changes that a card shows, of how many it takes."""
+    return f"{count} of {needed} agree to the changes below"
+
+
+def agreed_otherwise(count: int, needed: int) -> str:
+    """Say how many people agree to changes other than those that a card shows."""
+    return f"{count} of {needed} approved with other changes"
 
 
 def votes(kind: str, count: int, needed: int) -> str:
@@ -226,13 +237,14 @@ def not_heard(people: str) -> str:
 
 def proposes(person: str, what: str) -> str:
     """Say who proposes something."""
-    return f"{person} proposes {what}"
+    return f"*{person} proposes {what}*"
 
 
-def how_to_agree(look: str, as_asked: str) -> str:
-    """Say which button means which call; `as_asked` is empty where no button approves the call without the change."""
-    above = f", *{as_asked}* means the call above" if as_asked else ""
-    return f"*{look}* shows all of it{above}."
+def how_to_agree(look: str, as_asked: str, *, counts_apart: bool) -> str:
+    """Say which button is for which call; `as_asked` is empty where no button approves the call without the change."""
+    apart = ", and counts separately" if counts_apart else ""
+    above = f"; *{as_asked}* is for the call above{apart}" if as_asked else ""
+    return f"*{look}* is for this{above}."
 
 
 def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:
@@ -240,14 +252,14 @@ def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:
     return f"{proposes} (*{tally}*). The rule “{rule}” decides about them, by {people}."
 
 
-def agree_with_code(code: str) -> str:
-    """Say that agreeing takes a code."""
-    return f"{HIGH_RISK}: to agree, type *{code}*."
+def agree_with_code(button: str, code: str) -> str:
+    """Say that the button that agrees asks for a code."""
+    return f"{HIGH_RISK}: *{button}* asks you to type *{code}*."
 
 
-def agree_with_value(name: str) -> str:
-    """Say that agreeing takes the proposed value of this argument."""
-    return f"{HIGH_RISK}: to agree, type the proposed value of {name}."
+def agree_with_value(button: str, name: str) -> str:
+    """Say that the button that agrees asks for the proposed value of this argument."""
+    return f"{HIGH_RISK}: *{button}* asks you to type the proposed value of {name}."
 
 
 def to_be_decided_by(people: str) -> str:

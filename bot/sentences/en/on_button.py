@@ -29,7 +29,7 @@ LABELS: Mapping[str, str] = {
     "revoke": "Revoke",
 }
 """Each by the name that the button has in Slack's ids."""
-AS_ASKED: Mapping[str, str] = {"approve": "Approve as asked", "confirm": "Approve as asked…"}
+AS_ASKED: Mapping[str, str] = {"approve": "Approve unchanged", "confirm": "Approve unchanged…"}
 """While somebody proposes something else."""
 READ_AND_DECIDE = "Read and decide…"
 ONE_BY_ONE = "One by one…"

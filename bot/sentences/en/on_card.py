@@ -3,7 +3,18 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from bot.sentences.en.words import actions, and_more, few_numbers, more, numbers, or_more, times, when
+from bot.sentences.en.words import (
+    actions,
+    and_more,
+    by,
+    few_numbers,
+    more,
+    numbers,
+    on_button,
+    or_more,
+    times,
+    when,
+)
 from bot.sentences.kinds import Deadline
 
 # --- The title --------------------------------------------------------------------------------------------------------
@@ -58,6 +69,23 @@ def ran(done: int, failed: int, runs: int) -> str:
     return ", " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
 
 
+def news_first(news: str, calls: str, how: str) -> str:
+    """Title a card with calls that failed, or of which nobody knows what became of them: this comes first.
+
+    Args:
+        news: What became of the calls, as `ran` gives it.
+        calls: What was asked.
+        how: How it was decided, as it begins a title.
+    """
+    what = news.removeprefix(", ")
+    return f"{what[:1].upper()}{what[1:]}: {calls} ({how[:1].lower()}{how[1:]})"
+
+
+WARNS = "⚠️ "
+OUTCOME_UNKNOWN, NOT_STARTED = "outcome unknown", "not started"
+"""What begins the title of a card, where nobody knows what became of approved calls."""
+
+
 def counted(outcomes: Mapping[str, int]) -> str:
     """Say in a title how many calls were decided in which way: 2 approved, 1 rejected."""
     words = {**_DONE, "expired": EXPIRED}
@@ -68,25 +96,33 @@ def counted(outcomes: Mapping[str, int]) -> str:
 
 # --- The line below: how it ended, and how the run goes on ----------------------------------------------------------------
 
-BY_THE_AGENT = "withdrawn by the agent"
 WENT_BACK = "the server went back to an older state"
 NOT_ASKED = "this could not be asked"
 NOBODY_OBJECTED = "nobody objected"
-NOBODY_DECIDED = "nobody decided in time"
 DECIDED_HERE_ONLY = "decided here, but not everywhere"
 RESUMED = "the agent has resumed"
-LAPSED = "the agent took the answer and did not finish"
+LAPSED = "the agent did not finish"
 STALLED = "the agent could not go on"
-UNTAKEN = "the agent has not said that it goes on"
+UNTAKEN = "the agent has not gone on"
 GOING_ON = "the agent has gone on"
 RUN_FAILED = "the agent has resumed, and its run ended with an error; no outcome was reported"
 WAITING = "waiting for the agent"
 WAITING_FOR_OTHERS = "waiting for what is asked elsewhere"
 
 
-def resumed_without(count: int) -> str:
-    """Say that the agent has resumed, and that these calls were rejected."""
-    return f"{RESUMED} without {'it' if count == 1 else 'them'}"
+def not_run(count: int) -> str:
+    """Say that these calls were not approved, so they did not run."""
+    return f"the {'call' if count == 1 else 'calls'} did not run"
+
+
+def nobody_decided(deadline: datetime) -> str:
+    """Say that nobody decided until the deadline."""
+    return f"nobody decided by {by(deadline)}"
+
+
+def time_was_up(at: datetime) -> str:
+    """Say when the deadline ended a request of which a part was decided."""
+    return f"the time was up {when(at)}"
 
 
 def all_reported(at: datetime) -> str:
@@ -105,66 +141,69 @@ UNSIGNED = "⚠️ *Decisions are not signed*, so they could be forged."
 VERIFIED_AGENT = "verified agent"
 REQUESTER_UNKNOWN = "*requester unknown*"
 FOR_PERSON_ABOVE = "for the person named on the card above"
-SEVERAL_DECIDERS = "different people decide, named at each call"
-DECIDED_AS_PROPOSED = "as proposed, the people that each proposal names decide"
+SEVERAL_DECIDERS = "the people named at each call"
+DECIDED_AS_PROPOSED = "As proposed, can decide: the people that each proposal names"
 
 
 def on_behalf_of(requester: str) -> str:
     """Say for whom an agent asks."""
-    return f"for {requester}"
+    return f"For {requester}"
 
 
-def asked_by(agent: str, requester: str = "") -> str:
-    """Say who asked, and for whom."""
-    return f"asked by `{agent}`" + (f" for {requester}" if requester else "")
+def asked_by(agent: str, requester: str = "", *, verified: bool = False) -> str:
+    """Say who asked, and for whom; and that the agent was verified."""
+    return f"{VERIFIED_AGENT if verified else 'asked by'} `{agent}`" + (
+        f" for {requester}" if requester else ""
+    )
+
+
+def withdrawn(agent: str, at: datetime | None, requester: str = "", *, verified: bool = False) -> str:
+    """Say who took a request back and when, and for whom it was asked."""
+    who = f"{VERIFIED_AGENT} `{agent}`" if verified else f"`{agent}`"
+    said = [
+        f"withdrawn by {who}" + (f" {when(at)}" if at else ""),
+        f"asked for {requester}" if requester else "",
+    ]
+    return " · ".join(filter(None, said))
 
 
 def closed(at: datetime) -> str:
     """Say when a request ended."""
-    return f"closed {when(at)}"
+    return f"ended {when(at)}"
 
 
-_AT_DEADLINE: dict[Deadline, tuple[str, str]] = {
-    "approves": ("*approved*", " if nobody does"),
-    "as_said": ("what is open is approved or rejected as each call says", ""),
-    "rejects": ("rejected", " if nobody does"),
-    "raises": ("open until", ""),
+_AT_DEADLINE: dict[Deadline, str] = {
+    "approves": "or it is *approved*",
+    "as_said": "or what is open is approved or rejected, as each call says",
+    "rejects": "or it is rejected",
+    "raises": "or it expires",
 }
 
 
-def at_deadline(deadline: datetime, then: Deadline, needed: int | None = 1) -> str:
-    """Say when the time is up, and what happens then.
-
-    Args:
-        deadline: When.
-        then: What happens to what is open.
-        needed: How many people have to agree; `None` where that differs between the calls.
-    """
-    if then == "rejects" and needed != 1:
-        return f"rejected {when(deadline)} unless {needed or 'enough people'} agree"
-    what, unless = _AT_DEADLINE[then]
-    return f"{what} {when(deadline)}{unless}"
+def at_deadline(deadline: datetime, then: Deadline) -> str:
+    """Say until when people can decide, and what happens then. The time comes first: nothing has happened yet."""
+    return f"Decide by {by(deadline)}, {_AT_DEADLINE[then]}"
 
 
-def decides(people: str, *, together: bool = False) -> str:
-    """Say who decides: one of these people, or several of them together."""
-    return f"{people} {'decide' if together else 'decides'}"
+def decides(people: str) -> str:
+    """Say who may decide."""
+    return f"Can decide: {people}"
 
 
-def as_asked(decides: str) -> str:
-    """Say who decides a call as it was asked."""
-    return f"as asked, {decides}"
+def as_asked(people: str) -> str:
+    """Say who may decide a call as it was asked."""
+    return f"As asked, can decide: {people}"
 
 
 def as_asked_elsewhere(channel: str) -> str:
     """Say that others decide a call as it was asked."""
-    return f"as asked, the people named in {channel} decide"
+    return f"As asked, can decide: the people named in {channel}"
 
 
-def as_proposed(person: str, index: int | None, decides: str) -> str:
-    """Say who decides what somebody proposes; with the index of its action where a card has several."""
-    what = f"action {index + 1} as" if index is not None else "as"
-    return f"{what} {person} proposes, {decides}"
+def as_proposed(person: str, index: int | None, people: str) -> str:
+    """Say who may decide what somebody proposes; with the index of its action where a card has several."""
+    what = f"Action {index + 1} as" if index is not None else "As"
+    return f"{what} {person} proposes, can decide: {people}"
 
 
 def also_asked_in(places: Sequence[str], others: int) -> str:
@@ -185,14 +224,19 @@ def asks(agent: str, calls: str, values: str, until: datetime) -> str:
     return f"{wants(agent, calls)}{values}. Until {when(until)}."
 
 
-def ended_for(title: str, agent: str, then: Sequence[str]) -> str:
-    """Say in a notification how a card ended, and how the run goes on."""
-    return f"{title}. {'; '.join([f'Asked by {agent}', *then])}."
+def ended_for(title: str, alarm: str, agent: str, then: Sequence[str]) -> str:
+    """Say in a notification how a card ended, what to check, and how the run goes on."""
+    return f"{title}.{alarm and f' {alarm}'} {'; '.join([f'Asked by {agent}', *then])}."
 
 
 def with_values(values: Sequence[str], *, is_one: bool) -> str:
     """Say in a notification what one call, or several, are about."""
     return f"{' ' if is_one else ': '}{'; '.join(values)}" if values else ""
+
+
+def with_first_values(values: Sequence[str]) -> str:
+    """Say in a notification which arguments the only call has, where nobody named those that matter."""
+    return f" with {', '.join(values)}"
 
 
 def part(number: int, count: int, indices: Sequence[int]) -> str:
@@ -205,6 +249,14 @@ def part_for(title: str, agent: str) -> str:
     return f"{title}. Asked by {agent}."
 
 
+def too_long(calls: int, parts: int, review: str) -> str:
+    """Say where the calls are that one message cannot show. `review` is the button that leads through the open ones."""
+    which = "It is" if calls == 1 else f"All {calls} are"
+    where = f"in the thread, in {parts} parts" if parts > 1 else "in the thread"
+    here = f"; *{review}* goes through them here" if review else ""
+    return f"Too long for one message. {which} {where}{here}."
+
+
 def in_part(number: int | str) -> str:
     """Say in which part an action is."""
     return f"part {number}"
@@ -214,19 +266,23 @@ def in_part(number: int | str) -> str:
 
 AGENT_SAYS_OF_RUN = "The agent says about this run:"
 REASON = "Reason:"
-LAPSED_WHY = (
-    "A process of the agent took the answer to continue its run, and has not said since then that it did. It may have "
-    "died in the middle: *what was approved may have run, or a part of it.* Check that before you ask again. "
-    "If a process continues the run, this card says so."
-)
-UNTAKEN_WHY = (
-    "No process of the agent has said that it goes on with this decision. The agent may have stopped, or it may not be "
-    "able to start again: look whether it runs. If a process goes on with it, this card says so."
-)
-GIVEN_BACK_WHY = (
-    "A process of the agent took this decision, and gave it back. Nobody has gone on with it since then. Look into the "
-    "log of the agent. If a process goes on with it, this card says so."
-)
+
+
+def stopped(calls: int) -> str:
+    """Say that an agent stopped while approved calls may have been running."""
+    which = "The call" if calls == 1 else "Some or all of the calls"
+    return f"The agent stopped after the approval. {which} may have run. Check before you ask again."
+
+
+def not_started(calls: int, agent: str) -> str:
+    """Say that no agent has taken an approval."""
+    what = "It has not run" if calls == 1 else "The calls have not run"
+    still = "It still runs" if calls == 1 else "They still run"
+    return (
+        f"{what}, as far as we know. {still} if the agent comes back. Ask whoever operates {agent} to look."
+    )
+
+
 UNREADABLE = "This can no longer be decided"
 UNREADABLE_WHY = (
     "The stored data of this request cannot be read, so it was refused. "
@@ -266,14 +322,32 @@ def high_risk(indices: Sequence[int]) -> str:
     return f"High risk, decided one by one: {numbers(indices)}."
 
 
-def approve_all(count: int, still: int) -> str:
+def questions(indices: Sequence[int]) -> str:
+    """Say which actions are not approved together with others because they only ask something."""
+    if len(indices) == 1:
+        return f"A question, answered by itself: {numbers(indices)}."
+    return f"Questions, answered one by one: {numbers(indices)}."
+
+
+def not_to_be_approved(indices: Sequence[int]) -> str:
+    """Say which actions cannot be approved."""
+    return f"Cannot be approved: {numbers(indices)}."
+
+
+def approve_all(indices: Sequence[int], still: int) -> str:
     """Label the button that approves several actions, of those that are still open."""
-    return f"Approve all {count}" if count == still else f"Approve {count} of {still}"
+    count = len(indices)
+    if count == still:
+        return f"Approve all {count}"
+    return on_button(f"Approve {numbers(indices)}", f"Approve {count} of {still}")
 
 
-def agree_to_all(count: int, still: int) -> str:
+def agree_to_all(indices: Sequence[int], still: int) -> str:
     """Label the button that counts one vote for several actions, of those that are still open."""
-    return f"Agree to all {count}" if count == still else f"Agree to {count} of {still}"
+    count = len(indices)
+    if count == still:
+        return f"Agree to all {count}"
+    return on_button(f"Agree to {numbers(indices)}", f"Agree to {count} of {still}")
 
 
 def review(count: int) -> str:
@@ -281,9 +355,9 @@ def review(count: int) -> str:
     return f"Review {count}…"
 
 
-def reject_some(count: int, still: int) -> str:
+def reject_some(indices: Sequence[int], still: int) -> str:
     """Label the button that rejects several of the actions that are still open."""
-    return f"Reject {count} of {still}"
+    return on_button(f"Reject {numbers(indices)}", f"Reject {len(indices)} of {still}")
 
 
 def approve_calls(count: int) -> str:
@@ -324,6 +398,10 @@ def as_shown(which: str) -> str:
     return f"As this message shows them: actions {which}."
 
 
+ODD = "*Not like the others:*"
+"""Above what a few rows have and the others do not."""
+
+
 def odd_ones(rows: Sequence[str]) -> str:
     """Say which calls differ from most of the others."""
     return f"Not like the others: {'; '.join(rows)}."
@@ -352,6 +430,11 @@ def show_all(count: int) -> str:
 def same_in_all(count: int) -> str:
     """Say above some values that all rows have them."""
     return f"The same in all {count}:"
+
+
+def together(count: int) -> str:
+    """Say above some sums that they are those of all rows."""
+    return f"All {count} together:"
 
 
 def of_rows(indices: Sequence[int], words: str) -> str:

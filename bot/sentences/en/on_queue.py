@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from bot.sentences.en.words import UNUSUAL_TOOL, and_more, times, when
+from bot.sentences.en.words import UNUSUAL_TOOL, and_more, by, times
 
 NO_CARDS = "Many requests came at once, so these have no cards of their own."
 TITLE_OVER = "Nothing waits in this queue"
@@ -52,13 +52,13 @@ def more_agents(count: int) -> str:
 def first_deadline(deadline: datetime, *, is_rejected: bool) -> str:
     """Say until when the first of them can be decided, and what happens then where that is known."""
     if is_rejected:
-        return f"the first is rejected {when(deadline)} unless it is decided"
-    return f"first deadline {when(deadline)}"
+        return f"Decide the first by {by(deadline)}, or it is rejected"
+    return f"Decide the first by {by(deadline)}"
 
 
 def notified(people: str) -> str:
     """Say who decides about them."""
-    return f"approvers: {people}"
+    return f"Can decide: {people}"
 
 
 def over(ends: Mapping[str, int]) -> str:

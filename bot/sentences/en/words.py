@@ -8,6 +8,8 @@ UNUSUAL_TOOL = "a tool with an unusual name"
 SOMEBODY = "Somebody"
 
 _MOST_NUMBERS = 40
+_ON_BUTTON = 24
+"""The most characters of a button beside two others on a phone."""
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -26,6 +28,11 @@ def few_numbers(indices: Sequence[int]) -> str:
     """Write the numbers of actions, or only how many there are when that would be long."""
     text = numbers(indices)
     return text if len(text) <= _MOST_NUMBERS else f"{len(indices)} actions"
+
+
+def on_button(label: str, shorter: str) -> str:
+    """Write a button with the numbers of its actions, or in shorter words when these are many."""
+    return label if len(label) <= _ON_BUTTON else shorter
 
 
 def actions(indices: Sequence[int]) -> str:
@@ -69,6 +76,12 @@ def when(moment: datetime) -> str:
     """Write a time. Slack shows it in the zone of each reader, with the day: today, tomorrow, a date."""
     fallback = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"<!date^{int(moment.timestamp())}^{{date_short_pretty}} at {{time}}|{fallback}>"
+
+
+def by(moment: datetime) -> str:
+    """Write a time as it follows “by”: 04:16 PM today."""
+    fallback = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"<!date^{int(moment.timestamp())}^{{time}} {{date_short_pretty}}|{fallback}>"
 
 
 def duration_words(duration: timedelta) -> str:

@@ -5,8 +5,9 @@
 -- ARGV  process
 --       is_alive        1 while it is alive, 0 when it ends
 --       stepped_within  when the process saw that this clock was set: within how many milliseconds before now; else 0
---       quiet_for       milliseconds since Slack last carried out one of its calls, '' when Slack cannot be used
--- Returns {how many others had a heartbeat within half a minute, the server's milliseconds, how many heartbeats all bots
+--       quiet_for       milliseconds since Slack last carried out one of its calls, '' when Slack cannot be used, or when
+--                       this process takes no clicks
+-- Returns {names of all that had a heartbeat within half a minute, the server's milliseconds, how many heartbeats all bots
 -- have sent, time of the previous heartbeat of this process or ''}
 
 local undrawn, due, unresumed, bots, epoch, clock, watched = unpack(KEYS)
@@ -16,6 +17,16 @@ local SMALL_STEP = 1000
 -- Work that was leased or put off lies at most this far ahead of the old clock.
 local PUT_OFF_AT_MOST = 600000
 local SEEN_WITHIN = 30000
+
+-- Whether people can press buttons while these bots are alive: `draw.` begins the names of those that only draw.
+local function any_takes_clicks(processes)
+  for _, each in ipairs(processes) do
+    if each:sub(1, 5) ~= 'draw.' then
+      return true
+    end
+  end
+  return false
+end
 
 local at = now()
 local before = redis.call('ZSCORE', bots, process) or ''
@@ -43,7 +54,7 @@ end
 -- Keep since when people could press buttons without a gap: there was never a longer silence than LONGEST_SILENCE.
 local heard = tonumber(redis.call('HGET', watched, 'heard') or 0)
 if is_alive == '0' then
-  if redis.call('ZCOUNT', bots, text(at - LONGEST_SILENCE), '+inf') == 0 then
+  if not any_takes_clicks(redis.call('ZRANGEBYSCORE', bots, text(at - LONGEST_SILENCE), '+inf')) then
     redis.call('DEL', watched)
   end
 elseif quiet_for ~= '' then
@@ -56,5 +67,5 @@ elseif quiet_for ~= '' then
   end
 end
 redis.call('ZREMRANGEBYSCORE', bots, '-inf', text(at - DAY))
-local others = redis.call('ZCOUNT', bots, text(at - SEEN_WITHIN), '+inf') - tonumber(is_alive)
-return { others, at, redis.call('INCR', epoch), before }
+local alive = redis.call('ZRANGEBYSCORE', bots, text(at - SEEN_WITHIN), '+inf')
+return { alive, at, redis.call('INCR', epoch), before }

@@ -21,7 +21,8 @@ local held = redis.call('HGET', card, 'lease:' .. part)
 local outcome, since = 'mine', text(at)
 if held then
   local holder, till, first = string.match(held, '^(%S+) (%d+) (%d+)$')
-  if holder ~= owner then
+  -- What no script wrote holds nothing.
+  if holder and holder ~= owner then
     local left, is_new = lease_left(tonumber(till), tonumber(lease), prefix, at)
     if is_new then
       redis.call('HSET', card, 'lease:' .. part, holder .. ' ' .. text(at + left) .. ' ' .. first)
@@ -30,7 +31,7 @@ if held then
       return { 'busy', left, epochs }
     end
   end
-  since = first
+  since = first or since
   if redis.call('HEXISTS', card, 'part:' .. part) == 0 then
     outcome = 'takeover'
   end

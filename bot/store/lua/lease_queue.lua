@@ -17,11 +17,11 @@ end
 local since = text(at)
 if held then
   local till, first = string.match(held, '^%S+ (%d+) (%d+)$')
-  -- A lease that ends later than a lease can was written before the clock was set back.
-  if tonumber(till) > at and tonumber(till) <= at + lease then
+  -- A lease that ends later than a lease can was written before the clock was set back. What no script wrote holds nothing.
+  if till and tonumber(till) > at and tonumber(till) <= at + lease then
     return { 'busy', 0 }
   end
-  since = first
+  since = first or since
 end
 redis.call('HSET', queue, 'lease', owner .. ' ' .. text(at + lease) .. ' ' .. since)
 return { held and not ts and 'takeover' or 'mine', since }

@@ -14,6 +14,7 @@
 --       answer    of the delivery once something is recorded
 --       pressed   channel and ts of the message that was pressed, '' for a form
 --       signed    statement about the decisions, or ''
+--       age       milliseconds since it was called first: then nothing is recorded that several people have to agree on
 --       of each action: index, position, decision, tokens of the votes that were judged and count ('*': all), people whose
 --       votes do not count any more, or are not signed: they are taken out, version of the rules that judged ('': the
 --       card's), what the audit says about it, the message that asks
@@ -23,10 +24,10 @@
 -- | 'judge_again': it would be final with the vote of somebody who was not judged
 
 local req, card, undrawn, due, unresumed, standing, audit, delivery, newest = unpack(KEYS)
-local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed, signed = unpack(ARGV)
-local FIRST_ACTION, PER_ACTION = 12, 8
+local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed, signed, age = unpack(ARGV)
+local FIRST_ACTION, PER_ACTION = 13, 8
 
-local at = now()
+local at, is_repeated = now() - age, age ~= '0'
 local refusal = delivery and why_not_handled(delivery, newest, owner, at)
 if refusal then
   return refusal
@@ -143,6 +144,10 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
     return 'gone'
   end
   local votes = sort_votes(said, position, decision, allowed, refused)
+  if is_repeated and needed > 1 then
+    -- A vote that was replaced since would count again.
+    return votes.mine and 'repeat' or 'closed'
+  end
   local is_final = #votes.same >= needed
   if is_final and not votes.all_judged then
     return 'judge_again'

@@ -4,7 +4,8 @@
 -- KEYS  inbox, undrawn, due, unresumed, inboxes, audit
 -- ARGV  agent, prefix
 --       limit  how many notes to take
--- Returns {how many were taken, how many of them were refused}
+-- Returns {how many were taken, how many of them were refused, {for each decided run that was taken for the first time, how
+-- many milliseconds after its decision and its traceparent or ''}}
 
 local inbox, undrawn, due, unresumed, inboxes, audit = unpack(KEYS)
 local agent, prefix, limit = unpack(ARGV)
@@ -17,28 +18,46 @@ local function is_open(card)
   return status == 'pending' and at < (tonumber(deadline) or at)
 end
 
--- What is done for each event: `said` are the fields of the note. `false` refuses it.
+-- An agent can note the same thing without end. The trail has it once, so that nobody pushes out the entries of others.
+-- `said` are the further fields of the entry, and `index` is of the call that it is about.
+local function audit_once(card, event, id, index, said)
+  local noted = 'noted:' .. event .. ':' .. (index or '')
+  if try('HEXISTS', card, noted) ~= 1 then
+    write_audit(audit, event, id, unpack(said or {}))
+    try('HSET', card, noted, '1')
+  end
+end
+
+-- What is done for each event: `said` are the fields of the note, and `wrote` is when it was written. `false` refuses it.
 local follow = {}
+local waits = {}
+
+-- An agent may have written bytes there that nobody could read.
+local TRACEPARENT = '^[%x-]+$'
 
 -- An id is the name of an agent, a dot and a digest: `contract.identity`.
 local LONGEST_ID = 73
 
-function follow.published(id)
+function follow.published(id, _, card)
   queue_drawing(undrawn, id, at)
-  write_audit(audit, 'published', id)
+  audit_once(card, 'published', id)
 end
 
-function follow.withdraw_asked(id, req)
+function follow.withdraw_asked(id, req, card)
   if try('HEXISTS', req, 'withdraw') ~= 1 then
     return false
   end
   queue_look(due, id, at)
-  write_audit(audit, 'withdraw_asked', id)
+  audit_once(card, 'withdraw_asked', id)
 end
 
-function follow.claimed(id, req, card)
-  local claimed, fence, resumed = unpack(try('HMGET', req, 'claim_until', 'fence', 'resumed') or {})
-  local lapsed = try('HGET', card, 'lapsed')
+function follow.claimed(id, req, card, _, wrote)
+  local claimed, fence, resumed, traceparent = unpack(try('HMGET', req, 'claim_until', 'fence', 'resumed', 'traceparent') or {})
+  local status, settled, lapsed = unpack(try('HMGET', card, 'status', 'settled', 'lapsed') or {})
+  -- Only the first claim counts: a run that fails is claimed again.
+  if status == 'decided' and tonumber(settled) and try('HSETNX', card, 'taken', text(wrote)) == 1 then
+    append(waits, { math.max(0, wrote - settled), string.match(traceparent or '', TRACEPARENT) or '' })
+  end
   if not resumed and (tonumber(claimed) or 0) > 0 then
     queue_look(due, id, claimed + 1)
   end
@@ -57,22 +76,22 @@ function follow.resumed(id, req, card)
   if try('HEXISTS', card, 'sticky_given') ~= 1 then
     redis.call('ZREM', due, id)
   end
-  expire_record(id, prefix, KEPT_RESUMED)
   queue_drawing(undrawn, id, at)
-  write_audit(audit, 'resumed', id)
+  audit_once(card, 'resumed', id)
+  expire_record(id, prefix, KEPT_RESUMED)
 end
 
-function follow.reported(id, req, _, said)
+function follow.reported(id, req, card, said)
   local index = string.match(said.index or '', '^%d%d?%d?$')
   local kept = index and try('HGET', req, OUTCOME .. index)
   -- In JSON, a quotation mark inside of a text has a backslash before it. So this is the name of a field.
   -- An encrypted one is not readable here. The agent wrote both, so its note is as good.
   local outcome = kept and (string.match(kept, '"status":"(%l+)"') or said.outcome)
-  if outcome ~= 'done' and outcome ~= 'failed' then
+  if try('HEXISTS', card, 'd:' .. (index or '')) ~= 1 or (outcome ~= 'done' and outcome ~= 'failed') then
     return false
   end
   queue_drawing(undrawn, id, at)
-  write_audit(audit, 'reported', id, 'index', index, 'outcome', outcome)
+  audit_once(card, 'reported', id, index, { 'index', index, 'outcome', outcome })
 end
 
 function follow.stalled(id)
@@ -90,18 +109,18 @@ function follow.let_go(id, req, card)
   if try('HEXISTS', req, 'resumed') ~= 0 or is_open(card) then
     return false
   end
+  audit_once(card, 'let_go', id)
   expire_record(id, prefix, KEPT_UNRESUMED)
-  write_audit(audit, 'let_go', id)
 end
 
-local function take(said)
+local function take(said, wrote)
   local id, does = said.id or '', follow[said.event]
   local req, card = prefix .. 'req:' .. id, prefix .. 'card:' .. id
   local is_its_own = string.sub(id, 1, #agent + 1) == agent .. '.' and not string.find(id, '[^!-~]')
   if not does or not is_its_own or #id > LONGEST_ID or redis.call('EXISTS', req) == 0 then
     return false
   end
-  return does(id, req, card, said)
+  return does(id, req, card, said, wrote)
 end
 
 local notes, numbers, refused = redis.call('XRANGE', inbox, '-', '+', 'COUNT', limit), {}, 0
@@ -110,7 +129,9 @@ for _, note in ipairs(notes) do
   for i = 1, #fields, 2 do
     said[fields[i]] = fields[i + 1]
   end
-  if take(said) == false then
+  -- An agent may write the number of its note, so it may lie in the future.
+  local wrote = math.min(tonumber(string.match(number, '^%d+')), at)
+  if take(said, wrote) == false then
     refused = refused + 1
   end
   append(numbers, number)
@@ -124,4 +145,4 @@ if #notes < tonumber(limit) then
 else
   redis.call('XDEL', inbox, unpack(numbers))
 end
-return { #notes, refused }
+return { #notes, refused, waits }

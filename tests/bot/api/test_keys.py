@@ -86,6 +86,17 @@ async def test_a_changed_key_is_not_accepted(ring, changed):
     assert await ring.find(changed(written)) is None
 
 
+@pytest.mark.parametrize("text", ["xx", "[1]", "{}", '{"secret":5}', '{"secret":"é"}'])
+async def test_an_entry_that_no_bot_writes_is_no_key(ring, redis_url, caplog, text):
+    """Its holder is a stranger, and the log says which entry somebody has overwritten."""
+    written = await ring.create("billing")
+    with Redis.from_url(redis_url) as redis:
+        redis.hset("assent:keys", written.split("_")[1], text)
+
+    assert await ring.find(written) is None
+    assert [each.message for each in caplog.records] == ["api.key_unreadable"]
+
+
 async def test_a_revoked_key_is_none_at_once(ring):
     """There is nothing to wait for, and others stay."""
     first, second = await ring.create("billing"), await ring.create("billing")
@@ -124,6 +135,23 @@ async def test_keys_are_made_listed_and_revoked_by_command(command, ring):  # no
     assert await command("keys", "revoke", key.id) == (
         1, "", f"there is no key {key.id}: python -m bot keys list shows them\n",
     )  # fmt: skip
+
+
+async def test_keys_of_an_old_namespace_are_listed_and_revoked_beside_the_others(
+    command,  # noqa: F811  # a fixture
+    ring,
+):
+    """A new key is of the new namespace. The list says which key is of the old one."""
+    key_id = (await ring.create("billing")).split("_")[1]
+    moved = {"ASSENT_NAMESPACE": "assent2", "ASSENT_NAMESPACE_OLD": "assent"}
+
+    assert (await command("keys", "create", "reports", **moved))[0] == 0
+    new, old = (await command("keys", "list", **moved))[1].splitlines()
+    assert (" reports " in new, new.endswith("  in assent")) == (True, False)
+    assert (old.startswith(f"{key_id}  billing "), old.endswith("  in assent")) == (True, True)
+
+    assert (await command("keys", "revoke", key_id, **moved))[0] == 0
+    assert [key.agent for key in await ring.list()] == []
 
 
 async def test_an_operator_needs_no_signing_key_for_keys_of_the_api(command, ring, signing):  # noqa: F811  # a fixture

@@ -8,6 +8,7 @@ from redis import Redis
 from redis.exceptions import AuthenticationError, NoPermissionError
 from typer.testing import CliRunner
 
+from agent_adapter.contract.keys import Keys
 from bot.cli.commands import cli
 from playground.redis_server import RedisServer
 from tests.support.lanes import require
@@ -29,6 +30,27 @@ def test_each_role_has_a_user_and_nobody_else_gets_in(tmp_path: Path):
         "assent-bot", "assent-operator", "assent-agent-billing", "assent-agent-hr", "assent-worker-billing",
     ]  # fmt: skip
     assert all(" -@all " in line and " resetkeys " in line for line in users)
+
+
+def test_bots_and_operators_reach_an_old_namespace_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """And its own users stay, for agents that have not moved."""
+    monkeypatch.setenv("ASSENT_NAMESPACE", "assent2")
+    monkeypatch.setenv("ASSENT_NAMESPACE_OLD", "assent")
+
+    _, *users = printed(tmp_path / "p", "--agent", "billing", "--lanes-old", "2")
+
+    names = {line.split()[1]: line.split() for line in users}
+    assert [*names] == [
+        "assent2-bot", "assent2-operator", "assent2-agent-billing",
+        "assent-bot", "assent-operator", "assent-agent-billing",
+    ]  # fmt: skip
+    assert {name for name, words in names.items() if {"%RW~assent2:{*", "%RW~assent:{*"} <= {*words}} == {
+        "assent2-bot"
+    }
+    assert {name for name, words in names.items() if {"%R~assent2:{*", "%R~assent:{*"} <= {*words}} == {
+        "assent2-operator"
+    }
+    assert f"%RW~{Keys('assent', 2).lane_for('billing').prefix}req:billing.*" in names["assent-agent-billing"]
 
 
 def test_passwords_are_made_once_and_stand_in_the_file_only(tmp_path: Path):

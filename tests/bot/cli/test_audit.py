@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_adapter.ciphers import MARK
 from bot.jobs.audit_mover import AuditMover
 from bot.runtime.health import Health
 from bot.store.audit import AuditStore
@@ -63,6 +64,20 @@ async def trail(redis, store, tmp_path):
         await redis.xadd(store.keys.lane(0).audit, fields, id=f"{at - ago * DAY}-0")
     await AuditMover(trail, Health(), "one", 10_000_000, 365).tidy()
     return trail
+
+
+async def test_entries_that_cannot_be_decrypted_are_counted(command, trail, redis):
+    """Without the key of the records, who decided stands there, and what they decided does not."""
+    fields = {"event": "decided", "id": "billing.d", "by": "U0DANA", "facts": f"{MARK}AAAA"}
+    await redis.xadd(trail.keys.lane(0).audit, fields)
+
+    code, _, errors = await command()
+
+    assert code == 0
+    assert errors == (
+        "1 of these 4 entries cannot be read in full: they are encrypted. "
+        "Set ASSENT_RECORD_KEY_FILE to the key of the bots.\n"
+    )
 
 
 async def ids(command, *arguments):
@@ -119,6 +134,19 @@ async def test_a_table_in_a_pipe_has_one_whole_line_for_each_entry(command, trai
     _, output, _ = await command(COLUMNS=columns)
 
     assert [line.split()[-3] for line in output.splitlines()[1:]] == ["billing.a", "billing.b", "ops.c"]
+
+
+async def test_an_entry_whose_index_is_no_number_of_a_call_is_shown_without_one(command, trail, redis, store):
+    """Something else than a bot has written it."""
+    for index in ("9" * 5_000, "one", ""):
+        fields = {"event": "decided", "id": "billing.z", "index": index, "by": "U0DANA"}
+        await redis.xadd(store.keys.lane(0).audit, fields)
+
+    code, output, _ = await command("show", "billing.z")
+
+    assert code == 0
+    assert output.count("billing.z") == 3
+    assert "billing.z action" not in output
 
 
 async def test_a_cell_of_the_csv_is_never_a_formula(command, trail):

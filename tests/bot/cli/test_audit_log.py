@@ -1,19 +1,28 @@
 """`python -m bot audit verify`, `prove` and `erase` as an auditor meets them: another process, its output, its exit code."""
 
 import asyncio
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from agent_adapter.contract.keys import Keys
+from agent_adapter.receipts.signer import kid_of
+from agent_adapter.redis.pool import freeze_meta
+from bot.cli.acl import users_of
 from bot.domain.audit_entry import AuditEntry
 from bot.domain.sealing import Mark, following
+from bot.jobs.sealer import Sealer
+from bot.runtime.health import Health
+from bot.store.audit import AuditStore
 from bot.store.audit_log import LaneLog, Sealed
 from bot.tlog.log import CHECKPOINT, Log
 from bot.tlog.storage import Folder
-from tests.support.logs import TestLogKey, ring_of
+from tests.support.logs import TestLogKey, erase, ring_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -51,7 +60,13 @@ def written(log, *batches):
 
 
 @pytest.fixture
-def command(tmp_path, key):
+async def lane(redis):
+    """Of a namespace in which a bot has run."""
+    return (await freeze_meta(redis, "assent")).lane(0)
+
+
+@pytest.fixture
+def command(tmp_path, key, redis_url):
     (tmp_path / "ring.json").write_text(ring_of(key))
 
     async def run(*arguments, **changed):
@@ -60,6 +75,7 @@ def command(tmp_path, key):
             "PYTHONPATH": str(ROOT),
             "ASSENT_AUDIT_DIR": str(tmp_path / "trail"),
             "ASSENT_RING": str(tmp_path / "ring.json"),
+            "REDIS_URL": redis_url,
             **changed,
         }
         process = await asyncio.create_subprocess_exec(
@@ -138,18 +154,105 @@ async def test_a_proof_of_one_request_is_checked_without_assent(command, log, tm
     assert "billing.b" not in output
 
 
-async def test_what_was_erased_is_gone_and_the_log_says_where_it_was(command, log, folder, tmp_path):
+async def test_what_was_erased_is_gone_and_the_log_says_where_it_was(command, log, folder, lane):
     code, output, errors = await command("erase", "billing.a", "--yes")
 
-    assert (code, output) == (0, "erased 2 entries about billing.a\n")
+    assert (code, output) == (0, "erased 2 entries about billing.a; the audit trail says that you did\n")
     assert "after 7 days" in errors
     assert b"billing.a" not in b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
     code, output, _ = await command("verify")
-    assert (code, "2 of them were erased: 0, 2." in output) == (0, True)
+    assert (code, "erased 0, 2, and no entry says by whom" in output) == (0, True)
     code, _, errors = await command("prove", "billing.a")
     assert (code, "it may be erased" in errors) == (1, True)
     written(log, "e")
     assert (await command("verify"))[0] == 0
+
+
+async def test_an_erasure_is_an_entry_that_is_sealed_and_says_who_when_and_why(
+    command, log, key, lane, redis, tmp_path
+):
+    """It is not erased with the rest, also not by a second erasure."""
+    await command("erase", "billing.a", "--yes", "--reason", "asked for by Ann")
+    await seal(redis, tmp_path, key)
+
+    code, output, _ = await command("verify")
+    assert code == 0
+    assert re.search(
+        r"an entry says: erased 0, 2, about billing\.a, by \S+@\S+ on 20\d\d-\d\d-\d\d \d\d:\d\d UTC: asked for by Ann\.",
+        output,
+    )
+    assert "no entry says by whom" not in output
+    _, output, _ = await command("show", "billing.a", "--as", "jsonl")
+    (entry,) = map(json.loads, output.splitlines())
+    assert (entry["event"], entry["places"], entry["reason"]) == ("erased", "0, 2", "asked for by Ann")
+    assert (await command("erase", "billing.a", "--yes"))[0] == 1
+    assert (await command("prove", "billing.a"))[0] == 0
+
+
+async def test_entries_that_somebody_erased_beside_the_command_are_told_apart(
+    command, log, key, lane, redis, tmp_path
+):
+    """Who can write to the folder can erase, and cannot make the log say that somebody else did."""
+    await command("erase", "billing.a", "--yes")
+    await seal(redis, tmp_path, key)
+    erase(log, 0, 1)
+
+    code, output, _ = await command("verify")
+
+    assert code == 0
+    assert "erased 0, 2, about billing.a, by " in output
+    assert "erased 1, and no entry says by whom" in output
+
+
+async def test_an_entry_explains_no_erasure_of_what_came_after_it(command, log, key, lane, redis, tmp_path):
+    """Who can write to Redis can write such an entry beforehand. So it counts for what was there, and only as what it says."""
+    forged = {"event": "erased", "id": "billing.d", "by": "ann@office", "places": "0-999999999", "seq": "5"}
+    await redis.xadd(lane.audit, forged)
+    await redis.xadd(lane.audit, {"event": "decided", "id": "billing.d", "seq": "6"})
+    await seal(redis, tmp_path, key)
+    erase(log, 0, 1)
+    erase(log, 4, 7)
+
+    code, output, _ = await command("verify")
+
+    assert code == 0
+    assert "an entry says: erased 1, about billing.d, by ann@office on" in output
+    assert "erased 7, and no entry says by whom" in output
+
+
+@pytest.mark.parametrize("url", ["redis://localhost:1/0", None], ids=["away", "of nobody"])
+async def test_what_cannot_be_entered_is_not_erased(command, log, folder, redis, url):
+    """Neither without Redis, nor in one where no bot would seal it."""
+    before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+    code, output, errors = await command("erase", "billing.a", "--yes", **({"REDIS_URL": url} if url else {}))
+
+    assert code in {1, 2}
+    assert output == ""
+    assert errors
+    assert before == {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    assert await redis.keys() == []
+
+
+async def test_what_a_user_of_redis_may_not_enter_is_not_erased(command, log, redis, redis_url, lane):
+    """An operator reads the trail, and writes nothing into it."""
+    (operator,) = [each for each in users_of(Keys("assent"), [], []) if each.name == "assent-operator"]
+    await redis.execute_command("ACL", "SETUSER", operator.name, "on", ">secret", *operator.rules)
+    try:
+        url = redis_url.replace("://", "://assent-operator:secret@", 1)
+        code, _, errors = await command("erase", "billing.a", "--yes", REDIS_URL=url)
+    finally:
+        await redis.execute_command("ACL", "DELUSER", operator.name)
+
+    assert code == 1
+    assert errors
+    assert (await command("prove", "billing.a"))[0] == 0
+    assert await redis.xlen(lane.audit) == 0
+
+
+async def seal(redis, tmp_path, key):
+    trail = AuditStore(redis, Keys("assent"), str(tmp_path / "trail"))
+    await Sealer(trail, trail.logs, key, Health(), "one").seal(trail.keys.lane(0))
 
 
 async def test_what_lies_beside_the_log_is_named(command, log, folder, tmp_path):
@@ -163,6 +266,23 @@ async def test_what_lies_beside_the_log_is_named(command, log, folder, tmp_path)
     assert code == 0
     assert "not checked, because no checkpoint covers them: said/000000000099." in output
     assert "not sealed, though newer than its first entry: 2030-01-01.jsonl." in output
+
+
+async def test_a_sealed_entry_of_an_impossible_time_ends_no_command(command, log, key, lane, redis, tmp_path):
+    await redis.xadd(lane.audit, {"event": "x", "id": "y", "seq": "9"}, id=f"{2**64 - 1}-{2**64 - 1}")
+    await seal(redis, tmp_path, key)
+
+    for arguments in ((), ("--since", "1d"), ("verify",), ("show", "y"), ("prove", "y")):
+        assert (await command(*arguments))[::2] == (0, "")
+
+
+async def test_a_log_that_begins_at_an_impossible_time_is_checked(
+    command, key, folder, lane, redis, tmp_path
+):
+    await redis.xadd(lane.audit, {"event": "x", "id": "y", "seq": "1"}, id=f"{2**64 - 1}-0")
+    await seal(redis, tmp_path, key)
+
+    assert (await command("verify"))[0] == 0
 
 
 async def test_nothing_is_erased_without_a_yes(command, log):
@@ -180,7 +300,6 @@ async def test_nothing_is_erased_without_a_yes(command, log):
         (["verify"], {"ASSENT_NAMESPACE": "other"}, "not signed with a key of the log assent/other/00"),
         (["prove", "billing.z"], {}, "no sealed log has an entry about billing.z"),
         (["erase", "billing.z", "--yes"], {}, "no sealed log has an entry about billing.z"),
-        (["verify", "--against", "/dev/null"], {}, "not a file of signed checkpoints"),
     ],
 )
 async def test_what_is_missing_is_named(command, log, arguments, changed, said):
@@ -195,7 +314,34 @@ async def test_an_anchor_that_cannot_be_read_is_no_finding_about_the_log(command
     code, output, errors = await command("verify", "--against", str(tmp_path / "missing.txt"))
 
     assert (code, output) == (2, "")
-    assert "missing.txt" in errors
+    assert "missing.txt: No such file or directory: name a file with the text of an anchor" in errors
+
+
+async def test_an_empty_anchor_proves_nothing(command, log, tmp_path):
+    (tmp_path / "anchor.txt").write_text("\n")
+
+    code, output, errors = await command("verify", "--against", str(tmp_path / "anchor.txt"))
+
+    assert (code, output) == (2, "")
+    assert "anchor.txt is empty: name a file with the text of an anchor" in errors
+
+
+async def test_an_anchor_with_a_heading_is_no_finding_about_the_log(command, log, tmp_path):
+    (tmp_path / "anchor.txt").write_text("From #audit, on Monday:\n" + log.file(CHECKPOINT).decode())
+
+    code, output, errors = await command("verify", "--against", str(tmp_path / "anchor.txt"))
+
+    assert (code, output) == (2, "")
+    assert "has something else than signed checkpoints: keep only their lines" in errors
+
+
+async def test_a_log_whose_key_was_revoked_is_said_to_be_unproven_and_why(command, log, key, tmp_path):
+    (tmp_path / "ring.json").write_text(ring_of(key, revoked=True))
+
+    code, output, errors = await command("verify")
+
+    assert (code, output) == (1, "")
+    assert f"The ring has revoked {kid_of(key.public)}: nothing that such a key signed counts" in errors
 
 
 async def test_a_folder_without_a_log_is_named(command):

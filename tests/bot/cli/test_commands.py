@@ -76,7 +76,7 @@ def free_port():
         ({"SLACK_BOT_TOKEN": None}, "SLACK_BOT_TOKEN is not set: copy the bot token"),
         ({"ASSENT_APPROVERS": None}, "ASSENT_APPROVERS is not set: name who may decide in .env"),
         ({"ASSENT_APPROVERS": ""}, "ASSENT_APPROVERS is not set: name who may decide in .env"),
-        ({"ASSENT_APPROVERS": "dana"}, "ASSENT_APPROVERS: 'dana' is neither a user id"),
+        ({"ASSENT_APPROVERS": "dana"}, "ASSENT_APPROVERS: 'dana' is not an approver: write a user id"),
         ({"SLACK_APP_TOKEN": None}, "SLACK_APP_TOKEN is not set: make an app-level token"),
         ({"ASSENT_CHANNEL": "#approvals"}, "ASSENT_CHANNEL: '#approvals' is not a channel id"),
         ({"ASSENT_DIGEST_CHANNEL": "#week"}, "ASSENT_DIGEST_CHANNEL: '#week' is not a channel id"),
@@ -84,7 +84,7 @@ def free_port():
         ({"ASSENT_LOG_LEVEL": "loud"}, "ASSENT_LOG_LEVEL: 'loud' is not one of DEBUG, INFO, WARNING, ERROR"),
         (
             {"SLACK_BOT_TOKEN": None, "SLACK_BOT_TOKEN_FILE": "/nowhere/token"},
-            "SLACK_BOT_TOKEN_FILE: /nowhere/token: No such file",
+            "SLACK_BOT_TOKEN_FILE: there is no file /nowhere/token: name one that this user can read",
         ),
     ],
 )
@@ -128,7 +128,7 @@ async def test_a_running_bot_and_the_doctor_warn_of_settings_that_nobody_knows(
 
 @pytest.mark.parametrize("is_kept", [True, False])
 async def test_a_bot_that_keeps_no_audit_trail_says_so_when_it_starts(environment, tmp_path, is_kept):
-    """With what is lost, and when."""
+    """With what can be lost, and when."""
     changed = {"ASSENT_AUDIT_DIR": str(tmp_path / "trail")} if is_kept else {}
     process = await start(environment, tmp_path, **changed)
     await readiness(environment, until=200)
@@ -137,7 +137,7 @@ async def test_a_bot_that_keeps_no_audit_trail_says_so_when_it_starts(environmen
     warned = [json.loads(line) for line in errors.splitlines() if "audit.not_kept" in line]
 
     assert len(warned) == (not is_kept)
-    assert all("after 7 days, also about requests that are still open" in line["reason"] for line in warned)
+    assert all("lost when it takes more than ASSENT_AUDIT_MAX_BYTES" in line["reason"] for line in warned)
 
 
 @pytest.mark.parametrize("arguments", [("keys", "create", "Bad Name"), ("keys", "create", "")])
@@ -182,6 +182,7 @@ async def test_the_doctor_of_a_first_run_says_everything_at_once_and_where_it_go
         "ASSENT_APPROVERS",
     ]
     assert all(".env" in line for line in settings)
+    assert "doctor needs all settings of the bot: run it where the bot runs" in settings[0]
     assert redis.startswith("fail  redis: Redis at redis://127.0.0.1:1 does not answer")
 
 
@@ -249,12 +250,16 @@ async def test_a_namespace_of_another_version_is_refused(command, redis_url):
 
 
 async def test_a_port_that_is_taken_is_reported(command):
-    """The sentence names the settings."""
+    """The sentence names the port and the setting."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        code, _, errors = await command(ASSENT_HTTP_PORT=str(taken.getsockname()[1]))
+        port = taken.getsockname()[1]
+        code, _, errors = await command(ASSENT_HTTP_PORT=str(port))
 
     assert code == 1
-    assert "address already in use: may the bot listen on ASSENT_HTTP_HOST and" in errors.splitlines()[-1]
+    assert errors.splitlines()[-1] == (
+        f"Port {port} is in use: another program listens there, perhaps another bot. "
+        "Stop it, or set ASSENT_HTTP_PORT to another port."
+    )
     assert "Traceback" not in errors
 
 

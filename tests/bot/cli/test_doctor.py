@@ -11,12 +11,16 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
+from bot.app import running
 from bot.cli.doctor import examine
+from bot.domain.role import NOBODY_DRAWS, NOBODY_TAKES_CLICKS
+from bot.runtime.bot_keys import UNSIGNED
 from bot.slack.manifest import SCOPES, build_manifest
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, keys_of, settings_for
 from tests.support.builders import an_interrupt
 from tests.support.on_call import KEY, serving
+from tests.support.replicas import replicated
 
 
 @pytest.fixture
@@ -94,13 +98,13 @@ def log_key(signing):
     return signer
 
 
-async def test_a_sealed_log_that_is_not_anchored_is_said(findings, log_key):
+async def test_a_sealed_log_that_is_not_anchored_is_said(findings, log_key, signing):
     """Its key can write it anew. A key that the ring does not have is an error."""
     (found,) = not_ok(await findings(log_key=log_key.private_pem()))
     assert found.startswith("warn  anchors: ASSENT_ANCHOR is not set")
 
     (foreign,) = not_ok(await findings(log_key=LocalSigner.generate().private_pem()))
-    assert foreign.startswith("fail  log: the ring ")
+    assert foreign.startswith(f"fail  log: {signing.ring_path}: the key of the log ")
 
 
 async def test_each_target_of_anchors_is_looked_at(findings, log_key, tmp_path):
@@ -123,9 +127,7 @@ async def test_what_is_lost_of_the_audit_trail_is_said(findings, tmp_path):
     (unset,) = not_ok(await findings(audit_dir=None))
     (wrong,) = not_ok(await findings(audit_dir=str(tmp_path / "file")))
 
-    assert unset.startswith(
-        "warn  audit: ASSENT_AUDIT_DIR is not set, so who decided what is lost after 7 days"
-    )
+    assert unset.startswith("warn  audit: ASSENT_AUDIT_DIR is not set, so who decided what is in Redis alone")
     assert wrong.startswith(f"fail  audit: the bot cannot write to {tmp_path / 'file'}")
 
 
@@ -246,6 +248,26 @@ async def test_http_mode_needs_no_app_token(findings):
     assert not any("app token" in line for line in lines)
 
 
+async def test_a_bot_that_only_draws_needs_neither_token_nor_secret_of_clicks(findings):
+    """And the doctor says when nobody takes the clicks now."""
+    lines = await findings(role="draw", SLACK_APP_TOKEN=None, SLACK_SIGNING_SECRET=None)
+
+    assert lines[0].startswith("ok    settings: draws only (ASSENT_ROLE=draw)")
+    assert not any("app token" in line for line in lines)
+    assert not_ok(lines) == [f"warn  role: now {NOBODY_TAKES_CLICKS}"]
+
+
+@pytest.mark.parametrize(("beside", "said"), [("draw", []), ("clicks", [f"warn  role: now {NOBODY_DRAWS}"])])
+async def test_a_bot_that_only_takes_clicks_needs_one_that_draws(
+    findings, playground, redis_url, beside, said
+):
+    """Another one of its own kind is not enough."""
+    async with running(settings_for(playground, redis_url, role=beside)):
+        assert not_ok(await findings(role="clicks", signing_key=None, seal_key=None, ring=None))[:1] == (
+            said or ["warn  receipts: " + UNSIGNED]
+        )
+
+
 @pytest.mark.parametrize(
     ("channel", "expected"),
     [
@@ -361,6 +383,23 @@ async def test_a_redis_that_loses_approvals_is_reported(findings, tmp_path, opti
         server.stop()
 
     assert line.startswith(expected)
+
+
+async def test_what_has_to_confirm_a_click_is_looked_at(findings):
+    """A server without replicas fails, and with one away it warns."""
+    (line,) = not_ok(await findings(durability="replica"))
+    assert line.startswith("fail  durability: Redis at unix")
+    assert "start a replica, or set ASSENT_DURABILITY=local" in line
+
+    with replicated(1) as group:
+        given = {"REDIS_URL": group.primary.url, "durability": "replica"}
+        lines = await findings(**given)
+        assert "ok    durability: a click waits for 1 of its replicas" in lines
+        assert not_ok(lines) == []
+        (line,) = not_ok(await findings(**given, durability_replicas=2))
+    assert line.startswith(
+        "warn  durability: clicks wait for 2 replicas, and 1 follows Redis: Slack shows each click as failed, but it counts"
+    )
 
 
 async def test_places_and_people_of_a_policy_file_are_looked_at(findings, tmp_path):

@@ -102,7 +102,7 @@ async def test_without_a_token_it_is_said_that_slack_was_not_asked(command, poli
     code, output, _ = await command("policy", "check", str(policy), SLACK_BOT_TOKEN=None, ASSENT_POLICY=None)
 
     assert code == 0
-    assert output.endswith("; not asked from Slack, since SLACK_BOT_TOKEN is not set\n")
+    assert output.endswith("; people and channels were not checked in Slack: SLACK_BOT_TOKEN is not set\n")
 
 
 async def test_a_rule_for_verified_agents_is_warned_of_where_there_is_no_ring(command, policy):
@@ -176,15 +176,39 @@ async def test_an_id_that_slack_does_not_know_is_reported_with_its_line(command,
     ]
 
 
+async def test_approvers_who_can_never_decide_are_named_with_their_line(command, policy):
+    """Others on the list can decide, so the file may be used; a rule of such people alone may not."""
+    policy.write_text(
+        "default:\n  channel: C0APPROVALS\n  approvers: [U0LEFT, U0DANA]\n"
+        "rules:\n  - {match: {tool: pay}, approvers: [U0ROBO]}\n"
+    )
+    code, output, errors = await command("policy", "check")
+
+    assert (code, output) == (1, "")
+    assert errors.splitlines() == [
+        f"{policy}, line 3: warning: U0LEFT is deactivated and can never decide: name somebody else",
+        f"{policy}, line 5: warning: U0ROBO is a bot and can never decide: name somebody else",
+        f"{policy}, line 5: nobody is left who can decide by 'rule 1': name a person or a group",
+    ]
+
+    policy.write_text(policy.read_text().partition("rules")[0])
+    assert (await command("policy", "check"))[0] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "changed", "said"),
     [
-        (["/nowhere.yaml"], {}, "/nowhere.yaml: No such file or directory"),
+        (["/nowhere.yaml"], {}, "/nowhere.yaml: there is no such file: correct the path"),
+        (
+            [],
+            {"ASSENT_POLICY": "/nowhere.yaml"},
+            "ASSENT_POLICY: /nowhere.yaml: there is no such file: correct the path",
+        ),
         ([], {"ASSENT_POLICY": None}, "name the file, or set ASSENT_POLICY"),
         ([], {"SLACK_API_URL": "http://127.0.0.1:1/api/"}, "the rules are sound, but Slack did not say"),
         ([], {"SLACK_BOT_TOKEN": "xoxb-wrong"}, "invalid_auth"),
     ],
-    ids=["no such file", "no file named", "no Slack", "a wrong token"],
+    ids=["no such file", "no such file in the setting", "no file named", "no Slack", "a wrong token"],
 )
 async def test_a_check_that_cannot_be_made_fails(command, arguments, changed, said):
     """Whoever deploys on success must not deploy on that."""
@@ -399,7 +423,7 @@ async def test_a_policy_that_slack_does_not_know_or_nobody_finds_never_starts(co
     code, _, errors = await command(ASSENT_POLICY=str(policy) if there else "/nowhere.yaml")
 
     assert code == 2
-    said = f"{policy}, line 11: Slack knows no U0NOBODY" if there else "/nowhere.yaml: No such file"
+    said = f"{policy}, line 11: Slack knows no U0NOBODY" if there else "/nowhere.yaml: there is no such file"
     assert said in errors.splitlines()[-1]
     assert "Traceback" not in errors
 
@@ -484,7 +508,7 @@ async def test_the_doctor_tells_what_means_nothing_beside_a_policy(playground, r
 
     (line,) = [line for line in lines if "policy" in line]
     assert line.startswith("warn  policy: version ")
-    assert line.endswith("so ASSENT_APPROVERS, ASSENT_CHANNEL has no effect: remove it")
+    assert line.endswith("so ASSENT_APPROVERS, ASSENT_CHANNEL have no effect: remove them")
 
 
 async def test_the_doctor_tells_every_mistake_in_the_policy(playground, redis_url, policy):

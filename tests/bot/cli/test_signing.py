@@ -2,16 +2,18 @@
 
 import json
 import stat
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from agent_adapter.receipts.ring import Ring
+from agent_adapter.receipts.key_files import held_ring, read_keys, write_keys
+from agent_adapter.receipts.ring import Ring, RingKey
 from agent_adapter.receipts.signer import CREATE, LocalSigner
 from bot.cli.commands import cli
-from bot.cli.signing import _TEAM
+from bot.cli.signing import _AGENT, _TEAM
 
 
 @pytest.fixture
@@ -25,6 +27,11 @@ def run(tmp_path, monkeypatch):
         return found.exit_code, found.stdout, found.stderr
 
     return call
+
+
+@pytest.fixture
+def signer_of():
+    return [LocalSigner.generate() for _ in range(24)]
 
 
 @pytest.fixture
@@ -89,6 +96,7 @@ def test_keys_of_the_log_and_of_agents_are_kept_in_the_same_ring(run, made):
             ("create", "key.pem", "--team", "T0ACME"),
             "name the file of public keys: --ring ring.json, or set ASSENT_RING\n",
         ),
+        (("create", "key.pem", "--ring", "ring.json", "--purpose", "agent"), f"{_AGENT}\n"),
         (("revoke", "0", "--ring", "ring.json"), "ring.json does not have the key 0: it has no key\n"),
         (
             ("publish", "--ring", "ring.json"),
@@ -96,7 +104,7 @@ def test_keys_of_the_log_and_of_agents_are_kept_in_the_same_ring(run, made):
         ),
         (
             ("create", "away/key.pem", "--ring", "ring.json", "--team", "T0ACME"),
-            "away/key.pem: No such file or directory\n",
+            "away/key.pem: No such file or directory: name a file in a folder that is there, and in which this user may write\n",
         ),
     ],
 )
@@ -105,6 +113,36 @@ def test_a_mistake_changes_nothing_and_says_what_to_do(run, tmp_path, words, sen
 
     assert (code in {1, 2}, printed, said) == (True, "", sentence)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_keys_that_are_made_at_once_are_all_in_the_ring(signer_of, tmp_path):
+    """Two commands at once lose none, whoever writes last."""
+    path = tmp_path / "ring.json"
+
+    def add(number):
+        with held_ring(path) as keys:
+            write_keys(path, [*keys, RingKey.of(signer_of[number].public, "log", namespace="assent")])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(24)))
+
+    assert {key.kid for key in read_keys(path)} == {each.kid for each in signer_of}
+
+
+@pytest.mark.parametrize("command", ["create", "rotate", "revoke"])
+def test_a_command_that_changes_the_ring_waits_for_the_one_before_it(run, made, tmp_path, command):
+    """What another process added meanwhile is kept."""
+    words = {"create": ("log.pem", "--purpose", "log"), "rotate": (made, "next.pem"), "revoke": (made,)}
+    other = RingKey.of(LocalSigner.generate().public, "log", namespace="assent")
+    with ThreadPoolExecutor(1) as pool:
+        with held_ring(tmp_path / "ring.json") as keys:
+            ended = pool.submit(run, command, *words[command], "--ring", "ring.json")
+            wait([ended], timeout=0.2)
+            write_keys(tmp_path / "ring.json", [*keys, other])
+        assert ended.result()[0] == 0
+
+    assert other.kid in ring()
+    assert len(ring()) == (2 if command == "revoke" else 3)
 
 
 def test_a_broken_ring_is_named_and_kept(run, tmp_path):

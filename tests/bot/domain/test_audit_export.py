@@ -21,7 +21,7 @@ PUBLISHED = AuditEntry("00", "1763762480000-0", {"event": "published", "id": "bi
 EVENTS = (
     "published", "admitted", "decided", "counted", "uncounted", "forged", "proposed", "reached", "claimed", "handed_over", "extended",
     "sticky_given", "sticky_used", "sticky_ended", "withdraw_asked", "expired", "withdrawn", "refused", "resumed",
-    "reported", "untaken", "claim_lapsed", "let_go", "", "an_event_of_a_later_version",
+    "reported", "untaken", "claim_lapsed", "let_go", "erased", "", "an_event_of_a_later_version",
 )  # fmt: skip
 TEXTS = st.text(max_size=30)
 

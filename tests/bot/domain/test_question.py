@@ -1,7 +1,9 @@
 """The name of what people are asked: it changes with everything that a decision depends on, and with nothing else."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +17,9 @@ from bot.domain.question import QUESTION_LENGTH, question
 from bot.domain.schedule import Step
 from bot.domain.standing import StandingLimits
 from bot.domain.votes import Vote, position_of
+from bot.listeners.questions import why_not
 from bot.sentences.language import speaking
+from bot.store.codec import read_state
 from tests.support.builders import a_state, an_action, an_interrupt, on_terms
 
 ARGS = {"to": "al", "amount": 100}
@@ -160,3 +164,22 @@ def test_a_button_carries_record_actions_and_question_and_older_ones_no_question
     )
     assert parse_button_value("billing.1 0 12") == ("billing.1", frozenset({0, 12}), "")
     assert parse_button_value("billing.1") == ("billing.1", frozenset(), "")
+
+
+DRAWN_BEFORE = json.loads(Path(__file__).with_name("drawn_before.json").read_text(encoding="utf-8"))
+"""Records as a version before this one stored them, with the names that its buttons carry."""
+
+
+@pytest.mark.parametrize("kind", DRAWN_BEFORE)
+def test_a_card_that_an_earlier_version_drew_still_decides(kind):
+    """An upgrade finds cards that are open. A new field that changes these names would refuse the first click on each.
+
+    Where that is meant, since the same call is now shown as something else, `DRAWN_AS` goes up, and these names with it.
+    """
+    drawn = DRAWN_BEFORE[kind]
+    state = read_state(drawn["req"], drawn["card"], now=int(drawn["req"]["created"]) + 1000)
+
+    names = {indices: question(state, map(int, indices.split())) for indices in drawn["names"]}
+
+    assert names == drawn["names"]
+    assert not any(why_not(name, names[indices], None) for indices, name in drawn["names"].items())

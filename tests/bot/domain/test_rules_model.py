@@ -38,7 +38,7 @@ from bot.use_cases.assign import Assignments
 from bot.use_cases.bulk import approve_all
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
-from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.standing import StandingApprovals, StandingLists
 from playground.client import Control
 from playground.server import Playground
 from tests.bot.rendering.slack_side import shown, submitted
@@ -62,14 +62,16 @@ async def forms(playground: Playground, slack: Control, store: ApprovalStore) ->
         client = SlackClient(playground.bot_token, playground.api_url, session)
         await client.who_am_i()
         judge = Judge(Directory(client))
+        standing = StandingApprovals(store, judge)
         yield Forms(
             Services(
                 store,
                 judge,
                 Decisions(store, judge),
                 Assignments(store, judge),
-                StandingApprovals(store, judge),
+                standing,
                 client,
+                StandingLists([standing]),
             )
         )
 

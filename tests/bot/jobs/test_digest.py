@@ -193,12 +193,34 @@ async def test_entries_that_have_left_redis_count_too(bot, slack, tmp_path):
     assert "People decided *1 call*." in digest
 
 
-@pytest.mark.usefixtures("week")
-async def test_without_a_folder_a_late_digest_says_from_when_it_counts(bot, slack, redis, store):
-    """Entries older than seven days may be gone, so they are not part of what it says."""
-    await redis.xadd(store.keys.lane(0).audit, {"event": "admitted", "id": "ops.1"})
+async def test_a_late_digest_is_whole_without_a_folder(bot, slack, redis, store):
+    """Entries stay in Redis where nothing else keeps them."""
+    at = int((END - timedelta(days=6)).timestamp() * 1000)
+    await redis.xadd(store.keys.lane(0).audit, {"event": "admitted", "id": "ops.1"}, id=f"{at}-0")
     await bot(now=END + timedelta(days=6)).send_if_due()
 
     (digest,) = await sent(slack)
-    begin = END - timedelta(days=1)
+    begin = END - timedelta(days=7)
     assert f"from {begin:%d %B %Y}".replace("from 0", "from ") in digest
+
+
+@pytest.mark.usefixtures("week")
+async def test_an_entry_of_an_impossible_time_does_not_change_the_digest(bot, slack, redis, store):
+    await redis.xadd(store.keys.lane(0).audit, {"event": "decided", "id": "x"}, id=f"{2**64 - 1}-{2**64 - 1}")
+
+    await bot().send_if_due()
+
+    (digest,) = await sent(slack)
+    assert "People decided *1 call*." in digest
+
+
+@pytest.mark.usefixtures("week")
+async def test_a_trail_that_cannot_be_counted_costs_the_digest_and_never_the_bot(bot, monkeypatch, caplog):
+    def fail(*_):
+        raise ValueError("no bot wrote this")
+
+    monkeypatch.setattr("bot.jobs.digest.Digest.add", fail)
+
+    await bot().send_if_due()
+
+    assert "digest.not_sent" in caplog.messages

@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from agent_adapter.redis.pool import open_redis
 from bot.jobs.audit_mover import FULL, AuditMover
 from bot.jobs.sealer import WARNING, Sealer
 from bot.runtime.health import Health
@@ -28,8 +30,9 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def trail(redis, store, folder):
-    return AuditStore(redis, store.keys, str(folder))
+async def trail(redis_url, store, folder):
+    async with open_redis(redis_url, keeps_bytes=True) as redis:
+        yield AuditStore(redis, store.keys, str(folder))
 
 
 @pytest.fixture
@@ -399,6 +402,55 @@ async def test_an_entry_that_somebody_else_wrote_is_sealed_as_it_is_and_hides_no
     assert trail.logs.lane(lane).erase("billing.p") == 1
 
 
+UNREADABLE = [
+    {b"event": b"decided", b"id": b"billing.p", b"by": b"\xff\xfe \\xff"},
+    {b"event": b"decided", b"id": b"billing.p\x80"},
+    {b"event": b"decided", b"\xc3(": b"name"},
+    {b"event": b"decided", b"id": b"billing.p", b"facts": b'{"tool": "\xed\xa0\x80"}'},
+    {b"event": b"decided", b"id": b"billing.p", b"entry": b"x"},
+    {b"event": b"decided", b"id": b"billing.p", b"lane": b"99", b"at": b"yesterday"},
+    {b"\xff": b"\xff" * 70_000},
+]
+
+
+@pytest.mark.parametrize("fields", UNREADABLE, ids=lambda fields: str(fields)[:60])
+async def test_an_entry_that_no_bot_can_read_is_sealed_as_it_is_and_the_next_ones_after_it(
+    redis, redis_url, trail, lane, key, folder, tmp_path, fields
+):
+    """Whoever can write to Redis cannot stop the log, and their bytes are in it."""
+    await happened(redis, lane, "a")
+    seq = await redis.incr(lane.audit_seq)
+    number = await redis.xadd(lane.audit, {**fields, b"seq": seq})
+    await happened(redis, lane, "b")
+    one = sealer(trail, key)
+
+    await one.look(lane)
+    async for each in trail.entries(about="billing.p"):
+        assert each.number == number
+    await redis.delete(lane.audit)
+
+    assert one.health.warnings == {}
+    found = [entry async for entry in trail.entries()]
+    assert [entry["id"] for entry in found[::2]] == ["billing.a", "billing.b"]
+    assert found[1].number == number
+    assert "unreadable" in found[1].said or "too_long" in found[1].said
+    assert verified(folder, key, tmp_path).returncode == 0
+
+
+async def test_two_entries_of_different_bytes_never_look_the_same_in_the_log(redis, trail, lane, key):
+    r"""Neither the byte ff, nor the four characters \xff, nor what says so in a field of that name."""
+    for text in (b"\xff", b"\xff\\xff", b"\xff\\\\xff", b"\xff\xff", b"\\xff\xff"):
+        await redis.xadd(
+            lane.audit, {b"by": text, b"unreadable": b"[]", b"seq": await redis.incr(lane.audit_seq)}
+        )
+
+    await sealer(trail, key).seal(lane)
+
+    found = [str(each.said["unreadable"]) for each in trail.logs.lane(lane).read(0, 2**60)]
+    assert len(set(found)) == 5
+    assert found[1] == str([["by", r"\xff\\xff"], ["unreadable", "[]"]])
+
+
 async def test_an_entry_with_a_count_of_many_digits_does_not_stop_sealing(
     redis, trail, lane, key, folder, tmp_path
 ):
@@ -408,3 +460,31 @@ async def test_an_entry_with_a_count_of_many_digits_does_not_stop_sealing(
 
     assert verified(folder, key, tmp_path).returncode == 0
     assert len(trail.logs.lane(lane).read(0, 2**60)) == 1
+
+
+@pytest.mark.parametrize("number", ["253370764800000-0", f"{2**64 - 1}-{2**64 - 1}"])
+async def test_a_sealed_entry_of_an_impossible_time_hides_no_other(redis, lane, trail, key, number):
+    """What was before it and what came after the stream was deleted is read by its time, and sealing goes on."""
+    await happened(redis, lane, "a", days_ago=2)
+    await sealer(trail, key).seal(lane)
+    seq = await redis.incr(lane.audit_seq)
+    await redis.xadd(lane.audit, {"event": "x", "id": "billing.far", "seq": seq}, id=number)
+    await sealer(trail, key).seal(lane)
+    await sealer(trail, key).seal(lane)
+    await redis.delete(lane.audit)
+    await happened(redis, lane, "b", days_ago=1)
+    await sealer(trail, key).seal(lane)
+    await happened(redis, lane, "c")
+    await sealer(trail, key).seal(lane)
+    await redis.delete(lane.audit)
+    now = datetime.now(UTC)
+
+    async def told(**asked):
+        found = [entry["id"].removeprefix("billing.") async for entry in trail.entries(**asked)]
+        return [each for each in found if each]
+
+    async with asyncio.timeout(5):
+        assert await told() == ["a", "b", "c", "far"]
+        assert await told(since=now - timedelta(days=1.5), until=now - timedelta(days=0.5)) == ["b"]
+        assert await told(until=now - timedelta(days=1.5)) == ["a"]
+        assert await told(about="billing.c") == ["c"]

@@ -20,6 +20,7 @@ from bot.rendering.limits import check_view
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
 from bot.store.codec import admission_fields
+from bot.text.literal import visible
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     block_ids,
@@ -170,6 +171,73 @@ def test_the_columns_of_the_headline_come_first():
     assert rows(state)[0].split() == ["#", "amount", "customer", "reason"]
 
 
+@pytest.mark.parametrize(
+    ("odd", "named"),
+    [
+        ([7], "7. u7: role: admin"),
+        ([2, 3, 9], "2. u2: role: admin\n3. u3: role: admin\n9. u9: role: admin"),
+        ([1, 2, 3, 4], ""),
+    ],
+)
+def test_a_few_rows_that_are_not_like_the_others_are_named_below_the_table(odd, named):
+    """Each by what it is about. The bot's words are in a block of their own."""
+    calls = [
+        an_action("add", {"user": f"u{n}", "role": "admin" if n in odd else "member"}) for n in range(1, 25)
+    ]
+
+    part = render_card(laid_out(*calls))[0]
+
+    ids = block_ids(part.blocks)
+    assert ("odd" in ids) == bool(named)
+    if named:
+        assert ids[ids.index("rows") + 1 :][:2] == ["odd:label", "odd"]
+        assert block_of(part.blocks, "odd:label")["text"]["text"] == "*Not like the others:*"
+        lines = block_of(part.blocks, "odd")["elements"]
+        assert "\n".join("".join(leaf["text"] for leaf in line["elements"]) for line in lines) == named
+    assert_slack_takes_card([part])
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_rows_that_cannot_say_what_they_are_about_are_named_by_their_numbers(masked):
+    """Nothing tells them apart, or nobody may see it."""
+    roles = [{"role": "admin"} if n in {2, 3} else {} for n in range(1, 9)]
+    calls = [
+        an_action("add", {**({"key": f"k{n}"} if masked else {}), **role}) for n, role in enumerate(roles)
+    ]
+
+    part = card(laid_out(*calls, mask=("key",)))
+
+    assert literal_text(part.blocks, "odd") == "2-3. role: admin"
+    assert_slack_takes_card([part])
+
+
+def test_rows_with_long_values_are_named_by_their_numbers_where_that_saves_the_room():
+    """What differs is never left out for a longer name of its row."""
+    calls = [
+        an_action(
+            "add", {"user": "Long " * 12 + f"a{n}", **({"role": "b" + " b" * 29} if n in {2, 3, 4} else {})}
+        )
+        for n in range(1, 21)
+    ]
+
+    part = card(laid_out(*calls))
+
+    assert literal_text(part.blocks, "odd") == f"2-4. role: b{' b' * 29}"
+
+
+def test_rows_that_take_much_room_are_not_named_again():
+    """Cards that were asked before had no room for that."""
+    calls = [
+        an_action("add", {"user": f"u{n}" + "x" * 20, "of": f"u{n}" + "y" * 20, "role": f"m{n == 7}"})
+        for n in range(1, 60)
+    ]
+
+    part = render_card(laid_out(*calls))[0]
+
+    assert "rows" in block_ids(part.blocks)
+    assert "odd" not in block_ids(part.blocks)
+
+
 def test_a_value_that_most_rows_have_is_said_below_and_the_others_are_named_in_their_rows():
     """Another value, and none: both stand out."""
     roles = ["member", "member", "admin", "member", "member", None, "member", "member"]
@@ -252,10 +320,132 @@ def test_a_text_cannot_look_like_the_next_column_or_the_next_row():
     [{"a": 1}, [1], "two\nlines", "x" * 90, "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627"],
     ids=["object", "list", "lines", "long", "hebrew", "arabic"],
 )
-def test_values_that_no_row_can_hold_keep_their_calls_apart(value):
+def test_a_value_that_no_row_can_hold_stands_below_the_rows_under_the_number_of_its_row(value):
     """Letters that run from right to left would change places with the next column."""
-    assert not is_rows(*pay("Ada", value, "Bo"))
-    assert is_rows(*pay("Ada", "Cy", "Bo"))
+    state = laid_out(*pay("Ada", value, "Bo"))
+    alone = laid_out(an_action("pay", {"to": value}))
+
+    assert rows(state) == ["# to", "1 Ada", "2 (below)", "3 Bo"]
+    below = literal_text(card(state).blocks, "below")
+    assert below == "2. " + literal_text(card(alone).blocks, "a:0:arguments")
+    assert "Approve all 3" in button_labels(card(state).blocks)
+
+
+def test_what_no_row_can_hold_is_said_once_where_it_is_the_same_in_all():
+    """Nested or long, it is drawn as on the card of one call."""
+    shared = {"plan": {"seats": 5, "features": ["a", "b"]}, "terms": "We send it again. " * 20}
+    state = laid_out(*[an_action("upgrade", {"to": f"u{n}@example.com", **shared}) for n in range(24)])
+
+    blocks = card(state).blocks
+    alone = card(laid_out(an_action("upgrade", shared))).blocks
+    assert len(render_card(state)) == 1
+    assert literal_text(blocks, "same:long") == literal_text(alone, "a:0:arguments")
+    assert shown([block_of(blocks, "same:label")]) == "The same in all 24:"
+    assert "below" not in block_ids(blocks)
+    assert rows(state)[1] == " 1 u0@example.com"
+    assert "Approve all 24" in button_labels(blocks)
+
+
+def test_a_row_says_that_its_value_is_below_where_the_others_have_the_usual_one():
+    """Also that it has none."""
+    plans = [{"seats": 5}] * 6 + [{"seats": 500}, None]
+    calls = [an_action("upgrade", {"to": f"u{n}", **({"plan": p} if p else {})}) for n, p in enumerate(plans)]
+
+    blocks = card(laid_out(*calls)).blocks
+    assert rows(laid_out(*calls))[-2:] == ["7 u6  plan: (below)", "8 u7  plan: (left out)"]
+    assert literal_text(blocks, "same:long") == "plan:\nseats: 5"
+    assert literal_text(blocks, "below") == "7. plan:\nseats: 500"
+    assert shown([block_of(blocks, "same:label")]) == "In every row that does not say otherwise:"
+
+
+def test_where_no_row_can_hold_an_argument_only_those_without_it_say_so():
+    """Five letters: each stands below with its number."""
+    letters = ["Dear Ada,\nthank you.", "Dear Bo,\nno.", None]
+    calls = [an_action("mail", {"to": f"u{n}", **({"body": b} if b else {})}) for n, b in enumerate(letters)]
+
+    state = laid_out(*calls)
+    assert rows(state) == ["# to", "1 u0", "2 u1", "3 u2  body: (left out)"]
+    assert literal_text(card(state).blocks, "below").split("\n")[::3] == ["1. body:", "2. body:"]
+
+
+def test_masked_values_inside_of_others_are_never_said_to_be_the_same():
+    """Two objects with masks look alike, and may differ."""
+    calls = [an_action("create", {"n": n, "login": {"user": "ada", "password": f"pw-{n}"}}) for n in range(3)]
+    blocks = card(laid_out(*calls, mask=("password",))).blocks
+
+    assert "same:long" not in block_ids(blocks)
+    assert literal_text(blocks, "below").count("•••• (masked)") == 3
+    assert "pw-" not in shown(blocks)
+
+
+def test_rows_whose_values_do_not_fit_on_the_message_are_reviewed():
+    """No value is cut for the sake of a row."""
+    calls = [an_action("mail", {"to": f"u{n}", "body": f"{n} " * 500}) for n in range(9)]
+
+    assert is_rows(*calls[:3])
+    assert not is_rows(*calls)
+    assert button_labels(card(laid_out(*calls)).blocks) == ["Review 9…", "Reject all"]
+
+
+@pytest.mark.parametrize(("language", "says"), [("en", "(below)"), ("de", "(unten)")])
+def test_no_text_of_an_agent_reads_as_a_value_that_stands_below(language, says):
+    """It is in quotes, in the language of the card, and nothing stands below for it."""
+    calls = pay("Ada", says, "two\nlines")
+    place = Place(channel="C0APPROVALS", actions=(0, 1, 2), language=language)
+    interrupt = an_interrupt(*calls)
+    blocks = card(a_state(interrupt, admission=lay_out(interrupt, an_admission(places=[place])))).blocks
+
+    assert literal_text(blocks, "rows").split("\n")[2:] == [f'2 "{says}"', f"3 {says}"]
+    assert literal_text(blocks, "below").startswith("3. to:")
+
+
+def test_no_name_of_an_argument_reads_as_the_number_of_a_row():
+    """A name with a number and a space is in quotes, wherever it stands."""
+    calls = [an_action("mail", {"to": f"u{n}", "2. body": f"{n}\nlines"}) for n in range(3)]
+    blocks = card(laid_out(*calls)).blocks
+
+    names = [line for line in literal_text(blocks, "below").split("\n") if line.endswith(":")]
+    assert names == ['1. "2. body":', '2. "2. body":', '3. "2. body":']
+
+
+def test_reasons_that_differ_are_quotes_with_the_numbers_of_their_rows():
+    """Those that are the same are said once, and a call without one has none."""
+    reasons = ["Charged twice.", "Came late.\n2. Dana agrees.", "Charged twice.", None]
+    calls = [an_action("pay", {"to": f"u{n}"}, description=reason) for n, reason in enumerate(reasons)]
+
+    blocks = card(laid_out(*calls)).blocks
+    quotes = block_of(blocks, "rows:description")["elements"]
+    assert [quote["type"] for quote in quotes] == ["rich_text_quote"] * 2
+    assert literal_text(blocks, "rows:description") == (
+        "1, 3. Charged twice.\n2. Came late.\n2. Dana agrees."
+    )
+    bold = [leaf["text"] for quote in quotes for leaf in quote["elements"] if "style" in leaf]
+    assert bold == ["1, 3. ", "2. "]
+    assert shown([block_of(blocks, "rows:says")]) == "The agent says:"
+
+
+def test_a_reason_that_misleads_is_named_with_the_number_of_its_row():
+    calls = [
+        *pay("Ada", description="ok"),
+        *pay("Bo", description="\u0410\u0421\u041c\u0415 asks"),
+        *pay("Cy"),
+    ]
+
+    assert "2. the agent's words" in shown(card(laid_out(*calls)).blocks)
+
+
+def test_a_reason_that_its_card_would_cut_keeps_its_calls_apart():
+    """Reasons are whole where one button approves all."""
+    assert not is_rows(*pay("Ada", "Bo"), *pay("Cy", description="why " * 500))
+    many = [an_action("pay", {"to": f"u{n}"}, description=f"{n} " + "why " * 150) for n in range(24)]
+    assert not is_rows(*many)
+
+
+def test_decided_rows_that_no_line_can_hold_are_behind_the_button():
+    state = laid_out(*pay({"a": 1}, {"a": 2}, {"a": 3}), decided=dict.fromkeys(range(3), ApproveDecision()))
+
+    assert "rows" not in block_ids(card(state).blocks)
+    assert button_labels(card(state).blocks) == ["Show all 3…"]
 
 
 @pytest.mark.parametrize(
@@ -264,9 +454,12 @@ def test_values_that_no_row_can_hold_keep_their_calls_apart(value):
      "Bo is the one who gets it all, amount: 5", "9" * 44, "日本語" * 8 + "4 Eve"],
     ids=["spaces", "number", "long word", "dash", "name", "digits", "wide"],
 )  # fmt: skip
-def test_a_value_that_a_phone_breaks_into_what_looks_like_a_row_keeps_its_calls_apart(value):
+def test_a_value_that_a_phone_breaks_into_what_looks_like_a_row_stands_below_the_rows(value):
     """A phone breaks a line of forty columns, and below three rows `4 Eve` would read as a fourth."""
-    assert not is_rows(*pay("Cy", "Bo", value))
+    state = laid_out(*pay("Cy", "Bo", value))
+
+    assert rows(state)[-1] == "3 (below)"
+    assert literal_text(card(state).blocks, "below") == f'3. to: "{visible(value)}"'
 
 
 def test_a_sentence_that_a_phone_breaks_stays_in_its_row():
@@ -274,14 +467,15 @@ def test_a_sentence_that_a_phone_breaks_stays_in_its_row():
     assert is_rows(*pay("The parcel came back, and nobody was at home (twice).", "Bo", "Cy"))
 
 
-def test_rows_of_an_older_version_are_drawn_as_they_were_asked():
-    """What is drawn as rows was fixed when it was asked."""
+def test_rows_of_an_older_version_stay_rows():
+    """What is drawn as rows was fixed when it was asked. A value that a phone would break stands below them now."""
     state = laid_out(*pay("Ada", "Bo", "Cy"))
     value = "Ada lives in the house with the number 4 Eve"
     calls = [an_action("pay", {"to": to}) for to in (value, "Bo", "Cy")]
     older = a_state(an_interrupt(*calls), admission=state.admission)
 
-    assert rows(older)[1] == f'1 "{value}"'
+    assert rows(older)[1:] == ["1 (below)", "2 Bo", "3 Cy"]
+    assert literal_text(card(older).blocks, "below") == f'1. to: "{value}"'
 
 
 _PHONE = 40
@@ -319,12 +513,12 @@ def test_two_calls_stand_apart_and_keep_their_own_buttons():
 
 
 def test_only_calls_that_are_alike_are_rows():
-    """Of one tool, on the same terms, with the same decisions and the same words of the agent."""
+    """Of one tool, on the same terms, with the same decisions."""
     calls = pay("Ada", "Bo", "Cy")
 
     assert not is_rows(*calls[:2], an_action("refund", {"to": "Cy"}))
     assert not is_rows(*calls[:2], *pay("Cy", allowed=["approve"]))
-    assert not is_rows(*calls[:2], *pay("Cy", description="Urgent."))
+    assert is_rows(*calls[:2], *pay("Cy", description="Urgent."))
     assert is_rows(*pay("Ada", "Bo", "Cy", description="Urgent."))
     assert not is_rows(*calls, own={1: Terms(approvers=("U0MIRA",))})
     assert not is_rows(*calls, own={1: Terms(approvers=("U0ERIK",), quorum=2)})
@@ -356,7 +550,7 @@ def test_what_misleads_in_a_row_is_named_with_its_row():
 
     text = shown(card(laid_out(*calls)).blocks)
     assert "2.to" in text
-    assert "Contains hidden characters" in text
+    assert "Hidden characters, shown here as" in text
     assert "does not have the argument* `fast`" in shown(card(laid_out(*odd)).blocks)
 
 
@@ -366,7 +560,7 @@ def test_the_question_names_every_value_where_it_has_room_for_all_of_them():
 
     assert few["title"]["text"] == "Approve 5 calls?"
     assert few["text"]["text"].startswith("1: Ada Park, 64.95, EUR, charged_twice · 2: Bo Lind, 12.0, EUR")
-    said = "As this message shows them: actions 1 to 24 (create_user).\nNot like the others: 7 (admin: true)."
+    said = "As this message shows them: actions 1 to 24 (create_user).\nNot like the others: 7 (user7@example.com: admin: true)."
     assert many["text"]["text"] == said
 
 
@@ -403,6 +597,45 @@ def test_where_the_values_have_no_room_the_question_says_the_totals_of_the_headl
     assert said == list(filter(None, ["As this message shows them: actions 1 to 25 (pay).", total]))
 
 
+@pytest.mark.parametrize(
+    ("headline", "sums"),
+    [
+        (("customer", "amount", "currency"), "amount 1028.70 EUR"),
+        (("amount", "currency", "order"), "amount 1028.70 EUR\norder 23565"),
+        (("customer",), ""),
+        ((), ""),
+    ],
+)
+def test_the_sum_of_each_number_of_the_headline_stands_below_the_rows(headline, sums):
+    """In words of the agent, so in a block of their own. Other numbers are not added up: they may be order numbers."""
+    calls = [an_action("refund", {**call.args, "order": 4711 + n}) for n, (call, _) in enumerate(refunds())]
+
+    part = card(laid_out(*calls, headline=headline))
+
+    ids = block_ids(part.blocks)
+    lines = block_of(part.blocks, "rows:sums")["elements"] if "rows:sums" in ids else []
+    assert "\n".join(leaf["text"] for line in lines for leaf in line["elements"]) == sums
+    if sums:
+        at = ids.index("rows:sums:label")
+        assert ids[at - 1 : at + 2] == ["same", "rows:sums:label", "rows:sums"]
+        assert shown([part.blocks[at]]) == "All 5 together:"
+    assert_slack_takes_card([part])
+
+
+def test_rows_that_take_much_room_have_no_sum_below_them():
+    """Cards that were asked before had no room for it. The question has it all the same."""
+    calls = [
+        an_action("pay", {"amount": n, "to": f"u{n}" + "x" * 25, "of": f"u{n}" + "y" * 25})
+        for n in range(1, 61)
+    ]
+
+    part = card(laid_out(*calls, headline=("amount",)))
+
+    assert "rows" in block_ids(part.blocks)
+    assert "rows:sums" not in block_ids(part.blocks)
+    assert "In all: amount 1830." in buttons(part.blocks)[0]["confirm"]["text"]["text"]
+
+
 def test_a_total_reveals_nothing_of_what_is_masked():
     """Neither a masked number, nor a masked unit."""
     calls = [an_action("pay", dict(call.args)) for _ in range(5) for call, _ in refunds()]
@@ -411,6 +644,7 @@ def test_a_total_reveals_nothing_of_what_is_masked():
         state = laid_out(*calls, headline=("amount", "currency"), mask=(hidden,))
         (button, *_) = buttons(card(state).blocks)
         assert "In all" not in button["confirm"]["text"]["text"]
+        assert "rows:sums" not in block_ids(card(state).blocks)
 
 
 def test_where_several_people_have_to_agree_the_button_only_agrees():
@@ -461,6 +695,21 @@ def test_the_end_of_a_review_names_the_calls_that_run_at_once():
     assert "Run at once: 1, 3. Run when enough people agree: 2." in words(end["blocks"])
 
 
+def test_a_review_says_first_where_it_leads_and_at_its_end_what_it_approves():
+    """Its pages are long, and a phone shows no button before their ends."""
+    calls = [an_action("send", {"body": "word " * 600 + str(n)}) for n in range(1, 25)]
+    state = laid_out(*calls, own={3: Terms(approvers=("U0ERIK",), risk="high")})
+    read = {(action.index, "U0DANA"): f"{action.fingerprint}:9" for action in state.actions}
+
+    begins, goes_on = (words([block_of(review(state, page)["blocks"], "page")]) for page in (1, 2))
+
+    pages = int(begins.partition(" of ")[2].partition(".")[0])
+    assert begins == f"Page 1 of {pages}. *Next* is at the bottom, *Approve 23* at the end."
+    assert goes_on == f"Page 2 of {pages}"
+    said = words(review(replace(state, read=read), pages)["blocks"])
+    assert "You approve send, 23 times: calls 1 to 3, 5 to 24, as you were shown them." in said
+
+
 def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():
     """The rows themselves look the same as before."""
     calls = refunds()
@@ -490,6 +739,15 @@ def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():
     assert told.endswith("4. Wrong order")
 
 
+def test_the_same_words_about_several_rows_are_said_once():
+    """A note, or a reason, with the numbers of its rows."""
+    words = ["No.", "No.", "No.", "Late.", "No."]
+    decided = {index: RejectDecision(message=said) for index, said in enumerate(words)}
+
+    blocks = card(laid_out(*refunds(), decided=decided)).blocks
+    assert literal_text(blocks, "rows:told") == "1-3, 5. No.\n4. Late."
+
+
 def test_rows_fold_to_a_line_when_all_are_decided():
     """Every value stands on it, as people may see them; and what has no room, or the agent said, is one click away."""
     short = [an_action("pay", {"to": to, "amount": 64.95}) for to in ("Ada", "Bo", "Cy")]
@@ -500,7 +758,7 @@ def test_rows_fold_to_a_line_when_all_are_decided():
         literal_text(blocks, "rows") == "1: Ada, •••• (masked) · 2: Bo, •••• (masked) · 3: Cy, •••• (masked)"
     )
     assert button_labels(blocks) == []
-    assert shown([block_of(blocks, "who")]).count("Approved") == 1
+    assert shown([block_of(blocks, "who")]).count("<@U0ERIK>") == 1
     assert "rows:outcomes" not in {block["block_id"] for block in blocks}
 
     blocks = card(laid_out(*users(), decided=dict.fromkeys(range(24), ApproveDecision()))).blocks

@@ -105,10 +105,12 @@ def test_the_buttons_of_a_place():
     apart = asked(*(an_action("mail", {"text": "x" * 2_000}) for _ in range(8)))
 
     (card,) = ids(together)
-    assert card[-2:] == ["approve_all:0", "reject_all:0"]
+    assert card[-3:] == ["approve_all:0", "review:0", "reject_all:0"]
     first, *parts = ids(apart)
     assert first == ["review:0", "reject_all:0"]
-    assert [part[-1] for part in parts] == [f"approve_all:0.{number + 1}" for number in range(len(parts))]
+    assert [part[-2:] for part in parts] == [
+        [f"approve_all:0.{number}", f"review:0.{number}"] for number in range(1, len(parts) + 1)
+    ]
 
 
 def test_the_buttons_about_time():
@@ -219,9 +221,9 @@ def styles(state: Any) -> list[tuple[str, str | None]]:
         (
             an_action(),
             {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}},
-            [("Look and agree…", "primary"), ("Approve as asked", None), ("Reject", "danger")],
+            [("Look and agree…", "primary"), ("Approve unchanged", None), ("Reject", "danger")],
         ),
-        (an_action(allowed=["reject"]), {}, [("Reject", "danger"), ("Ask for changes…", None)]),
+        (an_action(allowed=["reject"]), {}, [("Reject", "danger")]),
     ],
     ids=["call", "question", "only a question", "long call", "long question", "proposal", "reject"],
 )

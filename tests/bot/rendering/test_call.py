@@ -149,9 +149,30 @@ def test_headline_arguments_come_first_and_stand_in_the_notification():
     assert part.text.startswith("billing wants to run send_payment ACME Supplies GmbH 1250000 EUR. Until ")
 
 
-def test_without_a_headline_a_notification_has_no_values():
-    """A phone shows it while it is locked."""
-    assert drawn(PAYMENT).text.startswith("billing wants to run send_payment. Until ")
+def test_without_a_headline_a_notification_has_the_first_short_arguments_of_the_only_call():
+    """By their names. Of several calls it has none: nobody knows which values tell them apart."""
+    args = {"note": "long " * 60, "amount": 5, "to": "Bo", "day": "Monday", "more": "x"}
+    said = 'billing wants to run send_payment with amount: 5, to: "Bo", day: "Monday". Until '
+    assert drawn(args).text.startswith(said)
+    assert drawn({"amount": 5}, {"amount": 6}).text.startswith(
+        "billing wants to run send_payment, 2 times. Until "
+    )
+
+
+@pytest.mark.parametrize("hidden", ["mask", "modal_only"])
+def test_a_notification_without_a_headline_keeps_what_the_card_does_not_show(hidden):
+    """The argument is left out, and a deeper one is no short argument or stays hidden."""
+    args = {"secret": "hunter2", "to": {"secret": "hunter2"}, "amount": 5}
+    text = drawn(args, **{hidden: ("secret",)}).text
+    assert "hunter2" not in text
+    assert "secret:" not in text.partition("to:")[0]
+    assert "amount: 5" in text
+
+
+def test_nothing_is_active_in_a_notification_without_a_headline():
+    text = drawn({"to": "<!channel> <@U1>", "<@U2>": 1}).text
+    assert "&lt;!channel&gt; &lt;@U1&gt;" in text
+    assert "<@" not in text
 
 
 def test_a_notification_of_several_calls_has_the_values_of_each():

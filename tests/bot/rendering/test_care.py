@@ -40,6 +40,7 @@ from bot.text.literal import one_line
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
+    block_of,
     button_labels,
     inputs,
     parse_form,
@@ -137,12 +138,54 @@ def test_what_expired_with_votes_says_how_many_there_were(votes: Any, said: str,
         assert_slack_takes_card(render_card(state))
 
 
+def test_votes_for_the_call_as_asked_and_with_changes_are_told_apart():
+    """Otherwise two people read that each has one of two, and nobody knows why nothing runs."""
+    votes = (a_vote("U0DANA", ApproveDecision()), a_vote("U0ERIK", edit(to="x")))
+
+    text = text_of(state_of(an_action(), votes={0: votes}, quorum=2))
+
+    assert "*1 of 2 approved unchanged*: <@U0DANA>" in text
+    assert "*1 of 2 agree to the changes below*: <@U0ERIK>" in text
+
+
+@pytest.mark.parametrize(
+    ("quorum", "votes", "label"),
+    [
+        (1, (), "Approve with changes"),
+        (2, (), "Propose this change"),
+        (2, (a_vote("U0DANA", ApproveDecision()),), "Propose this change"),
+        (2, (a_vote("U0DANA", edit(to="y")),), "Propose this change"),
+        (2, (a_vote("U0DANA", edit(to="x")),), "Approve with changes"),
+    ],
+)
+def test_the_last_step_of_an_edit_says_propose_where_it_does_not_decide(quorum, votes, label):
+    """And never where the call runs with it: somebody else has proposed the very same."""
+    state = state_of(an_action(), votes={0: votes}, quorum=quorum)
+
+    assert render_check_view(state, 0, {"to": "x"})["submit"]["text"] == label
+
+
+def test_the_code_is_asked_first_and_the_note_last():
+    """A phone shows the first input without scrolling, and the code is on the card under the form."""
+    state = state_of(an_action(), risk="high")
+
+    code, note = inputs(render_confirm_view(state, 0)).values()
+
+    assert code["hint"]["text"] == "Close this form and look at the card: the code stands after High risk."
+    assert note["optional"]
+
+
 def test_what_somebody_wrote_can_be_looked_at_and_agreed_with():
     """The modal shows all of it: changes with what was asked, or the answer."""
     changed = edit(to="bo@example.com")
     state = state_of(an_action(), votes={0: (a_vote("U0DANA", changed),)}, quorum=2)
     assert buttons(state)[0] == "Look and agree…"
-    assert "*1 of 2 approved with the same changes*: <@U0DANA>" in text_of(state)
+    said = shown([block_of(render_card(state)[0].blocks, "a:0:approvers")])
+    assert said.startswith(
+        "*<@U0DANA> proposes changes*. *Look and agree…* is for this; "
+        "*Approve unchanged* is for the call above, and counts separately.\n"
+        "*1 of 2 agree to the changes below*: <@U0DANA>\n"
+    )
 
     view = render_agree_view(state, 0)
 
@@ -204,7 +247,7 @@ def test_everybody_who_agreed_is_named_on_the_decided_card():
     recorded = a_decision(interrupt, 0, ApproveDecision(), by="U0ERIK")
     both = recorded.model_copy(update={"agreed_by": ("U0DANA", "U0ERIK")})
 
-    assert "*Approved* by <@U0DANA>, <@U0ERIK>" in text_of(state_of(an_action(), decided={0: both}, quorum=2))
+    assert "\nby <@U0DANA>, <@U0ERIK> " in text_of(state_of(an_action(), decided={0: both}, quorum=2))
 
 
 # --- Risk ---------------------------------------------------------------------------------------------------------
@@ -219,11 +262,11 @@ def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_code()
 
     assert [decided_together(state, (0, 1, 2), d) for d in ("approve", "reject")] == [(0, 2)] * 2
     assert text_of(state).count("High risk*") == 1
-    assert f"to approve, type *{code}*" in text_of(state)
+    assert f"*Approve…* asks you to type *{code}*." in text_of(state)
     assert "High risk, decided one by one: 2." in text_of(state)
     assert buttons(state).count("Approve for this run…") == 2
     assert buttons(state).count("Approve…") == 1
-    assert buttons(state)[-2:] == ["Approve 2 of 3", "Reject 2 of 3"]
+    assert buttons(state)[-3:] == ["Approve 1, 3", "One by one…", "Reject 1, 3"]
 
 
 def typing_forms(action, **terms):
@@ -240,7 +283,7 @@ def test_a_value_of_the_call_is_typed_in_place_of_a_code():
     """The card names the argument, and the form shows the whole call and asks for the value."""
     state, forms = typing_forms(an_action(args={"table": "invoices_2019", "rows": 7}), type="table")
 
-    assert "High risk*: to approve, type the value of `table`." in text_of(state)
+    assert "High risk*: *Approve…* asks you to type the value of `table`." in text_of(state)
     assert state.actions[0].code not in text_of(state)
     for view in forms:
         assert_slack_takes_view(view)
@@ -381,9 +424,9 @@ def test_a_card_says_from_the_beginning_what_silence_approves():
     some = text_of(state_of(an_action("a"), an_action("b"), own=silent))
     every = text_of(state_of(an_action("a"), by_silence=True))
 
-    assert "what is open is approved or rejected as each call says <!date^" in some
+    assert ", or what is open is approved or rejected, as each call says\n" in some
     assert some.count("*Approved at the deadline* unless somebody decides before.") == 1
-    assert "*approved* <!date^" in every
+    assert ", or it is *approved*\n" in every
 
 
 def test_what_silence_approved_names_no_person():
@@ -425,7 +468,7 @@ def test_a_masked_argument_says_nothing_of_itself():
         Unshown("•••• (masked)")
     }
     assert "password: •••• (masked)\n" in text
-    assert "Masked: `password`, `pin`. The call runs with what the agent wrote there." in text
+    assert "Masked: `password`, `pin`. You do not see this; the call uses the real value." in text
     assert "`absent`" not in text
     fake = text_of(state_of(an_action(args={"password": "•••• (masked)"})))
     assert 'password: "•••• (masked)"' in fake

@@ -19,6 +19,7 @@ from bot.rendering.home import render_home, render_list
 from bot.rendering.modal import forms
 from bot.rendering.modal.editing import render_check_view, render_choice_view, render_edit_view
 from bot.rendering.modal.standing import render_standing_list, render_standing_view
+from bot.sentences import in_form
 from bot.sentences.language import speaking
 from bot.text.literal import units
 from tests.bot.rendering.slack_side import assert_slack_takes_card, assert_slack_takes_view, buttons
@@ -75,6 +76,12 @@ def views(state):
     yield render_check_view(state, 0, {"to": "Bo", "n": 2, "token": "hunter22"})
 
 
+def assert_says_how_it_is_closed(view):
+    """In the words of the reader: Slack and the page have only their own for a button without any."""
+    if view["type"] == "modal":
+        assert view["close"]["text"] == (in_form.CANCEL if "submit" in view else in_form.CLOSE)
+
+
 @pytest.mark.parametrize("reader", LANGUAGES)
 @pytest.mark.parametrize("count", [1, 2])
 def test_every_form_is_one_that_slack_takes(reader, count):
@@ -86,6 +93,7 @@ def test_every_form_is_one_that_slack_takes(reader, count):
         with speaking(reader):
             for view in views(state):
                 assert_slack_takes_view(view)
+                assert_says_how_it_is_closed(view)
 
 
 @pytest.mark.parametrize("reader", LANGUAGES)
@@ -97,11 +105,14 @@ def test_every_list_is_one_that_slack_takes(reader):
     with speaking(reader):
         assert_slack_takes_view(render_standing_view(state, 0))
         assert_slack_takes_view(render_standing_list([(given, 0)] * 30))
+        assert_says_how_it_is_closed(render_standing_list([(given, 0)] * 30))
         for section in SECTIONS:
             row = Row(given if section == "standing" else state, (0,))
             page = HomePage(Look(section), [row], None, ["billing", "ops"], ["pay", "refund"])
             for draw in (render_home, render_list):
-                assert_slack_takes_view(draw(page, at=NOW, url="https://play.slack.com/"))
+                view = draw(page, at=NOW, url="https://play.slack.com/")
+                assert_slack_takes_view(view)
+                assert_says_how_it_is_closed(view)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

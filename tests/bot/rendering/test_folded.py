@@ -46,14 +46,14 @@ def line(part, index=0):
 
 
 def test_what_was_approved_is_one_line_and_the_top_says_who_and_when():
-    """No number, no box, no line above; the run goes on in the same line as who decided."""
+    """No number, no box, no line above, no word of the title; the run goes on in the same line as who decided."""
     part = card(REFUND, ApproveDecision())
 
     assert block_ids(part.blocks) == ["top", "who", "a:0:arguments"]
     assert literal_text(part.blocks, "a:0:arguments") == 'amount: 64.95   order: 4711   customer: "Ada Park"'
     who = block_of(part.blocks, "who")["elements"][0]["text"]
-    assert who.startswith("asked by `billing` for <@U0DANA> · *Approved* by <@U0ERIK> <!date^")
-    assert who.endswith(" · waiting for the agent")
+    assert who.startswith("by <@U0ERIK> <!date^")
+    assert who.endswith(" · asked by `billing` for <@U0DANA> · waiting for the agent")
 
 
 def test_an_edit_stands_in_the_line_as_it_was_and_as_it_became():

@@ -462,9 +462,9 @@ def test_no_two_inputs_share_a_label(args):
 @pytest.mark.parametrize(
     ("value", "typed", "sentence"),
     [
-        (1, "two", "This must be a whole number."),
-        (1, "1.5", "This must be a whole number."),
-        (1.5, "nan", "This must be a number."),
+        (1, "two", "This must be a whole number. Write digits only, as in 12500."),
+        (1, "1.5", "This must be a whole number. Write digits only, as in 12500."),
+        (1.5, "nan", "This must be a number. Write a decimal point and no separators, as in 12500.5."),
         (1.5, "1e999", "This has more digits than a number can hold."),
         (1.5, "1e-9999999999999999999", "This has more digits than a number can hold."),
         (1.5, "0.12345678901234567890123", "This has more digits than a number can hold."),
@@ -938,7 +938,10 @@ def test_the_default_of_the_tool_stands_below_the_input():
     """So a person knows what an empty input means."""
     schema = an_object(a={"type": "integer", "default": 3, "description": "How often."}, b={"default": None})
 
-    assert inputs(form({}, schema))["a"]["hint"]["text"] == "How often. (If left out: 3)"
+    assert (
+        inputs(form({}, schema))["a"]["hint"]["text"]
+        == "How often. (If left out: 3) Digits only, as in 12500."
+    )
     assert "hint" not in inputs(form({}, schema))["b · JSON"]
 
 

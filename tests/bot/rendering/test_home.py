@@ -29,7 +29,7 @@ def a_row(name: str = "pay", run: str = "one", *, parts: bool = False, **terms) 
         MessageId(0): Shown("C0APPROVALS", "12.5", "d"),
         MessageId(0, "part", 1): Shown("C0APPROVALS", "12.7", "d"),
     }
-    interrupt = an_interrupt(an_action(name, {"to": "<!channel> *x* :tada:" * 40}), run=run)
+    interrupt = an_interrupt(an_action(name, {"to": "<!channel> *x* :tada:", "text": "x" * 800}), run=run)
     admission = an_admission(places=(place,), headline=("to",), **terms)
     return Row(a_state(interrupt, admission=admission, shown=shown), (0,))
 
@@ -55,12 +55,12 @@ def test_the_fullest_page_is_within_slacks_limits(section, render):
     assert_slack_takes_view(view)
 
 
-def test_words_of_an_agent_are_literal_and_cut_in_sight():
+def test_words_of_an_agent_are_literal_and_what_is_left_out_is_counted():
     """Nobody decides by that line: the review has all of it."""
     view = drawn(HomePage(Look(), [a_row()]))
 
     (values,) = [block for block in view["blocks"] if block["type"] == "rich_text"]
-    assert "<!channel> *x*" in words([values])
+    assert words([values]) == 'to: "<!channel> *x* :tada:"   +1 more'
     assert all("<!channel>" not in str(block) for block in view["blocks"] if block is not values)
 
 
@@ -118,17 +118,60 @@ def values_of(row: Row) -> str:
 
 
 def test_two_calls_without_a_headline_are_told_apart_by_their_first_short_values():
-    """A long text and what is nested stand in the review only."""
-    args = {"note": "n" * 200, "customer": "Ada Park", "items": [1, 2], "amount": 64.95, "eu": True, "x": 1}
+    """A long text stands in the review only, and the list says that there is more."""
+    args = {"note": "n" * 200, "customer": "Ada Park", "amount": 64.95, "eu": True}
 
-    assert values_of(a_call(args)) == 'customer: "Ada Park", amount: 64.95, eu: true'
+    assert values_of(a_call(args)) == 'customer: "Ada Park"   amount: 64.95   eu: true   +1 more'
     assert values_of(a_call({**args, "amount": 65})) != values_of(a_call(args))
+
+
+def test_a_list_never_shows_a_harmless_value_without_saying_that_there_are_others():
+    """The statement is what the person decides about."""
+    sql = "UPDATE customers SET balance = 0\nWHERE true"
+
+    assert values_of(a_call({"database": "crm", "sql": sql})) == 'database: "crm"   +1 more'
+    assert values_of(a_call({"sql": sql})) == "+1 more"
+    assert values_of(a_call({"amount": 5, "sql": sql}, headline=("amount",))) == "amount: 5   +1 more"
+    assert values_of(a_call({})) == "(no arguments)"
+
+
+@pytest.mark.parametrize(("count", "left"), [(3, []), (4, ["+1 call"]), (24, ["+21 calls"])])
+def test_a_list_counts_the_calls_of_a_batch_whose_values_it_leaves_out(count, left):
+    calls = [an_action("refund", {"amount": number}) for number in range(count)]
+    place = Place(channel="C0APPROVALS", actions=tuple(range(count)))
+    row = Row(a_state(an_interrupt(*calls), admission=an_admission(places=(place,))), place.actions)
+
+    (values,) = [block for block in drawn(HomePage(Look(), [row]))["blocks"] if block["type"] == "rich_text"]
+
+    assert [words([line]) for line in values["elements"]] == [
+        "1. amount: 0",
+        "2. amount: 1",
+        "3. amount: 2",
+        *left,
+    ]
+
+
+@pytest.mark.parametrize(("known", "said"), [(True, 'to: "zoe"   pin: •••• (masked)'), (False, "")])
+def test_my_requests_show_values_only_to_a_requester_of_whom_more_than_the_agent_speaks(known, said):
+    """An agent can name anybody: its word alone shows nobody what a channel was asked about."""
+    row = a_call({"to": "zoe", "pin": "4711"}, requester_known=known, mask=("pin",))
+
+    view = drawn(HomePage(Look("asked"), [row]))
+
+    shown = [words(block) for block in view["blocks"] if block["type"] == "rich_text"]
+    assert "".join(shown) == said
+    assert ("zoe" in str(view)) == known
+
+
+def test_my_requests_say_until_when_an_open_one_can_be_decided():
+    assert " · open until <!date^" in words(drawn(HomePage(Look("asked"), [a_call({})]))["blocks"])
 
 
 def test_a_list_has_no_value_that_is_masked_or_kept_for_the_reading():
     row = a_call({"token": "4711", "iban": "DE02", "amount": 5}, mask=("token",), modal_only=("iban",))
 
-    assert values_of(row) == "amount: 5"
+    assert "amount: 5" in values_of(row)
+    assert "•••• (masked)" in values_of(row)
     assert {"4711", "DE02"}.isdisjoint(words(drawn(HomePage(Look(), [row]))["blocks"]).split())
 
 

@@ -1,5 +1,7 @@
 """What a card shows, at every moment of an interrupt."""
 
+import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -19,11 +21,14 @@ from bot.domain.admission import Place, Terms
 from bot.domain.bulk import decided_together
 from bot.domain.ids import MessageId
 from bot.domain.question import question
+from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
+from bot.rendering.card.summary import summary_blocks
 from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.forms import render_for_run_view
 from bot.rendering.modal.reading import render_reading_view
+from bot.sentences.en.words import by, when
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     block_ids,
@@ -47,6 +52,7 @@ from tests.support.builders import (
 from tests.support.people import words
 from tests.support.properties import bounded
 
+BY = "<!date^1795179600^{time} {date_short_pretty}|2026-11-20 13:00 UTC>"
 LONG = {"query": "select 1;\n" * 2_000}
 
 
@@ -82,7 +88,7 @@ def test_a_card_of_one_action():
     assert (part.channel, part.thread_ts, part.parent) == ("C0APPROVALS", None, None)
     assert part.actions == (0,)
     until = "<!date^1795179600^{date_short_pretty} at {time}|2026-11-20 13:00 UTC>"
-    assert part.text == f"billing wants to run send_email. Until {until}."
+    assert part.text == f'billing wants to run send_email with to: "dana@example.com", n: 1. Until {until}.'
     value = buttons(part.blocks)[0]["value"]
     assert part.blocks == [
         {
@@ -92,7 +98,7 @@ def test_a_card_of_one_action():
         },
         _context(
             "who",
-            f"for <@U0DANA> · <@U0ERIK> or <@U0MIRA> decides\nrejected {until} if nobody does",
+            f"For <@U0DANA> · Can decide: <@U0ERIK> or <@U0MIRA>\nDecide by {BY}, or it is rejected",
         ),
         _rich(
             "a:0:arguments",
@@ -167,7 +173,7 @@ def test_the_value_of_every_button_is_the_interrupt_id_and_the_name_of_what_it_a
     first, second, both = (question(state, indices) for indices in ([0], [1], [0, 1]))
 
     assert drawn.pop("approve_all:0") == f"{state.id} 0 1 ~{both}"
-    assert drawn.pop("reject_all:0") == f"{state.id} ~{both}"
+    assert drawn.pop("reject_all:0") == drawn.pop("review:0") == f"{state.id} ~{both}"
     assert {value for name, value in drawn.items() if name.endswith(":0")} == {f"{state.id} ~{first}"}
     assert {value for name, value in drawn.items() if name.endswith(":1")} == {f"{state.id} ~{second}"}
 
@@ -193,7 +199,7 @@ def test_a_name_that_is_none_stands_alone_as_literal_text():
     part = card(a_state(an_interrupt(an_action(name))))
 
     assert literal_text(part.blocks, "a:0:name") == "send`*\\n<!channel> Approved by security"
-    assert part.text.startswith("billing wants to run a tool with an unusual name. Until ")
+    assert part.text.startswith("billing wants to run a tool with an unusual name with to: ")
     assert part.blocks[0]["text"]["text"] == "billing wants to run a tool with an unusual name"
     assert buttons(part.blocks)[0]["accessibility_label"] == "Approve this call"
     assert all("channel>" not in text for place, text in typed_texts(part.blocks) if place != "literal")
@@ -226,7 +232,7 @@ def test_the_agent_speaks_in_blocks_of_its_own():
         "links:",
         '  - Ticket: "https://example.com/1"',
     ]
-    assert line_of(part).startswith("<@U0ERIK> or <@U0MIRA> decides\n")
+    assert line_of(part).startswith("Can decide: <@U0ERIK> or <@U0MIRA>\n")
 
 
 def test_hidden_characters_are_shown_and_announced():
@@ -234,7 +240,7 @@ def test_hidden_characters_are_shown_and_announced():
     part = card(a_state(an_interrupt(an_action(args={"to": "dana\u200b@example.com"}))))
 
     assert literal_text(part.blocks, "a:0:arguments") == 'to: "dana\\u{200B}@example.com"'
-    assert "Contains hidden characters" in block_of(part.blocks, "a:0:hidden")["elements"][0]["text"]
+    assert "Elsewhere this looks different." in block_of(part.blocks, "a:0:hidden")["elements"][0]["text"]
 
 
 @pytest.mark.parametrize(
@@ -252,18 +258,18 @@ def test_hidden_characters_are_announced_wherever_they_stand(action):
     state = a_state(an_interrupt(action))
 
     for read in (card(state).blocks, render_reading_view(state, 0, 1, pages_read=0)):
-        assert "*Contains hidden characters*, written here as" in shown(read)
-    assert "*Contains hidden characters*, written in JSON as" in shown(render_edit_view(state, 0))
+        assert "*Hidden characters, shown here as* `\\u{…}`" in shown(read)
+    assert "*Hidden characters, shown here as* `\\u` and four digits" in shown(render_edit_view(state, 0))
 
 
 def test_people_groups_and_channels_may_decide():
     """Approvers are mentioned where Slack knows them; a long list is counted."""
     several = [f"U0000{number}" for number in range(10)]
 
-    assert "<!subteam^S0OPS> or anyone in this channel decides" in shown(
+    assert "Can decide: <!subteam^S0OPS> or anyone in this channel\n" in shown(
         card(a_state(approvers=["S0OPS", "channel"])).blocks
     )
-    assert "<@U00007> or 2 more decides" in shown(card(a_state(approvers=several)).blocks)
+    assert "<@U00007> or 2 more\n" in shown(card(a_state(approvers=several)).blocks)
 
 
 def test_a_decision_for_the_whole_run_is_offered_where_the_agent_can_keep_it():
@@ -317,12 +323,13 @@ def test_bulk_buttons_stand_under_several_open_actions():
     """One press for all, with a second look before it approves."""
     part = card(a_state(an_interrupt(an_action(), an_action("delete_file", allowed=["approve", "reject"]))))
 
-    approve, reject = block_of(part.blocks, "bulk")["elements"]
+    approve, review, reject = block_of(part.blocks, "bulk")["elements"]
     assert (approve["action_id"], approve["text"]["text"]) == ("approve_all:0", "Approve all 2")
     assert approve["confirm"]["title"]["text"] == "Approve 2 calls?"
     assert approve["confirm"]["text"]["text"] == (
         "1: send_email, to: dana@example.com · 2: delete_file, to: dana@example.com"
     )
+    assert (review["action_id"], review["text"]["text"]) == ("review:0", "One by one…")
     assert (reject["action_id"], reject["text"]["text"]) == ("reject_all:0", "Reject all")
 
 
@@ -351,10 +358,26 @@ def test_bulk_buttons_say_when_they_act_on_some():
     state = a_state(interrupt, decided={3: ApproveDecision()})
 
     assert [button["text"]["text"] for button in block_of(card(state).blocks, "bulk")["elements"]] == [
-        "Approve 2 of 3",
-        "Reject 2 of 3",
+        "Approve 1, 2",
+        "One by one…",
+        "Reject 1, 2",
     ]
     assert decided_together(state, range(4), "approve") == (0, 1)
+    assert block_of(card(state).blocks, "unread")["elements"][0]["text"] == (
+        "A question, answered by itself: 3."
+    )
+
+
+def test_a_button_for_some_actions_names_them_where_a_phone_has_room():
+    """How many they are reads like progress. Scattered ones are counted as before."""
+    asked = [an_action(allowed=["edit"] if n % 2 else ["approve"]) for n in range(11)]
+    few, many = (a_state(an_interrupt(*calls)) for calls in (asked[:3], asked))
+
+    drawn = [bulk_blocks(each, MessageId(0)) for each in (few, many)]
+
+    labels = [block_of(blocks, "bulk")["elements"][0]["text"]["text"] for blocks in drawn]
+    assert labels == ["Approve 1, 3", "Approve 6 of 11"]
+    assert "Cannot be approved: 2." in shown(drawn[0])
 
 
 def test_one_open_action_has_no_bulk_buttons():
@@ -379,6 +402,31 @@ def test_a_call_of_which_only_the_beginning_is_shown_says_how_much_the_agent_wro
     part = card(a_state(interrupt, admission=on_terms(a_state(interrupt).admission, mask=hidden)))
 
     assert said in shown([block_of(part.blocks, "a:0:unread")])
+
+
+@pytest.mark.parametrize(
+    "body", ["Clause {} stays.\\ ", "Clause\t{}\n", "{} é\u200b "], ids=["a line", "lines", "hidden"]
+)
+def test_what_is_shown_of_a_long_text_and_what_is_not_come_to_all_of_it(body):
+    """Both are counted as the agent wrote it: no quotes, marks of lines or spelled characters."""
+    text = "".join(body.format(number) for number in range(1_000))
+    part = card(a_state(an_interrupt(an_action("send", {"to": "ada", "body": text, "copy": False}))))
+
+    drawn = literal_text(part.blocks, "a:0:arguments")
+    left = int(re.search(r"… ([0-9,]+) more characters", drawn)[1].replace(",", ""))
+    last = int(re.findall("[0-9]+", drawn.partition("… ")[0].replace("200B", ""))[-1])
+    assert (
+        text[: len(text) - left]
+        .rstrip()
+        .endswith((f"{last}", f"{last} stays.\\", f"{last} stays.", f"{last} é\u200b"))
+    )
+    assert f"`body` has {len(text):,} characters in all" in shown([block_of(part.blocks, "a:0:unread")])
+
+
+def test_where_no_text_is_most_of_it_only_one_number_says_how_much_there_is():
+    part = card(a_state(an_interrupt(an_action("send", {f"f{n}": "x y " * 100 for n in range(20)}))))
+
+    assert literal_text(part.blocks, "a:0:arguments").endswith("… (more)")
 
 
 def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
@@ -467,8 +515,8 @@ def test_a_card_says_that_the_agent_died_with_the_answer():
         a_state(decided=decided, status="decided", settled_at=NOW, stalled="earlier", claim_has_lapsed=True)
     )
 
-    assert line_of(part).endswith(" · the agent took the answer and did not finish")
-    assert "*what was approved may have run, or a part of it.*" in shown(part.blocks)
+    assert line_of(part).endswith(" · the agent did not finish")
+    assert "The call may have run. Check before you ask again." in shown(part.blocks)
 
 
 def test_what_people_decided_in_time_runs_whatever_the_deadline_would_have_done():
@@ -477,7 +525,8 @@ def test_what_people_decided_in_time_runs_whatever_the_deadline_would_have_done(
 
     part = card(a_state(asked, decided={0: ApproveDecision()}, status="decided", settled_at=NOW))
 
-    assert " · *Approved* by <@U0ERIK>" in line_of(part)
+    assert part.blocks[0]["text"]["text"] == "Approved: send_email"
+    assert line_of(part).startswith("by <@U0ERIK> ")
 
 
 @pytest.mark.parametrize(
@@ -486,7 +535,7 @@ def test_what_people_decided_in_time_runs_whatever_the_deadline_would_have_done(
         (
             {"status": "withdrawn"},
             "Withdrawn: send_email, 2 times",
-            "withdrawn by the agent",
+            "withdrawn by `billing`",
             "*Withdrawn*",
             "*Approved, not run* by <@U0ERIK>",
         ),
@@ -569,9 +618,43 @@ def test_a_rejection_by_the_deadline_names_no_person():
     interrupt = an_interrupt()
     expired = a_decision(interrupt, 0, RejectDecision(message="Nobody decided in time."), by="expired")
 
-    part = card(a_state(interrupt, decided={0: expired}, status="expired"))
+    state = a_state(interrupt, decided={0: expired}, status="expired")
 
-    assert line_of(part).endswith(" · *Rejected: nobody decided in time*")
+    assert line_of(card(state)).startswith(
+        f"the call did not run · nobody decided by {by(state.deadline)} · asked by "
+    )
+
+
+@pytest.mark.parametrize("on_expiry", ["reject", "raise"])
+def test_an_expired_card_says_until_when_nobody_decided_and_that_the_call_did_not_run(on_expiry):
+    """The deadline approves nothing here."""
+    state = a_state(an_interrupt(on_expiry=on_expiry), status="expired", settled_at=NOW)
+
+    said = line_of(card(state))
+
+    assert said.startswith(f"the call did not run · nobody decided by {by(state.deadline)} · asked by ")
+    assert when(NOW) not in said
+
+
+def test_a_withdrawn_card_says_who_took_it_back_when_and_that_the_call_did_not_run():
+    part = card(a_state(status="withdrawn", settled_at=NOW))
+
+    assert line_of(part).startswith(f"the call did not run · withdrawn by `billing` {when(NOW)} · asked for ")
+
+
+def test_what_silence_approved_is_never_said_not_to_have_run():
+    interrupt = an_interrupt()
+    silent = a_decision(interrupt, 0, ApproveDecision(), by="expired")
+    part = card(a_state(interrupt, decided={0: silent}, status="expired", settled_at=NOW))
+    assert "did not run" not in shown(part.blocks)
+
+
+def test_nobody_says_of_a_program_that_only_asks_that_its_call_did_not_run():
+    """Only the program knows what it does with a rejection."""
+    interrupt = an_interrupt(an_action(effects=("words_only",)))
+    rejected = {0: RejectDecision(message="no")}
+    part = card(a_state(interrupt, decided=rejected, status="decided", settled_at=NOW, resumed_at=NOW))
+    assert "did not run" not in shown(part.blocks)
 
 
 def test_a_note_beside_a_decision_is_shown():
@@ -603,8 +686,8 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
     assert [index for part in parts for index in part] == list(range(13))
     assert parent.text.startswith("billing wants to run 13 tools, 12 of 13 open. Until ")
     assert literal_text(parent.blocks, "summary").split("\n")[:2] == [
-        " 1  tool_0   part 1",
-        " 2  tool_1   part 1, Approved",
+        ' 1  tool_0   "dana@example.com"',
+        ' 2  tool_1   "dana@example.com", Approved',
     ]
     assert literal_text(parent.blocks, "summary").endswith(
         f"13  sql      part {len(parts)}, to be read first"
@@ -620,6 +703,69 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
     assert [reply.actions for reply in replies] == list(parts)
     assert {(reply.thread_ts, reply.parent) for reply in replies} == {("9.1", MessageId(0))}
     assert replies[0].text == f"Part 1 of {len(parts)}: actions 1 to {len(parts[0])}. Asked by billing."
+
+
+LETTER = "Clause {} of our terms is now easier to read. " * 30
+
+
+def summary_of(*actions, **more):
+    """The first message of so many calls that one cannot show them: where they are, and the list of them."""
+    interrupt = an_interrupt(*actions)
+    parts = plan_parts(interrupt, calls_of(interrupt))
+    state = a_state(interrupt, places=[Place(channel="C1", actions=tuple(range(len(actions))), parts=parts)])
+    part, *_ = render_card(replace(state, admission=on_terms(state.admission, **more)))
+    where, summary = (block_of(part.blocks, name) for name in ("summary:where", "summary"))
+    return shown([where]), literal_text([summary], "summary").split("\n"), len(parts)
+
+
+def test_the_first_message_of_a_large_batch_says_what_each_call_is_about_and_where_it_is():
+    """A part says nothing to somebody who looks for one letter of 24. The title names the tool already."""
+    letters = [
+        an_action("send", {"body": LETTER, "to": f"user{n}@example.com", "copies": n}) for n in range(1, 25)
+    ]
+
+    where, lines, parts = summary_of(*letters)
+    assert lines[:2] == [' 1  "user1@example.com"', ' 2  "user2@example.com"']
+    assert where == (
+        f"Too long for one message. All 24 are in the thread, in {parts} parts; *Review 24…* goes through them here."
+    )
+    _, by_headline, _ = summary_of(*letters, headline=("copies",))
+    assert by_headline[:2] == [" 1  copies: 1", " 2  copies: 2"]
+
+
+@pytest.mark.parametrize(
+    ("args", "terms"),
+    [
+        ({"body": LETTER}, {}),
+        ({"to": "a" * 40}, {}),
+        ({"to": "secret"}, {"mask": ("to",)}),
+        ({"to": "secret"}, {"modal_only": ("to",)}),
+        ({"to": "\u0430dmin"}, {}),
+        ({"to": "adm\u200bin"}, {}),
+        ({"to": "\u05d0\u05d1"}, {}),
+        ({}, {}),
+    ],
+    ids=["long", "wide", "masked", "in a reading", "look-alike", "hidden", "right to left", "nothing"],
+)
+def test_a_call_that_has_no_plain_short_value_is_listed_by_its_part(args, terms):
+    """What misleads is shown only beside a warning."""
+    _, lines, _ = summary_of(an_action("send", args), *[an_action("send", {"x": [LETTER]})] * 23, **terms)
+
+    assert lines[0] == " 1  send  part 1"
+
+
+def test_where_values_have_no_room_the_list_names_the_parts():
+    """Slack takes a message of a certain size only."""
+    names = [f"a_tool_with_quite_a_long_name_{n}" for n in range(50)]
+    calls = [an_action(name, {"to": "\u4e00" * 16, "body": LETTER}) for name in names]
+    state = a_state(interrupt := an_interrupt(*calls))
+    parts = plan_parts(interrupt, calls_of(interrupt))
+    place = Place(channel="C1", actions=tuple(range(50)), parts=parts)
+
+    (_, whole), (_, brief) = (summary_blocks(state, place, room) for room in (9_000, 3_000))
+
+    assert "\u4e00" in shown([whole])
+    assert literal_text([brief], "summary").startswith(f" 1  {names[0]}   part 1\n")
 
 
 def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
@@ -640,14 +786,16 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
     assert clicked[0].text.startswith(f"billing wants to run 12 tools, {left} of 12 open. Until ")
     assert title_of(clicked[0]) == f"billing wants to run 12 tools, {left} of 12 open"
     assert literal_text(clicked[0].blocks, "summary").split("\n")[:2] == [
-        " 1  tool_0   part 1",
-        " 2  tool_1   part 1, Approved",
+        ' 1  tool_0   "dana@example.com"',
+        ' 2  tool_1   "dana@example.com", Approved',
     ]
     assert button_labels(clicked[0].blocks) == [f"Review {left}…", "Reject all"]
     edits = [before.id for before, after in zip(asked, clicked, strict=True) if before.digest != after.digest]
     assert edits == [MessageId(0), MessageId(0, "part", 1)]
     assert decided[0].text == "Approved: 12 tools. Asked by billing; waiting for the agent."
-    assert literal_text(decided[0].blocks, "summary").startswith(" 1  tool_0   part 1, Approved\n")
+    assert literal_text(decided[0].blocks, "summary").startswith(
+        ' 1  tool_0   "dana@example.com", Approved\n'
+    )
     assert button_labels(decided[0].blocks) == []
 
 
@@ -690,11 +838,11 @@ def test_each_part_says_who_asks_and_until_when(requester):
     assert_slack_takes_card(tuple(drawn))
     asks = "asked by `billing`"
     whom = "for the person named on the card above" if requester else "*requester unknown*"
-    until = "<!date^1795179600^{date_short_pretty} at {time}|2026-11-20 13:00 UTC> if nobody does"
+    until = f"Decide by {BY}, or it is"
     lines = [block_of(part.blocks, "who")["elements"][0]["text"] for part in drawn]
     assert lines[:3] == [
-        f"{asks} · {whom} · rejected {until}",
-        f"{asks} · {whom} · *approved* {until}",
+        f"{asks} · {whom} · {until} rejected",
+        f"{asks} · {whom} · {until} *approved*",
         asks,
     ]
     assert not any("<@" in shown(part.blocks[:2]) for part in drawn)
@@ -732,10 +880,39 @@ def test_equal_cards_have_equal_digests():
     assert card(a_state(decided={0: ApproveDecision()})).digest != card(earlier).digest
 
 
-@pytest.mark.parametrize(("quorum", "said"), [(1, "if nobody does"), (2, "unless 2 agree")])
-def test_the_line_about_the_deadline_says_how_many_have_to_agree(quorum, said):
-    """One of two approvals does not keep a call from being rejected."""
+@pytest.mark.parametrize(("quorum", "said"), [(1, 0), (2, 1)])
+def test_how_many_have_to_agree_is_said_once(quorum, said):
+    """Beside the call, and not again in the line about the deadline."""
     place = Place(channel="C0APPROVALS", actions=(0,))
-    state = a_state(admission=an_admission(places=[place], quorum=quorum))
-    (part,) = render_card(state)
-    assert line_of(part).endswith(said)
+    part = card(a_state(admission=an_admission(places=[place], quorum=quorum)))
+    assert line_of(part).endswith(", or it is rejected")
+    assert words(part.blocks).count("agree") == said
+
+
+@pytest.mark.parametrize(
+    ("on_expiry", "silent", "ends"),
+    [
+        ("reject", (), "or it is rejected"),
+        ("raise", (), "or it expires"),
+        ("approve", (0, 1), "or it is *approved*"),
+        ("approve", (0,), "or what is open is approved or rejected, as each call says"),
+    ],
+)
+def test_an_open_card_never_reads_as_if_it_had_ended(on_expiry, silent, ends):
+    """The time comes before what happens then, in every form of the line."""
+    interrupt = an_interrupt(
+        an_action("a"), an_action("b"), on_expiry="raise" if on_expiry == "raise" else "reject"
+    )
+    own = {index: Terms(approvers=("U0ERIK",), by_silence=True) for index in silent}
+    admission = an_admission(places=[Place(channel="C0APPROVALS", actions=(0, 1))], own=own)
+    state = a_state(interrupt, admission=admission)
+
+    assert line_of(card(state)).split("\n")[1] == f"Decide by {BY}, {ends}"
+
+
+def test_who_asked_and_who_may_decide_are_never_one_list():
+    """Each has its label: names alone read as a list of four people."""
+    interrupt = an_interrupt(context=Context(requested_by="U0NOOR"))
+    state = a_state(interrupt, approvers=["U0DANA", "U0ERIK", "U0MIRA"])
+    first, _ = line_of(card(state)).split("\n")
+    assert first == "For <@U0NOOR> · Can decide: <@U0DANA>, <@U0ERIK> or <@U0MIRA>"

@@ -5,9 +5,12 @@ from dataclasses import replace
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
+from bot.domain.admission import Place
 from bot.domain.question import question
-from bot.rendering.modal.editing import render_edit_view
+from bot.rendering.modal.editing import render_check_view, render_edit_view
 from bot.rendering.modal.forms import (
+    render_changes_view,
+    render_more_view,
     render_reject_all_view,
     render_reject_view,
     render_respond_view,
@@ -26,7 +29,7 @@ from tests.bot.rendering.slack_side import (
     shown,
     submitted,
 )
-from tests.support.builders import a_state, an_action, an_interrupt, on_terms
+from tests.support.builders import a_state, an_action, an_admission, an_interrupt, on_terms
 
 LONG = {"query": "".join(f"select {number};\n" for number in range(3_000))}
 
@@ -109,6 +112,49 @@ def test_a_rejection_for_the_whole_run_is_a_box_to_tick():
         box["element"]["options"][0]["text"]["text"] == "Reject every later call of this tool in this run too"
     )
     assert "initial_options" not in box["element"]
+
+
+@pytest.mark.parametrize("render", [render_reject_view, render_changes_view, render_more_view])
+def test_a_form_that_decides_says_what_it_decides_on(render):
+    """On a phone it covers the card. What has no room is counted, and masks hold."""
+    args = {"amount": 1250, "token": "4711", "sql": "UPDATE customers\nSET balance = 0"}
+    admission = an_admission(
+        places=(Place(channel="C1", actions=(0,)),), mask=("token",), headline=("amount",)
+    )
+
+    view = render(a_state(an_interrupt(an_action("pay", args)), admission=admission), 0)
+
+    assert_slack_takes_view(view)
+    assert literal_text(view["blocks"], "values") == "amount: 1250   token: •••• (masked)   +1 more"
+
+
+def test_the_last_step_of_an_edit_shows_the_whole_call_below_the_change():
+    """Masked as on the card. Where there is no room for it, a line says that the rest stays."""
+    admission = an_admission(places=(Place(channel="C1", actions=(0,)),), mask=("token",))
+    args = {"amount": 12500.0, "to": "ACME", "token": "4711"}
+    state = a_state(an_interrupt(an_action("pay", args)), admission=admission)
+
+    view = render_check_view(state, 0, {**args, "amount": 9800})
+    full = render_check_view(long_state(), 0, {**LONG, "limit": 5})
+
+    assert_slack_takes_view(view)
+    assert "The whole call, as it would run:" in shown(view)
+    assert "4711" not in shown(view)
+    assert 'amount: 9800\nto:     "ACME"\ntoken:  ••••' in shown(view)
+    assert_slack_takes_view(full)
+    assert "All other arguments stay as the agent wrote them." in shown(full)
+
+
+def test_reject_all_names_each_call_with_its_values():
+    calls = [an_action("pay", {"amount": 5}), an_action("mail", {"to": "ada"}), *[an_action()] * 10]
+
+    view = render_reject_all_view(a_state(an_interrupt(*calls)), 0)
+
+    assert_slack_takes_view(view)
+    lines = literal_text(view["blocks"], "values")
+    assert "1. pay   amount: 5" in lines
+    assert '2. mail   to: "ada"' in lines
+    assert "+2 calls" in lines
 
 
 def test_reject_all_says_which():

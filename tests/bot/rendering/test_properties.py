@@ -467,7 +467,7 @@ def test_no_code_is_typed_in_a_form_that_hides_the_call(args, description, reade
     assert_slack_takes_view(view)
     _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
     assert ("description" in block_ids(view["blocks"])) == bool(description)
-    assert view["blocks"][-1]["block_id"] == CODE
+    assert [block["block_id"] for block in view["blocks"]][-2:] == [CODE, "note"]
 
 
 def _assert_readable(state: Any, index: int, reader: str = "en") -> None:

@@ -46,7 +46,7 @@ def test_requests_of_several_calls_are_counted_as_both():
     card = render_queue(a_queue(calls={("billing", "pay"): 3}))
 
     assert card.text.startswith(
-        "2 requests (3 calls) wait in a queue. billing: pay 3 times. First deadline <!date^"
+        "2 requests (3 calls) wait in a queue. billing: pay 3 times. Decide the first by <!date^"
     )
     assert "3 calls" not in render_queue(a_queue(waiting=3, calls={("billing", "pay"): 3})).text
 
@@ -62,7 +62,7 @@ def test_tools_of_high_risk_come_first():
 
 
 @pytest.mark.parametrize(
-    ("is_rejected", "says"), [(True, "the first is rejected"), (False, "first deadline")]
+    ("is_rejected", "says"), [(True, ", or it is rejected"), (False, "Decide the first by")]
 )
 def test_the_first_deadline_says_what_happens_then(is_rejected, says):
     """Where the agent does something else at the deadline, only the time is said."""

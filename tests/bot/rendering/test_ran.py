@@ -12,7 +12,7 @@ from agent_adapter.contract.outcome import Reported
 from bot.domain.admission import Place
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
-from tests.bot.rendering.slack_side import assert_slack_takes_card
+from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of, shown
 from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
 from tests.support.properties import bounded
 
@@ -63,19 +63,19 @@ PAID, LOST = Outcome.done("tr_1"), Outcome.failed("insufficient funds")
 
 
 @pytest.mark.parametrize(
-    ("reports", "ends"),
+    ("reports", "says"),
     [
-        ([PAID], "send_payment, done"),
-        ([LOST], "send_payment, failed"),
-        ([None], "send_payment"),
-        ([PAID, PAID], ", done"),
-        ([LOST, LOST], ", failed"),
-        ([LOST, PAID], ", 1 failed, 1 done"),
-        ([PAID, None, None], ", 1 done, 2 not reported"),
+        ([PAID], "Approved: send_payment, done"),
+        ([LOST], "Failed: send_payment (approved)"),
+        ([None], "Approved: send_payment"),
+        ([PAID, PAID], "Approved: send_payment, 2 times, done"),
+        ([LOST, LOST], "Failed: send_payment, 2 times (approved)"),
+        ([LOST, PAID], "1 failed, 1 done: send_payment, 2 times (approved)"),
+        ([PAID, None, None], "Approved: send_payment, 3 times, 1 done, 2 not reported"),
     ],
 )
-def test_a_title_ends_with_what_became_of_the_calls(reports, ends):
-    assert title(*reports, tools=["send_payment"] * len(reports)).endswith(ends)
+def test_a_title_says_what_became_of_the_calls_and_first_what_failed(reports, says):
+    assert title(*reports, tools=["send_payment"] * len(reports)) == says
 
 
 def test_a_call_that_was_rejected_does_not_count():
@@ -84,20 +84,31 @@ def test_a_call_that_was_rejected_does_not_count():
 
 def test_a_long_title_keeps_its_end():
     """What became of the call is not cut, whatever the tool is called."""
-    assert title(LOST, tools=["x" * 128]).endswith(", failed")
+    assert title(PAID, tools=["x" * 128]).endswith(", done")
+    assert title(LOST, tools=["x" * 128]).startswith("Failed: ")
+    assert title(None, tools=["x" * 128], stalled="x").startswith("⚠️ Outcome unknown: ")
 
 
 def test_an_error_stands_in_a_block_of_its_own():
     card, *_ = drawn(Outcome.failed("*bold* <!channel> <@U0DANA>\u202etxt"))
     (error,) = about_runs(card)
 
-    assert text_of(card.blocks[1]).endswith(" · the agent has resumed · it says:")
+    assert text_of(card.blocks[1]).endswith(" · asked by `billing` for <@U0DANA> · the agent says:")
     assert card.blocks[2]["block_id"] == "ran:0:text"
     assert error.startswith("*bold* <!channel> <@U0DANA>")
     assert "\u202e" not in error
     literal = card.blocks[[block["block_id"] for block in card.blocks].index("ran:0:text")]
     assert literal["type"] == "rich_text"
     assert literal["elements"][0]["type"] == "rich_text_quote"
+
+
+def test_a_card_with_every_outcome_says_no_more_that_the_agent_went_on():
+    """The title says what became of the calls. While one of them is open, the line does say it."""
+    known, partly = (drawn(PAID, other, tools=["pay", "pay"])[0] for other in (PAID, None))
+
+    assert "the agent has resumed" not in shown(known.blocks)
+    assert known.text.endswith("the agent has resumed.")
+    assert "the agent has resumed" in shown(partly.blocks)
 
 
 def test_a_result_is_one_line_and_the_thread_has_all_of_it():
@@ -243,14 +254,64 @@ def test_a_masked_value_is_in_no_message():
     ("fields", "says"),
     [
         ({"resumed_at": None}, "waiting for the agent"),
-        ({"resumed_at": None, "untaken": True}, "the agent has not said that it goes on"),
+        ({"resumed_at": None, "untaken": True}, "the agent has not gone on"),
         ({"resumed_at": None, "stalled": "the run failed with OSError"}, "the agent could not go on"),
         ({"stalled": "the run failed with OSError"}, "its run ended with an error; no outcome was reported"),
     ],
 )
 def test_a_card_says_why_nothing_was_reported(fields, says):
     card, *_ = drawn(None, **fields)
-    assert says in text_of(card.blocks[1])
+    assert says in text_of(block_of(card.blocks, "who"))
+
+
+STOPPED = "The agent stopped after the approval. The call may have run. Check before you ask again."
+NOT_STARTED = (
+    "It has not run, as far as we know. It still runs if the agent comes back. "
+    "Ask whoever operates billing to look."
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "news", "alarm"),
+    [
+        ({"resumed_at": None, "claim_has_lapsed": True}, "Outcome unknown", STOPPED),
+        ({"resumed_at": None, "stalled": "the run failed with OSError"}, "Outcome unknown", STOPPED),
+        ({"stalled": "the run failed with OSError"}, "Outcome unknown", STOPPED),
+        ({"resumed_at": None, "untaken": True, "claims": 1}, "Outcome unknown", STOPPED),
+        ({"resumed_at": None, "untaken": True}, "Not started", NOT_STARTED),
+    ],
+)
+def test_an_agent_that_stopped_never_looks_like_success(fields, news, alarm):
+    """The title begins with the news, the first text below says what to do, and a phone reads the same."""
+    card, *_ = drawn(None, **fields)
+    assert card.blocks[0]["text"]["text"] == f"⚠️ {news}: send_payment (approved)"
+    assert (card.blocks[1]["type"], card.blocks[1]["text"]["text"]) == ("section", alarm)
+    assert card.text.startswith(f"⚠️ {news}: send_payment (approved). {alarm} Asked by billing; ")
+
+
+@pytest.mark.parametrize(
+    ("reports", "title_says", "alarm"),
+    [
+        ([None, None, None], "⚠️ Outcome unknown: pay, 3 times (approved)", "Some or all of the calls may"),
+        ([PAID, PAID, None], "⚠️ 2 done, 1 not reported: pay, 3 times (approved)", "The call may have run"),
+        ([LOST, PAID, None], "⚠️ 1 failed, 1 done, 1 not reported: pay, 3 times (approved)", "The call may"),
+        ([LOST, PAID, PAID], "1 failed, 2 done: pay, 3 times (approved)", ""),
+    ],
+)
+def test_a_title_warns_as_long_as_the_outcome_of_a_call_is_unknown(reports, title_says, alarm):
+    card, *_ = drawn(*reports, tools=["pay"] * 3, resumed_at=None, claim_has_lapsed=True)
+    assert card.blocks[0]["text"]["text"] == title_says
+    assert alarm in card.text
+    assert ("may have run" in card.text) == bool(alarm)
+
+
+@pytest.mark.parametrize("fields", [{"claim_has_lapsed": True}, {"stalled": "x"}, {"untaken": True}])
+def test_no_alarm_says_that_a_rejected_call_may_have_run(fields):
+    """Nothing was approved, so nothing runs."""
+    card, *_ = drawn(how={0: REJECT}, resumed_at=None, **fields)
+    assert card.blocks[0]["text"]["text"] == "Rejected: send_payment"
+    assert "may have run" not in str(card.blocks)
+    assert "still runs" not in str(card.blocks)
 
 
 def test_who_goes_on_after_a_long_time_is_not_called_stalled():

@@ -15,6 +15,7 @@ from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
 from bot.domain.admission import Place, Terms
 from bot.domain.ids import parse_action_id, parse_button_value
+from bot.domain.masking import holds
 from bot.domain.standing import StandingLimits
 from bot.domain.votes import Vote, position_of
 from bot.listeners.table import TABLE, Decides, Opens
@@ -62,12 +63,29 @@ ODD = [
     "1\t2",
     "# 1",
 ]
+REASONS = [
+    ["Because it is due."],
+    ["why " * 400],
+    ["Due.", "Due.\n2. Also due.", None, "x\u200by"],
+    ["why " * 60, "2. "],
+]
 LONG = ["two\nlines", "\u05e9\u05dc\u05d5\u05dd", "x" * 45, "long words " * 12, "y" * 4_000]
 texts = st.sampled_from([*SHORT, *ODD, *SHORT, *ODD, "user@example.com", *LONG]) | st.text(
     st.characters(exclude_categories=["Cs"]), max_size=30
 )
 numbers = st.sampled_from([0, 1, 12.0, 64.95, -3, -0.125, 10**20, 1e300, 2.5e-7, True, False, None])
-values = st.one_of(texts, numbers, st.sampled_from([{}, [], {"a": 1}, [1, "x"]]))
+nested = st.sampled_from(
+    [
+        {},
+        [],
+        {"a": 1},
+        {"a": 2},
+        [1, "x"],
+        {"to": {"secret": "hunter2"}},
+        [{"b": "two\nlines"}, {"b": "1. to:"}],
+    ]
+)
+values = st.one_of(texts, numbers, nested)
 names = st.sampled_from(
     ["to", "amount", "admin", "a b", "to: x", "1", "#", "Ünal", "x" * 45, '"q"', "secret"]
 )
@@ -90,8 +108,11 @@ def batches(draw):
                 )
         calls.append(args)
     tools = draw(st.sampled_from([["pay"], ["pay"], ["pay"], ["pay", "drop_table"]]))
-    note = draw(st.sampled_from([None, None, "Because it is due.", "why " * 400]))
-    asked = [an_action(tools[n % len(tools)], args, description=note) for n, args in enumerate(calls)]
+    notes = draw(st.sampled_from([[None], [None], *REASONS]))
+    asked = [
+        an_action(tools[n % len(tools)], args, description=notes[n % len(notes)])
+        for n, args in enumerate(calls)
+    ]
     mask = draw(st.sampled_from([(), ("secret",), ("secret", "to")]))
     terms = {"mask": mask, "quorum": draw(st.sampled_from([1, 1, 2]))}
     terms["modal_only"] = draw(st.sampled_from([(), (), (), ("to",)]))
@@ -173,7 +194,9 @@ def _leaves(value):
 
 def assert_in_rows(state, blocks, index):
     """The row of this call, with what is said of all rows, gives back its arguments and nothing else."""
+    assert_reason(state, blocks, index)
     columns, rows = read_rows(literal_text(blocks, "rows"))
+    boxes = read_boxes(blocks, "below")
     usual = (
         dict(map(read_field, fields(literal_text(blocks, "same"))))
         if literal_text(blocks, "same") not in {"", in_text.NO_ARGUMENTS}
@@ -191,21 +214,77 @@ def assert_in_rows(state, blocks, index):
         if row or not columns
         else usual
     )
-    found = {name: text for name, text in found.items() if text != in_text.LEFT_OUT}
-    expected = wanted(state, index)
-    assert {*found} == {_name(name) for name in expected}
+    own = {name: text for (numbers, name), text in boxes.items() if numbers == str(number)}
+    # Every row that says "below" has such a box.
+    assert {name for name, text in found.items() if text == in_text.BELOW} <= {*own}
+    absent = {name for name, text in found.items() if text == in_text.LEFT_OUT}
+    same = {name: text for (_, name), text in read_boxes(blocks, "same:long").items() if name not in found}
+    found = {name: text for name, text in found.items() if text not in {in_text.LEFT_OUT, in_text.BELOW}}
+    assert not own.keys() & {*found, *absent, *same}
+    expected, mask = wanted(state, index), state.actions[index].terms.mask
+    assert {*found, *own, *same} == {_name(name) for name in expected}
     for name, value in expected.items():
-        assert_reads_as(found[_name(name)], value, is_masked=name in state.actions[index].terms.mask)
+        if _name(name) in found:
+            assert_reads_as(found[_name(name)], value, is_masked=name in mask)
+        else:
+            _assert_boxed({**same, **own}[_name(name)], value)
     # Two masked values look alike, and may differ.
     assert in_text.MASKED not in usual.values()
     if usual and block_of(blocks, "same:label")["elements"][0]["text"] != on_card.USUAL:
         alike = [wanted(state, n) for n in range(len(state.actions))]
         assert all(
-            _name(n) in usual
+            _name(n) in {*usual, *same}
             for n in alike[0]
             if len({encode(a.get(n, [in_text.LEFT_OUT])) for a in alike}) == 1
-            and n not in state.actions[0].terms.mask
+            and not holds({n: alike[0][n]}, state.actions[0].terms.mask)
         )
+
+
+def assert_reason(state, blocks, index):
+    """What the agent says about this call stands in a quote with its number, or in the one quote about all of them."""
+    reason = visible(state.actions[index].description)
+    quotes = [
+        ([leaf for leaf in part["elements"] if "style" in leaf], [leaf["text"] for leaf in part["elements"]])
+        for block in blocks
+        if block["block_id"] == "rows:description"
+        for part in block["elements"]
+    ]
+    assert all("style" not in leaf or leaf["style"] == {"bold": True} for bold, _ in quotes for leaf in bold)
+    own = [
+        "".join(said[len(bold) :])
+        for bold, said in quotes
+        if not bold or str(index + 1) in said[0].removesuffix(". ").split(", ")
+    ]
+    assert own == ([reason] if reason else [])
+
+
+def read_boxes(blocks, block_id):
+    """Read arguments as a person does: by number and name, each with its value beside it or in the box below it."""
+    found, name = {}, None
+    parts = [part for block in blocks if block["block_id"] == block_id for part in block["elements"]]
+    for part in parts:
+        text = "".join(leaf["text"] for leaf in part["elements"])
+        if part["type"] == "rich_text_preformatted":
+            found[name] = text
+            continue
+        for leaf in part["elements"]:
+            if leaf.get("style") == {"bold": True}:
+                number, label = re.fullmatch(r"\n?(?:(\d+)\. )?(.*): ?", leaf["text"]).groups()
+                assert (number, label) not in found
+                name = (number, label)
+            else:
+                found[name] = found.get(name, "") + leaf["text"]
+    return found
+
+
+def _assert_boxed(text, value):
+    """This is the value as the card of one call has it, whole."""
+    for leaf in _leaves(value):
+        if isinstance(leaf, str):
+            assert all(line.rstrip(" ") in text for line in visible(leaf).split("\n"))
+        else:
+            assert encode(leaf) in text
+    assert in_text.more_characters(7).rpartition("7")[2] not in text
 
 
 def read_rows(text):
@@ -276,6 +355,12 @@ def approving(payload):
 @example(batch(*[pay(to="Ada", n=n, role="owner" if n == 6 else "member") for n in range(8)]))
 @example(batch(*[pay(to="Ada", n=n, secret=f"hunter{n}") for n in range(3)], mask=("secret",)))
 @example(batch(pay(to="Ada"), pay(to="Bo"), pay(to="y " * 4_000)))
+@example(batch(*[pay(to={"a": n, "secret": n}, n=n) for n in range(3)], mask=("secret",)))
+@example(batch(*[pay(to={"a": 1}, n=n) for n in range(24)]))
+@example(batch(*[pay(to={"a": 1 if n else 2}, n=n) for n in range(8)], language="de"))
+@example(batch(*[pay(to="two\nlines" if n % 2 else "Ada", n=n) for n in range(5)], language="xx"))
+@example(batch(pay(to="two\nlines"), pay(to="three\nlines"), pay(n=1)))
+@example(batch(*[an_action("pay", {"n": n}, description=f"{n % 2 + 1}. due") for n in range(5)]))
 @example(batch(*[pay(to=f"user{n}@example.com", n=n) for n in range(5)]))
 @example(batch(*[pay(to=f'{n}"  n: "2', n=n) for n in range(5)]))
 @example(batch(*[pay(n=n, **({} if n == 6 else {"role": "member"})) for n in range(8)]))

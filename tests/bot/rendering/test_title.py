@@ -173,17 +173,37 @@ def test_the_line_below_says_how_the_run_goes_on_and_who_asked():
     part = drawn(how=[(ApproveDecision(), DANA)], status="decided", settled_at=NOW, resumed_at=NOW)
 
     line = block_of(part.blocks, "who")["elements"][0]["text"]
-    assert line.startswith("asked by `billing` for <@U0DANA> · ")
-    assert line.endswith(" · the agent has resumed")
+    assert line.startswith("by <@U0DANA> <!date^")
+    assert line.endswith(" · asked by `billing` for <@U0DANA> · the agent has resumed")
 
 
-@pytest.mark.parametrize(
-    ("changes", "ends"),
-    [(None, "the agent has resumed without it"), ("Half of it.", "the agent has resumed")],
-)
-def test_an_agent_goes_on_without_a_call_unless_it_was_asked_for_changes(changes, ends):
-    """It may come back with the call."""
+@pytest.mark.parametrize("changes", [None, "Half of it."])
+def test_the_line_below_says_first_that_a_call_did_not_run(changes):
+    """Whom people ask for changes may ask for another call."""
     rejected = (RejectDecision(message="no"), {**DANA, "changes": changes})
     part = drawn(how=[rejected], status="decided", settled_at=NOW, resumed_at=NOW)
 
-    assert block_of(part.blocks, "who")["elements"][0]["text"].endswith(f" · {ends}")
+    line = block_of(part.blocks, "who")["elements"][0]["text"]
+    assert line.startswith("the call did not run · by <@U0DANA> ")
+    assert "resumed" not in line
+
+
+@pytest.mark.parametrize(
+    ("decision", "fields", "says"),
+    [
+        (ApproveDecision(always=True), {"status": "decided"}, "*Approved for this run* by <@U0DANA> "),
+        (
+            ApproveDecision(),
+            {"status": "withdrawn"},
+            "the call did not run · *Approved, not run* by <@U0DANA> ",
+        ),
+        (ApproveDecision(), {"status": "decided"}, "by <@U0DANA> "),
+    ],
+)
+def test_the_line_below_leaves_out_what_was_decided_only_where_the_title_says_just_that(
+    decision, fields, says
+):
+    """An approval that counts for later calls, or that nothing came of, is never shortened to who gave it."""
+    part = drawn(how=[(decision, DANA)], settled_at=NOW, **fields)
+
+    assert block_of(part.blocks, "who")["elements"][0]["text"].startswith(says)

@@ -16,13 +16,14 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from agent_adapter import InvalidRequestError
-from agent_adapter.errors import ReceiptError, SigningError
+from agent_adapter.errors import SigningError
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner, sign_envelope
 from bot.domain.errors import SettingsError
 from bot.domain.seal import Seal
-from bot.runtime.bot_keys import BotKeys, ListedSigner, load_bot_keys
+from bot.runtime.bot_keys import BotKeys, load_bot_keys
+from bot.runtime.listed_signer import ListedSigner
 from bot.runtime.settings import Settings
 from playground.workspace import TEAM
 from tests.conftest import keys_of
@@ -63,7 +64,10 @@ def test_a_key_that_the_ring_has_signs(signing):
         ({"seal_key": None}, "ASSENT_RING is set, and ASSENT_SEAL_KEY is not"),
         ({"seal_key": "c2hvcnQ="}, "ASSENT_SEAL_KEY: entry 1 is not 32 bytes in base64"),
         ({"signing_key": None, "ring": None}, "ASSENT_SEAL_KEY is set, and neither"),
-        ({"signing_key": None}, "ASSENT_RING is set, and ASSENT_SIGNING_KEY is not"),
+        (
+            {"signing_key": None},
+            "ASSENT_RING is set, and ASSENT_SIGNING_KEY is not: a bot needs both, and does not start",
+        ),
         (
             {"signing_key": None, "seal_key": None, "ring": None, "require_signed": True},
             "ASSENT_REQUIRE_SIGNED is set, and neither",
@@ -185,15 +189,25 @@ async def test_a_bot_verifies_what_a_service_signed_and_knows_again_what_it_sign
 
     for signer, accepted, checks in (
         (signing.signer, True, 0),
-        (Service(signing.signer), True, 1),
+        (Service(signing.signer), True, 2),
         (wrong, False, 1),
     ):
         verified.clear()
         keys = keys_with(signing, signer)
-        envelope = await sign_envelope(keys.signer, "a click", b"{}")
-        with nullcontext() if accepted else pytest.raises(ReceiptError):
+        with nullcontext() if accepted else pytest.raises(SigningError, match="not from the key"):
+            envelope = await sign_envelope(keys.signer, "a click", b"{}")
             keys.ring.check(envelope, purpose="receipts", type="a click")
         assert len(verified) == checks
+
+
+@pytest.mark.parametrize("wrong", [b"", b"x" * 64, None, "x" * 64, bytearray(64)], ids=repr)
+async def test_what_is_no_signature_is_never_used(signing, wrong):
+    class Broken(Service):
+        async def sign(self, data):
+            return wrong
+
+    with pytest.raises(SigningError, match="not from the key"):
+        await keys_with(signing, Broken(signing.signer)).signer.sign(b"a click")
 
 
 async def test_a_bot_that_starts_verifies_what_its_key_signs(signing, monkeypatch):
@@ -205,7 +219,7 @@ async def test_a_bot_that_starts_verifies_what_its_key_signs(signing, monkeypatc
 
 
 async def test_a_service_that_does_not_answer_ends_the_start(signing, monkeypatch):
-    monkeypatch.setattr("bot.runtime.bot_keys._START_WITHIN", 0.01)
+    monkeypatch.setattr("bot.runtime.listed_signer._START_WITHIN", 0.01)
 
     with pytest.raises(SettingsError, match="did not sign within"):
         await keys_with(signing, Service(signing.signer, delay=60)).try_out()
@@ -230,10 +244,15 @@ def test_a_private_key_is_read_from_the_environment_or_a_file(signing, monkeypat
 
     other = make_signing(signing.ring_path.parent, team="T1", name="other.pem")
     monkeypatch.setenv("ASSENT_SIGNING_KEY_FILE", str(other.key_path))
+    with pytest.raises(
+        InvalidRequestError, match="ASSENT_SIGNING_KEY and ASSENT_SIGNING_KEY_FILE are both set"
+    ):
+        LocalSigner.from_environment()
+    monkeypatch.delenv("ASSENT_SIGNING_KEY")
     assert LocalSigner.from_environment().kid == other.signer.kid
 
     monkeypatch.setenv("ASSENT_SIGNING_KEY_FILE", "nowhere.pem")
-    with pytest.raises(InvalidRequestError, match="cannot read nowhere"):
+    with pytest.raises(InvalidRequestError, match="there is no file nowhere"):
         LocalSigner.from_environment()
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.domain.errors import SettingsError
-from bot.runtime.settings import Settings, load_settings, unknown_variables, variable_of
+from bot.runtime.settings import Settings, load_access, load_settings, unknown_variables, variable_of
 
 ENOUGH = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "ASSENT_APPROVERS": "U0DANA"}
 
@@ -119,9 +119,18 @@ def test_every_setting_may_stand_in_a_file(read, tmp_path):
     assert settings.approvers == ("U0DANA", "S0OPS")
 
 
+@pytest.mark.parametrize("name", ["SLACK_BOT_TOKEN", "ASSENT_SIGNING_KEY", "ASSENT_APPROVERS", "REDIS_URL"])
+def test_a_setting_that_is_also_in_a_file_is_refused(read, tmp_path, name):
+    """Both names are in the error. Otherwise a bot may sign with a key that nobody meant."""
+    (tmp_path / "value").write_text("one\n")
+
+    with pytest.raises(SettingsError, match=f"^{name} and {name}_FILE are both set: remove one of them$"):
+        read(**{name: "another", f"{name}_FILE": str(tmp_path / "value")})
+
+
 def test_a_missing_file_is_reported_by_its_name(read):
     """Rather than a traceback."""
-    with pytest.raises(SettingsError, match="/nowhere/token: No such file"):
+    with pytest.raises(SettingsError, match="there is no file /nowhere/token: name one"):
         read(SLACK_BOT_TOKEN=None, SLACK_BOT_TOKEN_FILE="/nowhere/token")
 
 
@@ -136,21 +145,66 @@ def test_a_signing_secret_alone_means_http_mode(read):
     [
         ({"SLACK_APP_TOKEN": None}, "SLACK_APP_TOKEN is not set: .* or set SLACK_SIGNING_SECRET"),
         ({"ASSENT_CHANNEL": "#approvals"}, "'#approvals' is not a channel id"),
-        ({"ASSENT_HTTP_PORT": "web"}, "ASSENT_HTTP_PORT: "),
+        (
+            {"ASSENT_HTTP_PORT": "abc"},
+            "^ASSENT_HTTP_PORT: 'abc' is not a whole number: write a port, as in 3000$",
+        ),
+        (
+            {"ASSENT_AUDIT_DAYS": "1y"},
+            "^ASSENT_AUDIT_DAYS: '1y' is not a whole number: write one, as in 365$",
+        ),
+        ({"ASSENT_SWEEP_SECONDS": "5s"}, "^ASSENT_SWEEP_SECONDS: '5s' is not a number: write one, as in 5$"),
+        (
+            {"ASSENT_REQUIRE_SIGNED": "maybe"},
+            "^ASSENT_REQUIRE_SIGNED: 'maybe' is neither true nor false: write one of them$",
+        ),
         ({"ASSENT_LOG_LEVEL": "loud"}, "ASSENT_LOG_LEVEL: 'loud' is not one of DEBUG, INFO, WARNING, ERROR"),
         ({"ASSENT_LEASE_SECONDS": "inf"}, "ASSENT_LEASE_SECONDS: .* finite"),
         ({"ASSENT_SWEEP_SECONDS": "inf"}, "ASSENT_SWEEP_SECONDS: .* finite"),
-        ({"SLACK_APP_TOKEN_FILE": "/nowhere/token"}, "SLACK_APP_TOKEN_FILE: /nowhere/token: No such file"),
+        (
+            {"SLACK_APP_TOKEN": None, "SLACK_APP_TOKEN_FILE": "/nowhere/token"},
+            "SLACK_APP_TOKEN_FILE: there is no file /nowhere/token: name one that this user can read$",
+        ),
+        (
+            {"ASSENT_SIGNING_KEY_FILE": "/nowhere/key.pem"},
+            "there is no file /nowhere/key.pem: name one .*; `python -m bot keys signing create` makes one$",
+        ),
+        (
+            {"ASSENT_LOG_KEY_FILE": "/"},
+            "ASSENT_LOG_KEY_FILE: Is a directory: /: name one that .*--purpose log` makes one$",
+        ),
         (
             {"ASSENT_SLACK_TIMEOUT_SECONDS": "30"},
-            "ASSENT_SLACK_TIMEOUT_SECONDS must be below ASSENT_LEASE_SECONDS",
+            "ASSENT_SLACK_TIMEOUT_SECONDS must be at most two thirds of ASSENT_LEASE_SECONDS: a bot posts only if the call ends within its lease",
         ),
+        ({"ASSENT_DURABILITY": "always"}, "ASSENT_DURABILITY: .*'local', 'replica' or 'fsync'"),
+        (
+            {"ASSENT_DURABILITY": "replica", "ASSENT_DURABILITY_REPLICAS": "0"},
+            "ASSENT_DURABILITY_REPLICAS: .* greater",
+        ),
+        ({"ASSENT_DURABILITY_REPLICAS": "2"}, "does nothing without ASSENT_DURABILITY=replica"),
     ],
 )
 def test_a_wrong_setting_is_named(read, changed, sentence):
     """With what to write instead."""
     with pytest.raises(SettingsError, match=sentence):
         read(**changed)
+
+
+def test_what_has_to_confirm_a_click_is_read(read):
+    """Redis alone by default. An empty number of replicas is none."""
+    assert read().durability == "local"
+    found = read(ASSENT_DURABILITY="replica", ASSENT_DURABILITY_REPLICAS="2")
+    assert (found.durability, found.durability_replicas) == ("replica", 2)
+    assert read(ASSENT_DURABILITY="replica", ASSENT_DURABILITY_REPLICAS="").durability_replicas is None
+
+
+def test_an_empty_number_of_lanes_is_none(read, monkeypatch):
+    """As compose passes it on, also to commands that need no bot."""
+    assert read(ASSENT_LANES="").lanes is None
+    assert read(ASSENT_LANES="16").lanes == 16
+    monkeypatch.setenv("ASSENT_LANES", "")
+    assert load_access(env_file=None).lanes is None
 
 
 def test_the_log_level_may_be_written_small(read):

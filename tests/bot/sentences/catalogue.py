@@ -25,14 +25,27 @@ OTHERS = tuple(each for each in LANGUAGES if each != ENGLISH)
 
 _TITLES = (
     *("in_answer.NOT_DONE", "in_answer.RECORDED", "in_answer.REVOKED", "in_home.TITLE", "in_list.TITLE"),
-    *("in_why.TITLE", "in_form.REJECT_ALL", "in_form.HAND_OVER", "in_form.NOTHING_TO_AGREE", "in_form.title"),
+    *(
+        "in_why.TITLE",
+        "in_why.VIEW_TITLE",
+        "in_form.REJECT_ALL",
+        "in_form.HAND_OVER",
+        "in_form.NOTHING_TO_AGREE",
+        "in_form.title",
+    ),
     *("in_form.approve_title", "in_form.edit_title", "in_form.reject_title", "in_form.changes_title"),
     *("in_form.answer_title", "in_form.agree_title", "in_form.read_title", "in_form.check_title"),
     *("in_form.review_title", "in_form.read_several"),
 )
 _VIEW_BUTTONS = (
     *("in_form.CLOSE", "in_form.CANCEL", "in_form.APPROVE", "in_form.APPROVE_AS_ASKED"),
-    *("in_form.APPROVE_WITH_CHANGES", "in_form.AGREE", "in_form.REJECT", "in_form.ANSWER"),
+    *(
+        "in_form.APPROVE_WITH_CHANGES",
+        "in_form.PROPOSE_CHANGE",
+        "in_form.AGREE",
+        "in_form.REJECT",
+        "in_form.ANSWER",
+    ),
     *("in_form.CONTINUE", "in_form.SEE_CHANGES", "in_form.ASK_FOR_CHANGES", "in_form.reject_several"),
     *("in_form.approve_several", "in_form.agree_several"),
 )

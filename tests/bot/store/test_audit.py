@@ -133,14 +133,36 @@ async def test_a_folder_that_cannot_be_written_loses_nothing(redis, trail, folde
     ]
 
 
-async def test_without_a_folder_old_entries_are_dropped_after_seven_days(redis, store):
-    """As the settings say; that is no error."""
+async def test_without_a_folder_entries_stay_in_redis_for_as_long_as_a_folder_would_keep_them(
+    redis, store, caplog
+):
+    """So they outlive their request. What is older goes, as the settings say; that is no error."""
     trail = AuditStore(redis, store.keys)
-    await happened(redis, trail, 8, 6)
+    await happened(redis, trail, 366, 364, 8, 6)
 
     await mover(trail).tidy()
 
-    assert await told(trail) == ["billing.1"]
+    assert await told(trail) == ["billing.1", "billing.2", "billing.3"]
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+async def test_a_small_redis_is_never_filled_by_the_trail(redis, store, caplog):
+    """Where its memory is full, nobody can decide any more."""
+    trail = AuditStore(redis, store.keys)
+    lane = trail.keys.lane(0)
+    for seq in range(800):
+        await redis.xadd(
+            lane.audit, {"event": "decided", "id": "billing.1", "seq": seq, "note": "x" * 10_000}
+        )
+    before = (await redis.config_get("maxmemory"))["maxmemory"]
+    await redis.config_set("maxmemory", (await redis.info("memory"))["used_memory"] + 1_000_000)
+    try:
+        await mover(trail, max_bytes=100_000_000).tidy()
+
+        assert 0 < await trail.size() < await trail.most_bytes()
+    finally:
+        await redis.config_set("maxmemory", before)
+    assert "audit.dropped_early" in [record.message for record in caplog.records]
 
 
 async def test_a_replica_without_the_folder_drops_nothing_that_another_one_keeps(redis, store, trail):
@@ -240,3 +262,31 @@ async def test_a_time_and_a_request_narrow_what_is_read(redis, trail):
     assert await told(trail, about="billing.1") == ["billing.1"]
     (entry,) = [entry async for entry in trail.entries(about="billing.1")]
     assert entry["name"] == "Dana"
+
+
+IMPOSSIBLE = ["253370764800000-0", f"{2**64 - 1}-{2**64 - 1}"]
+"""The year 9998, and the last number that there is."""
+
+
+@pytest.mark.parametrize("number", IMPOSSIBLE)
+async def test_an_entry_of_an_impossible_time_is_shown_last_and_hides_no_other(redis, trail, number):
+    """Whoever writes to Redis can name any time. Days without an entry take no time to read."""
+    await happened(redis, trail, 2, 1)
+    await redis.xadd(trail.keys.lane(0).audit, {"event": "x", "id": "far"}, id=number)
+    now = datetime.now(UTC)
+
+    async with asyncio.timeout(5):
+        assert await told(trail) == ["billing.0", "billing.1", "far"]
+        assert await told(trail, about="far") == ["far"]
+        assert await told(trail, since=now - timedelta(days=1.5), until=now) == ["billing.1"]
+        assert await told(trail, since=now) == ["far"]
+
+
+async def test_a_full_page_that_ends_with_the_last_number_is_read(redis, trail, monkeypatch):
+    """Redis refuses to look beyond it."""
+    monkeypatch.setattr("bot.store.audit.READ_AT_ONCE", 1)
+    await happened(redis, trail, 1)
+    await redis.xadd(trail.keys.lane(0).audit, {"event": "x", "id": "far"}, id=IMPOSSIBLE[1])
+
+    assert await told(trail) == ["billing.0", "far"]
+    assert await told(trail, about="far") == ["far"]

@@ -1,6 +1,7 @@
 """What a person sends is handled once: by the script that records a decision, or by one of its own."""
 
 import asyncio
+import re
 from collections.abc import Callable
 
 import pytest
@@ -14,6 +15,7 @@ from bot.domain.approval import Approval
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
+from bot.domain.seal import Seal, Trust
 from bot.domain.votes import position_of
 from bot.store.deliveries import Delivery, HandledBeforeError
 from bot.store.records import ApprovalStore
@@ -240,3 +242,26 @@ async def given_up(redis: Redis, delivery: Delivery) -> None:
     """Let the time pass in which it could have been answered."""
     _, owner, answer = (await redis.get(delivery.names["delivery"])).split(" ")
     await redis.set(delivery.names["delivery"], f"1 {owner} {answer}")
+
+
+async def test_a_kept_form_that_no_bot_wrote_is_given_to_nobody(store, asked, redis):
+    """Slack would send back what it says that it has shown."""
+    trust = Trust(Seal("assent", (b"k" * 32,)))
+
+    def received() -> Delivery:
+        return Delivery(store.scripts, store.keys.lane_for(asked.id), DANA, "form", trust=trust)
+
+    first = received()
+    await first.begin()
+    await first.end('{"view": "of this call"}')
+    with pytest.raises(HandledBeforeError) as again:
+        await received().begin()
+    assert again.value.answer == {"view": "of this call"}
+
+    kept = await redis.get(first.names["delivery"])
+    await redis.set(first.names["delivery"], kept.replace("this", "another"))
+    with pytest.raises(StoreUnavailableError, match="not written by a bot"):
+        await received().begin()
+    await redis.set(first.names["delivery"], re.sub(r" \S+ {", " {", kept))
+    with pytest.raises(StoreUnavailableError, match="not written by a bot"):
+        await received().begin()

@@ -131,6 +131,7 @@ async def test_the_trail_says_of_an_outcome_what_the_record_says(client, store, 
     """Not what the note says, and not what the text of the outcome quotes."""
     interrupt_id = await client.publish(an_interrupt())
     await store.take_inbox("billing")
+    await decide(store, interrupt_id, ApproveDecision())
     failed = Outcome.failed('"status":"done"').model_dump(exclude_none=True)
     await redis.hset(lane.req(interrupt_id), "outcome:0", f"1 {encode(failed)}")
 
@@ -140,6 +141,43 @@ async def test_the_trail_says_of_an_outcome_what_the_record_says(client, store, 
     entry = (await trail(redis, lane))[-1]
     assert entry.pop("seq")
     assert entry == {"event": "reported", "id": interrupt_id, "index": "0", "outcome": "failed"}
+
+
+async def test_what_an_agent_notes_again_and_again_is_in_the_trail_once(client, store, redis, lane):
+    """The trail has an end: an agent that repeats itself would push out the entries of everybody else."""
+    events = ("published", "withdraw_asked", "reported", "resumed", "let_go")
+    interrupt_id = await client.publish(an_interrupt())
+    await store.take_inbox("billing")
+    await decide(store, interrupt_id, ApproveDecision())
+    await redis.hset(lane.req(interrupt_id), mapping={"withdraw": "x", "outcome:0": DONE, "outcome:00": DONE})
+
+    for event in events:
+        for outcome in ("done", "failed"):
+            if event == "let_go":
+                await redis.hdel(lane.req(interrupt_id), "resumed")
+            elif event == "resumed":
+                await redis.hset(lane.req(interrupt_id), "resumed", "1")
+            await redis.hset(lane.req(interrupt_id), "outcome:0", f'1 {{"status":"{outcome}"}}')
+            await note(redis, lane, event, interrupt_id, index="0", outcome=outcome)
+            assert await store.take_inbox("billing") == Taken(notes=1, refused=0)
+
+    written = [entry["event"] for entry in await trail(redis, lane)]
+    assert [event for event in written if event in events] == list(events)
+    assert await redis.pttl(lane.card(interrupt_id)) > 0
+    await note(redis, lane, "reported", interrupt_id, index="00", outcome="done")
+    assert await store.take_inbox("billing") == Taken(notes=1, refused=1)
+
+
+async def test_the_marks_of_what_is_in_the_trail_end_with_a_record_that_nobody_was_asked(
+    client, store, redis, lane
+):
+    """Otherwise each of them would stay in Redis for ever."""
+    interrupt_id = await client.publish(an_interrupt())
+    await note(redis, lane, "let_go", interrupt_id)
+    await store.take_inbox("billing")
+
+    assert await redis.pttl(lane.req(interrupt_id)) > 0
+    assert await redis.pttl(lane.card(interrupt_id)) > 0
 
 
 async def test_a_note_with_an_id_that_no_record_can_have_is_refused(client, store, redis, lane):
@@ -255,3 +293,55 @@ async def test_a_record_that_names_another_agent_inside_is_refused(client, store
 
     with pytest.raises(UnreadableRecordError, match="says that it is of the agent payroll"):
         await store.load(interrupt_id)
+
+
+async def test_the_first_time_that_an_agent_takes_an_answer_is_measured(client, store, redis, lane):
+    """From the decision, by Redis' clock. Another claim of the same run is not measured, and no number of an agent is believed."""
+    interrupt_id = await client.publish(an_interrupt())
+    await store.take_inbox("billing")
+    await decide(store, interrupt_id, ApproveDecision())
+    # As if it had been decided a minute ago.
+    settled = int(await redis.hget(lane.card(interrupt_id), "settled"))
+    await redis.hset(lane.card(interrupt_id), "settled", settled - 60_000)
+    late = f"{settled + 10**12}-0"
+    async with client.resuming(interrupt_id):
+        pass
+    taken = await store.take_inbox("billing")
+    await redis.xadd(lane.inbox("billing"), {"event": "claimed", "id": interrupt_id}, id=late)
+
+    ((wait, trace),) = taken.waits
+    assert 60_000 <= wait < 80_000
+    assert trace is None
+    assert (await store.take_inbox("billing")).waits == ()
+
+
+async def test_what_an_agent_says_of_its_clock_makes_no_time_longer(client, store, redis, lane):
+    """It may write the number of its note. One in the future counts as now."""
+    interrupt_id = await client.publish(an_interrupt())
+    await store.take_inbox("billing")
+    await decide(store, interrupt_id, ApproveDecision())
+    settled = int(await redis.hget(lane.card(interrupt_id), "settled"))
+    await redis.xadd(
+        lane.inbox("billing"), {"event": "claimed", "id": interrupt_id}, id=f"{settled + 10**12}-0"
+    )
+
+    ((wait, _),) = (await store.take_inbox("billing")).waits
+
+    assert 0 <= wait < 20_000
+
+
+@pytest.mark.parametrize("written", [b"\xff", b"", b"00-1-2-01", b"-" * 100_000])
+async def test_what_an_agent_writes_in_the_place_of_a_trace_disturbs_no_note(
+    client, store, redis, lane, written
+):
+    """The time is measured, without an example."""
+    interrupt_id = await client.publish(an_interrupt())
+    await store.take_inbox("billing")
+    await decide(store, interrupt_id, ApproveDecision())
+    async with client.resuming(interrupt_id):
+        await redis.hset(lane.req(interrupt_id), "traceparent", written)
+
+    taken = await store.take_inbox("billing")
+
+    assert [trace for _, trace in taken.waits] == [None]
+    await redis.hdel(lane.req(interrupt_id), "traceparent")

@@ -3,6 +3,8 @@
 import asyncio
 from datetime import timedelta
 
+import pytest
+
 from bot.domain.rules import Burst
 from bot.domain.waiting import queue_entry
 
@@ -115,3 +117,20 @@ async def test_a_queue_that_somebody_joined_meanwhile_is_not_forgotten(store):
 def test_a_queue_is_no_person_group_or_channel():
     """Nobody has its name among the entries of their lists."""
     assert queue_entry("C1")[0] not in "UWSCDG"
+
+
+@pytest.mark.parametrize("value", ["x", "", "9" * 5000, "-1", "nan", "[" * 10_000])
+async def test_whatever_stands_in_a_field_of_a_queue_its_card_is_drawn_again(store, redis, value):
+    """Of one queue. What cannot be read as a number counts as 0, and a lease that no script wrote holds nothing."""
+    for n in range(3):
+        await joins(store, f"billing.{n}", "C1", TWO)
+    fields = ("asked", "drawn", "gone", "posted", "lease", "called", "shown", "language")
+    await redis.hset(store.keys.queue_of("C1")["queue"], mapping=dict.fromkeys(fields, value))
+
+    card = await store.queue_card("C1")
+    outcome, _ = await store.lease_queue("C1", owner="one", lease=60_000)
+
+    assert (card.joined, card.drawn) == (("billing.2",), 0)
+    assert outcome == "takeover"
+    assert await store.save_queue("C1", owner="one", ts="1.0", shown="d")
+    assert (await store.queue_card("C1")).drawn > 0

@@ -179,7 +179,7 @@ async def test_a_redis_that_is_away_is_said_within_the_deadline(tmp_path):
     async with open_redis(f"unix://{tmp_path}/nobody.sock") as redis:
         store = ApprovalStore(redis, Keys(), address="there")
 
-        with pytest.raises(StoreUnavailableError, match="did not take the decision in time"):
+        with pytest.raises(StoreUnavailableError, match="did not take the change in time"):
             await store.record_decision("billing.x", {0: "x"}, token="t", person="U0ERIK", deadline=0.2)
 
 
@@ -566,7 +566,9 @@ async def test_a_card_that_is_gone_is_forgotten(client: ApprovalClient, store: A
 
 async def test_a_card_that_is_gone_takes_its_parts_with_it(client: ApprovalClient, store: ApprovalStore):
     """A card that is posted anew has new parts in its own thread. What stands beside it stays known."""
-    state = await admitted(client, store)
+    state = await store.load(await publish(client, store))
+    places = tuple(Place(channel=channel, actions=(0,)) for channel in ("C1", "C2"))
+    await store.admit(state, an_admission(places=places))
     part, last_part = MessageId(0, "part", 1), MessageId(0, "part", REMARKS_FROM - 1)
     remark, elsewhere, approved = (
         MessageId(0, "remark", 0),
@@ -858,12 +860,12 @@ async def test_bots_say_that_they_live(store: ApprovalStore, redis: Redis, lane:
     """The newest heartbeat of each stands, and says how many others live; those of yesterday are forgotten."""
     await redis.zadd(lane.bots, {"dead": 1})
 
-    assert (await store.heartbeat("one")).others == 0
-    assert (await store.heartbeat("two")).others == 1
+    assert (await store.heartbeat("one")).others == frozenset()
+    assert (await store.heartbeat("two")).others == {"one"}
 
     assert set(await redis.zrange(lane.bots, 0, -1)) == {"one", "two"}
-    assert (await store.heartbeat("one", alive=False)).others == 1
-    assert (await store.heartbeat("two")).others == 0
+    assert (await store.heartbeat("one", alive=False)).others == {"two"}
+    assert (await store.heartbeat("two")).others == frozenset()
 
 
 async def test_an_unreachable_redis_is_one_sentence(tmp_path):
@@ -877,3 +879,29 @@ async def test_an_unreachable_redis_is_one_sentence(tmp_path):
         for call in (store.load("billing.x"), store.owed(), store.heartbeat("me")):
             with pytest.raises(ServerUnreachableError, match="redis://here does not answer"):
                 await call
+
+
+@pytest.mark.parametrize("value", ["x", "", "one 1", "nan nan nan"])
+async def test_a_lease_that_no_script_wrote_holds_no_message(client, store, redis, lane, value):
+    """Whoever leases the message next looks first whether it was posted."""
+    state = await admitted(client, store)
+    await redis.hset(lane.card(state.id), f"lease:{CARD}", value)
+
+    lease = await store.lease_part(state.id, CARD, owner="one", lease=60_000)
+
+    assert lease.outcome == "takeover"
+
+
+async def test_a_pause_counts_as_asked_about_unless_its_record_was_refused(client, store):
+    """Whichever record of the run asks about it: with some of the pauses, or asked again under another id."""
+    both = an_interrupt(an_action(), an_action())
+    again = both.model_copy(update={"id": "billing.again"})
+    assert not await store.has_asked(both)
+
+    await client.publish(both)
+
+    assert await store.has_asked(both)
+    assert await store.has_asked(again)
+    assert not await store.has_asked(an_interrupt(run="another"))
+    await store.settle(both.id, "refused", code="namespace", reason="asked elsewhere")
+    assert not await store.has_asked(again)

@@ -25,6 +25,7 @@ from bot.text.look_alikes import resembled
         "pa\u200by_invoice",
         "pay\u2010invoice",
         "pa\u0443_invoice",
+        "p\u237ay_invoice",
     ],
 )
 def test_a_name_that_looks_like_one_that_a_glob_takes(name: str):
@@ -50,7 +51,13 @@ def test_a_name_without_wildcards_is_compared_as_a_whole(name: str, *, wanted: b
 
 @pytest.mark.parametrize(
     ("name", "glob"),
-    [("1ookup", "lookup"), ("l0gin", "login"), ("send_emaiI", "send_email"), ("tum_off", "turn_*")],
+    [
+        ("1ookup", "lookup"),
+        ("l0gin", "login"),
+        ("l\u0d02gin", "login"),
+        ("send_emaiI", "send_email"),
+        ("tum_off", "turn_*"),
+    ],
 )
 def test_figures_and_pairs_of_letters_that_look_like_others(name: str, glob: str):
     """One and l, nought and o, rn and m."""

@@ -19,12 +19,13 @@ from bot.rendering.modal.forms import (
     render_respond_view,
 )
 from bot.rendering.modal.reading import render_reading_view
-from bot.text.misread import SHOWN, misread_words, odd_domains
+from bot.text.misread import SHOWN, misread_domains, misread_words, odd_domains
 from bot.text.misread_signs import misread_signs
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
     block_ids,
+    block_of,
     literal_text,
     shown,
 )
@@ -95,6 +96,17 @@ URL = "https://bank.com\u2215@evil.com/pay"
         ("\u2768a\u2769", "\u2768 (U+2768) looks like (, \u2769 (U+2769) looks like )"),
         ("a\u223cb", "\u223c (U+223C) looks like ~"),
         ("\ufe695", "\ufe69 (U+FE69) looks like $"),
+        ("p\u237aypal", '"p\u237aypal" has an odd sign: \u237a (U+237A) looks like a'),
+        ("payp\u212el.com", "\u212e (U+212E) looks like e"),
+        ("Stor\u212e", "\u212e (U+212E) looks like e"),
+        ("b\u2374ay", "\u2374 (U+2374) looks like p"),
+        ("paypa\u2223", "\u2223 (U+2223) looks like l"),
+        ("g\u0d02\u0d02gle", "\u0d02 (U+0D02) looks like o"),
+        ("1\u300700 EUR", "\u3007 (U+3007) looks like O"),
+        ("IBAN DE\u300712", "\u3007 (U+3007) looks like O"),
+        ("acc\u2a2f", "\u2a2f (U+2A2F) looks like x"),
+        ("\u222aSD 500", "\u222a (U+222A) looks like U"),
+        ("\U0001f74computer", "\U0001f74c (U+1F74C) looks like C"),
         ("5०", '"5०" has Devanagari digits, and means 50'),
         ("हिन्दी में 5०", '"5०" has Devanagari digits, and means 50'),
         ("৪4", '"৪4" has Bengali digits, and means 44'),
@@ -135,6 +147,8 @@ def test_a_sign_or_digit_that_reads_as_another_is_named(text, said):
         "価格：５００円（税込）、１２３！〔注〕東京ノ港 丿", "第Ⅱ章 ⅲ ①",
         "المبلغ ١٥٠ ريال، ٪٥، قيمت ۱۲۳ تومان؛ ﴿قل﴾", "यह दुःख ५०० रुपये है।", "ราคา ๕๐๐ บาท", "২০২৪ সাল",
         "Ողջույն։ Ի՞նչ կա՝ լավ", "Δεν ξέρω· γιατί; 5 µm", "➕ yes ➖ no ❯ next",
+        "A\u222aB, 3\u2a2f4, x\u2223y, p \u2228 q, f \u22a4 g, 10\u00d720, ax\u00d7by, 750 ml\u212e, \u212e 500 g, 2\u212e",
+        "二\u3007二六年, 第1\u3007回, \u3007 \u3007", "മലയാളം Googleൽ സംഗീതം",
         "© 2024 ™ ½ №5 naïve — “quoted”", "thanks 👨\u200d👩\u200d👧 ❤\ufe0f", "ℹ\ufe0f Info: deploy done",
     ],
 )  # fmt: skip
@@ -146,8 +160,6 @@ def test_ordinary_text_is_not_warned_of(text):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (EXAMPLE, f"{EXAMPLE} is xn--exmple-4nf.com"),
-        ("see https://аррӏе.example/login", "аррӏе.example is xn--80ak6aa92e.example"),
         ("mail to kontakt@bücher.example now", "bücher.example is xn--bcher-kva.example"),
         ("MÜNCHEN.DE", "MÜNCHEN.DE is xn--mnchen-3ya.de"),
         ("ｅxample.com", "ｅxample.com is example.com"),
@@ -157,8 +169,25 @@ def test_ordinary_text_is_not_warned_of(text):
     ],
 )
 def test_a_domain_name_is_shown_as_computers_read_it(text, said):
-    """What a browser would open has an ASCII form of its own."""
+    """What a browser would open has an ASCII form of its own. A name that reads as itself is nobody else's."""
     assert odd_domains([text]) == {said: (text,)}
+    assert misread_domains([text]) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (EXAMPLE, f'"{EXAMPLE}" is really xn--exmple-4nf.com, another address'),
+        (
+            "see https://аррӏе.example/login",
+            '"аррӏе.example" is really xn--80ak6aa92e.example, another address',
+        ),
+    ],
+)
+def test_a_domain_name_that_looks_like_another_one_is_called_another_address(text, said):
+    """That is what happens to who writes to it or opens it; its letters are only the reason."""
+    assert misread_domains([text]) == {said: (text,)}
+    assert odd_domains([text]) == {}
 
 
 @pytest.mark.parametrize(
@@ -176,7 +205,7 @@ def test_a_domain_name_is_shown_as_computers_read_it(text, said):
 )
 def test_text_that_is_not_a_domain_name_is_left_alone(text):
     """Files, sentences without a space, and names that no server has."""
-    assert odd_domains([text]) == {}
+    assert odd_domains([text]) == misread_domains([text]) == {}
 
 
 def test_many_words_are_counted():
@@ -187,7 +216,7 @@ def test_many_words_are_counted():
     assert found[-1] == "and 4,995 more"
 
 
-WARNED = "*Some words are not what they look like*"
+WARNED = "*Possible fake*"
 
 
 @pytest.mark.parametrize(
@@ -197,7 +226,10 @@ WARNED = "*Some words are not what they look like*"
         (an_action("pay", {"beneficiаry": "x"}), 'the name "beneficiаry": "beneficiаry" mixes'),
         (an_action("pаy", {"to": "x"}), 'the tool\'s name: "pаy" mixes'),
         (an_action("pay", {"to": "x"}, description=f"For {ACME}."), f'the agent\'s words: "{ACME}" is in'),
-        (an_action("pay", {"rows": [{"to": EXAMPLE}]}), f"rows[0].to: {EXAMPLE} is xn--exmple-4nf.com"),
+        (
+            an_action("pay", {"rows": [{"to": EXAMPLE}]}),
+            f'rows[0].to: "{EXAMPLE}" is really xn--exmple-4nf.com',
+        ),
         (an_action("pay", {"the tool's name": ACME}), f'"the tool\'s name": "{ACME}" is in'),
         (
             an_action("pay", dict.fromkeys("abcde", ACME), description=ACME),
@@ -229,6 +261,23 @@ def test_a_card_and_its_modals_warn_of_it(action, said):
         assert_slack_takes_view(view)
         assert WARNED in shown(view)
         assert said in literal_text(view["blocks"], "misread")
+
+
+def test_a_warning_begins_with_the_address_and_its_consequence():
+    """Before the letters: a person has to know that a mail would go elsewhere. An honest domain name comes last."""
+    args = {"company": "АСME", "email": f"ada@{EXAMPLE}", "site": "https://bücher.example"}
+    (card,) = render_card(a_state(an_interrupt(an_action("pay", args))))
+
+    assert literal_text(card.blocks, "a:0:misread").split("\n") == [
+        f'email: "{EXAMPLE}" is really xn--exmple-4nf.com, another address',
+        'company: "АСME" mixes Latin and Cyrillic: А (U+0410) looks like A, С (U+0421) looks like C',
+        'email: "exаmple" mixes Latin and Cyrillic: а (U+0430) looks like a',
+        "site: bücher.example is xn--bcher-kva.example",
+    ]
+    assert block_of(card.blocks, "a:0:hidden")["elements"][0]["text"] == (
+        "⚠️ *Possible fake*: some letters, signs or digits only look like ordinary ones.\n"
+        "Domain names below are written as computers read them."
+    )
 
 
 steps = st.sampled_from(["to", "a b", "a.b", "a[0]", "", "the name x", 0, 2])
@@ -263,15 +312,15 @@ def test_a_warning_of_very_long_names_stays_short_and_is_found_at_once():
     assert lines[-1] == "and 495 more"
 
 
-def test_a_form_without_the_arguments_warns_of_the_tool():
-    """The name is all that it shows of the call."""
+def test_a_form_that_shows_a_line_of_the_call_warns_of_what_deceives_on_it():
+    """The name of the tool, and the values."""
     state = a_state(an_interrupt(an_action("pаy", {"to": ACME})))
 
     view = render_reject_view(state, 0)
 
     assert_slack_takes_view(view)
     assert '"pаy" mixes' in literal_text(view["blocks"], "misread")
-    assert "ACME" not in shown(view)
+    assert "only looks like ACME" in shown(view)
 
 
 def test_an_edit_that_brings_such_a_word_says_so():
@@ -286,8 +335,8 @@ def test_an_edit_that_brings_such_a_word_says_so():
 
     said = literal_text(done.blocks, "a:0:told").split("\n")
     assert said[:2] == [
+        f'⚠ to: "{EXAMPLE}" is really xn--exmple-4nf.com, another address',
         '⚠ to: "exаmple" mixes Latin and Cyrillic: а (U+0430) looks like a',
-        f"⚠ to: {EXAMPLE} is xn--exmple-4nf.com",
     ]
     assert literal_text(done.blocks, "a:0:arguments").startswith(f'to: "ACME" → "{EXAMPLE}"')
     assert 'to: "exаmple" mixes Latin and Cyrillic' in literal_text(view["blocks"], "proposal:misread")
@@ -298,7 +347,9 @@ def test_what_the_agent_says_about_the_run_is_looked_at():
     context = Context(title="Pay", links=(Link(label="Invoice", url=f"https://{EXAMPLE}/1"),))
     (card,) = render_card(a_state(an_interrupt(an_action(), context=context)))
 
-    assert f"links[0].Invoice: {EXAMPLE} is xn--exmple-4nf.com" in literal_text(card.blocks, "run:misread")
+    assert f'links[0].Invoice: "{EXAMPLE}" is really xn--exmple-4nf.com' in literal_text(
+        card.blocks, "run:misread"
+    )
 
 
 def test_a_warning_does_not_show_masked_values():

@@ -120,6 +120,11 @@ def fault(interrupt, card, verifier, at=None):
     return proof.faults[0].code
 
 
+def _over(state):
+    """Give a moment after the deadline."""
+    return round(state.deadline.timestamp() * 1000) + 1
+
+
 APPROVE = ApproveDecision()
 
 
@@ -211,11 +216,28 @@ async def test_what_the_deadline_does_with_the_rest_is_signed_with_each_decision
     await decide(state, ERIK, APPROVE, 0)
     card = await card_of(state) | {"status": "expired", "on_timeout": "reject"}
 
-    fields = proven_of(state.interrupt, card, verifier, now=now()).fields
+    fields = proven_of(state.interrupt, card, verifier, now=_over(state)).fields
 
     assert fields["on_timeout"] == "raise"
-    resume = read_resume(state.interrupt, fields, deadline=0, now=0, grace=0)
+    resume = read_resume(state.interrupt, fields, deadline=0, now=_over(state), grace=0)
     assert (resume.status, resume.decisions[1]) == ("expired", None)
+
+
+@pytest.mark.parametrize("forged", [{"status": "expired"}, {"deadline": "1"}, {"deadline": "soon"}])
+async def test_people_have_their_signed_time_for_the_rest_of_a_batch(ask, decide, card_of, verifier, forged):
+    """Otherwise what was approved would run beside a rejection that nobody gave."""
+    state = await ask(a_payment(count=2))
+    await decide(state, DANA, APPROVE, 0)
+    deadline = round(state.deadline.timestamp() * 1000)
+
+    def answered(at):
+        fields = proven_of(state.interrupt, card | forged, verifier, now=at).fields
+        return read_resume(state.interrupt, fields, deadline=int(fields["deadline"]), now=at, grace=1_000)
+
+    card = await card_of(state)
+    assert answered(deadline - 60_000) is None
+    late = answered(deadline + 1_001)
+    assert [decision.type for decision in late.decisions] == ["approve", "reject"]
 
 
 async def test_a_rejection_is_not_turned_into_an_approval(ask, decide, card_of, verifier):

@@ -344,11 +344,11 @@ def test_nothing_is_approved_for_later_calls_while_something_else_is_proposed():
     labels = [button_labels(button_blocks(s.actions[0], "x")) for s in (before, after)]
     assert {"Approve for this run…", "Approve from now on…", "Approve"} < {*labels[0]}
     assert labels[1] == [
-        *("Look and agree…", "Approve as asked", "Reject", "Answer"),
+        *("Look and agree…", "Approve unchanged", "Reject", "Answer"),
         *("Ask for changes…", "Approve with a note…", "Edit"),
     ]
     views = [render_reading_view(s, 0, 1, pages_read=0) for s in (before, after)]
-    assert [view["submit"]["text"] for view in views] == ["Approve", "Approve as asked"]
+    assert [view["submit"]["text"] for view in views] == ["Approve", "Approve unchanged"]
 
 
 def test_a_card_says_who_decides_a_call_as_asked_and_who_as_proposed():
@@ -361,12 +361,12 @@ def test_a_card_says_who_decides_a_call_as_asked_and_who_as_proposed():
         return words(render_card(state)[0].blocks[1])
 
     names = " or ".join(f"<@{name}>" for name in proposal.terms.approvers)
-    asked = "<@U0ERIK> or <@U0MIRA> decides"
-    assert f" · {asked}\nrejected" in deciders()
-    proposed = f"as asked, {asked} · action 2 as <@U0DANA> proposes, {names} decides"
-    assert f" · {proposed}\nrejected" in deciders(1)
-    each = f"as asked, {asked} · as proposed, the people that each proposal names decide"
-    assert f" · {each}\nrejected" in deciders(0, 2)
+    asked = "an decide: <@U0ERIK> or <@U0MIRA>"
+    assert f" · C{asked}\nDecide by" in deciders()
+    proposed = f"As asked, c{asked} · Action 2 as <@U0DANA> proposes, can decide: {names}"
+    assert f" · {proposed}\nDecide by" in deciders(1)
+    each = f"As asked, c{asked} · As proposed, can decide: the people that each proposal names"
+    assert f" · {each}\nDecide by" in deciders(0, 2)
 
 
 @pytest.mark.parametrize("number", [1, 3, 50])

@@ -1,0 +1,370 @@
+"""One namespace that a bot serves: its records, its audit trail, and everything that happens to them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Protocol
+
+import aiohttp
+from redis.asyncio import Redis
+
+from agent_adapter.contract.keys import Keys
+from agent_adapter.loops import Work
+from agent_adapter.redis.journal import Journal
+from agent_adapter.redis.pool import address_of
+from agent_adapter.redis.private import RecordCipher
+from agent_adapter.redis.server_check import check_audit, check_keys
+from bot.api.agents import Agents
+from bot.api.keys import KeyRing
+from bot.api.questions import SealedQuestions
+from bot.api.routes import ApiSpace
+from bot.domain.errors import SettingsError
+from bot.jobs.admit import Admissions
+from bot.jobs.anchor_targets import Sender
+from bot.jobs.anchoring import EVERY as ANCHORS_EVERY
+from bot.jobs.anchoring import Anchoring
+from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
+from bot.jobs.audit_mover import AuditMover
+from bot.jobs.deadlines import Deadlines
+from bot.jobs.digest import EVERY as DIGEST_EVERY
+from bot.jobs.digest import Digests
+from bot.jobs.inboxes import InboxReader
+from bot.jobs.leased_loop import Worker
+from bot.jobs.old_namespace import OldNamespace
+from bot.jobs.owed_ages import OwedAges
+from bot.jobs.policy_watch import PolicyKeeper
+from bot.jobs.presenter import Presenter
+from bot.jobs.quarantine import Quarantine
+from bot.jobs.queues import LOOK_EVERY as QUEUES_EVERY
+from bot.jobs.queues import Queues
+from bot.jobs.redis_restore import RestoreGuard
+from bot.jobs.sealer import LOOK_EVERY as SEALING_EVERY
+from bot.jobs.sealer import Sealer
+from bot.jobs.silence_check import SilenceCheck
+from bot.jobs.slack_call import Line
+from bot.jobs.slack_trouble import SlackTrouble
+from bot.jobs.slack_watch import LOOK_EVERY, SlackWatch
+from bot.jobs.waiting_sweep import EVERY as WAITING_EVERY
+from bot.jobs.waiting_sweep import WaitingSweep
+from bot.jobs.wake_ups import QUIET, WakeUps
+from bot.listeners.actions import Buttons
+from bot.listeners.home import HomeTab
+from bot.listeners.replies import Replies
+from bot.listeners.routing import Handlers
+from bot.listeners.services import Services
+from bot.listeners.views import Forms
+from bot.runtime.bot_keys import load_bot_keys
+from bot.runtime.health import Health
+from bot.runtime.log_key import load_log_key
+from bot.runtime.settings import Settings
+from bot.runtime.statements import Signing
+from bot.runtime.tasks import Tasks
+from bot.slack.client import SlackClient
+from bot.slack.directory import Directory
+from bot.slack.pacing import Pacing
+from bot.store.audit import AuditStore
+from bot.store.digest import SentDigests
+from bot.store.durability import Durability
+from bot.store.namespace import agree_on_seal, find_old, open_namespace
+from bot.store.records import ApprovalStore
+from bot.tlog.anchors import anchor_of
+from bot.use_cases.agent_limits import Quota
+from bot.use_cases.assign import Assignments
+from bot.use_cases.decide import Decisions
+from bot.use_cases.judge import Judge
+from bot.use_cases.propose import Proposals
+from bot.use_cases.standing import StandingApprovals, StandingLists
+
+
+class Run(Protocol):
+    """Starts a job as a loop of this process."""
+
+    def __call__(self, name: str, work: Work, *, every: float = 0.0) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What a bot has once, however many namespaces it serves."""
+
+    name: str
+    health: Health
+    slack: SlackClient
+    directory: Directory
+    policies: PolicyKeeper
+    session: aiohttp.ClientSession
+    tasks: Tasks
+
+
+class Served:
+    """Everything that is about one namespace."""
+
+    store: ApprovalStore
+    audit: AuditStore
+    sent_digests: SentDigests
+    owed_ages: OwedAges
+    quarantine: Quarantine
+    restore_guard: RestoreGuard
+    judge: Judge
+    standing: StandingApprovals
+    slack_watch: SlackWatch
+    queues: Queues
+    drawing: Worker
+    falling_due: Worker
+
+    def __init__(self, settings: Settings) -> None:
+        """Read its keys.
+
+        Args:
+            settings: As they are for this namespace.
+
+        Raises:
+            SettingsError: when a key cannot be used.
+        """
+        self.settings = settings
+        self.of = f" ({settings.namespace})" if settings.is_old else ""
+        """What the names of its loops and warnings end with."""
+        with _naming_the_old(settings):
+            self.bot_keys = load_bot_keys(settings)
+            self.log_key = load_log_key(settings)
+        self._cipher = RecordCipher.from_setting(settings.record_key)
+
+    async def try_keys(self) -> None:
+        """Sign once with each key.
+
+        Raises:
+            SettingsError: when a key does not sign.
+        """
+        with _naming_the_old(self.settings):
+            if self.bot_keys:
+                await self.bot_keys.try_out()
+            if self.log_key:
+                await self.log_key.try_out()
+
+    async def find(self, redis: Redis) -> Keys:
+        """Begin the namespace, or find it. An old one is never begun.
+
+        Raises:
+            ServerUnreachableError, ServerUnsuitableError: when this Redis cannot be used.
+            SettingsError: when an old namespace is not there, or its bots seal with another key.
+        """
+        settings, address = self.settings, address_of(self.settings.redis_url)
+        if self.settings.is_old:
+            await find_old(redis, settings.namespace, address=address)
+        keys = await open_namespace(redis, settings.namespace, address=address, lanes=settings.lanes)
+        with _naming_the_old(self.settings):
+            seal = self.bot_keys.seal if self.bot_keys else None
+            await agree_on_seal(redis, keys, seal, address=address)
+        return keys
+
+    def open(
+        self, keys: Keys, redis: Redis, trail: Redis, durability: Durability, team: Callable[[], str]
+    ) -> None:
+        """Make what reads and writes it.
+
+        Args:
+            keys: The names of its keys.
+            redis: Where they are.
+            trail: A connection to the same Redis, for the audit trail.
+            durability: When a click counts as stored.
+            team: Gives the id of the workspace that receipts name.
+        """
+        address, cipher = address_of(self.settings.redis_url), self._cipher
+        found = self.bot_keys
+        signing = Signing(found.signer, keys.namespace, team, found.ring, found.seal) if found else None
+        self.store = ApprovalStore(
+            redis,
+            keys,
+            address=address,
+            signing=signing,
+            cipher=cipher,
+            durability=durability,
+            journal=Journal(self.settings.reassert_seconds),
+        )
+        self.audit = AuditStore(trail, keys, self.settings.audit_dir, address=address, cipher=cipher)
+        self.sent_digests = SentDigests(redis, keys, address=address)
+        self.owed_ages = OwedAges(self.store)
+        self.quarantine = Quarantine(self.store)
+        self._keys_of_api = KeyRing(
+            redis, keys, address=address, trust=lambda: found.trust if found else None
+        )
+
+    def api(self, health: Health, quota: Quota) -> ApiSpace:
+        """Make what the HTTP API needs of it."""
+        found, namespace = self.bot_keys, self.settings.namespace
+        agents = Agents(
+            self.settings.redis_url,
+            namespace,
+            found.ring if found else None,
+            record_cipher=self._cipher,
+            marks=SealedQuestions(lambda: found.trust, found.ring, namespace) if found else None,
+            credentials=self.settings.redis_credentials,
+            reassert=timedelta(seconds=self.settings.reassert_seconds),
+        )
+        health.loops.include(agents.loops)
+        return ApiSpace(self._keys_of_api, agents, quota)
+
+    async def check(self, redis: Redis) -> None:
+        """Refuse it when something else has overwritten its keys.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+            ServerRefusesError: naming the key and the cure.
+        """
+        await check_keys(redis, self.store.keys, self.store.scripts.address)
+        await check_audit(redis, self.store.keys, self.store.scripts.address)
+
+    def compose(self, process: Process, pacing: Pacing, others: Sequence[ApprovalStore]) -> None:
+        """Connect what looks after its records with Slack.
+
+        Args:
+            process: What all namespaces share.
+            pacing: Slack's limits, which are for all of them together.
+            others: The records of the other namespaces.
+        """
+        settings, store, health, slack = self.settings, self.store, process.health, process.slack
+        policies, directory, guard = process.policies, process.directory, self.restore_guard
+        self.judge = Judge(directory)
+        self.standing = StandingApprovals(store, self.judge)
+        self.slack_watch = SlackWatch(
+            store, slack, pacing, health, guard, every=min(LOOK_EVERY, settings.sweep_seconds)
+        )
+        trouble = SlackTrouble(store, health)
+        lease = int(settings.lease_seconds * 1000)
+        self.queues = Queues(
+            store, slack, pacing, health, trouble, lease, every=min(QUEUES_EVERY, settings.sweep_seconds)
+        )
+        stalled_after = timedelta(seconds=settings.stalled_after_seconds)
+        quota = Quota(lambda: policies.policy, store)
+        presenter = Presenter(
+            store,
+            Admissions(store, slack, directory, policies, self.standing, quota, guard, trouble, others),
+            Line(slack, pacing, store, health, guard, trouble, lease),
+            stalled_after,
+            self.of,
+        )
+        self.drawing = Worker(
+            store,
+            "undrawn",
+            presenter.present,
+            lease=settings.lease_seconds,
+            sweep=settings.sweep_seconds,
+            wait=presenter.wait,
+        )
+        rules = (lambda: policies.policy) if self.bot_keys else None
+        self.falling_due = Worker(
+            store,
+            "due",
+            Deadlines(
+                store,
+                SilenceCheck(self.slack_watch, self.judge, store.refused, rules).why_not,
+                on_call=lambda entry: directory.members(entry, ""),
+                stalled_after=stalled_after,
+                is_unsettled=lambda: guard.is_unsettled,
+            ).on_due,
+            lease=settings.lease_seconds,
+            sweep=min(1.0, settings.sweep_seconds),
+        )
+
+    def handlers(self, process: Process, home: HomeTab, lists: StandingLists) -> Handlers:
+        """Make what handles the clicks and forms about its records."""
+        proposals = Proposals(lambda: process.policies.policy, process.slack, process.directory)
+        services = Services(
+            self.store,
+            self.judge,
+            Decisions(self.store, self.judge, proposals),
+            Assignments(self.store, self.judge),
+            self.standing,
+            process.slack,
+            lists,
+            process.tasks,
+            home.refresh,
+            home.refresh_list,
+        )
+        return Handlers(self.store, Buttons(services, home), Forms(services))
+
+    def replies(self, process: Process) -> Replies:
+        """Make what answers replies in the threads of its cards."""
+        return Replies(self.store, process.slack, process.tasks)
+
+    def start(self, process: Process, run: Run) -> None:
+        """Start its jobs."""
+        settings, store, health = self.settings, self.store, process.health
+        sealer = self._sealer(process)
+        if sealer:
+            run("sealing", sealer.run, every=SEALING_EVERY)
+        mover = AuditMover(
+            self.audit, health, process.name, settings.audit_max_bytes, settings.audit_days, sealer, self.of
+        )
+        run("audit", mover.run, every=AUDIT_EVERY)
+        if settings.digest_channel:
+            run("digest", self._digests(process, settings.digest_channel).run, every=DIGEST_EVERY)
+        run("waiting lists", WaitingSweep(store).run, every=WAITING_EVERY)
+        run("deadlines", self.falling_due.run)
+        run("drawing", self.drawing.run)
+        run("queues", self.queues.run)
+        run("lookout", self.slack_watch.run)
+        run("writing again", self.restore_guard.write_again)
+        run("lost cards", partial(self.restore_guard.run, self.slack_watch.turn_to_read))
+        inboxes = InboxReader(store, self.drawing.wake, sweep=settings.sweep_seconds)
+        run("inboxes", inboxes.run)
+        wake_ups = WakeUps(
+            settings.redis_url,
+            store.keys,
+            inboxes,
+            self.drawing.wake,
+            self.restore_guard,
+            address=address_of(settings.redis_url),
+            credentials=settings.redis_credentials,
+        )
+        run("wake-ups", wake_ups.run, every=QUIET)
+        if anchoring := self._anchoring(process):
+            run("anchors", anchoring.run, every=ANCHORS_EVERY)
+        if self.settings.is_old:
+            run("old namespace", OldNamespace(store, health, every=settings.sweep_seconds).run)
+
+    def _sealer(self, process: Process) -> Sealer | None:
+        if not (self.log_key and self.audit.logs):
+            return None
+        return Sealer(self.audit, self.audit.logs, self.log_key, process.health, process.name, self.of)
+
+    def _digests(self, process: Process, channel: str) -> Digests:
+        return Digests(
+            self.audit,
+            self.sent_digests,
+            process.slack,
+            process.health,
+            lambda: process.policies.policy,
+            channel,
+            process.name,
+        )
+
+    def _anchoring(self, process: Process) -> Anchoring | None:
+        """Send anchors of the sealed log, where there are both."""
+        targets, logs, key = self.settings.anchor_targets, self.audit.logs, self.log_key
+        if not (targets and logs and key):
+            return None
+        lanes = self.audit.keys.all_lanes()
+        return Anchoring(
+            lambda: anchor_of(logs.log(lane, key) for lane in lanes),
+            logs.beside,
+            targets,
+            Sender(process.slack, process.session),
+            process.health,
+            timedelta(hours=self.settings.anchor_hours),
+            of=self.of,
+        )
+
+
+@contextmanager
+def _naming_the_old(settings: Settings) -> Iterator[None]:
+    """Say in an error of settings which ones it is about."""
+    try:
+        yield
+    except SettingsError as error:
+        if not settings.is_old:
+            raise
+        raise SettingsError(
+            f"ASSENT_NAMESPACE_OLD: {error} (for an old namespace, these settings have _OLD after their names)"
+        ) from error

@@ -1,0 +1,173 @@
+"""When a click counts as stored: as soon as Redis has it, once its replicas have it, or once it is on its disk."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from redis.asyncio import Redis
+
+from agent_adapter.errors import ServerUnsuitableError
+from agent_adapter.redis.cluster import is_cluster
+from agent_adapter.redis.journal import Sent
+from bot.domain.errors import NotConfirmedError
+from bot.runtime.settings import DurabilityMode
+
+FSYNC_VERSION = (7, 2)
+"""The first version with WAITAOF. Valkey names this version, too, or a later one."""
+LATE = 10
+"""Seconds without a word from a replica after which it does not count. A replica that works reports each second."""
+_KEPT = 60_000
+"""Milliseconds for which the mark stays that a write leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Durability:
+    """What has to confirm a write before a person is told that it is stored."""
+
+    mode: DurabilityMode = "local"
+    replicas: int = 1
+    """How many replicas, in the mode `replica`."""
+
+    @property
+    def extra(self) -> float:
+        """Seconds that a click may take longer. With `appendfsync everysec`, a file is written to disk once a second."""
+        return 1.0 if self.mode == "fsync" else 0.0
+
+    @property
+    def question(self) -> tuple[Sent, ...]:
+        """The command that waits for the writes of its own connection. It ends before the click's time does.
+
+        Redis looks at such time limits ten times a second.
+        """
+        if self.mode == "replica":
+            return ("WAIT", self.replicas, 750)
+        return ("WAITAOF", 1, 0, 1750)
+
+    def is_met(self, answer: Any) -> bool:
+        """Whether the answer to that command says that enough have confirmed."""
+        return bool(answer >= self.replicas if self.mode == "replica" else answer[0] >= 1)
+
+
+LOCAL = Durability()
+
+
+class Confirming:
+    """Writes, and waits until the write is confirmed."""
+
+    def __init__(self, redis: Redis, mark: str, durability: Durability) -> None:
+        self._redis = redis
+        self._mark = ("SET", mark, 1, "PX", _KEPT)
+        self._durability = durability
+
+    async def write(self, *command: Sent) -> Any:
+        """Send a command and give its answer, once what it wrote is confirmed.
+
+        A pipeline sends all on one connection, and redis-py repeats it as a whole: WAIT knows only what its own
+        connection has written. That has to be something, also when a click is repeated and its script writes nothing.
+        Otherwise WAIT answers at once, from Redis 7.2 on and with Valkey.
+
+        Raises:
+            NotConfirmedError: when it is not confirmed in time. Redis has the write.
+        """
+        async with self._redis.pipeline(transaction=False) as sending:
+            for each in (command, self._mark, self._durability.question):
+                sending.execute_command(*each)
+            answers = await sending.execute(raise_on_error=False)
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        if not self._durability.is_met(answers[-1]):
+            raise NotConfirmedError(
+                f"Redis has taken the change, and {self._durability.mode} did not confirm it in time"
+            )
+        return answers[0]
+
+    async def ask(self) -> None:
+        """Wait until everything that this server has by now is confirmed. A later write is confirmed after earlier ones.
+
+        Raises:
+            NotConfirmedError: when it is not confirmed in time.
+        """
+        await self.write(*self._mark)
+
+
+def durability_on(
+    info: Mapping[str, Any], address: str, mode: DurabilityMode, replicas: int | None, known: int = 0
+) -> Durability:
+    """Say what has to confirm a write on this server.
+
+    Args:
+        info: What INFO says.
+        address: Where the server is.
+        mode: What the operator asks for.
+        replicas: How many replicas; `None` for all.
+        known: How many replicas the Sentinels know, also when they are away.
+
+    Raises:
+        ServerUnsuitableError: when nothing there could ever confirm it.
+    """
+    wanted = f"ASSENT_DURABILITY={mode}"
+    there = _following(info)
+    if is_cluster(address):
+        raise ServerUnsuitableError(
+            f"{address} is a Redis Cluster, where no click waits for replicas or a disk: set ASSENT_DURABILITY=local, "
+            f"not {mode}"
+        )
+    if mode == "replica" and there == 0:
+        raise ServerUnsuitableError(
+            f"Redis at {address} has no replica that follows it, and {wanted} waits for one: start a replica, or set "
+            "ASSENT_DURABILITY=local"
+        )
+    if mode == "fsync" and info.get("aof_enabled") == 0:
+        raise ServerUnsuitableError(
+            f"Redis at {address} keeps no append-only file, and {wanted} waits for it: set appendonly yes, or set "
+            "ASSENT_DURABILITY=local"
+        )
+    version = str(info.get("redis_version", ""))
+    if mode == "fsync" and version and _numbers(version) < FSYNC_VERSION:
+        raise ServerUnsuitableError(
+            f"Redis at {address} is {version} and has no WAITAOF, which {wanted} needs: use Redis 7.2 or newer, or "
+            "Valkey, or set ASSENT_DURABILITY=local"
+        )
+    return Durability(mode, replicas or max(there or 1, known))
+
+
+def unknown_on(info: Mapping[str, Any], address: str, durability: Durability) -> str:
+    """Say that a managed server does not say whether it can confirm anything; empty when it says so."""
+    silent = {
+        "replica": _following(info) is None and "whether replicas follow it",
+        "fsync": "aof_enabled" not in info and "whether it keeps an append-only file",
+    }
+    what = silent.get(durability.mode)
+    return (
+        f"Redis at {address} does not say {what}: only a click shows whether ASSENT_DURABILITY={durability.mode} works"
+        if what
+        else ""
+    )
+
+
+def missing_on(info: Mapping[str, Any], durability: Durability) -> str:
+    """Say that fewer replicas follow than have to confirm a click, so that each is shown as failed; empty when enough do."""
+    there = _following(info)
+    if durability.mode != "replica" or there is None or there >= durability.replicas:
+        return ""
+    follow = "1 follows" if there == 1 else f"{there} follow"
+    return (
+        f"clicks wait for {durability.replicas} replicas, and {follow} Redis: Slack shows each click as failed, but it "
+        "counts. When one is gone for good, set ASSENT_DURABILITY_REPLICAS"
+    )
+
+
+def _following(info: Mapping[str, Any]) -> int | None:
+    """Count the replicas that follow this server now; `None` when it does not say."""
+    if "connected_slaves" not in info:
+        return None
+    listed = [each for name, each in info.items() if re.fullmatch(r"slave\d+", name)]
+    if not listed:
+        return int(info["connected_slaves"])
+    return len([each for each in listed if each.get("state") == "online" and each.get("lag", 0) <= LATE])
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])

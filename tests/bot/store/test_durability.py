@@ -1,0 +1,260 @@
+"""What confirms a write: which servers can, and which writes wait for it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter import ApprovalClient
+from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.record import dump_recorded
+from agent_adapter.errors import ServerUnsuitableError
+from agent_adapter.redis.pool import freeze_meta, open_redis
+from bot.domain.admission import Place
+from bot.domain.approval import Approval
+from bot.domain.errors import NotConfirmedError
+from bot.domain.messages import Remark
+from bot.domain.standing import StandingTerms
+from bot.runtime.tasks import Tasks
+from bot.store.deliveries import Delivery
+from bot.store.durability import Durability, durability_on, missing_on, unknown_on
+from bot.store.records import ApprovalStore
+from bot.store.votes import Outcome
+from bot.use_cases.deliveries import handle_once
+from playground.redis_server import RedisServer
+from tests.support.builders import an_action, an_admission, an_interrupt
+from tests.support.lanes import require
+from tests.support.replicas import Group, has_waitaof, replicated
+
+ONLINE = {"state": "online", "lag": 0}
+TWO = {"redis_version": "7.2.4", "aof_enabled": 1, "connected_slaves": 2, "slave0": ONLINE, "slave1": ONLINE}
+
+
+# --- Which servers can ------------------------------------------------------------------------------------------
+
+
+def test_all_replicas_that_follow_have_to_confirm_by_default():
+    """Whichever takes over then has it."""
+    assert durability_on(TWO, "here", "replica", None) == Durability("replica", 2)
+    assert durability_on(TWO, "here", "replica", 1) == Durability("replica", 1)
+
+
+def test_a_replica_that_only_the_sentinels_know_has_to_confirm_too():
+    """It is away while the bot starts, and may be the one that takes over."""
+    one = {**TWO, "connected_slaves": 1}
+    del one["slave1"]
+
+    assert durability_on(one, "here", "replica", None, known=2).replicas == 2
+
+
+def test_a_cluster_is_refused_with_the_cure():
+    """No click waits for one of its replicas."""
+    with pytest.raises(ServerUnsuitableError, match="set ASSENT_DURABILITY=local"):
+        durability_on(TWO, "redis+cluster://here:6379", "replica", None)
+
+
+@pytest.mark.parametrize(
+    ("mode", "info", "cure"),
+    [
+        ("replica", {"connected_slaves": 0}, "start a replica"),
+        ("replica", {"connected_slaves": 1, "slave0": {"state": "wait_bgsave", "lag": 0}}, "start a replica"),
+        ("replica", {"connected_slaves": 1, "slave0": {"state": "online", "lag": 60}}, "start a replica"),
+        ("fsync", {"redis_version": "7.2.4", "aof_enabled": 0}, "set appendonly yes"),
+        ("fsync", {"redis_version": "7.0.15", "aof_enabled": 1}, "use Redis 7.2 or newer"),
+        ("fsync", {"redis_version": "6.2.14", "aof_enabled": 1}, "use Redis 7.2 or newer"),
+    ],
+)
+def test_a_server_that_can_confirm_nothing_is_refused_with_the_cure(mode: Any, info: Any, cure: str):
+    """Every click would fail there."""
+    with pytest.raises(ServerUnsuitableError, match=f"Redis at here .*{cure}.*ASSENT_DURABILITY=local"):
+        durability_on(info, "here", mode, None)
+
+
+@pytest.mark.parametrize(
+    ("mode", "named"), [("replica", "whether replicas follow"), ("fsync", "append-only file")]
+)
+def test_a_managed_server_that_does_not_say_is_used_with_a_warning(mode: Any, named: str):
+    """It may confirm all the same."""
+    found = durability_on({}, "here", mode, None)
+
+    assert found.mode == mode
+    assert named in unknown_on({}, "here", found)
+    assert unknown_on(TWO, "here", found) == ""
+
+
+def test_replicas_that_are_missing_are_counted_and_named():
+    """A frozen one still has its connection, and does not report any more."""
+    late = {**TWO, "slave1": {"state": "online", "lag": 11}}
+
+    assert (
+        "clicks wait for 2 replicas, and 1 follows Redis: Slack shows each click as failed, but it counts"
+        in missing_on(late, Durability("replica", 2))
+    )
+    for info, durability in (
+        (TWO, Durability("replica", 2)),
+        (late, Durability("replica", 1)),
+        (late, Durability()),
+        ({}, Durability("replica", 2)),
+    ):
+        assert missing_on(info, durability) == ""
+
+
+@pytest.mark.parametrize(
+    ("durability", "answer", "is_met"),
+    [
+        (Durability("replica", 2), 2, True),
+        (Durability("replica", 2), 1, False),
+        (Durability("fsync"), [1, 0], True),
+        (Durability("fsync"), [0, 3], False),
+    ],
+)
+def test_an_answer_is_counted(durability: Durability, answer: Any, is_met: bool):
+    """Redis gives the number of those that have confirmed, also when they are too few."""
+    assert durability.is_met(answer) is is_met
+
+
+# --- Which writes wait ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def group() -> Iterator[Group]:
+    with replicated(1) as group:
+        yield group
+
+
+@pytest.fixture
+def redis_url(group: Group) -> Iterator[str]:
+    yield group.primary.url
+    group.replicas[0].thaw()
+
+
+@pytest.fixture
+async def store(redis: Redis) -> ApprovalStore:
+    await redis.flushall()
+    keys = await freeze_meta(redis, "assent")
+    return ApprovalStore(redis, keys, address="here", durability=Durability("replica", 1))
+
+
+@pytest.fixture
+async def state(client: ApprovalClient, store: ApprovalStore) -> Approval:
+    """A record with a standing approval for its first action."""
+    interrupt_id = await client.publish(an_interrupt(an_action(), an_action()))
+    places = (Place(channel="C1", actions=(0, 1), assign=timedelta(minutes=5)),)
+    await store.admit(await store.load(interrupt_id), an_admission(approvers=("U0ERIK",), places=places))
+    state = await store.admitted(interrupt_id)
+    assert state
+    terms = StandingTerms(same="tool", lasts=timedelta(hours=1), uses=3)
+    assert await decide(store, state, 0, standing=terms) == Outcome.RECORDED
+    return await store.admitted(interrupt_id) or state
+
+
+async def decide(store: ApprovalStore, state: Approval, index: int, **more: Any) -> Outcome:
+    text = dump_recorded(ApproveDecision(), fingerprint=state.fingerprints[index], decided_by="U0ERIK")
+    outcomes = await store.record_decision(
+        state.id, {index: text}, token=f"click {index}", person="U0ERIK", deadline=5, **more
+    )
+    return outcomes[index]
+
+
+Write = Callable[[ApprovalStore, Approval], Awaitable[object]]
+SAID = Remark(kind="extend", places=())
+OF_CLICKS: dict[str, Write] = {
+    "a decision": lambda store, state: decide(store, state, 1),
+    "a decision that is there already": lambda store, state: decide(store, state, 0),
+    "more time": lambda store, state: store.extend(state, SAID, by=timedelta(hours=1)),
+    "an assignment": lambda store, state: store.assign(state, 0, "U0ERIK"),
+    "the end of a standing approval": lambda store, state: store.end_standing(state.id, 0, by="U0ERIK"),
+    "what was read as done": lambda store, _: store.confirm(),
+}
+
+
+@pytest.mark.parametrize("write", OF_CLICKS.values(), ids=OF_CLICKS)
+async def test_what_a_click_stores_has_to_be_confirmed(
+    redis: Redis, store: ApprovalStore, state: Approval, group: Group, write: Write
+):
+    """While the replica is frozen it is not certain, again and again. Afterwards it is."""
+    # After a failover, Redis knows no script, and a replica is away.
+    await redis.script_flush()
+    group.replicas[0].freeze()
+    for _ in range(2):
+        with pytest.raises(NotConfirmedError):
+            await write(store, state)
+
+    group.replicas[0].thaw()
+    await write(store, state)
+
+
+async def test_what_the_bot_does_by_itself_waits_for_nobody(
+    store: ApprovalStore, state: Approval, group: Group
+):
+    """It is done again when it is lost."""
+    group.replicas[0].freeze()
+
+    await store.queue_drawing(state.id)
+    await store.mark_missed(state.id)
+    assert await store.end_standing(state.id, 0) == "early"
+
+
+async def test_the_answer_to_the_same_body_has_to_be_confirmed(
+    store: ApprovalStore, state: Approval, group: Group
+):
+    """The first delivery stored the decision and failed, since nobody confirmed it. The second one must not say otherwise."""
+    tasks, body = Tasks(), {"user": {"id": "U0ERIK"}, "trigger_id": "1.2"}
+
+    async def handle(delivery: Delivery) -> dict[str, Any]:
+        await decide(store, state, 1, delivery=delivery)
+        return {}
+
+    async def begin(delivery: Delivery) -> dict[str, Any]:
+        await delivery.begin()
+        return {"handled": "twice"}
+
+    group.replicas[0].freeze()
+    for way in (handle, handle, begin):
+        with pytest.raises(NotConfirmedError):
+            await handle_once(store, tasks, state.id, body, way)
+
+    group.replicas[0].thaw()
+    assert await handle_once(store, tasks, state.id, body, begin) == {}
+    await tasks.drain()
+
+
+async def test_a_connection_that_is_lost_while_it_waits_does_not_confirm_anything(
+    store: ApprovalStore, state: Approval, group: Group, redis: Redis
+):
+    """On the next connection nothing was written yet, so WAIT alone would answer at once that all is confirmed."""
+    group.replicas[0].freeze()
+    pressed = asyncio.create_task(decide(store, state, 1))
+    while not (waiting := [each["id"] for each in await redis.client_list() if each["cmd"] == "wait"]):
+        await asyncio.sleep(0.01)
+    await redis.client_kill_filter(_id=waiting[0])
+
+    with pytest.raises(NotConfirmedError):
+        await pressed
+
+
+# --- On disk ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def on_disk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ApprovalStore]:
+    """The records of a server that writes its file to disk once a second."""
+    require("WAITAOF", has_waitaof(), "it needs Redis 7.2", possible=False)
+    server = RedisServer(tmp_path_factory.mktemp("f"), ("--appendfsync", "everysec"))
+    server.start()
+    async with open_redis(server.url) as redis:
+        keys = await freeze_meta(redis, "assent")
+        yield ApprovalStore(redis, keys, durability=Durability("fsync"))
+    server.kill()
+
+
+async def test_a_click_is_stored_once_it_is_on_disk(on_disk: ApprovalStore):
+    """Each click of several has its turn, also those that come right after the disk was written."""
+    for number in range(3):
+        outcome = await on_disk.record_decision(
+            "billing.never", {0: f"{number}"}, token="t", person="U0ERIK", deadline=30
+        )
+        assert outcome == {0: Outcome.CLOSED}

@@ -1,0 +1,362 @@
+"""What bots do after a failover that lost decisions: they write them again, and the first one stays the first."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from agent_adapter import ApprovalClient
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
+from agent_adapter.errors import ClaimedError, ConsumedError
+from agent_adapter.redis.journal import Journal
+from agent_adapter.redis.pool import freeze_meta
+from bot.api.agents import Agents
+from bot.store.records import ApprovalStore
+from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, newest, press
+from tests.conftest import an_agent
+
+APPROVED, REJECTED = ApproveDecision(), RejectDecision(message="no")
+
+
+@pytest.fixture
+async def bots(redis: Redis) -> list[ApprovalStore]:
+    """Two bots that keep what they write."""
+    keys = await freeze_meta(redis, "assent")
+    return [ApprovalStore(redis, keys, address="here", journal=Journal(120)) for _ in range(2)]
+
+
+class Replica:
+    """What a replica had: the server goes back to it."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._had: dict[bytes | str, bytes] = {}
+
+    async def replicate(self) -> None:
+        self._had = {name: await self._redis.dump(name) async for name in self._redis.scan_iter("*")}
+
+    async def take_over(self, *bots: ApprovalStore) -> None:
+        await self._redis.flushall()
+        for name, dumped in self._had.items():
+            await self._redis.restore(name, 0, dumped)
+        for bot in bots:
+            bot.scripts.journal.note_outage()
+
+
+@pytest.fixture
+async def replica(redis_url: str) -> AsyncIterator[Replica]:
+    async with Redis.from_url(redis_url) as redis:
+        yield Replica(redis)
+
+
+async def settled() -> None:
+    """Wait until processes that have just started, or lost their connection, claim runs: see `quickly`."""
+    await asyncio.sleep(1.1)
+
+
+async def write_again(agent: ApprovalClient) -> None:
+    """Have an agent write again, as it does after a lost connection."""
+    assert await agent._records._scripts.write_again(within=0) == []
+
+
+async def test_nobody_decides_otherwise_before_the_first_decision_is_written_again(client, bots, replica):
+    """The rejection comes first to the new server, and is told that the question is decided."""
+    bot, _ = bots
+    state = await asked(client, bot)
+    await replica.replicate()
+    assert await press(bot, state, DANA, APPROVED) == ["recorded"]
+
+    await replica.take_over(*bots)
+
+    assert await press(bot, state, ERIK, REJECTED) == ["taken"]
+    [recorded] = (await newest(bot, state)).recorded
+    assert (recorded.decided_by, recorded.decision) == (DANA, APPROVED)
+
+
+async def test_a_decision_that_another_bot_took_meanwhile_is_said_in_the_log(client, bots, replica, caplog):
+    """The first bot was away. The operator learns whose click did not count."""
+    bot, other = bots
+    state = await asked(client, bot)
+    await replica.replicate()
+    assert await press(bot, state, DANA, APPROVED) == ["recorded"]
+
+    await replica.take_over(*bots)
+    assert await press(other, state, ERIK, REJECTED) == ["recorded"]
+    assert await bot.scripts.write_again() == []
+
+    [recorded] = (await newest(bot, state)).recorded
+    assert recorded.decided_by == ERIK
+    assert [log.getMessage() for log in caplog.records if log.levelname == "ERROR"] == ["write.contradicted"]
+
+
+async def test_what_several_people_agree_on_is_not_written_again(client, bots, replica):
+    """Somebody may have changed their mind since. The question is open again, and its card is compared with it."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2)
+    await replica.replicate()
+    assert await press(other, state, DANA, APPROVED) == ["counted"]
+    assert await press(bot, state, MIRA, APPROVED) == ["recorded"]
+
+    await replica.take_over(*bots)
+    assert await other.scripts.write_again(within=0) == []
+    [lost] = await bot.scripts.write_again(within=0)
+
+    assert lost.script.verb == "record_decision"
+    assert (await newest(bot, state)).decided == frozenset()
+
+
+async def test_a_vote_that_was_replaced_does_not_come_back(client, bots):
+    """The connection was lost for a moment, and nothing else. Dana approved, and rejects now."""
+    bot, _ = bots
+    state = await asked(client, bot, quorum=2, reject_quorum=2)
+    await press(bot, state, DANA, APPROVED)
+    await press(bot, state, DANA, REJECTED)
+
+    bot.scripts.journal.note_outage()
+    await bot.scripts.write_again()
+
+    assert await press(bot, state, MIRA, APPROVED) == ["counted"]
+    assert (await newest(bot, state)).decided == frozenset()
+
+
+async def test_a_decision_that_was_used_is_used_when_it_comes_back(client, bots, replica):
+    """Its agent has ended. When it starts again and asks, nothing runs a second time."""
+    bot, other = bots
+    state = await asked(client, bot)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED)
+    async with client.resuming(state.id, unchecked=True):
+        pass
+    await other.keep_resumed(await newest(other, state))
+
+    await replica.take_over(*bots)
+    assert await other.scripts.write_again() == []
+    assert await bot.scripts.write_again() == []
+
+    with pytest.raises(ConsumedError):
+        async with client.resuming(state.id, unchecked=True):
+            pass
+
+
+async def test_a_claim_that_was_given_back_does_not_come_back(bots, replica, redis_url, quickly):
+    """The first process failed and the second one has resumed the run. A third one finds it used."""
+    bot, _ = bots
+    async with an_agent(redis_url) as first, an_agent(redis_url) as second, an_agent(redis_url) as third:
+        state = await asked(first, bot)
+        await replica.replicate()
+        await press(bot, state, DANA, APPROVED)
+        with pytest.raises(RuntimeError):
+            async with first.resuming(state.id, unchecked=True):
+                raise RuntimeError
+        async with second.resuming(state.id, unchecked=True):
+            pass
+
+        await replica.take_over(*bots)
+        assert await bot.scripts.write_again() == []
+        for process in (first, second):
+            await write_again(process)
+
+        with pytest.raises(ConsumedError):
+            async with third.resuming(state.id, unchecked=True):
+                pass
+
+
+@pytest.fixture
+def quickly(monkeypatch):
+    """Agents that keep what they write, and wait a second until all others have written again."""
+    monkeypatch.setenv("ASSENT_REASSERT_SECONDS", "120")
+    monkeypatch.setattr("agent_adapter.redis.journal.SETTLES", 1.0)
+
+
+async def test_a_run_that_a_living_process_holds_is_not_claimed_after_a_failover(
+    bots, replica, redis_url, quickly
+):
+    """The new server does not know the claim, and the other process asks before the first one has written it again."""
+    bot, _ = bots
+    async with an_agent(redis_url) as first, an_agent(redis_url) as second:
+        state = await asked(first, bot)
+        await press(bot, state, DANA, APPROVED)
+        await replica.replicate()
+        await settled()
+        await first.claim(state.id, "first", timedelta(minutes=1))
+
+        await replica.take_over(bot)
+        second._journal.note_outage()
+        with pytest.raises(ClaimedError, match="may be resuming it"):
+            await second.claim(state.id, "second", timedelta(minutes=1))
+        first._journal.note_outage()
+        await write_again(first)
+        await settled()
+
+        with pytest.raises(ClaimedError, match="another process is resuming it"):
+            await second.claim(state.id, "second", timedelta(minutes=1))
+        await first.finish(state.id, "first")
+
+
+async def test_a_run_that_nobody_holds_is_claimed_a_moment_after_a_failover(client, bots, redis_url, quickly):
+    """It is not known at once that nobody does."""
+    bot, _ = bots
+    state = await asked(client, bot)
+    await press(bot, state, DANA, APPROVED)
+    async with an_agent(redis_url) as process, process.resuming(state.id, unchecked=True) as resume:
+        assert resume.decisions == (APPROVED,)
+
+
+async def test_a_claim_that_somebody_has_taken_over_does_not_come_back(bots, redis_url, quickly):
+    """It had lapsed, and the second process has given it back. The connection was lost, and nothing else."""
+    bot, _ = bots
+    async with an_agent(redis_url) as first, an_agent(redis_url) as second, an_agent(redis_url) as third:
+        state = await asked(first, bot)
+        await press(bot, state, DANA, APPROVED)
+        await settled()
+        await first.claim(state.id, "first", timedelta(minutes=1))
+        await first.claim(state.id, "first", timedelta(milliseconds=1))
+        await asyncio.sleep(0.01)
+        await second.claim(state.id, "second", timedelta(minutes=1))
+        await second.claim(state.id, "second", timedelta(0))
+
+        first._journal.note_outage()
+        await write_again(first)
+
+        await third.claim(state.id, "third", timedelta(minutes=1))
+
+
+async def test_a_claim_that_was_refused_is_not_tried_again(bots, redis_url, quickly):
+    """Otherwise it would take the run once its holder gives it back, and nobody would go on with it."""
+    bot, _ = bots
+    async with an_agent(redis_url) as first, an_agent(redis_url) as second, an_agent(redis_url) as third:
+        state = await asked(first, bot)
+        await press(bot, state, DANA, APPROVED)
+        await settled()
+        await first.claim(state.id, "first", timedelta(minutes=1))
+        with pytest.raises(ClaimedError):
+            await second.claim(state.id, "second", timedelta(minutes=1))
+        await first.claim(state.id, "first", timedelta(0))
+
+        second._journal.note_outage()
+        await write_again(second)
+
+        await third.claim(state.id, "third", timedelta(minutes=1))
+
+
+async def test_a_claim_comes_back_as_it_was_last_renewed(bots, replica, redis_url, quickly):
+    """Its first, shorter lease counts no more."""
+    bot, _ = bots
+    async with an_agent(redis_url) as process:
+        state = await asked(process, bot)
+        await press(bot, state, DANA, APPROVED)
+        await replica.replicate()
+        await settled()
+        for minutes in (1, 60):
+            await process.claim(state.id, "worker", timedelta(minutes=minutes))
+
+        await replica.take_over(bot)
+        process._journal.note_outage()
+        await write_again(process)
+
+        found = await newest(bot, state)
+        assert found.claimed_until is not None
+        assert found.claimed_until - found.now > timedelta(minutes=50)
+
+
+async def test_a_question_that_comes_back_gets_its_card(client, bots, replica, redis):
+    """Its agent does not ask again, and the note of its first question is lost as well."""
+    bot, _ = bots
+    await replica.replicate()
+    state = await asked(client, bot)
+
+    await replica.take_over(bot)
+    assert await bot.scripts.write_again() == []
+
+    noted = await redis.xrange(bot.keys.lane_for("billing").inbox("billing"))
+    assert [fields for _, fields in noted] == [{"event": "published", "id": state.id}]
+
+
+async def test_pages_that_were_read_come_back_and_never_hide_later_ones(client, bots, replica):
+    """Two bots showed them to Erik. Only what is missing is written again."""
+    bot, other = bots
+    state = await asked(client, bot)
+    await replica.replicate()
+    await bot.mark_read(state, state.actions[0], ERIK, 1)
+    for page in (2, 3):
+        await other.mark_read(state, state.actions[0], ERIK, page)
+
+    async def read() -> int:
+        return (await newest(bot, state)).pages_read(state.actions[0], ERIK)
+
+    bot.scripts.journal.note_outage()
+    assert await bot.scripts.write_again() == []
+    assert await read() == 3
+
+    await replica.take_over(*bots)
+    assert await other.scripts.write_again() == []
+    assert await read() == 3
+
+
+async def test_of_a_click_on_several_calls_only_what_it_decided_is_written_again(client, bots, replica):
+    """Erik had decided about the first call. His decision is written again by the bot that took it."""
+    bot, other = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(other, state, ERIK, REJECTED)
+    assert await press(bot, state, DANA, APPROVED, 0, 1) == ["taken", "recorded"]
+
+    await replica.take_over(*bots)
+    assert await bot.scripts.write_again() == []
+    assert await other.scripts.write_again() == []
+
+    recorded = (await newest(bot, state)).recorded
+    assert [(each.decided_by, each.decision) for each in recorded] == [(ERIK, REJECTED), (DANA, APPROVED)]
+
+
+async def test_a_decision_whose_answer_was_lost_is_written_again(client, bots, replica, store):
+    """Redis had taken it when the connection was lost, so it said to the second try that it knows it."""
+    bot, _ = bots
+    state = await asked(client, bot)
+    await replica.replicate()
+    await press(store, state, DANA, APPROVED)
+    assert await press(bot, state, DANA, APPROVED) == ["repeat"]
+
+    await replica.take_over(bot)
+    assert await bot.scripts.write_again() == []
+
+    [recorded] = (await newest(bot, state)).recorded
+    assert recorded.decided_by == DANA
+
+
+async def test_agents_of_the_http_api_keep_for_as_long_as_the_bot(redis_url):
+    """The setting can be in the bot's file only, and not in its environment."""
+    agents = Agents(redis_url, "assent", reassert=timedelta(minutes=2))
+    try:
+        client = await agents.find("billing")
+        assert client._journal.kept == 120
+    finally:
+        await agents.close()
+
+
+async def test_writing_again_changes_nothing_that_is_there(client, bots, redis, replica):
+    """A connection that was lost is no reason to do anything twice."""
+    bot, _ = bots
+    state = await asked(client, bot, quorum=2)
+    await press(bot, state, DANA, APPROVED)
+    await press(bot, state, MIRA, APPROVED)
+    before = {name: await redis.dump(name) async for name in redis.scan_iter("*")}
+
+    bot.scripts.journal.note_outage()
+    assert await bot.scripts.write_again() == []
+
+    assert {name: await redis.dump(name) async for name in redis.scan_iter("*")} == before
+
+
+async def test_the_oldest_writes_are_dropped_first(client, bots):
+    """What a process keeps is bounded, however much it writes."""
+    bot, _ = bots
+    journal = bot.scripts.journal
+    journal.most_bytes = 20_000
+    for _ in range(20):
+        await asked(client, bot)
+
+    assert 0 < journal.bytes <= 20_000
+    assert await bot.scripts.write_again() == []
