@@ -11,12 +11,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 _LINUX_SET_DEATH_SIGNAL = 1
+_LIBC = ctypes.CDLL(None)
 _READY_WITHIN = 20.0
+_starting = ThreadPoolExecutor(max_workers=1)
+"""Linux ends a child as soon as the thread ends that started it. So one thread that stays starts all of them."""
 
 HOW_TO_GET_ONE = """no Redis server found. Install one:
   Debian, Ubuntu: sudo apt install redis-server
@@ -64,11 +68,18 @@ class RedisServer:
     """Which server; the one that is found where nothing is given."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """More variables than this process has."""
+    ready_within: float = _READY_WITHIN
+    """Seconds in which it has to have read its data."""
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
     def url(self) -> str:
         return f"unix://{self.folder / 'redis.sock'}"
+
+    @property
+    def runs(self) -> bool:
+        """Whether its process is there."""
+        return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
         """Start it and wait until it has loaded its data.
@@ -78,19 +89,14 @@ class RedisServer:
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "redis.sock").unlink(missing_ok=True)
-        self._process = subprocess.Popen(  # noqa: S603  # a server found on this machine, with our own arguments
+        self._process = start_process(
             [
                 self.executable or find_executable(), "--port", "0", "--unixsocket", str(self.folder / "redis.sock"),
                 # What it has written outlives its process, which is all that is asked of it; a slow disk would halt it.
                 "--dir", str(self.folder), "--appendonly", "yes", "--appendfsync", "no", "--save", "",
                 "--maxmemory-policy", "noeviction", "--loglevel", "warning", *self.options,
             ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **self.environment},
-            # Ctrl-C at a terminal is meant for the process that started it.
-            start_new_session=True,
-            preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  # no threads yet
+            self.environment,
         )  # fmt: skip
         self._wait_until_ready()
 
@@ -102,6 +108,18 @@ class RedisServer:
         """End it in order."""
         self._end(signal.SIGTERM)
 
+    def freeze(self) -> None:
+        """Stop it in the middle of whatever it does."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on, unaware."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, which: signal.Signals) -> None:
+        if self._process:
+            self._process.send_signal(which)
+
     def _end(self, how: signal.Signals) -> None:
         if self._process:
             self._process.send_signal(how)
@@ -112,7 +130,7 @@ class RedisServer:
         from redis import Redis  # noqa: PLC0415  # only the demo and the tests start servers
         from redis.exceptions import RedisError  # noqa: PLC0415
 
-        client, deadline = Redis.from_url(self.url), time.monotonic() + _READY_WITHIN
+        client, deadline = Redis.from_url(self.url), time.monotonic() + self.ready_within
         try:
             while time.monotonic() < deadline:
                 with contextlib.suppress(RedisError, OSError):
@@ -124,6 +142,13 @@ class RedisServer:
         finally:
             client.close()
         raise RedisServerError(f"the private Redis in {self.folder} did not start")
+
+
+def keeping_users(folder: Path) -> tuple[str, ...]:
+    """Give the options of a server that knows its users again when it is started again. `ACL SAVE` keeps them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (users := folder / "users").touch()
+    return "--aclfile", str(users)
 
 
 @contextlib.contextmanager
@@ -146,7 +171,7 @@ def private_redis() -> Iterator[str]:
 def redis_on_a_port(port: int) -> Iterator[str]:
     """Give the address of a private Redis that other programs on this machine reach; another port when this one is taken."""
     with tempfile.TemporaryDirectory(prefix="assent-") as folder:
-        port = _free_port(port)
+        port = free_port(port)
         server = RedisServer(Path(folder), ("--port", str(port), "--bind", "127.0.0.1"))
         server.start()
         try:
@@ -155,7 +180,31 @@ def redis_on_a_port(port: int) -> Iterator[str]:
             server.stop()
 
 
-def _free_port(wanted: int) -> int:
+def start_process(
+    command: Sequence[str], environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a server that ends with this process, and says nothing."""
+    return _starting.submit(_start_process, command, environment).result()
+
+
+def _start_process(command: Sequence[str], environment: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603  # a server found on this machine, with our own arguments
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **(environment or {})},
+        # Ctrl-C at a terminal is meant for the process that started it.
+        start_new_session=True,
+        preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  # it takes no lock
+    )
+
+
+def free_port(wanted: int = 0) -> int:
+    """Give this port of 127.0.0.1 where nobody has it, else another one.
+
+    Raises:
+        RedisServerError: when no port is free.
+    """
     for port in (wanted, 0):
         with contextlib.suppress(OSError), socket.socket() as found:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -165,7 +214,7 @@ def _free_port(wanted: int) -> int:
 
 
 def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_LINUX_SET_DEATH_SIGNAL, signal.SIGKILL)
+    _LIBC.prctl(_LINUX_SET_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def main() -> None:

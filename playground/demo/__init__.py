@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import signal
 import sys
 from collections.abc import Coroutine
@@ -10,6 +9,7 @@ from typing import Any
 
 from agent_adapter import AgentAdapterError
 from bot.domain.errors import BotError
+from bot.runtime.logs import set_up_logging
 from playground.demo import own
 from playground.demo.stage import on_stage
 from playground.demo.terminal import serve
@@ -29,13 +29,14 @@ def main() -> int:
     Returns:
         The exit code: 0 when the tour went as it should, or when the person at the terminal ended the demo.
     """
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    show = _at_terminal if sys.stdin.isatty() else _tour
+    set_up_logging("WARNING")
+    is_own = "own" in sys.argv[1:]
+    show = _for_your_own if is_own else _at_terminal if sys.stdin.isatty() else _tour
     try:
-        return asyncio.run(_until_signal(_for_your_own() if "own" in sys.argv[1:] else show()))
+        return asyncio.run(_until_signal(show()))
     except* (AgentAdapterError, BotError, ControlError, RedisServerError, OSError, ValueError) as errors:
         for error in errors.exceptions:
-            sys.stderr.write(f"The demo failed: {error}\n")
+            sys.stderr.write(f"{'The playground did not start' if is_own else 'The demo failed'}: {error}\n")
     return 1
 
 

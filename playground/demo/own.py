@@ -1,10 +1,16 @@
 """What you need to try your own agent: lines to paste, and the settings for other commands."""
 
+import base64
 import contextlib
+import fcntl
+import os
 import shlex
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from typing import TextIO
 
+from agent_adapter.seal import VARIABLE
 from bot.runtime.settings import Settings
 
 ENVIRONMENT = Path(".data/playground.env")
@@ -45,14 +51,36 @@ END
 def environment(settings: Settings, http_url: str) -> Iterator[Path]:
     """Write a file to `source`, so that other commands use this bot's Slack and Redis. It exists while the body runs."""
     ENVIRONMENT.parent.mkdir(exist_ok=True)
-    # It has the private key of the demo.
-    ENVIRONMENT.unlink(missing_ok=True)
-    ENVIRONMENT.touch(0o600)
-    ENVIRONMENT.write_text(exports(settings, http_url), encoding="utf-8")
+    with _file_of_its_own() as file:
+        file.write(exports(settings, http_url))
+        file.flush()
+        yield Path(file.name)
+
+
+@contextlib.contextmanager
+def _file_of_its_own() -> Iterator[TextIO]:
+    """Open the file, or one beside it when another playground in this folder holds it. It is removed at the end."""
+    for number in count(1):
+        path = ENVIRONMENT.with_stem(f"{ENVIRONMENT.stem}-{number}") if number > 1 else ENVIRONMENT
+        with path.open("a", encoding="utf-8") as file:
+            if not _hold(file):
+                continue
+            # It has the private key of the demo, and a playground that was killed may have left it.
+            path.chmod(0o600)
+            file.truncate(0)
+            try:
+                yield file
+            finally:
+                path.unlink(missing_ok=True)
+            return
+
+
+def _hold(file: TextIO) -> bool:
     try:
-        yield ENVIRONMENT
-    finally:
-        ENVIRONMENT.unlink(missing_ok=True)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def exports(settings: Settings, http_url: str) -> str:
@@ -65,12 +93,19 @@ def exports(settings: Settings, http_url: str) -> str:
         "ASSENT_NAMESPACE": settings.namespace,
         "ASSENT_APPROVERS": ",".join(settings.approvers),
         "ASSENT_CHANNEL": settings.channel or "",
+        "ASSENT_POLICY": str(Path(settings.policy).absolute()) if settings.policy else "",
         "ASSENT_SIGNING_KEY": settings.signing_key or "",
         "ASSENT_SEAL_KEY": settings.seal_key or "",
         "ASSENT_RING": settings.ring or "",
+        "ASSENT_RECORD_KEY": settings.record_key or "",
+        "ASSENT_STATE_KEY": os.environ.get(VARIABLE) or base64.b64encode(os.urandom(32)).decode(),
         "ASSENT_URL": http_url,
     }
     if settings.audit_dir:
         # Commands look into the same folder, and find its log sealed.
         values |= {"ASSENT_AUDIT_DIR": settings.audit_dir, "ASSENT_LOG_KEY": settings.log_key or ""}
-    return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values.items())
+    # A value and a file for the same setting are refused.
+    cleared = " ".join(f"{name}_FILE" for name in values)
+    return f"unset {cleared}\n" + "".join(
+        f"export {name}={shlex.quote(value)}\n" for name, value in values.items()
+    )

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import logging
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -25,19 +26,31 @@ from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.redis.cluster import primaries_of
 from agent_adapter.redis.pool import address_of, open_redis
 from bot.app import Bot, running
 from bot.runtime.settings import Settings
 from playground.client import Control
+from playground.demo.redis_users import as_user, has_users
 from playground.redis_server import RedisServerError, private_redis
 from playground.server import Playground
 from playground.workspace import TEAM
 
+logger = logging.getLogger(__name__)
+
 CHANNEL, REQUESTER, AGENT = "C0APPROVALS", "U0NOOR", "U0AGENT"
 APPROVERS = ("U0DANA", "U0ERIK", "U0MIRA")
+AGENT_NAME = "support"
 READY_WITHIN = 20.0
-_NO_TRAIL = {"audit_dir": None, "log_key": None, "anchor": ""}
+_NO_TRAIL = {"audit_dir": None, "log_key": None, "log_signer": None, "anchor": ""}
 """What a tour does is nobody's audit trail."""
+_KEYS = (
+    "ASSENT_SIGNING_KEY",
+    "ASSENT_SIGNING_KEY_FILE",
+    "ASSENT_SIGNER",
+    "ASSENT_SEAL_KEY",
+    "ASSENT_SEAL_KEY_FILE",
+)
 _T = TypeVar("_T")
 
 
@@ -73,7 +86,7 @@ async def on_stage(
 
     Raises:
         RedisServerError, AgentAdapterError: there is no Redis to work with.
-        SettingsError: the keys in the environment do not fit together.
+        SettingsError: the keys in the environment do not fit together, or Slack's stand-in does not know whom the policy names.
         ValueError: a real Slack token is in the environment.
         TimeoutError: the bot did not become ready.
     """
@@ -82,6 +95,11 @@ async def on_stage(
     async with AsyncExitStack() as stack:
         redis_url = stack.enter_context(redis or private_redis())
         _check_address(redis_url)
+        # On a server that is not our own, we make no users.
+        is_private = redis is None and not os.environ.get("REDIS_URL")
+        address = partial(as_user, redis_url, namespace=namespace)
+        if not is_private or not has_users(redis_url):
+            address = partial(_as_anybody, redis_url)
         stack.push_async_callback(_forget, redis_url, namespace)
         playground = await _open(stack, lambda port: Playground(port=port), port)
         control = await stack.enter_async_context(Control(playground.url))
@@ -90,11 +108,11 @@ async def on_stage(
         keys: dict[str, Any] = {} if given else stack.enter_context(_made_keys(namespace))
         if not own_keys_count:
             keys |= _NO_TRAIL
-        settings = partial(_settings, playground, redis_url, namespace, keys)
+        settings = partial(_settings, playground, address("bot"), namespace, keys)
         bot = await _open(stack, lambda port: running(settings(port)), http_port)
         await _until_ready(bot)
         approvals = ApprovalClient.from_url(
-            redis_url, agent="support", namespace=namespace, ring=given or keys["ring"]
+            address("agent", AGENT_NAME), agent=AGENT_NAME, namespace=namespace, ring=given or keys["ring"]
         )
         await stack.enter_async_context(approvals)
         yield Stage(playground.url, redis_url, control, bot, approvals)
@@ -103,7 +121,13 @@ async def on_stage(
 def _given_ring() -> str:
     """Name the ring of the environment. One that is gone was made by a playground that has ended."""
     ring = os.environ.get("ASSENT_RING", "")
-    return ring if Path(ring).is_file() else ""
+    if ring and Path(ring).is_file():
+        return ring
+    if ring:
+        logger.warning("ASSENT_RING: there is no file %s, so the playground uses keys of its own", ring)
+    elif given := [name for name in _KEYS if os.environ.get(name)]:
+        logger.warning("%s counts only beside ASSENT_RING, so the playground uses keys of its own", given[0])
+    return ""
 
 
 @contextlib.contextmanager
@@ -119,6 +143,10 @@ def _made_keys(namespace: str) -> Iterator[dict[str, Any]]:
             "seal_key": signing.seal_path.read_text(),
             "ring": str(signing.ring_path),
         }
+
+
+def _as_anybody(redis_url: str, *_: str) -> str:
+    return redis_url
 
 
 def _check_address(redis_url: str) -> None:
@@ -158,18 +186,24 @@ def _settings(
 
 
 async def _until_ready(bot: Bot) -> None:
+    ended = asyncio.create_task(bot.health.loops.until_broken())
     try:
         async with asyncio.timeout(READY_WITHIN):
-            while not bot.health.ready:  # noqa: ASYNC110  # readiness is a fact of several parts, no event
-                await asyncio.sleep(0.02)
+            while not bot.health.ready:
+                await asyncio.wait({ended}, timeout=0.02)
+                if ended.done():
+                    ended.result()
     except TimeoutError as error:
         raise TimeoutError(f"the bot did not become ready: {bot.health.faults}") from error
+    finally:
+        ended.cancel()
 
 
 async def _forget(redis_url: str, namespace: str) -> None:
     redis = open_redis(redis_url)
     # A private server may be gone already: Ctrl-C at a terminal reaches it too.
     with contextlib.suppress(RedisError, OSError):
-        if keys := [key async for key in redis.scan_iter(f"{namespace}:*")]:
-            await redis.unlink(*keys)
+        for server in await primaries_of(redis):
+            async for key in server.scan_iter(f"{namespace}:*"):
+                await redis.unlink(key)
     await redis.aclose()

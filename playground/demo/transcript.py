@@ -25,7 +25,7 @@ def frame(title: str, lines: Sequence[str]) -> str:
 
 def block_lines(blocks: Sequence[Json], names: Names) -> list[str]:
     """Write the blocks of a message or a view."""
-    return [line for block in blocks for line in _block(block, names)]
+    return [line for block in blocks for text in _block(block, names) for line in text.split("\n")]
 
 
 def call_text(tool: str, args: Json) -> str:

@@ -216,6 +216,8 @@ $("#connect-settings").textContent = [
   "SLACK_APP_TOKEN=xapp-playground",
 ].join("\n");
 
+if (here === HOME.id) openHome();
+
 follow({
   onChange: (kind) => refresh(kind),
   onConnection: (isLive) => {

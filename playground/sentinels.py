@@ -1,0 +1,210 @@
+"""A primary, two replicas and three Sentinels on this machine: `python -m playground.sentinels`."""
+
+import contextlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from playground.redis_server import (
+    RedisServer,
+    RedisServerError,
+    find_executable,
+    free_port,
+    keeping_users,
+    start_process,
+)
+
+SERVICE = "assent"
+_REPLICAS = 2
+_SENTINELS = 3
+_PAUSE = 10_000
+"""Milliseconds for which a primary that is to be replaced takes no writes."""
+_WITHIN = 30.0
+
+_SENTINEL = """
+port {port}
+bind 127.0.0.1
+dir {folder}
+sentinel monitor {service} 127.0.0.1 {primary} 2
+sentinel down-after-milliseconds {service} {down_after}
+sentinel failover-timeout {service} 5000
+sentinel parallel-syncs {service} {replicas}
+"""
+
+
+@dataclass
+class Sentinels:
+    """The processes, over one folder of data."""
+
+    folder: Path
+    min_replicas: int = 1
+    """How many replicas have to follow a primary that takes writes. With 0, a former primary takes writes that get lost."""
+    down_after: int = 1_000
+    """Milliseconds of silence after which a Sentinel takes a server for dead."""
+    servers: dict[int, RedisServer] = field(default_factory=dict)
+    """By port."""
+    sentinels: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
+    """By port."""
+
+    @property
+    def url(self) -> str:
+        """The address for `REDIS_URL`."""
+        return f"redis+sentinel://{','.join(f'127.0.0.1:{port}' for port in self.sentinels)}/{SERVICE}"
+
+    def start(self) -> None:
+        """Start all of them, and wait until every Sentinel knows the others and the replicas.
+
+        Raises:
+            RedisServerError: when they do not come up.
+        """
+        primary = free_port()
+        self._start_server(primary)
+        for _ in range(_REPLICAS):
+            self._start_server(free_port(), "--replicaof", "127.0.0.1", str(primary))
+        for number in range(_SENTINELS):
+            self._start_sentinel(number, primary)
+        self._until(self._is_complete, "the Sentinels do not know each other")
+
+    def stop(self) -> None:
+        """End all processes."""
+        for process in self.sentinels.values():
+            process.kill()
+            process.wait()
+        for server in self.servers.values():
+            server.kill()
+
+    def primary(self) -> int:
+        """Give the port of the server that takes writes, as the first Sentinel sees it."""
+        found = self._ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)
+        return int(found[1])
+
+    def fail_over(self, *, pause: bool = False) -> None:
+        """Hand the service over to a replica, and wait until all others follow it.
+
+        Args:
+            pause: Whether the former primary takes no writes from then on, as operators are advised.
+        """
+        before = self.primary()
+        self._until(self._has_replicas, "no replica is ready")
+        if pause:
+            with self._connected(before) as server:
+                server.client_pause(_PAUSE, all=False)
+        self._ask("SENTINEL", "FAILOVER", SERVICE)
+        self._until(lambda: self.primary() != before, "no replica has become the primary")
+        self._until(self.replicated, "the former primary does not follow the new one")
+
+    def kill_primary(self) -> int:
+        """End the primary without a chance to write anything, wait until another one is elected, and give its port."""
+        before = self.primary()
+        self.servers[before].kill()
+        self._until(lambda: self.primary() != before, "no replica has become the primary")
+        return before
+
+    def bring_back(self, port: int) -> None:
+        """Start a server again that was killed. It follows the primary of now."""
+        self.servers[port].start()
+        with self._connected(port) as server:
+            server.replicaof("127.0.0.1", self.primary())
+
+    def replicated(self) -> bool:
+        """Say whether every replica has what the primary had when this was called."""
+        with self._connected(self.primary()) as server:
+            # WAIT is about the writes of its own connection.
+            server.set("playground:written", 1, px=1_000)
+            return int(server.wait(_REPLICAS, 1_000)) >= _REPLICAS
+
+    def _start_server(self, port: int, *more: str) -> None:
+        options = (
+            "--port", str(port), "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
+            "--min-replicas-to-write", str(self.min_replicas), "--min-replicas-max-lag", "3", *more,
+        )  # fmt: skip
+        # A name of one letter, since a unix socket's path may have about 100 characters.
+        folder = self.folder / f"{len(self.servers)}"
+        server = RedisServer(folder, (*options, *keeping_users(folder)))
+        server.start()
+        self.servers[port] = server
+
+    def _start_sentinel(self, number: int, primary: int) -> None:
+        port = free_port()
+        configuration = self.folder / f"sentinel-{number}.conf"
+        configuration.write_text(
+            _SENTINEL.format(
+                port=port,
+                folder=self.folder,
+                service=SERVICE,
+                primary=primary,
+                down_after=self.down_after,
+                replicas=_REPLICAS,
+            )
+        )
+        self.sentinels[port] = start_process([find_executable(), str(configuration), "--sentinel"])
+
+    def _is_complete(self) -> bool:
+        for port in self.sentinels:
+            with self._connected(port) as sentinel:
+                masters: Any = sentinel.sentinel_masters()
+                state = masters[SERVICE]
+            if (state["num-other-sentinels"], state["num-slaves"]) != (_SENTINELS - 1, _REPLICAS):
+                return False
+        return True
+
+    def _has_replicas(self) -> bool:
+        with self._connected(next(iter(self.sentinels))) as sentinel:
+            found: Any = sentinel.sentinel_slaves(SERVICE)
+        return any(each["master-link-status"] == "ok" and not each["is_sdown"] for each in found)
+
+    def _ask(self, *command: str) -> list[str]:
+        with self._connected(next(iter(self.sentinels))) as sentinel:
+            answer: list[str] = sentinel.execute_command(*command)  # type: ignore[no-untyped-call]
+        return answer
+
+    @contextlib.contextmanager
+    def _connected(self, port: int) -> Iterator[Redis]:
+        with Redis(port=port, decode_responses=True) as server:
+            yield server
+
+    def _until(self, condition: Callable[[], bool], otherwise: str) -> None:
+        deadline = time.monotonic() + _WITHIN
+        while time.monotonic() < deadline:
+            with contextlib.suppress(RedisError, OSError, KeyError):
+                if condition():
+                    return
+            time.sleep(0.05)
+        raise RedisServerError(f"{otherwise} after {_WITHIN:g} seconds")
+
+
+def main() -> None:
+    """Start them, say their address, and end them with this process."""
+    with tempfile.TemporaryDirectory(prefix="assent-") as folder:
+        service = Sentinels(Path(folder))
+        try:
+            service.start()
+            sys.stdout.write(
+                f"REDIS_URL={service.url}\n"
+                f"The primary is at port {service.primary()}. Servers: {', '.join(map(str, service.servers))}.\n"
+                "A planned failover:\n"
+                f"  redis-cli -p {service.primary()} CLIENT PAUSE {_PAUSE} WRITE\n"
+                f"  redis-cli -p {next(iter(service.sentinels))} SENTINEL FAILOVER {SERVICE}\n"
+                "Ctrl-C ends all of them.\n"
+            )
+            sys.stdout.flush()
+            signal.pause()
+        except RedisServerError as error:
+            sys.exit(str(error))
+        except KeyboardInterrupt:
+            pass
+        finally:
+            service.stop()
+
+
+if __name__ == "__main__":
+    main()
