@@ -65,13 +65,13 @@ def request(actions: int = ACTIONS) -> HITLRequest:
     return HITLRequest(action_requests=tuple(calls), review_configs=tuple(configs))
 
 
-def interrupt(actions: int = ACTIONS, *, apart: bool = False) -> Interrupt:
+def interrupt(actions: int = ACTIONS, *, apart: bool = False, agent: str = AGENT) -> Interrupt:
     """Give an interrupt of a run of its own; apart from others, it is asked in a channel of its own, too."""
     run, pauses = secrets.token_hex(16), tuple(f"action-{index}" for index in range(actions))
-    record = interrupt_id(AGENT, run, pauses)
+    record = interrupt_id(agent, run, pauses)
     return Interrupt(
         id=record,
-        agent=AGENT,
+        agent=agent,
         request=request(actions),
         pauses=pauses,
         run=run,
@@ -173,7 +173,7 @@ def _payload(asked: Interrupt, pressed: dict[str, Any], blocks: Blocks, text: st
     }
 
 
-def ask_in_bulk(redis: Redis, count: int) -> list[str]:
+def ask_in_bulk(redis: Redis, count: int, *, lifetime: int = LIFE) -> list[str]:
     """Publish so many records through the real script, without a process that waits for them."""
     model = interrupt()
     body, ids = dump_interrupt(model), [f"{AGENT}.{secrets.token_hex(16)}" for _ in range(count)]
@@ -190,8 +190,10 @@ def ask_in_bulk(redis: Redis, count: int) -> list[str]:
                     [LANE.pause(AGENT, pause)],
                     body=body.replace(model.id, record).replace(model.run, run),
                     signature="",
-                    lifetime=LIFE,
+                    lifetime=lifetime,
                     process=f"{AGENT}.gone",
+                    traceparent="",
+                    tracestate="",
                     pauses=pause,
                     replaced="",
                     continuation="",

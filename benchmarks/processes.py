@@ -6,19 +6,21 @@ import os
 import socket
 import sys
 import tempfile
+import time
 from asyncio.subprocess import PIPE, Process
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientError, ClientSession
+from redis import Redis
 
 from benchmarks.cards import APPROVERS, CHANNEL
 from benchmarks.slack import APP_TOKEN, SECRET
-from playground.redis_server import RedisServer
+from playground.redis_server import RedisServer, free_port
 
 ROOT = Path(__file__).parent.parent
-READY_WITHIN = 20.0
+READY_WITHIN = 30.0
 
 
 class EndedError(Exception):
@@ -64,6 +66,20 @@ class Child:
         """The end of what it has logged."""
         return self._log.read_text()[-2_000:]
 
+    @property
+    def runs(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._process.returncode is None
+
+    async def ended(self) -> int:
+        """Wait until it ends by itself; give its exit code."""
+        return await self._process.wait()
+
+    async def kill(self) -> None:
+        """End it without a chance to do anything."""
+        self._process.kill()
+        await self._process.wait()
+
     def check(self) -> None:
         """Say what a process that should run has died of."""
         if self._process.returncode is not None:
@@ -96,11 +112,34 @@ async def child(*arguments: str, **environment: str):
 @contextmanager
 def private_redis():
     """Run a Redis of our own, with an append-only file that is not rewritten in the middle of a measurement."""
+    with _server() as server:
+        yield server.url
+
+
+@contextmanager
+def replicated_redis():
+    """Run the same with one replica, and wait until it follows."""
+    port = str(free_port())
+    with (
+        _server("--port", port, "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0") as primary,
+        _server("--replicaof", "127.0.0.1", port),
+        Redis.from_url(primary.url) as redis,
+    ):
+        deadline = time.monotonic() + READY_WITHIN
+        redis.set("written", 1, px=1_000)
+        while not redis.wait(1, 1_000):
+            if time.monotonic() > deadline:
+                raise EndedError("the replica does not follow")
+        yield primary.url
+
+
+@contextmanager
+def _server(*options: str):
     with tempfile.TemporaryDirectory(prefix="assent-bench-") as folder:
-        server = RedisServer(Path(folder), ("--auto-aof-rewrite-percentage", "0"))
+        server = RedisServer(Path(folder), ("--auto-aof-rewrite-percentage", "0", *options))
         server.start()
         try:
-            yield server.url
+            yield server
         finally:
             server.stop()
 
@@ -149,13 +188,18 @@ def _free_port() -> int:
 
 
 async def _until_ready(process: Child, url: str, says_so: bool) -> None:  # noqa: FBT001
-    async with asyncio.timeout(READY_WITHIN), ClientSession() as session:
-        while True:
+    deadline, answer = time.monotonic() + READY_WITHIN, "nothing"
+    async with ClientSession() as session:
+        while time.monotonic() < deadline:
             process.check()
             try:
                 async with session.get(url) as response:
                     if response.status == 200 or not says_so:
                         return
+                    answer = await response.text()
             except ClientError:
                 pass
             await asyncio.sleep(0.05)
+    raise EndedError(
+        f"not ready after {READY_WITHIN:g} seconds. It answers {answer}, and has logged: {process.said}"
+    )
