@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings as hypothesis_settings
-from redis import Redis
 
 from agent_adapter import ApprovalClient
 from agent_adapter.receipts.key_files import Signing, make_signing
 from bot.app import Bot, running
 from bot.runtime.settings import Settings
 from playground.client import Control
+from playground.clusters import Cluster
 from playground.redis_server import RedisServer
+from playground.sentinels import Sentinels
 from playground.server import Playground
 from playground.workspace import TEAM
 from tests.support.distributions import build
@@ -24,10 +25,20 @@ from tests.support.lanes import require
 from tests.support.postgres import PostgresServer, binaries
 from tests.support.properties import FULL, bounded
 from tests.support.redis_users import address_for
+from tests.support.topologies import ON, close_to_strangers, connected
 
 APPROVERS = "U0DANA,U0ERIK,U0MIRA"
-SERVERS = {"redis_server", "playground", "postgres_server"}
+SERVERS = {
+    "redis_server",
+    "redis_url",
+    "started_cluster",
+    "started_sentinels",
+    "playground",
+    "postgres_server",
+}
 """Fixtures that start something beside the test."""
+DOWN_AFTER = 1_000 if ON == "server" else 4_000
+"""Milliseconds of silence after which servers take each other for dead: longer where any test may run on a machine that stalls."""
 
 # For properties that do not say how often they are tried.
 hypothesis_settings.register_profile("assent", bounded(100))
@@ -51,16 +62,62 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
     """One real Redis for the whole run."""
     server = RedisServer(Path(tmp_path_factory.mktemp("redis")))
     server.start()
+    if ON == "users":
+        close_to_strangers(server.url)
     yield server
     server.stop()
 
 
 @pytest.fixture
-def redis_url(redis_server: RedisServer) -> str:
-    """Its address, emptied."""
-    with Redis.from_url(redis_server.url) as redis:
+def redis_url(request: pytest.FixtureRequest) -> str:
+    """The address of an empty Redis, of the kind that `ASSENT_TESTS_ON` names."""
+    match ON:
+        case "cluster":
+            return str(request.getfixturevalue("cluster").url)
+        case "sentinel":
+            return str(request.getfixturevalue("sentinels").url)
+    server: RedisServer = request.getfixturevalue("redis_server")
+    with connected(server.url) as redis:
         redis.flushall()
-    return redis_server.url
+    return server.url
+
+
+@pytest.fixture(scope="session")
+def started_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One real Redis Cluster for the whole run."""
+    started = Cluster(Path(tmp_path_factory.mktemp("c")), down_after=DOWN_AFTER)
+    try:
+        started.start()
+        yield started
+    finally:
+        started.stop()
+
+
+@pytest.fixture
+def cluster(started_cluster: Cluster) -> Cluster:
+    """It, emptied, with all its servers running."""
+    started_cluster.mend()
+    started_cluster.empty()
+    return started_cluster
+
+
+@pytest.fixture(scope="session")
+def started_sentinels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sentinels]:
+    """A primary, two replicas and three Sentinels for the whole run."""
+    started = Sentinels(Path(tmp_path_factory.mktemp("s")), down_after=DOWN_AFTER)
+    try:
+        started.start()
+        yield started
+    finally:
+        started.stop()
+
+
+@pytest.fixture
+def sentinels(started_sentinels: Sentinels) -> Sentinels:
+    """They, over empty servers."""
+    with connected(started_sentinels.url) as redis:
+        redis.flushall()
+    return started_sentinels
 
 
 @pytest.fixture

@@ -188,7 +188,7 @@ def shown(page):
     """What a page has a reader run: its consoles, and in how-to pages also what stands in a line."""
     text = page.read_text(encoding="utf-8")
     told = text if page.parent.name in {"how-to", "tutorial"} else "".join(fenced(text, "console"))
-    return told.replace("exec bot python -m bot", "")
+    return told.replace("exec bot python -m bot", "").replace("exec deploy/assent -- python -m bot", "")
 
 
 @pytest.mark.parametrize(
@@ -237,13 +237,11 @@ def test_every_page_is_reached_from_the_index():
 
 def written_default(field):
     default = Settings.model_fields[field].get_default()
-    return (
-        ""
-        if default is None
-        else {True: "true", False: "false"}.get(
-            default, f"{default:g}" if isinstance(default, float) else str(default)
-        )
-    )
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, float):
+        return f"{default:g}"
+    return "" if default is None else str(default)
 
 
 def test_the_example_of_an_environment_names_every_setting_with_its_default():
@@ -346,7 +344,7 @@ def test_the_redis_page_names_every_script():
 def test_the_http_page_names_every_metric():
     """By the names that Prometheus sees."""
     gauges = build_registry(Health(), lambda: {"due": 1}, lambda: {"due": 1}).collect()
-    counters = [f"{family.name}_total" for family in COUNTED.collect()]
+    counters = [f"{f.name}_total" if f.type == "counter" else f.name for f in COUNTED.collect()]
     names = [*(family.name for family in gauges), *counters]
 
     assert names
@@ -465,7 +463,8 @@ def test_every_cure_names_packages_that_pip_finds(place, wanted):
     real = {re.match(r"[\w.-]+", entry)[0] for entry in groups if isinstance(entry, str)}
     real |= {re.match(r"[\w.-]+", package)[0] for packages in PACKAGES.values() for package in packages}
     real |= {".", *(f".[{extra}]" for extra in EXTRAS), "assent-*.whl", "assent_bot-*.whl"}
-    real |= {"langchain-openai"}  # for the model of the pages, which is the reader's own
+    # For the model of the pages and for the program of an agent, which are the reader's own.
+    real |= {"langchain-openai", "opentelemetry-sdk"}
 
     for package in (re.split(r"[<>=!~;]", word.strip("\"'.,") or ".")[0] for word in wanted.split()):
         word = package if not package.startswith("[") else f".{package}"
@@ -641,6 +640,25 @@ def test_the_compose_file_passes_what_approvers_on_call_need():
     )  # fmt: skip
     assert settings.pagerduty_token in {None, ""}
     assert settings.calendar_addresses == {}
+
+
+def test_the_compose_file_passes_how_redis_is_used():
+    """Where nothing is set, the bot gets its own defaults."""
+    environment = yaml.safe_load(page("deploy/compose.yaml"))["services"]["bot"]["environment"]
+    fields = ("namespace", "lanes", "durability", "durability_replicas", "reassert_seconds")
+    given = {}
+    for name in fields:
+        found = re.fullmatch(r"\$\{(\w+):-(\w*)\}", environment[variable_of(name)])
+        assert found[1] == variable_of(name)
+        given[name] = found[2]
+
+    assert all(f"# {variable_of(name)}=" in page("deploy/compose.env.example") for name in fields)
+    settings = Settings.model_validate(
+        {"slack_bot_token": "xoxb-1", "slack_app_token": "xapp-1", "approvers": "U0DANA", "channel": "C0OPS", **given}
+    )  # fmt: skip
+    assert {name: getattr(settings, name) for name in fields} == {
+        name: Settings.model_fields[name].default for name in fields
+    }
 
 
 def test_the_compose_file_takes_a_signing_key_and_starts_without_one(monkeypatch):

@@ -39,11 +39,12 @@ def strings(node):
 
 
 def calls(tree, *names):
-    """Give the calls of methods with these names."""
+    """Give the calls of functions and methods with these names."""
     return [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in names
+        if isinstance(node, ast.Call)
+        and (getattr(node.func, "attr", None) or getattr(node.func, "id", None)) in names
     ]
 
 
@@ -52,7 +53,7 @@ def calls(tree, *names):
 # Modules in which the text of an event is handed to the function that logs it: its name there.
 HANDED_ON = {"slack_watch.py": ("_doubt",), "loop.py": ("_warn_once",)}
 # What `check_server` warns of is logged by whoever asked it: app.py and client.py.
-JUDGED = {"keeps no append-only file", "may evict finished approvals early"}
+JUDGED = {"does not say", "keeps no append-only file", "may evict finished approvals early"}
 
 
 def logged():
@@ -121,6 +122,9 @@ def value(node, module):
             return getattr(module, node.id, None)
         case ast.JoinedStr():
             return f"{node.values[0].value.strip()} …"
+        case ast.BinOp(right=ast.Attribute(attr="of")):
+            # What follows is the name of an old namespace.
+            return value(node.left, module)
         case ast.BinOp():
             return f"{value(node.left, module).strip()} …"
 
@@ -129,7 +133,7 @@ def reasons():
     """Give the names under which something is a fault or a warning in /readyz."""
     faults, loops, warnings = {"redis", "slack"}, set(), set()
     for path, tree in parsed():
-        if path.name not in {"app.py", "replies.py"} and path.parent.name not in {
+        if path.name not in {"app.py", "served.py", "replies.py"} and path.parent.name not in {
             "jobs",
             "on_call",
             "runtime",
@@ -137,7 +141,9 @@ def reasons():
             continue
         module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
         faults |= {value(call.args[0], module) for call in calls(tree, "fault")}
-        loops |= {value(call.args[0], module) for call in calls(tree, "_run", "start") if len(call.args) > 1}
+        loops |= {
+            value(call.args[0], module) for call in calls(tree, "_run", "run", "start") if len(call.args) > 1
+        }
         for node in ast.walk(tree):
             for target in node.targets if isinstance(node, ast.Assign) else ():
                 if isinstance(target, ast.Subscript) and getattr(target.value, "attr", "") == "warnings":

@@ -162,6 +162,15 @@ def test_a_verifier_prints_why_not_and_ends_with_1(command):
     assert ended.stdout.startswith("Not proven (tool): it is for the tool ")
 
 
+@pytest.mark.parametrize(("option", "code"), [("ring", "ring"), ("receipt", "form"), ("args", "arguments")])
+def test_a_verifier_says_which_file_is_missing(command, option, code):
+    """With one of the documented codes, and no usage: the command was right."""
+    ended = command("--audience", "billing", "--tool", "pay", f"--{option}", "nope")
+
+    assert ended.returncode == 1
+    assert ended.stdout == f"Not proven ({code}): --{option}: there is no file nope.\n"
+
+
 @pytest.mark.parametrize(
     "more", [["--audience", "billing"], ["--audience", "billing", "--tool", "pay", "--min-people", "x"]]
 )

@@ -35,6 +35,7 @@ def test_workflows_run_the_checks():
         "make check",
         "make test312",
         "make faults",
+        "make topologies",
         "make lowest",
         "make newest",
         "make workflows",

@@ -1,24 +1,43 @@
 """The people who press the buttons, the policy file that a module of tests is about, and the keys that sign."""
 
+import asyncio
 import base64
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
-from agent_adapter.contract.keys import Keys
 from agent_adapter.receipts.key_files import Signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from agent_adapter.redis.pool import SCHEMA
+from bot.app import Bot
 from playground.client import Control
-from tests.conftest import keys_of
+from playground.clusters import Cluster
+from playground.sentinels import Sentinels
+from tests.conftest import keys_of, until
 from tests.support.people import Someone
 from tests.support.redis_users import under_users
 from tests.support.signing import verified
+from tests.support.topologies import KEYS, LANES, ON, connected, hand_over, kill_primary, opened
+
+ENCRYPTED = {
+    "test_deciding", "test_editing", "test_http_api", "test_langchain_agent", "test_proposals", "test_quorum", "test_review",
+    "test_words_of_decisions",
+}  # fmt: skip
+"""The modules that show: with encryption, agents and people meet nothing else. The others find what Redis keeps as text."""
+
+FAILOVERS: dict[str, Callable[[Sentinels | Cluster], None]] = {
+    "test_audit": hand_over,
+    "test_bulk": kill_primary,
+    "test_deciding": hand_over,
+    "test_http_api": kill_primary,
+    "test_standing_approvals": hand_over,
+}
+"""On Sentinels and in a cluster, what happens to the primary in each of these modules. No test of silence is among them: after a
+failover, nothing is approved by it."""
 
 
 @pytest.fixture(autouse=True)
@@ -31,15 +50,58 @@ def redis_users() -> Iterator[None]:
 @pytest.fixture
 def redis_url(redis_url: str) -> str:
     """A bot has been here before: an agent may not begin a namespace."""
-    with Redis.from_url(redis_url) as redis:
-        redis.hset(Keys().meta, mapping={"schema": SCHEMA, "lanes": 1})
+    with connected(redis_url) as redis:
+        redis.hset(KEYS.meta, mapping={"schema": SCHEMA, "lanes": LANES})
     return redis_url
+
+
+@pytest.fixture(scope="session")
+def to_fail_over() -> set[str]:
+    """The modules whose failover is still to come in this process."""
+    return set(FAILOVERS) if ON in {"sentinel", "cluster"} else set()
+
+
+@pytest.fixture
+def failover(request: pytest.FixtureRequest, to_fail_over: set[str]) -> Callable[[], None]:
+    """Fail over once in each module of `FAILOVERS`, when the agent of the test is connected."""
+    module: str = request.path.stem
+    if module not in to_fail_over:
+        return lambda: None
+    service = request.getfixturevalue("sentinels" if ON == "sentinel" else "cluster")
+    if "client" in request.fixturenames:
+        request.getfixturevalue("client")
+
+    def fail_over() -> None:
+        if module in to_fail_over:
+            to_fail_over.remove(module)
+            FAILOVERS[module](service)
+
+    return fail_over
+
+
+@pytest.fixture
+async def start_bot(
+    start_bot: Callable[..., Awaitable[Bot]], failover: Callable[[], None]
+) -> Callable[..., Awaitable[Bot]]:
+    """Start a bot and wait until it is ready: `await start_bot(setting=…)`.
+
+    Where a failover is to come, it happens then. So all connections of the bot and of the agent lead to a former primary,
+    and the test goes on as if nothing had been: each press is made once.
+    """
+
+    async def start(**changed: object) -> Bot:
+        bot = await start_bot(**changed)
+        await asyncio.to_thread(failover)
+        await until(lambda: bot.health.ready)
+        return bot
+
+    return start
 
 
 @pytest.fixture
 async def redis(redis_url: str) -> AsyncIterator[AsyncRedis]:
     """A connection of somebody who may do everything, to look and to break things."""
-    async with AsyncRedis.from_url(redis_url, decode_responses=True) as redis:
+    async with opened(redis_url) as redis:
         yield redis
 
 
@@ -72,6 +134,8 @@ def signed(request: pytest.FixtureRequest, signing: Signing, monkeypatch: pytest
     if getattr(request, "param", True):
         for name, value in keys_of(signing).items():
             monkeypatch.setenv(f"ASSENT_{name.upper()}", value)
+        # With a ring, states of runs need a key.
+        monkeypatch.setenv("ASSENT_STATE_KEY", base64.b64encode(os.urandom(32)).decode())
         return True
     return False
 
@@ -98,8 +162,12 @@ def known_agent(signing: Signing, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def encrypted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With `ASSENT_TESTS_ENCRYPTED=1`, what is asked and decided is encrypted in Redis."""
-    if os.environ.get("ASSENT_TESTS_ENCRYPTED"):
+def encrypted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked and decided is encrypted in Redis: in the modules of `ENCRYPTED`, with `ASSENT_TESTS_ENCRYPTED=1` in all.
+
+    Not in tests that are marked as `unencrypted`: they read or rewrite what is stored.
+    """
+    is_one = request.path.stem in ENCRYPTED or os.environ.get("ASSENT_TESTS_ENCRYPTED")
+    if is_one and not request.node.get_closest_marker("unencrypted"):
         for name in ("ASSENT_RECORD_KEY", "ASSENT_STATE_KEY"):
             monkeypatch.setenv(name, base64.b64encode(os.urandom(32)).decode())

@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent_adapter.contract.hitl import HITLRequest
-from agent_adapter.redis.pool import freeze_meta, open_redis
+from agent_adapter.redis.pool import freeze_meta
 from bot.domain.digest import last_end
 from bot.jobs.digest import Digests
 from tests.support.builders import an_action, review
 from tests.support.people import words
+from tests.support.topologies import opened
 
 RULES = """
 default:
@@ -37,7 +38,7 @@ async def bot(start_bot, policy):
 
 async def entries(bot, *events):
     """Give the entries of these kinds, oldest first, each with what is known beside it."""
-    found = [fields for _, fields in await bot.store._redis.xrange(bot.store.keys.lane(0).audit)]
+    found = [fields for _, fields in await bot.store._redis.xrange(bot.store.keys.lane_for("billing").audit)]
     return [
         {**fields, **json.loads(fields.pop("facts", "{}"))} for fields in found if fields["event"] in events
     ]
@@ -130,7 +131,7 @@ async def test_a_masked_pin_cannot_be_found_by_trying_all_pins(bot, client, dana
 
     assert rejected["asked"] == approved["asked"] == approved["decided"]
     assert "is not for Ann" in rejected["reason"]
-    assert "4711" not in str(await bot.store._redis.xrange(bot.store.keys.lane(0).audit))
+    assert "4711" not in str(await bot.store._redis.xrange(bot.store.keys.lane_for("billing").audit))
 
 
 async def test_what_a_standing_approval_approves_says_so(bot, client, dana):
@@ -158,7 +159,7 @@ def a_batch(*actions):
 async def test_two_bots_send_one_digest_of_the_last_week(start_bot, redis_url, policy, slack):
     """Given what happened last week, when two bots start, then the channel that wants a digest has one."""
     at = last_end(datetime.now(UTC)) - timedelta(minutes=1)
-    async with open_redis(redis_url) as redis:
+    async with opened(redis_url) as redis:
         trail = (await freeze_meta(redis, "assent")).lane(0).audit
         fields = {"event": "admitted", "id": "billing.1"}
         await redis.xadd(trail, fields, id=f"{int(at.timestamp() * 1000)}-0")

@@ -25,7 +25,9 @@ def users(count=24):
     for number in range(1, count + 1):
         admin = {"admin": True} if number == 7 else {}
         name = f"user{number}@example.com"
-        yield an_action("create_user", {"email": name, "note": "new colleague " * 12, **admin})
+        yield an_action(
+            "create_user", {"email": name, "note": f"{number}. " + "new colleague " * 12, **admin}
+        )
 
 
 async def decided(bot, interrupt):
@@ -63,7 +65,8 @@ async def test_approve_all_is_on_each_part_for_the_calls_of_that_part(start_bot,
     )
     bulk = [e for b in first["blocks"] if b["block_id"] == "bulk" for e in b["elements"]]
     assert [(e["action_id"], e["text"]["text"]) for e in bulk] == [
-        ("approve_all:0.1", f"Approve all {len(parts[0])}")
+        ("approve_all:0.1", f"Approve all {len(parts[0])}"),
+        ("review:0.1", "One by one…"),
     ]
     assert bulk[0]["confirm"]["title"]["text"] == f"Approve {len(parts[0])} calls?"
     assert f"actions 1 to {len(parts[0])} (create_user)" in bulk[0]["confirm"]["text"]["text"]

@@ -4,7 +4,6 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import pytest
-from redis import Redis
 
 from agent_adapter import ApprovalClient, ConflictError, Context
 from agent_adapter.contract.arguments import decode, encode
@@ -19,18 +18,17 @@ from tests.conftest import keys_of
 from tests.support.builders import an_action, an_interrupt
 from tests.support.http_api import a_key, speaking
 from tests.support.people import words
+from tests.support.redis_users import address_for
+from tests.support.topologies import connected
+
+# Whoever changes a question reads it first.
+pytestmark = pytest.mark.unencrypted
 
 RULES = """\
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
 rules:
   - {match: {tool: verified}, agent: verified}
 """
-
-
-@pytest.fixture(autouse=True)
-def readable(encrypted, monkeypatch):
-    """Whoever changes a question reads it first, so nothing is encrypted here."""
-    monkeypatch.delenv("ASSENT_RECORD_KEY", raising=False)
 
 
 @pytest.fixture
@@ -52,7 +50,8 @@ def over_http(redis_url, signing):
             Ring.load(signing.ring_path),
             Seal.parse(signing.seal_path.read_text(), namespace="assent"),
         )
-        agents = Agents(redis_url, "assent", ring, marks=SealedQuestions(lambda: Trust(seal), ring, "assent"))
+        marks = SealedQuestions(lambda: Trust(seal), ring, "assent")
+        agents = Agents(address_for(redis_url, "bot"), "assent", ring, marks=marks)
         try:
             return await (await agents.find("billing")).publish(interrupt)
         finally:
@@ -78,7 +77,7 @@ def rewrite(redis_url):
 
     def rewrite(interrupt_id, text=None, **changed):
         name = Keys().lane_for(interrupt_id).req(interrupt_id)
-        with Redis.from_url(redis_url, decode_responses=True) as redis:
+        with connected(redis_url, decode_responses=True) as redis:
             before = redis.hget(name, "body")
             redis.hset(name, "body", text or encode(decode(before) | changed))
         return before
@@ -159,7 +158,9 @@ async def test_over_http_a_no_is_written_only_in_the_dialect_of_the_pause_that_w
 async def agent(redis_url, signing):
     second = timedelta(seconds=1)
     times = {"grace": second, "claim_lease": second, "reconcile_every": second}
-    async with ApprovalClient.from_url(redis_url, agent="billing", ring=signing.ring_path, **times) as found:
+    async with ApprovalClient.from_url(
+        address_for(redis_url, "agent", "billing"), agent="billing", ring=signing.ring_path, **times
+    ) as found:
         yield found
 
 
@@ -216,5 +217,5 @@ async def test_a_batch_that_expired_half_decided_runs_nothing_whatever_is_writte
             async with agent.resuming(interrupt_id, interrupt=mine):
                 pytest.fail("it ran")
         rewrite(interrupt_id, before)
-        with Redis.from_url(redis_url) as redis:
+        with connected(redis_url) as redis:
             redis.hset(Keys().lane_for(interrupt_id).card(interrupt_id), "on_timeout", "reject")

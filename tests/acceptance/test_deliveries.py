@@ -3,15 +3,16 @@
 import asyncio
 import json
 import time
+from contextlib import ExitStack
 from urllib.parse import urlencode
 
 import aiohttp
 import pytest
-from redis.asyncio import Redis
 from slack_sdk.signature import SignatureVerifier
 
 from tests.support.builders import an_action, review
 from tests.support.people import words
+from tests.support.topologies import each_primary
 
 TWO_EACH = """
 default:
@@ -247,10 +248,13 @@ async def pressed_in_vain(slack, redis_url, person, card):
     await slack.fault("users.info", "delay", seconds=0.5)
     pressing = asyncio.create_task(person.press(card, "approve:0"))
     await asyncio.sleep(0.2)
-    async with Redis.from_url(redis_url) as redis:
-        await redis.client_pause(2_000, all=False)
+    with ExitStack() as stack:
+        servers = [stack.enter_context(each) for each in each_primary(redis_url)]
+        for server in servers:
+            server.client_pause(2_000, all=False)
         failed = await pressing
-        await redis.client_unpause()
+        for server in servers:
+            server.client_unpause()
     assert not failed["ack"]["ok"]
     return failed
 

@@ -17,12 +17,14 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from redis.asyncio import Redis as AsyncRedis
 
 from playground.client import Control
 from playground.demo import PORT, own
+from playground.demo.redis_users import has_users
 from playground.demo.stage import on_stage
 from playground.demo.tour import EXPECTED, differences
-from playground.demo.transcript import mrkdwn_text
+from playground.demo.transcript import block_lines, frame, mrkdwn_text
 from tests.support.people import Someone
 
 DEMO = (sys.executable, "-m", "playground.demo")
@@ -189,6 +191,14 @@ def test_the_transcript_says_what_slack_would_show():
     assert shown == "Approved by @Dana, @ops 12:00 UTC a &lt;"
 
 
+def test_each_line_of_a_block_stays_in_the_box_of_its_card():
+    context = {"type": "context", "elements": [{"type": "mrkdwn", "text": "For Noor\nDecide by noon"}]}
+
+    boxed = frame("Assent", block_lines([context], {})).split("\n")
+
+    assert boxed[1:-1] == ["│ For Noor", "│ Decide by noon"]
+
+
 def test_without_a_redis_it_says_what_to_fix(folder):
     """The sentence names the address, and asks whether it is the right one."""
     played = tour(folder, *DEMO, REDIS_URL="redis://127.0.0.1:1")
@@ -208,6 +218,22 @@ def test_an_address_that_is_none_is_named_by_its_setting(folder):
         played.stderr
         == "The demo failed: REDIS_URL: this is not the address of a Redis: write redis://host:6379/0\n"
     )
+    assert left_over(folder) == []
+
+
+def test_a_playground_whose_policy_names_somebody_unknown_says_so_at_once(folder, tmp_path):
+    """The sentence of the bot: the file, the line, what Slack does not know, and the cure. So has the log its reason."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("default:\n  channel: C0SUPPORT\n  approvers: [U0DANA]\n")
+
+    played = tour(folder, *DEMO, "own", ASSENT_POLICY=str(policy))
+
+    assert played.returncode == 1
+    assert (
+        f"The playground did not start: {policy}, line 2: Slack knows no C0SUPPORT in this workspace: correct"
+        in played.stderr
+    )
+    assert '"reason": "' in played.stderr
     assert left_over(folder) == []
 
 
@@ -383,3 +409,15 @@ async def test_the_commands_of_the_pages_run_against_the_playground(
     assert checked.endswith("Slack knows everybody and every channel\n")
     assert "Subject: Invoice 17" in printed
     assert not own.ENVIRONMENT.exists()
+
+
+async def test_on_a_redis_of_its_own_the_bot_and_the_agent_have_the_rights_of_their_roles(monkeypatch):
+    """Nothing but the demo itself, which cleans up, connects as the user that may do everything."""
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    async with on_stage() as stage:
+        if not has_users(stage.redis_url):
+            pytest.skip("Redis 6.2 does not know rights to read alone")
+        async with AsyncRedis.from_url(stage.redis_url, decode_responses=True) as redis:
+            connected = {client["user"].rpartition("-")[2] for client in await redis.client_list()}
+
+    assert connected == {"bot", "support", "default"}

@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
-from redis.asyncio import Redis
 
 from agent_adapter import HITLRequest
 from tests.support.builders import an_action
 from tests.support.people import Someone, block_of, is_last_step, words
+from tests.support.topologies import opened
 
 NINE = {f"field{number}": f"value {number}" for number in range(9)}
 
@@ -20,7 +20,7 @@ async def dana(start_bot, slack):
 
 @pytest.fixture
 async def redis(redis_url):
-    async with Redis.from_url(redis_url, decode_responses=True) as connected:
+    async with opened(redis_url) as connected:
         yield connected
 
 
@@ -118,6 +118,7 @@ async def test_another_person_does_not_see_what_somebody_typed(client, dana, eri
     reviewing.cancel()
 
 
+@pytest.mark.unencrypted
 async def test_only_what_the_last_step_showed_is_approved(client, dana, redis):
     """A draft that changes behind it, in another window or in Redis, is shown again and does not run."""
     reviewing = review(client, {"amount": 5})

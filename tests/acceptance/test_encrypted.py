@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Self
 
 import pytest
-from redis import Redis
+from redis.client import Monitor
 from redis.exceptions import RedisError
 
 from agent_adapter import ApprovalClient, Context, Outcome
@@ -22,6 +22,8 @@ from tests.conftest import settings_for, until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.people import buttons, words
+from tests.support.redis_users import address_for
+from tests.support.topologies import connected, each_primary
 
 MARK = "zebra"
 """Part of everything that agents and people write in these tests."""
@@ -51,30 +53,34 @@ class Watch:
         self._sent: list[str] = []
 
     def __enter__(self) -> Self:
-        self._redis = Redis.from_url(self.url, decode_responses=True)
-        self._monitor = self._redis.monitor().__enter__()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._servers = each_primary(self.url, decode_responses=True)
+        for server in self._servers:
+            monitor = server.monitor().__enter__()
+            threading.Thread(target=self._listen, args=[monitor], daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._redis.close()
+        for server in self._servers:
+            server.close()
 
-    def _listen(self) -> None:
+    def _listen(self, monitor: Monitor) -> None:
         # It ends with the connection.
         with suppress(RedisError, OSError):
-            for command in self._monitor.listen():
+            for command in monitor.listen():
                 self._sent.append(command["command"])
 
     def readable(self) -> list[str]:
         """Give where the mark can be read: in commands, and in keys of every type."""
-        with Redis.from_url(self.url) as redis:
-            redis.ping()
-            kept = [
-                name.decode()
-                for name in redis.scan_iter()
-                if MARK.encode() in (redis.dump(name) or b"") + name
-            ]
-            kept += [name.decode() for name in redis.scan_iter() if MARK in repr(everything(redis, name))]
+        kept = []
+        for server in each_primary(self.url):
+            with server as redis:
+                redis.ping()
+                kept += [
+                    name.decode()
+                    for name in redis.scan_iter()
+                    if MARK.encode() in (redis.dump(name) or b"") + name
+                ]
+                kept += [name.decode() for name in redis.scan_iter() if MARK in repr(everything(redis, name))]
         return [*kept, *(each[:300] for each in self._sent if MARK in each)]
 
 
@@ -377,7 +383,7 @@ async def test_a_text_that_was_copied_from_another_record_is_not_read(redis_url,
         found.append(await client.publish(asked_about(a_call("pay", name), run=name)))
         await dana.press(await dana.card(name), "approve:0")
         await client.wait(found[0])
-    with Redis.from_url(redis_url, decode_responses=True) as redis:
+    with connected(redis_url, decode_responses=True) as redis:
         names = {
             each.rpartition(":")[2]: each
             for each in redis.scan_iter("*:req:*" if swap == "body" else "*:card:*")
@@ -388,18 +394,24 @@ async def test_a_text_that_was_copied_from_another_record_is_not_read(redis_url,
         await client.wait(mine[0])
 
 
-async def test_a_state_that_nothing_would_encrypt_is_refused(client):
+async def test_a_state_that_nothing_would_encrypt_is_refused(redis_url, monkeypatch):
     """The question would be encrypted, and the state, which holds the same arguments, would not."""
+    monkeypatch.delenv("ASSENT_STATE_KEY")
     interrupt = asked_about(
         a_call("pay", "later"), continuation=Continuation(framework="k", name="n", version="1", state="{}")
     )
 
-    with pytest.raises(InvalidRequestError, match="set ASSENT_STATE_KEY too"):
-        await client.publish(interrupt)
+    async with an_agent(redis_url) as client:
+        with pytest.raises(InvalidRequestError, match="set ASSENT_STATE_KEY too"):
+            await client.publish(interrupt)
 
 
 def an_agent(redis_url):
     second = timedelta(seconds=1)
     return ApprovalClient.from_url(
-        redis_url, agent="billing", grace=second, claim_lease=second, reconcile_every=second
+        address_for(redis_url, "agent", "billing"),
+        agent="billing",
+        grace=second,
+        claim_lease=second,
+        reconcile_every=second,
     )

@@ -88,7 +88,7 @@ async def test_a_cancelled_call_takes_its_card_back(dana, client):
 
     with pytest.raises(asyncio.CancelledError):
         await calling
-    withdrawn = await dana.card("withdrawn by the agent")
+    withdrawn = await dana.card("withdrawn by `")
     assert buttons(withdrawn) == []
     assert "The call that asked was cancelled." in words(withdrawn["blocks"])
 

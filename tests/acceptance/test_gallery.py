@@ -1,10 +1,11 @@
 """The gallery of real situations: cards are short on a phone, decisions take few taps, and the page shows all of it."""
 
 import re
+from itertools import product
 
 import pytest
 
-from tests.support.browser import CHROMIUM
+from tests.support.browser import CHROMIUM, LIBERATION
 from tests.support.gallery.page import picture
 from tests.support.gallery.situations import DECIDED as TARGET
 from tests.support.gallery.situations import SITUATIONS
@@ -16,28 +17,55 @@ from tests.support.signing import unsigned
 DECIDED = [situation for situation in SITUATIONS if situation.is_decided]
 WAYS = ("payment", "customer", "confirm", "refunds")
 """One field, more than eight, a question of the policy, and a batch."""
-WIDER = """() => {
+WIDER = """(() => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync("time { letter-spacing: 0.3px }");
     document.adoptedStyleSheets.push(sheet);
-}"""
+})()"""
+
+
+def _require_a_screen():
+    require("Chromium", CHROMIUM, "there is no chromium on the PATH")
+    require(
+        "Liberation fonts", LIBERATION, "heights are measured in them; Debian has them as fonts-liberation"
+    )
 
 
 @unsigned
 @pytest.mark.timeout(600)
 async def test_cards_are_short_on_a_phone_and_decisions_take_few_taps():
     """Each situation that has a target keeps it, drawn in a window of 400 pixels and decided by people."""
-    require("Chromium", CHROMIUM, "there is no chromium on the PATH")
+    _require_a_screen()
     missed = {}
     async with on_stage(400) as stage:
         # At some times of the day, the digits of a clock are wider.
-        await stage.screens[400].page.evaluate(WIDER)
+        await stage.screens[400].page.add_init_script(WIDER)
+        await stage.screens[400].page.reload()
         for situation in (*(found for found in SITUATIONS if found.name in WAYS), *DECIDED):
-            _, figures = await stage.figures(situation)
+            figures = await stage.figures(situation)
             too_tall = situation.most and figures.heights[400] > situation.most
             too_many = [way for way, most in situation.taps.items() if figures.taps[way] > most]
             if too_tall or too_many:
                 missed[situation.name] = figures
+
+    assert missed == {}
+
+
+@unsigned
+@pytest.mark.timeout(600)
+async def test_decided_cards_are_short_in_each_language_and_of_verified_agents():
+    """Nobody scrolls more because words are longer, or because the card says more about the agent."""
+    _require_a_screen()
+    missed = {}
+    async with on_stage(400) as stage:
+        await stage.screens[400].page.add_init_script(WIDER)
+        await stage.screens[400].page.reload()
+        for situation in DECIDED:
+            question, _ = await stage.shown(situation)
+            for language, verified in product(("en", "de"), (False, True)):
+                height = await stage.height(400, await question.redrawn(language, verified=verified))
+                if height > TARGET:
+                    missed[situation.name, language, verified] = height
 
     assert missed == {}
 

@@ -13,6 +13,7 @@ from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office
 from tests.support.people import Someone
+from tests.support.redis_users import address_for
 from tests.support.scripted_model import ScriptedModel, says
 
 MODES = ["values", "updates", "messages", "custom", "tasks", ["updates", "values"], ["messages", "updates"]]
@@ -133,7 +134,9 @@ async def test_program_without_a_loop_runs_and_listens(start_bot, slack, redis_u
     office, dana = Office(), Someone(slack, "U0DANA")
 
     def work():
-        with SyncApprovalClient.from_url(redis_url, agent="billing") as approvals:
+        with SyncApprovalClient.from_url(
+            address_for(redis_url, "agent", "billing"), agent="billing"
+        ) as approvals:
             ask = {"approvals": approvals.client, "config": CONFIG}
             result = approvals.run(run(agent, GO, **ask))
 

@@ -56,7 +56,7 @@ async def test_a_card_is_german_where_its_rule_says_so(client, dana):
     with speaking("de"):
         card = await dana.card(on_card.wants("billing", "pay"))
         assert labels(card) == [on_button.LABELS[verb] for verb in ("approve", "edit", "reject")]
-        assert card["text"].startswith(on_card.wants("billing", "pay"))
+        assert card["text"].startswith(on_card.wants("billing", 'pay mit to: "ann", amount: 900'))
         await dana.press(card, "approve:0")
         resume = await reviewing
         ended = await dana.card(on_card.RESUMED)
@@ -126,7 +126,7 @@ async def test_the_requester_is_told_in_their_own_language(client, slack, erik, 
     message = await slack.wait_for_message(
         lambda m: m["channel"].startswith("D") and "send" in words(m["blocks"]), as_user="U0ERIK"
     )
-    assert "asked for you" not in words(message["blocks"])
+    assert "on your behalf" not in words(message["blocks"])
     assert told.strip() in words(message["blocks"])
 
 

@@ -63,7 +63,7 @@ async def test_the_card_says_that_a_call_failed_and_why(start_bot, dana, client)
 
     card = await dana.card("insufficient funds for *EUR*")
 
-    assert title_of(card).endswith("pay, failed")
+    assert title_of(card).startswith("Failed: pay (approved by ")
     error = next(block for block in card["blocks"] if block["block_id"] == "ran:0:text")
     assert words([error]) == "ValueError: the bank said: insufficient funds for *EUR*"
 
@@ -97,13 +97,13 @@ async def test_a_call_that_nobody_runs_is_said_so(start_bot, dana, client):
     interrupt_id = await client.publish(ASKED)
     await dana.press(await dana.card("wants to run"), "approve:0")
 
-    card = await dana.card("the agent has not said that it goes on")
-    assert "look whether it runs" in words(card["blocks"])
+    card = await dana.card("the agent has not gone on")
+    assert "It has not run, as far as we know." in words(card["blocks"])
 
     async with client.resuming(interrupt_id, interrupt=ASKED):
         pass
     card = await dana.card("the agent has resumed")
-    assert "look whether it runs" not in words(card["blocks"])
+    assert "has not run" not in words(card["blocks"])
 
 
 async def test_a_rejected_call_is_not_waited_for(start_bot, dana, client):
@@ -160,9 +160,9 @@ async def test_a_claim_that_is_given_back_is_not_called_unused(start_bot, dana, 
     await client.claim(interrupt_id, "me", timedelta(seconds=5))
     await client.claim(interrupt_id, "me", timedelta(0))
 
-    card = await dana.card("the agent has not said that it goes on")
-    assert "gave it back" in words(card["blocks"])
-    assert "look whether it runs" not in words(card["blocks"])
+    card = await dana.card("the agent has not gone on")
+    assert "The call may have run" in words(card["blocks"])
+    assert "has not run" not in words(card["blocks"])
 
 
 async def test_two_bots_and_many_reports_at_once_make_one_message(start_bot, dana, client):

@@ -51,7 +51,7 @@ async def test_langchain_says_which_call_failed(dana, client):
 
     card = await dana.card("cannot delete report.txt")
 
-    assert title_of(card).endswith("1 failed, 1 done")
+    assert title_of(card).startswith("1 failed, 1 done: ")
     assert "the agent has resumed" not in words([card["blocks"][0]])
 
 

@@ -15,7 +15,7 @@ from tests.support.builders import an_action, review
 from tests.support.faults import asking
 from tests.support.lanes import require
 
-RESUMED = "the agent has resumed"
+DONE = ", done"
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ async def test_a_person_decides_a_whole_batch(screen, agent):
     await screen.modal.get_by_label("Answer").fill(ANSWER)
     await screen.submit()
     await expect(card).to_contain_text("Rejected by @Mira")
-    await expect(card).to_contain_text(RESUMED)
+    await expect(card).to_contain_text(DONE)
 
     rest = screen.card("close_ticket").first
     await screen.press(rest, "approve_all:0")

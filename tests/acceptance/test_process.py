@@ -65,7 +65,7 @@ async def test_sigterm_finishes_what_is_held_and_ends_with_zero(playground, redi
     [
         ({"ASSENT_APPROVERS": None}, "ASSENT_APPROVERS is not set: name who may decide in .env"),
         ({"ASSENT_APPROVERS": ""}, "ASSENT_APPROVERS is not set: name who may decide in .env"),
-        ({"ASSENT_APPROVERS": "dana"}, "ASSENT_APPROVERS: 'dana' is neither a user id"),
+        ({"ASSENT_APPROVERS": "dana"}, "ASSENT_APPROVERS: 'dana' is not an approver: write a user id"),
         ({"SLACK_BOT_TOKEN": None}, "SLACK_BOT_TOKEN is not set"),
         ({"SLACK_APP_TOKEN": None}, "SLACK_APP_TOKEN is not set: make an app-level token"),
         ({"ASSENT_CHANNEL": "#general"}, "ASSENT_CHANNEL: '#general' is not a channel id"),

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from redis.asyncio import Redis
 
 from agent_adapter import Context
 from agent_adapter.contract.keys import Keys
@@ -12,6 +11,7 @@ from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.people import Someone, block_of, words
 from tests.support.signing import unsigned
+from tests.support.topologies import opened
 
 PAYMENTS = Path("docs/policies/payments.yaml")
 RULES = """
@@ -56,6 +56,9 @@ async def edits(person, button="edit:0", **typed):
     """Open the form of an edit, submit it, and give what the person is told, with the form closed again."""
     view = await person.opened(await person.showing(button), button)
     answer = await person.fill(view, **typed)
+    while answer["result"] == "failed":
+        # Slack shows that a stalled machine did not answer in time, and leaves the form as it is.
+        answer = await person.fill(view, **typed)
     views = await person.slack.views(person.user)
     is_told = views and views[-1]["callback_id"] == "notice"
     said = f"{views[-1]['title']['text']}: {words(views[-1]['blocks'])}" if is_told else ""
@@ -118,9 +121,9 @@ async def test_an_edit_that_another_rule_is_about_is_decided_by_whom_that_rule_n
     for card in (here, there):
         assert "amount: 5 -> 5000000" in words(card["blocks"])
         assert "0 of 2" in words(card["blocks"])
-    by_finance = "as <@U0DANA> proposes, <@U0ERIK>, <@U0MIRA> decide"
-    assert f"as asked, <@U0DANA> or <@U0ERIK> decides · {by_finance}" in words(here["blocks"])
-    elsewhere = "as asked, the people named in <#C0APPROVALS> decide"
+    by_finance = "As <@U0DANA> proposes, can decide: <@U0ERIK>, <@U0MIRA>"
+    assert f"As asked, can decide: <@U0DANA> or <@U0ERIK> · {by_finance}" in words(here["blocks"])
+    elsewhere = "As asked, can decide: the people named in <#C0APPROVALS>"
     assert f"{by_finance} · {elsewhere}" in words(there["blocks"])
     await slack.wait_for_message(lambda m: "it is asked in <#C0FINANCE> as well" in m["text"])
     _, said = await agrees(mira, there)
@@ -157,7 +160,7 @@ async def test_the_call_as_it_was_asked_stays_decidable_on_its_own_terms(client,
     card = await in_channel(mira, "C0FINANCE", "proposes")
     shown = {e["action_id"]: e for b in card["blocks"] if b["type"] == "actions" for e in b["elements"]}
     assert shown["agree:0"]["style"] == "primary"
-    assert shown["approve:0"]["text"]["text"] == "Approve as asked"
+    assert shown["approve:0"]["text"]["text"] == "Approve unchanged"
     assert "style" not in shown["approve:0"]
 
     await mira.press(card, "approve:0")
@@ -203,7 +206,7 @@ async def test_a_proposal_is_asked_in_a_direct_message_where_its_rule_says_so(
     _, said = await edits(dana, amount="4000")
     assert "1 person has to agree in a direct message" in said
     card = await in_channel(mira, "D0MIRA", "amount: 5 -> 4000")
-    assert "as <@U0DANA> proposes, <@U0ERIK> or <@U0MIRA> decides" in words(card["blocks"])
+    assert "As <@U0DANA> proposes, can decide: <@U0ERIK> or <@U0MIRA>" in words(card["blocks"])
     await agrees(mira, card)
     resume = await reviewing
 
@@ -290,7 +293,7 @@ async def test_agreeing_with_an_edit_of_before_the_rules_changed_is_judged_by_th
     bot = await start_bot(policy=str(policy), approvers="", channel=None)
     reviewing = review(client, an_action("pay", SMALL))
     await edits(dana, amount="7")
-    card = await erik.card("1 of 2 approved with the same changes")
+    card = await erik.card("1 of 2 agree to the changes below")
     view = await erik.opened(card, "agree:0")
     narrow = old.replace("maximum: 999", "maximum: 6")
     await reload(bot, policy, narrow.replace("quorum: 2\n", "quorum: 2\n    decisions: [approve]\n"))
@@ -319,7 +322,7 @@ async def test_the_same_edit_is_one_proposal_also_where_another_version_named_it
     await edits(erik, amount="4000")
     await in_channel(mira, "C0FINANCE", "1 of 2")
     await bot.stop()
-    async with Redis.from_url(redis_url, decode_responses=True) as redis:
+    async with opened(redis_url) as redis:
         card = await anext(redis.scan_iter("assent:{00}:card:*"))
         proposal, votes = await redis.hmget(card, "proposal:0", "votes:0")
         name = proposal.partition(" ")[0]
@@ -380,7 +383,7 @@ async def test_a_proposal_outlives_the_bot_that_asked_it(start_bot, finance, cli
 @pytest.mark.usefixtures("bot")
 async def test_proposals_on_a_batch_in_parts(client, dana, erik, mira):
     """Each is drawn on its own part and asked on a card of its own elsewhere; the others are approved without them."""
-    long = [an_action("pay", {"to": "x" * 2_000, "amount": n}) for n in range(1, 6)]
+    long = [an_action("pay", {"to": "x" * 2_000 + str(n), "amount": n}) for n in range(1, 6)]
     reviewing = review(client, *long)
     for index in (1, 3):
         part = await dana.showing(f"edit:{index}")
@@ -405,7 +408,7 @@ async def test_proposals_on_a_batch_in_parts(client, dana, erik, mira):
 @pytest.mark.usefixtures("bot")
 async def test_a_bulk_button_leaves_out_what_somebody_proposes_to_change(client, dana, erik):
     """The value that is there now would run without a word about the other one."""
-    calls = (an_action("pay", {"to": "al", "amount": n}, description=f"The {n}.") for n in (1, 2, 3))
+    calls = (an_action("pay", {"to": "al", "amount": n}, schema={"title": f"Payment {n}"}) for n in (1, 2, 3))
     reviewing = review(client, *calls)
     await edits(dana, "edit:1", amount="4000")
     card = await in_channel(erik, "C0APPROVALS", "With a proposal, approved one by one: 2.")
@@ -567,7 +570,7 @@ async def care(start_bot, policy):
 
 
 def code_of(card):
-    return words(card["blocks"]).partition("to agree, type *")[2][:4]
+    return words(card["blocks"]).partition("Look and agree…* asks you to type *")[2][:4]
 
 
 async def test_a_code_is_that_of_the_proposal(start_bot, policy, client, dana, erik):
@@ -576,7 +579,7 @@ async def test_a_code_is_that_of_the_proposal(start_bot, policy, client, dana, e
     await start_bot(policy=str(policy), approvers="", channel=None)
     reviewing = review(client, an_action("run_sql", {"database": "test", "sql": "drop"}))
     card = await dana.card("High risk")
-    old = words(card["blocks"]).partition("to approve, type *")[2][:4]
+    old = words(card["blocks"]).partition("Approve…* asks you to type *")[2][:4]
     _, said = await edits(dana, database="live", code=old)
     assert "press *Look and agree…*" in said
     assert not reviewing.done()
@@ -738,6 +741,7 @@ async def test_those_who_agreed_with_a_proposal_are_judged_again(client, slack, 
     await in_channel(mira, "C0FINANCE", "1 of 2")
 
 
+@pytest.mark.unencrypted
 async def test_nobody_agrees_with_arguments_that_were_put_into_a_proposal(
     start_bot, finance, policy, redis_url, client, dana, erik
 ):
@@ -750,13 +754,13 @@ async def test_nobody_agrees_with_arguments_that_were_put_into_a_proposal(
     card = await in_channel(erik, "C0FINANCE", "9317")
     view = await erik.opened(card, "agree:0")
 
-    async with Redis.from_url(redis_url, decode_responses=True) as redis:
+    async with opened(redis_url) as redis:
         key = Keys().lane_for(interrupt_id).card(interrupt_id)
         proposal = await redis.hget(key, "proposal:0")
         await redis.hset(key, "proposal:0", proposal.replace("9317", "9999317"))
     await erik.slack.submit(erik.user, view["id"], {})
 
-    async with Redis.from_url(redis_url, decode_responses=True) as redis:
+    async with opened(redis_url) as redis:
         found = await redis.hgetall(key)
     assert "d:0" not in found
     assert "U0ERIK" not in found.get("votes:0", "")

@@ -9,6 +9,7 @@ import pytest
 from agent_adapter import Context
 from agent_adapter.contract.interrupt import Link
 from bot.app import Bot
+from bot.domain.queue import QueueLabel
 from bot.jobs import queues
 from bot.runtime import health
 from bot.slack.manifest import WHY
@@ -117,7 +118,7 @@ async def test_after_a_few_requests_further_ones_share_one_card(start, client, s
     assert "`pay` 4 times, `book` once, a tool with an unusual name once" in words(card["blocks"]).replace(
         "a tool with an unusual name once, `book` once", "`book` once, a tool with an unusual name once"
     )
-    assert "approvers: <@U0DANA>, <@U0ERIK>" in words(card["blocks"])
+    assert "Can decide: <@U0DANA>, <@U0ERIK>" in words(card["blocks"])
     assert buttons(card) == [LOOK]
     assert not any(watcher.cards(interrupt_id) for interrupt_id in ids)
 
@@ -254,7 +255,7 @@ async def test_the_review_of_a_queued_call_says_what_its_card_would_say(start, c
         "the ticket",
         "helper-7",
         "the agent explains this call",
-        "for <@U0MIRA>",
+        "For <@U0MIRA>",
         "2 people",
         "schema does not have",
         "zz",
@@ -367,7 +368,7 @@ async def test_several_calls_of_a_queued_request_are_reviewed(start, client, sla
     asked = client.interrupt(asking(an_action("pay", {"amount": 71}), an_action("mail", {"to": "x@y.z"})))
     await client.publish(asked)
     card = await queue_card(slack, "1 request (2 calls) waits")
-    assert "the first is rejected" in words(card["blocks"])
+    assert "Decide the first by" in words(card["blocks"])
     await dana.press(card, LOOK)
     listed = await dana.view("run")
     assert "on their card" not in words(listed["blocks"])
@@ -563,6 +564,88 @@ async def test_a_killed_bot_leaves_one_card_of_a_queue(
     assert len(await cards_of_queues(slack)) == 1
 
 
+async def test_a_bot_that_was_held_up_beyond_its_lease_posts_no_card_of_a_queue(
+    start, client, slack, watcher
+):
+    """Another one has taken over meanwhile, so not even for a moment are there two cards."""
+    quick = {"lease_seconds": 0.9, "slack_timeout_seconds": 0.5}
+    held_up = await start(**quick)
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    lease = held_up.store.lease_queue
+
+    async def lease_late(*args, **kwargs):
+        taken = await lease(*args, **kwargs)
+        reached.set()
+        await go_on.wait()
+        return taken
+
+    held_up.store.lease_queue = lease_late
+    await flood(client, watcher, an_action("pay"))
+    await reached.wait()
+    other = await start(**quick)
+    post = other.slack.post_message
+
+    async def let_go_and_post(*args, **kwargs):
+        go_on.set()
+        # Long enough for the other bot to post, and shorter than the lease.
+        await asyncio.sleep(0.3)
+        return await post(*args, **kwargs)
+
+    other.slack.post_message = let_go_and_post
+    await queue_card(slack, "1 request waits")
+    await ask(client, an_action("mail"))
+    await queue_card(slack, "2 requests wait")
+
+    assert len(await posted(slack)) == 3
+
+
+async def test_a_late_card_of_a_queue_is_taken_away(start, client, slack, watcher):
+    """Also when the other bot is still posting its own card."""
+    patient = {"lease_seconds": 3, "slack_timeout_seconds": 2}
+    late = await start(**patient)
+    reached, searched, arrived, looked = (asyncio.Event() for _ in range(4))
+    post, read = late.slack.post_message, late.store.queue_card
+
+    async def post_late(channel, **message):
+        if not isinstance(message["label"], QueueLabel):
+            return await post(channel, **message)
+        reached.set()
+        await searched.wait()
+        ts = await post(channel, **message)
+        late.store.queue_card = read_and_say_so
+        arrived.set()
+        return ts
+
+    async def read_and_say_so(channel):
+        card = await read(channel)
+        looked.set()
+        return card
+
+    late.slack.post_message = post_late
+    await flood(client, watcher, an_action("pay"))
+    await reached.wait()
+    other = await start(**patient)
+    search, post_other = other.slack.find_queue_card, other.slack.post_message
+
+    async def search_first(*args, **kwargs):
+        found = await search(*args, **kwargs)
+        searched.set()
+        await arrived.wait()
+        return found
+
+    async def post_meanwhile(*args, **kwargs):
+        await looked.wait()
+        return await post_other(*args, **kwargs)
+
+    other.slack.find_queue_card, other.slack.post_message = search_first, post_meanwhile
+    await looked.wait()
+
+    async def is_alone():
+        return len(await cards_of_queues(slack)) == 1 and await slack.calls("chat.delete")
+
+    await eventually(is_alone)
+
+
 @pytest.mark.parametrize("restarts", [True, False])
 async def test_a_card_that_was_deleted_unnoticed_is_posted_again(
     start, client, slack, dana, watcher, monkeypatch, restarts
@@ -596,7 +679,7 @@ async def test_people_who_join_a_queue_are_called_by_a_new_card(start, client, s
 
     new = await queue_card(slack, "2 requests wait")
     assert new["ts"] != old["ts"]
-    assert "approvers: <@U0DANA>, <@U0ERIK>" in words(new["blocks"])
+    assert "Can decide: <@U0DANA>, <@U0ERIK>" in words(new["blocks"])
     assert len(await cards_of_queues(slack)) == 1
 
 
@@ -770,14 +853,14 @@ async def test_who_decided_in_a_queue_sees_why_it_was_approved(start, client, sl
         await dana.close()
 
     for text in (await show("U0DANA", interrupt_id), await show("U0NOOR", interrupt_id)):
-        assert "<@U0DANA> (then Dana) approved it with a button" in text
+        assert "<@U0DANA> approved it with a button" in text
         assert "zoe" in text
     assert "There is no such request" in await show("U0CONN", interrupt_id)
 
     tab = await Home(slack, "U0DANA").open()
     await tab.press("home:go.decided")
     await tab.opened("home:why")
-    assert "<@U0DANA> (then Dana) approved it with a button" in await said(slack, "U0DANA")
+    assert "<@U0DANA> approved it with a button" in await said(slack, "U0DANA")
 
 
 async def test_the_list_that_a_command_opens_leads_to_why_on_top_of_it(start, client, slack, dana, watcher):

@@ -11,6 +11,7 @@ from agent_adapter import ApprovalClient, Context
 from tests.conftest import until
 from tests.support.builders import an_action, review
 from tests.support.people import Someone, buttons, words
+from tests.support.redis_users import address_for
 
 RULES = """
 default:
@@ -70,7 +71,7 @@ async def test_a_payment_over_1000_takes_two_people(client, dana, erik, slack):
     assert resume.decisions[0].type == "approve"
     assert resume.records[0].decided_by == "U0ERIK"
     assert resume.records[0].agreed_by == ("U0DANA", "U0ERIK")
-    await dana.card("*Approved* by <@U0DANA>, <@U0ERIK>")
+    await dana.card("\nby <@U0DANA>, <@U0ERIK>")
 
 
 @pytest.mark.usefixtures("bot")
@@ -116,7 +117,7 @@ async def test_changes_run_when_another_has_seen_them_and_agrees(client, dana, e
     await dana.fill(await dana.opened(card, "edit:0"), amount="4000")
     [said] = await slack.views("U0DANA")
     assert "Counted: action 1, 1 of 2 approved with the same changes" in words(said["blocks"])
-    changed = await erik.card("*1 of 2 approved with the same changes*: <@U0DANA>")
+    changed = await erik.card("*1 of 2 agree to the changes below*: <@U0DANA>")
 
     view = await erik.opened(changed, "agree:0")
     assert "- 5000\n+ 4000" in words(view["blocks"])
@@ -140,10 +141,10 @@ async def test_what_a_colleague_proposes_stands_on_the_card_and_the_primary_butt
 
     assert "amount: 5000 -> 4000" in words(changed["blocks"])
     assert styles(changed)["agree:0"] == ("Look and agree…", "primary")
-    assert styles(changed)["approve:0"] == ("Approve as asked", None)
+    assert styles(changed)["approve:0"] == ("Approve unchanged", None)
     assert [style for _, style in styles(changed).values()].count("primary") == 1
     await erik.press(changed, "approve:0")
-    await erik.card("*1 of 2 approved*: <@U0ERIK>")
+    await erik.card("*1 of 2 approved unchanged*: <@U0ERIK>")
     assert not reviewing.done()
     await slack.submit("U0ERIK", (await erik.opened(changed, "agree:0"))["id"], {})
     await reviewing
@@ -163,7 +164,7 @@ async def test_approving_all_leaves_out_what_a_colleague_proposes_to_decide_othe
     await dana.fill(await dana.opened(before, button), **typed)
     card = await erik.card("<@U0DANA> proposes")
     [asks] = [e for b in card["blocks"] if b["block_id"] == "bulk" for e in b["elements"]][:1]
-    assert asks["text"]["text"] == "Approve 2 of 3"
+    assert asks["text"]["text"] == "Approve 1, 2"
     assert asks["confirm"]["text"]["text"] == (
         "Not approved with them, because somebody proposes something else: 3.\n1: 0 · 2: 1"
     )
@@ -188,7 +189,7 @@ async def test_approving_all_never_approves_what_its_question_left_out(client, d
     """Erik takes his proposal back while Dana is asked about the two others: his one vote stays one."""
     reviewing = review(client, *(an_action("note", {"n": n}) for n in range(2)), an_action("pay", LARGE))
     await erik.fill(await erik.opened(await erik.card(), "edit:2"), amount="4000")
-    card = await dana.card("Approve 2 of 3")
+    card = await dana.card("Approve 1, 2")
 
     await slack.fault("chat.update", "error", error="internal_error", times=None)
     await erik.press(card, "approve:2")
@@ -256,9 +257,10 @@ async def test_changes_of_a_long_call_run_when_another_has_read_all_of_it_as_it_
     """*Look and agree…* opens the pages of the call with the changes, and the last of them agrees."""
     reviewing = review(client, an_action("deploy", {"host": "db1", "script": SCRIPT}))
     await propose_another_host(dana)
-    changed = await erik.card("with the same changes")
-    assert "*Look and agree…* shows all of it, *Read and decide…* means the call above" in words(
-        changed["blocks"]
+    changed = await erik.card("agree to the changes below")
+    assert (
+        "*Look and agree…* is for this; *Read and decide…* is for the call above, and counts separately."
+        in words(changed["blocks"])
     )
     menu = changed["blocks"][-1]["elements"][-1]
     assert "Read and decide…" in [choice["text"]["text"] for choice in menu["options"]]
@@ -285,7 +287,7 @@ async def test_changes_of_a_call_that_its_card_hides_run_when_another_has_seen_a
     reviewing = review(client, an_action("restart", {"host": "db1", "script": "rm -rf everything"}))
     await propose_another_host(dana)
 
-    view = await erik.opened(await erik.card("with the same changes"), "agree:0")
+    view = await erik.opened(await erik.card("agree to the changes below"), "agree:0")
     assert '- "db1"\n+ "db2"' in words(view["blocks"])
     assert "rm -rf everything" in words(view["blocks"])
     await slack.submit("U0ERIK", view["id"], {})
@@ -302,7 +304,7 @@ async def test_whoever_was_not_shown_the_changed_call_to_its_end_cannot_agree_wi
     """Erik was shown the call as it was asked, and one page of it with the changes."""
     reviewing = review(client, an_action("deploy", {"host": "db1", "script": SCRIPT}))
     await propose_another_host(dana)
-    changed = await erik.card("with the same changes")
+    changed = await erik.card("agree to the changes below")
     await turned(erik, await erik.opened(changed, "read:0"))
     await leave(erik)
 
@@ -312,7 +314,7 @@ async def test_whoever_was_not_shown_the_changed_call_to_its_end_cannot_agree_wi
     assert not reviewing.done()
     await leave(erik)
     _, last = await turned(erik, await erik.opened(changed, "read:0"))
-    assert last["submit"]["text"] == "Approve as asked"
+    assert last["submit"]["text"] == "Approve unchanged"
     reviewing.cancel()
 
 
@@ -333,7 +335,7 @@ async def test_changes_that_are_proposed_no_more_are_not_agreed_with(client, dan
     reviewing = review(client, an_action("pay", LARGE))
     card = await dana.card()
     await dana.fill(await dana.opened(card, "edit:0"), amount="4000")
-    view = await erik.opened(await erik.card("with the same changes"), "agree:0")
+    view = await erik.opened(await erik.card("agree to the changes below"), "agree:0")
     await dana.press(card, "approve:0")
     await dana.notice("1 of 2 approved.")
 
@@ -365,14 +367,14 @@ async def test_a_high_risk_is_approved_by_who_types_the_code_of_the_card(client,
     card = await dana.card("High risk")
     assert "approve:0" not in buttons(card)
     assert not {"approve_all:0", "reject_all:0"} & set(buttons(card))
-    code = words(card["blocks"]).partition("to approve, type *")[2][:4]
+    code = words(card["blocks"]).partition("Approve…* asks you to type *")[2][:4]
     view = await dana.opened(card, "confirm:0")
     assert code not in words(view["blocks"])
     assert 'table: "users"' in words(view["blocks"])
 
     answer = await dana.fill(view, code="2222" if code != "2222" else "3333")
     assert answer["errors"] == {
-        "code": "This is not the code on the card of this action. Nothing was recorded."
+        "code": "This is not the code of this action, and nothing was recorded. Close this form and look at the card: the code stands there."
     }
     assert not reviewing.done()
     await slack.submit("U0DANA", view["id"], {"code": f" {code.lower()} "})
@@ -418,7 +420,7 @@ async def test_a_masked_argument_leaves_in_no_call_to_slack(client, dana, erik, 
     await dana.fill(await dana.opened(card, "edit:0"), host="db2")
     while views := await slack.views("U0DANA"):
         await slack.close_view("U0DANA", views[-1]["id"])
-    changed = await erik.card("with the same changes")
+    changed = await erik.card("agree to the changes below")
     await slack.submit("U0ERIK", (await erik.opened(changed, "agree:0"))["id"], {})
     resume = await reviewing
     await dana.card("resumed")
@@ -445,7 +447,7 @@ async def test_silence_approves_what_a_rule_of_low_risk_says(start_bot, client, 
     )
     await start_bot(policy=str(policy), approvers="", channel=None)
     reviewing = review(client, an_action("note"), an_action("mail"))
-    card = await dana.card("what is open is approved or rejected as each call says")
+    card = await dana.card("what is open is approved or rejected, as each call says")
     assert words(card["blocks"]).count("*Approved at the deadline*") == 1
     if objects:
         await dana.fill(await dana.opened(card, "reject:0"), reason="no")
@@ -465,16 +467,30 @@ rules:
 """
 
 
+@pytest.fixture
+async def patient(redis_url):
+    """An agent that waits for bots long after its deadline."""
+    second = timedelta(seconds=1)
+    async with ApprovalClient.from_url(
+        address_for(redis_url, "agent", "billing"),
+        agent="billing",
+        grace=30 * second,
+        claim_lease=second,
+        reconcile_every=second,
+    ) as client:
+        yield client
+
+
 @pytest.mark.parametrize("cause", ["no bot", "Slack"])
 async def test_silence_does_not_approve_what_people_saw_for_a_short_time_only(
-    start_bot, client, slack, dana, policy, cause
+    start_bot, patient, slack, dana, policy, cause
 ):
     """The card came late; it and the agent hear why the call is rejected."""
     policy.write_text(NOTES)
     if cause == "Slack":
         await start_bot(policy=str(policy), approvers="", channel=None)
         await slack.fault("chat.postMessage", "error", error="internal_error", times=None)
-    reviewing = review(client, an_action("note"))
+    reviewing = review(patient, an_action("note"))
     await asyncio.sleep(2)
     if cause == "Slack":
         await slack.clear_faults()
@@ -487,20 +503,16 @@ async def test_silence_does_not_approve_what_people_saw_for_a_short_time_only(
     await dana.card("the card was not shown long enough")
 
 
-async def test_silence_does_not_approve_while_the_bot_is_away(start_bot, redis_url, dana, policy):
+async def test_silence_does_not_approve_while_the_bot_is_away(start_bot, patient, dana, policy):
     """It posted the card, and came back only after the deadline: no button did anything meanwhile."""
     policy.write_text(NOTES)
-    second = timedelta(seconds=1)
-    async with ApprovalClient.from_url(
-        redis_url, agent="billing", grace=30 * second, claim_lease=second, reconcile_every=second
-    ) as client:
-        bot = await start_bot(policy=str(policy), approvers="", channel=None)
-        reviewing = review(client, an_action("note"))
-        await dana.card("approved")
-        await bot.stop()
-        await asyncio.sleep(4)
-        await start_bot(policy=str(policy), approvers="", channel=None)
-        resume = await reviewing
+    bot = await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(patient, an_action("note"))
+    await dana.card("approved")
+    await bot.stop()
+    await asyncio.sleep(4)
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    resume = await reviewing
 
     assert resume.decisions[0].type == "reject"
     assert "no bot was running" in resume.decisions[0].message
@@ -520,7 +532,7 @@ async def test_an_agent_that_waits_for_less_time_than_the_rule_says_gets_a_rejec
     )
     await start_bot(policy=str(policy), approvers="", channel=None)
     reviewing = review(client, an_action("note"), expires_in=timedelta(seconds=2), on_expiry="approve")
-    card = await dana.card("rejected <!date^")
+    card = await dana.card("or it is rejected")
 
     assert "*Approved at the deadline*" not in words(card["blocks"])
     resume = await reviewing
@@ -589,7 +601,7 @@ async def test_nobody_who_left_a_group_completes_a_rejection_or_agrees_with_chan
     await mira.card("*1 of 2 rejected*: <@U0MIRA>")
     await mira.close()
     await slack.submit("U0MIRA", (await mira.opened(await mira.showing("agree:1"), "agree:1"))["id"], {})
-    await mira.card("*1 of 2 approved with the same changes*: <@U0MIRA>")
+    await mira.card("*1 of 2 agree to the changes below*: <@U0MIRA>")
     await mira.close()
     await mira.press(await mira.showing("approve:0"), "approve:0")
     await mira.card("*1 of 2 approved*: <@U0MIRA>")
@@ -638,7 +650,7 @@ async def test_nothing_is_final_while_slack_does_not_say_whether_the_others_stil
         await erik.fill(await erik.opened(card, "edit:0"), amount="4000")
         await erik.close()
         await dana.press(card, "approve:0")
-        await dana.card("*1 of 2 approved*: <@U0DANA>")
+        await dana.card("*1 of 2 approved unchanged*: <@U0DANA>")
         # Who Erik is was asked a moment ago: only Dana is asked about again.
         await slack.fault("users.info", "error", error="fatal_error", times=None)
         await erik.press(card, "approve:0")
@@ -649,7 +661,7 @@ async def test_nothing_is_final_while_slack_does_not_say_whether_the_others_stil
         await erik.press(card, "approve:0")
     else:
         await dana.fill(await dana.opened(card, "edit:0"), amount="4000")
-        view = await erik.opened(await erik.card("with the same changes"), "agree:0")
+        view = await erik.opened(await erik.card("agree to the changes below"), "agree:0")
         await slack.fault("users.info", "error", error="fatal_error", times=None)
         await slack.submit("U0ERIK", view["id"], {})
         [said] = await slack.views("U0ERIK")
@@ -690,7 +702,7 @@ async def test_the_person_who_approves_a_high_risk_is_checked_again(client, dana
     monkeypatch.setattr("bot.use_cases.judge.VOTER_FRESH_FOR", 0.2)
     reviewing = review(client, an_action("drop_table", {"table": "users"}))
     card = await dana.card("High risk")
-    code = words(card["blocks"]).partition("to approve, type *")[2][:4]
+    code = words(card["blocks"]).partition("Approve…* asks you to type *")[2][:4]
     view = await dana.opened(card, "confirm:0")
 
     await slack.person("U0DANA", deleted=True)

@@ -112,7 +112,7 @@ async def test_text_question_that_nobody_answers_resumes_nothing(start_bot, slac
     brief = timedelta(seconds=2)
     with pytest.raises(InterruptExpiredError):
         await run(graph, {}, approvals=client, config=CONFIG, dialect="text", expires_in=brief)
-    await dana.card("Not decided in time")
+    await dana.card("Expired: interrupt")
 
     running = asyncio.create_task(run(graph, None, approvals=client, config=CONFIG, dialect="text"))
     card = await slack.wait_for_message(

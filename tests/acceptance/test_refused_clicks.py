@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.acceptance.test_proposals import edits
 from tests.support.builders import an_action, review
 from tests.support.people import Someone
 
@@ -18,7 +19,7 @@ async def entered(bot, event, count=1):
     found = []
     async with asyncio.timeout(30):
         while len(found) < count:
-            trail = await bot.store._redis.xrange(bot.store.keys.lane(0).audit)
+            trail = await bot.store._redis.xrange(bot.store.keys.lane_for("billing").audit)
             found = [fields for _, fields in trail if fields["event"] == event]
             await asyncio.sleep(0.05)
     return [
@@ -77,6 +78,70 @@ async def test_a_form_that_somebody_submits_in_vain_is_entered(start_bot, client
         {"index": "0", "by": "U0DANA", "button": "reject", "code": "not_allowed"}
     ]
     assert not reviewing.done()
+    reviewing.cancel()
+
+
+@pytest.fixture
+async def proposed(start_bot, client, slack, dana, tmp_path):
+    """A call with a proposal of Dana's that Erik and Mira have to agree with, and Mira's form about it."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}\n"
+        "rules:\n"
+        "  - {match: {tool: pay, args: {properties: {amount: {type: number, maximum: 999}}, required: [amount]}}}\n"
+        "  - {match: {tool: pay}, approvers: [U0ERIK, U0MIRA], quorum: 2, risk: high}\n"
+    )
+    bot = await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("pay", {"amount": 5}))
+    await edits(dana, amount="4000")
+    mira = Someone(slack, "U0MIRA")
+    card = await mira.card("amount: 5 -> 4000")
+    yield bot, mira, await mira.opened(card, "agree:0")
+    reviewing.cancel()
+    await asyncio.gather(reviewing, return_exceptions=True)
+
+
+async def test_a_form_that_agrees_with_a_proposal_that_was_replaced_is_entered(proposed, slack, dana):
+    """They read that it was withdrawn, and the trail says that they agreed in vain."""
+    bot, mira, form = proposed
+    await edits(dana, amount="6000")
+
+    await slack.submit(mira.user, form["id"], {"code": "ZZZZ"})
+
+    assert await entered(bot, "click_refused") == [
+        {"index": "0", "by": "U0MIRA", "button": "agree", "code": "outdated"}
+    ]
+
+
+async def test_a_form_that_agrees_with_a_proposal_and_a_wrong_code_is_entered(proposed, slack):
+    bot, mira, form = proposed
+
+    answer = await slack.submit(mira.user, form["id"], {"code": "ZZZZ"})
+
+    assert set(answer["errors"]) == {"code"}
+    assert await entered(bot, "click_refused") == [
+        {"index": "0", "by": "U0MIRA", "button": "agree", "code": "refused"}
+    ]
+
+
+async def test_an_edit_that_a_rule_does_not_allow_is_entered_without_what_was_typed(
+    start_bot, client, dana, tmp_path
+):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0DANA]}\n"
+        "rules:\n"
+        "  - {match: {tool: pay, args: {properties: {amount: {type: number, maximum: 999}}, required: [amount]}}}\n"
+        "  - {match: {tool: pay}, decisions: [approve, reject]}\n"
+    )
+    bot = await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("pay", {"amount": 5}))
+
+    await edits(dana, amount="4000")
+
+    assert await entered(bot, "click_refused") == [
+        {"index": "0", "by": "U0DANA", "button": "edit", "code": "refused"}
+    ]
     reviewing.cancel()
 
 

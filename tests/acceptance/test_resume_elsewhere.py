@@ -40,7 +40,7 @@ async def python(folder, redis_url, *arguments, **environment):
         *arguments,
         cwd=folder,
         env={
-            **{name: os.environ[name] for name in ("PATH", "ASSENT_RING")},
+            **{name: os.environ[name] for name in ("PATH", "ASSENT_RING", "ASSENT_STATE_KEY")},
             "PYTHONPATH": str(ROOT),
             "REDIS_URL": redis_url,
             **environment,
@@ -57,8 +57,9 @@ async def said(process):
 
 async def test_a_worker_refuses_a_log_level_that_there_is_not(redis_url, tmp_path):
     """One sentence with what there is, and an exit code."""
+    operator = address_for(redis_url, "operator")
     process = await python(
-        tmp_path, redis_url, "-m", "agent_adapter.worker", "--list", ASSENT_LOG_LEVEL="chatty"
+        tmp_path, operator, "-m", "agent_adapter.worker", "--list", ASSENT_LOG_LEVEL="chatty"
     )
     _, log = await process.communicate()
 
@@ -72,13 +73,14 @@ async def test_one_process_asks_and_a_worker_sends_what_was_approved(start_bot, 
     await start_bot()
     dana = Someone(slack, "U0DANA")
     asks, works = (address_for(redis_url, role, "billing") for role in ("agent", "worker"))
+    operator = address_for(redis_url, "operator")
     written(tmp_path, asks)
 
     printed, _ = await said(await python(tmp_path, asks, "ask.py"))
     (first,) = re.findall(r"Paused\(interrupt_id='(billing\..*)'\)", printed)
     await dana.press(await dana.card("dana@example.com"), "approve:0")
     await dana.card("waiting for the agent")
-    listed, _ = await said(await python(tmp_path, works, "-m", "agent_adapter.worker", "--list"))
+    listed, _ = await said(await python(tmp_path, operator, "-m", "agent_adapter.worker", "--list"))
     worker = await python(
         tmp_path, works, "-m", "agent_adapter.worker", "office:registry", "--agent", "billing"
     )
@@ -130,7 +132,9 @@ def test_the_registries_of_the_page_are_such():
 )
 async def test_what_is_missing_is_said_in_one_sentence(redis_url, tmp_path, arguments, words):
     """Given a command that cannot do anything, when it is run, then it ends and says what to write."""
-    process = await python(tmp_path, redis_url, "-m", "agent_adapter.worker", *arguments)
+    operates = "--again" in arguments
+    user = address_for(redis_url, "operator") if operates else address_for(redis_url, "worker", "billing")
+    process = await python(tmp_path, user, "-m", "agent_adapter.worker", *arguments)
     _, errors = await said(process)
 
     assert words in errors

@@ -1,6 +1,7 @@
 """Batches: approved in two taps where the card shows all of it, and else at the end of a review."""
 
 import asyncio
+import json
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
@@ -9,7 +10,7 @@ from agent_adapter import Outcome
 from agent_adapter.contract.hitl import ApproveDecision
 from bot.domain.ids import MessageId, button_value
 from tests.support.builders import an_action
-from tests.support.faults import asking
+from tests.support.faults import asking, eventually
 from tests.support.people import buttons, words
 
 RULES = """
@@ -42,7 +43,7 @@ def users(count=24, note=""):
     for number in range(1, count + 1):
         args = {"email": f"user{number}@example.com", "team": ["south", "north"][number % 2]}
         admin = {"admin": True} if number == 7 else {}
-        yield an_action("create_user", {**args, **admin, **({"note": note} if note else {})})
+        yield an_action("create_user", {**args, **admin, **({"note": f"{number}. {note}"} if note else {})})
 
 
 LONG = "new colleague " * 12
@@ -97,15 +98,50 @@ async def test_five_refunds_are_approved_in_two_taps(bot, client, slack, dana):
     assert await decided(bot, interrupt) == dict.fromkeys(range(5), ("approve", "U0DANA"))
 
 
+@pytest.mark.unencrypted
+async def test_a_note_at_the_end_of_a_review_goes_with_every_call_that_it_approves(bot, client, slack, dana):
+    """It reaches the agent and the audit, also where each call has its own buttons on the card."""
+    for calls in ([*refunds()], [an_action("ping", {}), an_action("restart", {})]):
+        interrupt, card = await asked(client, bot, slack, *calls)
+        await dana.press(card, "review:0")
+        end, _, _ = await to_the_end(dana, await slack.wait_for_view("U0DANA"))
+        await dana.fill(end, Note="Agreed by phone.")
+
+        resume = await client.wait(interrupt.id)
+        assert [decision.type for decision in resume.decisions] == ["approve"] * len(calls)
+        assert {record.note for record in resume.records} == {"Agreed by phone."}
+        entries = await bot.store._redis.xrange(bot.store.keys.lane_for("billing").audit)
+        facts = [json.loads(fields["facts"]) for _, fields in entries if fields["event"] == "decided"]
+        assert [fact["note"] for fact in facts[-len(calls) :]] == ["Agreed by phone."] * len(calls)
+
+
+async def test_one_call_of_a_review_is_approved_with_a_note_of_its_own(bot, client, slack, dana):
+    """In the menu of the call. The others stay open."""
+    interrupt, card = await asked(client, bot, slack, *refunds())
+    await dana.press(card, "review:0")
+    view = await slack.wait_for_view("U0DANA")
+    await dana.press_in(view, "approve_note:2")
+    form = await turned(dana, view)
+    assert "Cy Marsh" in words(form["blocks"])
+    await dana.fill(form, Note="Agreed by phone.")
+
+    state = await bot.store.load(interrupt.id)
+    assert [found.note if found else None for found in state.recorded] == [
+        None, None, "Agreed by phone.", None, None,
+    ]  # fmt: skip
+    assert "3. Agreed by phone." in words((await dana.card("4 of 5 open"))["blocks"])
+
+
 async def test_twenty_four_users_are_one_message_that_names_the_odd_one(bot, client, slack, dana):
-    """Also the one with a right that the others do not have, in its row."""
+    """In its row and below the rows, for whoever does not read all of them."""
     interrupt, card = await asked(client, bot, slack, *users())
 
     state = await bot.store.admitted(interrupt.id)
     assert [*state.shown] == [MessageId(0)]
     text = words(card["blocks"])
     assert " 7 user7@example.com   north\n   admin: true\n" in text
-    assert text.count("admin") == 1
+    assert "\n*Not like the others:*\n7. user7@example.com: admin: true\n" in text
+    assert text.count("admin") == 2
     await dana.press(card, "approve_all:0")
     assert len(await decided(bot, interrupt)) == 24
 
@@ -172,6 +208,24 @@ async def test_a_page_that_is_pressed_twice_is_turned_once(bot, client, slack, d
     second = await turned(dana, view)
     assert "Page 2 of " in words(second["blocks"])
     assert not second.get("submit")
+
+
+async def test_a_page_stays_when_only_the_answer_of_slack_was_lost(bot, client, slack, dana, caplog):
+    """The person has the second page, and is not taken back to the first."""
+    _, card = await asked(client, bot, slack, *users(50, note=LONG))
+    view = await dana.opened(card, "review:0")
+    await slack.fault("views.update", "accept_then_drop", times=None)
+
+    await dana.press_in(view, "turn:0.2")
+    second = await turned(dana, view)
+    assert "Page 2 of " in words(second["blocks"])
+
+    async def could_not_say_so_either():
+        return "background.ended" in caplog.messages
+
+    await eventually(could_not_say_so_either)
+    assert "form.not_opened" in caplog.messages
+    assert (await dana.view())["hash"] == second["hash"]
 
 
 async def test_a_review_whose_calls_were_all_decided_approves_nothing(bot, client, slack, dana, erik):
@@ -271,7 +325,7 @@ async def test_the_end_of_a_review_adds_up_the_headline(start_bot, policy, clien
     assert "In all:" in words(end["blocks"])
     (sums,) = [block for block in end["blocks"] if block["block_id"] == "totals"]
     assert words([sums]) == "amount 129.70 EUR"
-    assert "calls 1, 2, 4, 5." in words(end["blocks"])
+    assert ", 4 times: calls 1, 2, 4, 5, as you were shown them." in words(end["blocks"])
 
 
 async def test_one_is_edited_by_itself_in_the_review(bot, client, slack, dana):

@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from redis import Redis
 
 from agent_adapter import Context
 from agent_adapter.contract.keys import Keys
@@ -16,6 +15,7 @@ from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt
 from tests.support.faults import eventually
 from tests.support.people import Someone, buttons
+from tests.support.topologies import connected
 
 RULES = """\
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], quorum: 2, risk: high, mask: [iban]}
@@ -35,7 +35,7 @@ def ruled(policy):
 
 @pytest.fixture
 def stored(redis_url):
-    with Redis.from_url(redis_url, decode_responses=True) as redis:
+    with connected(redis_url, decode_responses=True) as redis:
         yield Stored(redis)
 
 

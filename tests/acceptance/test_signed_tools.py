@@ -9,7 +9,6 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
-from redis import Redis
 
 from agent_adapter import (
     ApprovalClient,
@@ -26,8 +25,10 @@ from agent_adapter.contract.record import dump_recorded
 from agent_adapter.integrations import functions, langgraph
 from agent_adapter.receipts.used import SqliteUsed
 from tests.support.people import Someone
+from tests.support.redis_users import address_for
 from tests.support.scripted_model import ScriptedModel, says
 from tests.support.signing import unsigned
+from tests.support.topologies import connected
 
 VERIFIER = Path(__file__).parents[2] / "verifiers/assent_verify.py"
 NOOR = Context(requested_by="U0NOOR")
@@ -131,9 +132,9 @@ async def test_a_decision_that_somebody_wrote_into_redis_runs_no_such_tool(redis
     async def pay(to: str) -> None:
         ran.append(to)
 
-    async with ApprovalClient.from_url(redis_url, agent="billing") as client:
+    async with ApprovalClient.from_url(address_for(redis_url, "agent", "billing"), agent="billing") as client:
         calling = asyncio.create_task(functions.run(pay, {"to": "mallory"}, approvals=client))
-        with Redis.from_url(redis_url, decode_responses=True) as redis:
+        with connected(redis_url, decode_responses=True) as redis:
             while not (found := list(redis.scan_iter("*:req:*"))):
                 await asyncio.sleep(0.01)
             interrupt_id = found[0].partition(":req:")[2]

@@ -7,10 +7,11 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter import ApprovalClient, HITLRequest, InterruptExpiredError
-from agent_adapter.redis.pool import open_redis
 from bot.jobs import slack_link
 from tests.support.builders import ALL_DECISIONS, an_action
 from tests.support.people import words
+from tests.support.redis_users import address_for
+from tests.support.topologies import opened
 
 CHANNEL = "C0APPROVALS"
 RULES = """\
@@ -33,7 +34,10 @@ def ask(start_bot, redis_url, tmp_path, dana):
         policy.write_text(RULES.format(limit=limit, approvers=approvers))
         await start_bot(policy=str(policy), approvers="", channel=None)
         async with ApprovalClient.from_url(
-            redis_url, agent="billing", grace=timedelta(seconds=30), reconcile_every=timedelta(seconds=1)
+            address_for(redis_url, "agent", "billing"),
+            agent="billing",
+            grace=timedelta(seconds=30),
+            reconcile_every=timedelta(seconds=1),
         ) as client:
             action, config = an_action("note", allowed=allowed)
             request = HITLRequest(action_requests=(action,), review_configs=(config,))
@@ -170,7 +174,7 @@ async def test_a_bot_counts_as_away_from_the_last_call_that_slack_carried_out(
     bot = await start_bot()
     await slack.fault("*", "status", status=503, times=None)
 
-    async with open_redis(redis_url) as redis:
+    async with opened(redis_url) as redis:
 
         async def signs() -> tuple[int, int]:
             lives = await redis.zscore("assent:{00}:bots", bot.process)

@@ -41,13 +41,13 @@ async def bot(start_bot, policy):
 async def told(slack, saying=""):
     """Wait for what a requester reads."""
     return await slack.wait_for_message(
-        lambda m: "asked for you" in words(m.get("blocks") or []) and saying in words(m["blocks"])
+        lambda m: "on your behalf" in words(m.get("blocks") or []) and saying in words(m["blocks"])
     )
 
 
 async def all_told(slack):
     """Give every message for a requester."""
-    return [m for m in await slack.messages() if "asked for you" in words(m.get("blocks") or [])]
+    return [m for m in await slack.messages() if "on your behalf" in words(m.get("blocks") or [])]
 
 
 @pytest.mark.usefixtures("bot")
@@ -60,6 +60,7 @@ async def test_a_requester_reads_in_a_direct_message_who_decided_what(client, sl
     message = await told(slack, "Rejected by Dana")
 
     assert message["channel"].startswith("D")
+    assert "The call did not run." in words(message["blocks"])
     assert "Wrong account." in words(message["blocks"])
     assert "ann" not in words(message["blocks"]) + message["text"]
 

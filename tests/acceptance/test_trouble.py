@@ -149,12 +149,17 @@ async def test_a_person_who_reads_why_nothing_was_stored_sees_the_click_accepted
     reviewing = review(client)
     card = await Someone(slack, "U0DANA").card()
 
-    assert (await noor.press(card, "approve:0"))["ack"]["ok"]
+    async def told() -> list[str]:
+        found = await slack.messages("C0APPROVALS", as_user="U0NOOR")
+        return [m["text"] for m in found if m.get("ephemeral_for")]
 
-    told = [
-        m["text"] for m in await slack.messages("C0APPROVALS", as_user="U0NOOR") if m.get("ephemeral_for")
-    ]
-    assert "You are not an approver" in told[0]
+    for number in range(1, 4):
+        assert (await noor.press(card, "approve:0"))["ack"]["ok"]
+        assert len(await told()) == number
+        # Slack can take longer than the click has to say who she is. Then she is asked to press again.
+        if "press again" not in (await told())[-1]:
+            break
+    assert "You are not an approver" in (await told())[-1]
     reviewing.cancel()
 
 
@@ -219,7 +224,7 @@ async def test_a_silent_slack_does_not_hold_a_bot_that_is_to_end(
 ):
     """What it cannot finish in time is left, and owed: the next bot asks, once."""
     monkeypatch.setattr(app, "DRAIN_WITHIN", 0.2)
-    patient = settings_for(playground, redis_url, slack_timeout_seconds=6.0, lease_seconds=7.0)
+    patient = settings_for(playground, redis_url, slack_timeout_seconds=6.0, lease_seconds=9.0)
     await slack.fault("chat.postMessage", "timeout")
     async with asyncio.timeout(30), running(patient) as bot:
         await until(lambda: bot.health.ready)

@@ -1,7 +1,6 @@
 """An agent signs what it asks with a key of its own, and the card says that the bot has checked it."""
 
 import pytest
-from redis import Redis
 
 from agent_adapter import ApprovalClient, Context
 from agent_adapter.contract.arguments import decode, encode
@@ -15,6 +14,7 @@ from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.people import words
 from tests.support.redis_users import address_for
 from tests.support.signing import unsigned
+from tests.support.topologies import connected
 
 SAYS = " · verified agent"
 
@@ -87,7 +87,7 @@ async def test_an_agent_that_knows_the_ring_says_that_a_key_is_not_its_own(
             ApprovalClient.from_url(redis_url, agent="billing")
     else:
         monkeypatch.setenv("ASSENT_AGENT_KEY", signer.private_pem())
-        async with ApprovalClient.from_url(redis_url, agent="hr"):
+        async with ApprovalClient.from_url(address_for(redis_url, "agent", "hr"), agent="hr"):
             assert "for the agent billing, and this is the agent hr" in caplog.text
 
 
@@ -122,7 +122,7 @@ async def test_whoever_writes_to_redis_cannot_make_an_agent_verified(
     async with forger as client:
         first, second = await client.publish(asked("pay")), await client.publish(asked("send"))
     lane = Keys().lane_for(first)
-    with Redis.from_url(redis_url, decode_responses=True) as redis:
+    with connected(redis_url, decode_responses=True) as redis:
         if fault == "other question":
             redis.hset(lane.req(second), "signature", redis.hget(lane.req(first), "signature"))
         if fault == "garbage":
@@ -143,7 +143,7 @@ async def test_a_question_that_was_changed_after_it_was_signed_is_not_verified(
     """Somebody writes other arguments into Redis before the bot asks."""
     async with asking(redis_url, signer) as client:
         interrupt_id = await client.publish(asked("pay"))
-    with Redis.from_url(redis_url, decode_responses=True) as redis:
+    with connected(redis_url, decode_responses=True) as redis:
         name = Keys().lane_for(interrupt_id).req(interrupt_id)
         body = decode(redis.hget(name, "body"))
         body["request"]["action_requests"][0]["args"]["to"] = "mallory@example.com"
@@ -164,7 +164,7 @@ async def test_what_was_verified_stays_so_and_what_was_not_is_not_verified_later
         await dana.card("pay")
         await dana.card("send")
         lane = Keys().lane_for(before)
-        with Redis.from_url(redis_url, decode_responses=True) as redis:
+        with connected(redis_url, decode_responses=True) as redis:
             redis.hset(lane.req(after), "signature", redis.hget(lane.req(before), "signature"))
         write_keys(
             signing.ring_path,

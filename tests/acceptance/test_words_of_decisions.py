@@ -124,7 +124,7 @@ async def test_whoever_types_the_code_of_a_high_risk_can_add_a_note(client, dana
     """Also at the end of a reading."""
     reviewing = review(client, an_action("drop"))
     card = await dana.card()
-    code = words(card["blocks"]).partition("to approve, type *")[2][:4]
+    code = words(card["blocks"]).partition("Approve…* asks you to type *")[2][:4]
 
     await dana.fill(await dana.opened(card, "confirm:0"), Code=code, Note="Backup is there.")
 
@@ -177,6 +177,7 @@ async def test_who_may_not_reject_may_not_ask_for_changes(client, dana, mira):
     assert not reviewing.done()
 
 
+@pytest.mark.unencrypted
 async def test_the_audit_keeps_what_was_written(bot, client, dana):
     """A note stands in its own fact; of a request for changes the audit keeps the person's words alone."""
     noted, changed = review(client, an_action("pay")), review(client, an_action("transfer"))
@@ -187,7 +188,7 @@ async def test_the_audit_keeps_what_was_written(bot, client, dana):
     await dana.fill(await dana.opened(card, "changes:0"), What="Pay the half of it.")
     await changed
 
-    entries = await bot.store._redis.xrange(bot.store.keys.lane(0).audit)
+    entries = await bot.store._redis.xrange(bot.store.keys.lane_for("billing").audit)
 
     facts = [json.loads(fields["facts"]) for _, fields in entries if fields["event"] == "decided"]
     assert [fact.get("note") or fact.get("reason") for fact in facts] == [

@@ -44,14 +44,14 @@ class Flow:
     async def _batch(self, number: int) -> None:
         actions = [an_action("pay", {"to": f"al-{number}-{index}"}) for index in range(2)]
         interrupt = self.client.interrupt(asking(*actions))
-        agent = asyncio.create_task(self._ask(interrupt))
+        agent = asyncio.create_task(self.ask(interrupt))
         await self.watcher.card(interrupt.id, within=60)
         await asyncio.sleep(random.uniform(0, 1))
         meant = random.choices(["approve", "reject"], [3, 1], k=len(actions))
         people = random.sample(PEOPLE, len(actions))
         await asyncio.gather(
             *(
-                self._approve(user, interrupt.id, index)
+                self.approve(user, interrupt.id, index)
                 if decision == "approve"
                 else self._reject(user, interrupt.id, index)
                 for index, (user, decision) in enumerate(zip(people, meant, strict=True))
@@ -64,17 +64,20 @@ class Flow:
         state = await settled_card(self.store, self.watcher, interrupt.id, stage="resumed", within=60)
         assert [recorded.decided_by for recorded in state.recorded if recorded] == people
 
-    async def _ask(self, interrupt: Interrupt) -> Resume:
+    async def ask(self, interrupt: Interrupt) -> Resume:
+        """Be an agent: ask, wait, resume, again and again until Redis answers."""
         while True:
             with contextlib.suppress(ServerUnreachableError):
                 return await take(self.client, interrupt)
             await asyncio.sleep(0.2)
 
-    async def _approve(self, user: str, interrupt_id: str, index: int) -> None:
+    async def approve(self, user: str, interrupt_id: str, index: int) -> bool:
+        """Press until Slack shows the press as accepted; `False` when the button went away first."""
         while answer := await self._press(user, interrupt_id, f"approve:{index}"):
             if answer["ack"]["ok"]:
-                return
+                return True
             await asyncio.sleep(0.2)
+        return False
 
     async def _reject(self, user: str, interrupt_id: str, index: int) -> None:
         # Nobody has two forms in front of them.
@@ -106,7 +109,8 @@ class Flow:
 
     async def _press(self, user: str, interrupt_id: str, button: str) -> Json | None:
         """Press; `None` when the button is gone, because a click shown as failed was stored all the same."""
-        [card] = self.watcher.cards(interrupt_id)
+        # The post of a stalled bot may stand beside it until it is taken away.
+        card, *_ = self.watcher.cards(interrupt_id)
         with contextlib.suppress(ControlError):
             return await self.slack.click(user, CHANNEL, card["ts"], button)
         return None

@@ -40,7 +40,7 @@ async def test_what_was_decided_before_is_not_taken_for_lost(
             assert [each.type for each in resume.decisions] == ["approve", "approve"]
         if accepts:
             await until(lambda: "the agent has resumed" in shown(watcher, interrupt.id), within=60)
-        assert "*Approved*" in shown(watcher, interrupt.id)
+        assert "Approved" in shown(watcher, interrupt.id)
         assert bot.health.warnings == {}
 
 

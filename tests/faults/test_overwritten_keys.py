@@ -12,6 +12,7 @@ from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import SHARED, Keys
 from agent_adapter.errors import InterruptWithdrawnError, ServerRefusesError
 from agent_adapter.redis.pool import open_redis
+from agent_adapter.redis.server_check import check_audit
 from bot.app import running
 from bot.cli.doctor import examine
 from tests.conftest import an_agent, settings_for, until
@@ -29,9 +30,11 @@ async def redis(redis_url: str) -> AsyncIterator[Redis]:
 
 
 async def overwrite(redis: Redis, key: str) -> None:
-    """Put something of another type in the place of a key."""
-    await redis.delete(key)
-    await (redis.rpush(key, "foreign") if KEYS[key] == "string" else redis.set(key, "foreign"))
+    """Put something of another type in the place of a key. The bot writes to it all the time, so this is one step."""
+    async with redis.pipeline(transaction=True) as pipe:
+        pipe.delete(key)
+        pipe.rpush(key, "foreign") if KEYS[key] == "string" else pipe.set(key, "foreign")
+        await pipe.execute()
 
 
 async def sentence_of(work: Awaitable[_T]) -> str:
@@ -109,7 +112,7 @@ async def test_nothing_is_lost_by_an_overwritten_key_once_it_is_gone(
 
 async def answer_of(agent: asyncio.Task[Resume], client, interrupt) -> Resume:
     """Give what an agent gets, which asks again where it was told the sentence."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         return await (take(client, interrupt) if await sentence_of(agent) else agent)
 
 
@@ -148,6 +151,38 @@ async def test_a_run_that_is_entrusted_late_is_owed_once_its_key_is_deleted(
 
     await redis.delete("assent:{00}:unresumed")
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not await redis.zscore("assent:{00}:unresumed", interrupt.id):
             await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["there", "deleted"])
+async def test_an_audit_stream_that_has_no_more_numbers_is_named_until_it_is_deleted(
+    is_deleted, redis, redis_url, start_bot, playground
+):
+    """Nothing can be decided meanwhile. To take the entry out does not help: Redis remembers its number."""
+    bot, settings = await start_bot(sweep_seconds=0.1), settings_for(playground, redis_url)
+    key, number = "assent:{00}:audit", f"{2**64 - 1}-{2**64 - 1}"
+    await redis.xadd(key, {"event": b"\xff"}, id=number)
+    if is_deleted:
+        await redis.xdel(key, number)
+
+    await until(lambda: "redis" in bot.health.reasons)
+    said = {bot.health.reasons["redis"]}
+    said |= {found.sentence async for found in examine(settings) if found.subject == "redis"}
+    [sentence] = said
+    assert f"the key {key} was overwritten: it gives new entries a time more than a day ahead" in sentence
+    assert sentence.endswith(f"(DEL {key})")
+
+    await redis.delete(key)
+    await until(lambda: bot.health.ready)
+
+
+@pytest.mark.parametrize(("hours", "is_named"), [(1, False), (25, True)])
+async def test_an_audit_stream_may_be_a_little_ahead_of_the_time(redis, hours, is_named):
+    """Clocks are set."""
+    await redis.xadd(
+        "assent:{00}:audit", {"event": "x"}, id=f"{((await redis.time())[0] + hours * 3600) * 1000}-0"
+    )
+
+    assert bool(await sentence_of(check_audit(redis, Keys(), ""))) == is_named

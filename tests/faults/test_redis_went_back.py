@@ -117,7 +117,7 @@ async def test_what_was_approved_is_neither_asked_again_nor_said_to_have_expired
 
     await until(lambda: BACK in words(card_of(watcher, interrupt.id)["blocks"]), within=60)
     text = words(card_of(watcher, interrupt.id)["blocks"])
-    assert "*Approved*" in text
+    assert "Approved" in text
     assert "the agent has resumed" in text
     assert "Expired" not in " ".join(watcher.shown[card["ts"]])
     assert buttons(card_of(watcher, interrupt.id)) == []
@@ -167,15 +167,15 @@ async def test_one_of_two_decisions_is_not_taken_a_second_time(
     card = await watcher.card(interrupt.id)
     await redis.save()
     await Someone(slack, "U0DANA").press(card, "approve:0")
-    await until(lambda: "*Approved*" in words(card_of(watcher, interrupt.id)["blocks"]))
+    await until(lambda: "Approved" in words(card_of(watcher, interrupt.id)["blocks"]))
 
     await a_bot_lives()
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         resume = await agent
     assert (resume.status, resume.code) == ("refused", "went_back")
     assert buttons(card_of(watcher, interrupt.id)) == []
-    assert "*Approved*" in words(card_of(watcher, interrupt.id)["blocks"])
+    assert "Approved" in words(card_of(watcher, interrupt.id)["blocks"])
 
 
 async def test_a_card_whose_record_is_gone_says_so(a_bot_lives, redis, slack, client, watcher, store):
@@ -198,7 +198,7 @@ async def test_a_card_whose_record_is_gone_says_so(a_bot_lives, redis, slack, cl
     assert buttons(before)
     await warned(bot)
     with pytest.raises(UnknownInterruptError):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             await agent
 
 
@@ -284,7 +284,7 @@ async def test_another_decision_right_after_does_not_hide_the_lost_one(
     await redis.save()
     dana = Someone(slack, "U0DANA")
     await dana.press(card, "approve:0")
-    await until(lambda: "*Approved*" in words(card_of(watcher, interrupt.id)["blocks"]))
+    await until(lambda: "Approved" in words(card_of(watcher, interrupt.id)["blocks"]))
     await slack.fault("conversations.history", "error", error="internal_error", times=4)
 
     await a_bot_lives()
@@ -292,7 +292,7 @@ async def test_another_decision_right_after_does_not_hide_the_lost_one(
     view = await slack.wait_for_view("U0DANA")
     await slack.submit("U0DANA", view["id"])
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         resume = await agent
     assert (resume.status, resume.code) == ("refused", "went_back")
     assert "approve:0" not in " ".join(buttons(card_of(watcher, interrupt.id)))

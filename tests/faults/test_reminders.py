@@ -47,7 +47,7 @@ class MortalReminder(MortalBot):
 async def test_death_between_post_and_save_leaves_one_reminder(settings, client, store, watcher):
     """Whoever takes over finds it in the thread."""
     for _ in range(rounds(1, 10)):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             mortal = MortalReminder(settings)
             await mortal.start()
             interrupt_id = await client.publish(client.interrupt(asking(an_action())))

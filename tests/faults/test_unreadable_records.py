@@ -10,8 +10,13 @@ from redis.asyncio import Redis
 from agent_adapter.errors import AgentAdapterError, InterruptRefusedError, UnreadableRecordError
 from agent_adapter.redis.pool import open_redis
 from agent_adapter.worker.listing import lines
+from bot.domain.admission import Place
+from bot.jobs.outdated import first_outdated
+from bot.rendering.card.card import render_card
+from bot.store.codec import ADMISSION
+from bot.store.sealed import FACTS
 from tests.conftest import until
-from tests.support.builders import an_action
+from tests.support.builders import an_action, an_admission
 from tests.support.faults import asking, eventually, nothing_owed
 from tests.support.people import Someone, buttons, words
 
@@ -40,7 +45,7 @@ async def damage(redis: Redis, interrupt_id: str, what: str) -> None:
 async def outcome(agent: asyncio.Task) -> str:
     """Give the words of our error that an agent gets."""
     with pytest.raises(AgentAdapterError) as caught:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             await agent
     return f"{type(caught.value).__name__}: {caught.value}"
 
@@ -58,11 +63,13 @@ async def test_a_record_that_is_damaged_before_it_is_drawn_is_refused_once(
     await start_bot()
 
     assert (await outcome(agent)).startswith("UnreadableRecordError")
+
+    async def refused() -> bool:
+        ended = await redis.hmget(f"assent:{{00}}:card:{interrupt.id}", "status", "code")
+        return ended == ["refused", "unreadable"]
+
+    await eventually(refused)
     await nothing_owed(store)
-    assert await redis.hmget(f"assent:{{00}}:card:{interrupt.id}", "status", "code") == [
-        "refused",
-        "unreadable",
-    ]
     assert caplog.text.count("record.unreadable") <= 2
     assert watcher.cards(interrupt.id) == []
     other = await client.publish(client.interrupt(asking(an_action())))
@@ -89,6 +96,22 @@ async def test_a_record_that_is_damaged_while_people_decide_closes_its_card(
     await until(lambda: not buttons(watcher.cards(interrupt.id)[0]))
     assert "This can no longer be decided" in words(watcher.cards(interrupt.id)[0]["blocks"])
     assert (await outcome(agent)).startswith("UnreadableRecordError")
+    await nothing_owed(store)
+
+
+async def test_a_card_that_slack_did_not_take_is_closed_later(
+    start_bot, slack, client, redis, store, watcher
+):
+    """Its record has ended by then, and its buttons would stay."""
+    await start_bot()
+    interrupt_id = await client.publish(client.interrupt(asking(an_action())))
+    await watcher.card(interrupt_id)
+    await damage(redis, interrupt_id, "a body of text")
+    await slack.fault("chat.update", "error", error="internal_error", times=2)
+
+    await store.queue_drawing(interrupt_id)
+
+    await until(lambda: not buttons(watcher.cards(interrupt_id)[0]))
     await nothing_owed(store)
 
 
@@ -185,7 +208,7 @@ async def test_times_that_are_no_times_are_our_own_error(side, field, value, cli
         f"assent:{{00}}:card:{fine.id}", mapping={"status": "refused", "code": "x", "reason": "y"}
     )
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         assert (await waits[1]).status == "refused"
     waits[0].cancel()
     await asyncio.gather(*waits, return_exceptions=True)
@@ -249,6 +272,141 @@ async def test_a_bot_that_starts_compares_the_other_answers_beside_a_damaged_one
     assert "loop.failed" not in caplog.text
 
 
+GARBAGE = {
+    "a word": "x",
+    "nothing": "",
+    "bytes": BYTES,
+    "a large number": "9" * 30,
+    "a number of 5,000 digits": "9" * 5000,
+    "a number that is out of bounds": "99",
+    "a negative number": "-1",
+    "a megabyte": "x" * (1 << 20),
+    "deep JSON": "[" * 100_000,
+    "an object": '{"a": 1}',
+    "a list": "[1, 2]",
+    "null": "null",
+}
+WRITTEN_LATER = {
+    "status", "reason", "code", "deadline", "open", "settled", "lapsed", "untaken", "votes", "d", "t", "by", "at", "signed",
+    "extended", "waiting", "sticky_grant", "sticky_until", "sticky_left", "sticky_ended", "sticky_uses", "sticky_given",
+    "up", "lease", "missed", "gone", "notice", "remarks", "seal", "sealed",
+}  # fmt: skip
+"""The kinds of fields that bots write after the admission, beside those with a mark of their own."""
+
+
+@pytest.mark.parametrize("what", GARBAGE)
+async def test_whatever_stands_in_a_field_of_a_card_the_bot_reads_it_or_says_that_it_cannot(
+    what, client, redis, store
+):
+    """What it reads it can draw. No other error comes out of the reader, so none ends a loop, a list or a click."""
+    interrupt_id = await client.publish(client.interrupt(asking(an_action("a"), an_action("b"))))
+    await store.take_inbox("billing")
+    places = (Place(channel="C1", actions=(0, 1)),)
+    await store.admit(await store.load(interrupt_id), an_admission(places=places))
+    key = f"assent:{{00}}:card:{interrupt_id}"
+    before = await redis.hgetall(key)
+    # Each kind alone, and as the field of an action, of a place, of one that is not there, of none.
+    names = [
+        kind + of
+        for kind in sorted(ADMISSION | FACTS | WRITTEN_LATER)
+        for of in ("", ":0", ":0:0", ":99", ":x")
+    ]
+
+    for name in names:
+        await redis.hset(key, name, GARBAGE[what])
+        store.forget_remembered()
+        with contextlib.suppress(UnreadableRecordError):
+            state = await store.load(interrupt_id)
+            render_card(state)
+            first_outdated(state)
+        async with redis.pipeline() as putting_back:
+            await putting_back.delete(key).hset(key, mapping=before).execute()
+
+
+WELL_FORMED = {
+    "a vote on no action": ("votes:7", 'U0DANA approve click 1 {"decision": {"type": "approve"}}'),
+    "a message in no place": ("part:7:0", "C0APPROVALS 1.1 open digest"),
+    "somebody who looks at no place": ("claim:7", "1 99999999999999 U0DANA"),
+    "a place of no action": ("place:0", '["C0APPROVALS", null, [7], []]'),
+    "a remark on no action": ("remark:1", '{"kind": "remind", "places": [0], "actions": [7]}'),
+    "a standing approval that nobody gave": ("sticky_grant:0", '{"scope": "agent", "lasts": "PT1H"}'),
+    "a status of no script": ("status", "approved"),
+    "a reader of no pages": ("pages", "0:x"),
+    "a time": ("deadline", "soon"),
+}
+
+
+async def test_a_click_on_a_record_with_a_damaged_card_is_answered_and_all_others_go_on(
+    start_bot, slack, client, redis, watcher, caplog
+):
+    """The person reads that it cannot be read, nothing is decided, and no listener and no loop has failed."""
+    bot = await start_bot()
+    dana = Someone(slack, "U0DANA")
+    damaged = [client.interrupt(asking(an_action())) for _ in WELL_FORMED]
+    fine = client.interrupt(asking(an_action("fine")))
+    for each in (*damaged, fine):
+        await client.publish(each)
+        await watcher.card(each.id)
+    for each, (field, value) in zip(damaged, WELL_FORMED.values(), strict=True):
+        await redis.hset(f"assent:{{00}}:card:{each.id}", field, value)
+        await redis.hset(f"assent:{{00}}:card:{each.id}", "sticky_until:0", "99999999999999")
+    bot.store.forget_remembered()
+
+    for each in damaged:
+        before = len(watcher.notices("U0DANA"))
+        await dana.press(watcher.cards(each.id)[0], "approve:0")
+        await until(lambda before=before: len(watcher.notices("U0DANA")) > before)
+        assert "cannot be read" in watcher.notices("U0DANA")[-1]
+        assert await redis.hget(f"assent:{{00}}:card:{each.id}", "d:0") is None
+
+    await dana.press(watcher.cards(fine.id)[0], "approve:0")
+    assert (await client.wait(fine.id)).decisions[0].type == "approve"
+    assert "listener.failed" not in caplog.text
+    assert "loop.failed" not in caplog.text
+
+
+@pytest.mark.parametrize("value", ["99", "x", "9" * 5000, "-1", "", "bytes", "another type"])
+async def test_whatever_stands_where_the_last_change_request_is_noted_the_next_call_is_asked(
+    value, start_bot, slack, client, redis, watcher
+):
+    """Without a comparison with an earlier proposal."""
+    await start_bot()
+    dana = Someone(slack, "U0DANA")
+    first = client.interrupt(asking(an_action("pay")), run="run", pauses=["a"])
+    await client.publish(first)
+    form = await dana.opened(await watcher.card(first.id), "changes:0")
+    await dana.fill(form, What="Half of it.")
+    [key] = await eventually(lambda: redis.keys("*:changes:*"))
+    await redis.delete(key)
+    match value:
+        case "bytes":
+            await redis.set(key, BYTES)
+        case "another type":
+            await redis.rpush(key, "x")
+        case number:
+            await redis.set(key, f"{first.id}:{number}")
+
+    second = client.interrupt(asking(an_action("pay", {"amount": 2})), run="run", pauses=["b"])
+    await client.publish(second)
+
+    assert "approve:0" in buttons(await watcher.card(second.id))
+
+
+@pytest.mark.parametrize("name", [BYTES, "x", "x:y", "billing.x:99", f"billing.x:{'9' * 5000}"])
+async def test_a_foreign_entry_among_the_standing_approvals_hides_no_request(
+    name, start_bot, client, redis, watcher, tmp_path
+):
+    """A call that a standing approval may cover is asked, since none covers it."""
+    rules = tmp_path / "policy.yaml"
+    rules.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0DANA], standing: {scope: agent, lasts: 1h}}\n"
+    )
+    await start_bot(policy=str(rules), approvers="", channel=None)
+    await redis.zadd("assent:{00}:sticky", {name: 99_999_999_999_999})
+
+    await watcher.card(await client.publish(client.interrupt(asking(an_action()))))
+
+
 async def overwrite(redis: Redis, side: str, interrupt_id: str) -> None:
     """Put a key of another type in the place of one half of a record."""
     await redis.set(f"assent:{{00}}:{side}:{interrupt_id}", "foreign")
@@ -267,7 +425,7 @@ async def test_a_key_of_another_type_ends_its_own_wait_only(side, start_bot, sla
     assert (await outcome(waits[0])).startswith(f"UnreadableRecordError: {damaged.id} cannot be read")
     assert not waits[1].done()
     await Someone(slack, "U0DANA").press(card, "approve:0")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         assert (await waits[1]).status == "decided"
 
 

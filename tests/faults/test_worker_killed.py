@@ -136,7 +136,7 @@ async def test_worker_that_dies_leaves_a_run_that_is_resumed_once(redis_url, sto
     """Wherever it dies, the next worker brings the run to its end: the same tools, each once, and nothing stays owed."""
     async with a_client(redis_url) as approvals:
         for number in range(rounds(1, 50)):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 notes = Notes()
                 first = await ask(make(kind, notes), approvals, kind, f"{boundary.__name__}-{number}")
                 await decide(store, first)
@@ -159,7 +159,7 @@ async def test_tool_that_was_cut_off_runs_again_under_its_key(redis_url, store, 
     """Nobody can tell whether it had its effect. What had ended beside it does not run again."""
     async with a_client(redis_url) as approvals:
         for number in range(rounds(1, 50)):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 notes = Notes()
                 first = await ask(make(kind, notes), approvals, kind, f"inside-{number}")
                 await decide(store, first)
@@ -227,7 +227,7 @@ async def test_workers_that_are_killed_lose_nothing(redis_url, store, threads_da
         a_client(redis_url) as approvals,
     ):
         for number in range(rounds(1, 10)):
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(300):
                 agent = a_graph(Notes(), saver) if kind == "graph" else an_openai_agent(Notes())
                 first = await ask(agent, approvals, kind, f"thread-{number}")
                 await decide(store, first)

@@ -1,5 +1,6 @@
 """What `make demo` and `make playground` leave for other commands."""
 
+import base64
 import stat
 from contextlib import nullcontext
 
@@ -28,6 +29,40 @@ def test_only_its_owner_reads_the_file_with_the_private_key(tmp_path, monkeypatc
         assert "SLACK_BOT_TOKEN" in path.read_text()
 
 
+def test_a_second_playground_in_the_folder_leaves_the_file_of_the_first_alone(tmp_path, monkeypatch):
+    """It writes a file of its own, whose name it prints, and removes that one."""
+    monkeypatch.chdir(tmp_path)
+    settings = Settings(
+        _env_file=None, SLACK_BOT_TOKEN="xoxb-1", SLACK_APP_TOKEN="xapp-1", approvers="U0DANA"
+    )
+
+    with environment(settings, "http://127.0.0.1:1") as first:
+        with environment(settings, "http://127.0.0.1:2") as second:
+            assert "http://127.0.0.1:2" in second.read_text()
+        assert "http://127.0.0.1:1" in first.read_text()
+        assert not second.exists()
+
+    assert list((tmp_path / ".data").iterdir()) == []
+
+
+def test_the_file_names_the_policy_and_the_key_of_the_records(tmp_path, monkeypatch):
+    """So `policy check` reads the rules of the bot from any folder, and `audit` reads what is encrypted."""
+    monkeypatch.chdir(tmp_path)
+    key = base64.b64encode(bytes(32)).decode()
+    settings = Settings(
+        _env_file=None,
+        SLACK_BOT_TOKEN="xoxb-1",
+        SLACK_APP_TOKEN="xapp-1",
+        policy="policy.yaml",
+        record_key=key,
+    )
+
+    said = exports(settings, "http://127.0.0.1:1")
+
+    assert f"export ASSENT_POLICY={tmp_path / 'policy.yaml'}\n" in said
+    assert f"export ASSENT_RECORD_KEY={key}\n" in said
+
+
 async def test_a_key_of_the_log_that_is_given_seals_the_trail_of_the_playground(
     tmp_path, monkeypatch, redis_url
 ):
@@ -44,6 +79,9 @@ async def test_a_key_of_the_log_that_is_given_seals_the_trail_of_the_playground(
     assert ring.keys[signer.kid].purpose == "log"
     assert f"export ASSENT_AUDIT_DIR={tmp_path / 'audit'}\n" in said
     assert "export ASSENT_LOG_KEY=" in said
+    # A setting and a file for it are refused, so the file takes back what a page had exported.
+    assert "ASSENT_LOG_KEY_FILE" in said.splitlines()[0].removeprefix("unset ").split()
+    assert "export ASSENT_STATE_KEY=" in said
 
 
 async def test_the_playground_signs_with_the_keys_that_it_is_given(tmp_path, monkeypatch, redis_url):
@@ -63,9 +101,28 @@ async def test_the_playground_signs_with_the_keys_that_it_is_given(tmp_path, mon
             pass
 
 
-async def test_a_ring_of_a_playground_that_has_ended_is_not_asked_for(tmp_path, monkeypatch, redis_url):
-    """A terminal that sourced its settings still names it."""
+async def test_a_ring_of_a_playground_that_has_ended_is_not_asked_for(
+    tmp_path, monkeypatch, redis_url, caplog
+):
+    """A terminal that sourced its settings still names it. The playground says so, because the path may be wrong."""
     monkeypatch.setenv("ASSENT_RING", str(tmp_path / "gone.json"))
 
     async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True) as stage:
         assert stage.bot.settings.ring != str(tmp_path / "gone.json")
+
+    gone = tmp_path / "gone.json"
+    assert f"ASSENT_RING: there is no file {gone}, so the playground uses keys of its own" in caplog.text
+
+
+async def test_a_key_without_a_ring_is_not_dropped_in_silence(monkeypatch, redis_url, caplog):
+    """The playground takes given keys only beside a ring, and says so."""
+    monkeypatch.delenv("ASSENT_RING", raising=False)
+    monkeypatch.setenv("ASSENT_SEAL_KEY", "anything")
+
+    async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True):
+        pass
+
+    assert (
+        "ASSENT_SEAL_KEY counts only beside ASSENT_RING, so the playground uses keys of its own"
+        in caplog.text
+    )

@@ -138,6 +138,18 @@ async def eventually(probe: Callable[[], Awaitable[_T | None]], *, within: float
             await asyncio.sleep(0.02)
 
 
+async def pressed_until_accepted(slack: Control, card: Json, button: str = "approve:0") -> None:
+    """Press as a person does: again, as long as Slack shows that it did not work. The card keeps its button meanwhile."""
+
+    async def is_accepted() -> bool:
+        answer = await slack.click("U0DANA", CHANNEL, card["ts"], button)
+        return bool(answer["ack"]["ok"])
+
+    drawing = await slack.fault("chat.update", "error", error="internal_error", times=None)
+    await eventually(is_accepted)
+    await slack.remove_fault(drawing)
+
+
 async def settled_card(
     store: ApprovalStore,
     watcher: Watcher,

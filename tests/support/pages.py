@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support.redis_users import address_for
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 REDIS = "redis://localhost:6379/0"
@@ -53,9 +55,20 @@ async def run_page(name: str, redis_url: str, instead: dict[str, Any] | None = N
     return await run_program(source, name, redis_url, instead)
 
 
+def _with_users(source: str, redis_url: str) -> str:
+    """Give each agent of a program the address with its own user."""
+
+    def own(found: re.Match[str]) -> str:
+        return f'"{address_for(redis_url, "agent", found[2])}"{found[1]}'
+
+    source = re.sub(rf'"{re.escape(REDIS)}"(,\s*agent="([a-z0-9-]+)")', own, source)
+    agent = re.search(r'agent="([a-z0-9-]+)"', source)
+    return source.replace(REDIS, address_for(redis_url, "agent", agent[1]) if agent else redis_url)
+
+
 async def run_program(source: str, name: str, redis_url: str, instead: dict[str, Any] | None = None) -> Ran:
     names: dict[str, Any] = {"__name__": "__main__"}
-    source = source.replace(REDIS, redis_url)
+    source = _with_users(source, redis_url)
     for number, (piece, value) in enumerate((instead or {}).items()):
         assert piece in source, f"{name} does not say {piece}"
         source = source.replace(piece, f"instead_{number}")

@@ -1,11 +1,15 @@
 """People in Slack: they see cards and private words, press buttons and fill in forms."""
 
 import asyncio
+import contextlib
 from typing import Any
 
 from playground.client import Control
 
 Json = dict[str, Any]
+
+PRESSES, OPENS_WITHIN = 4, 8.0
+"""How often a person presses for a form, and for how many seconds they wait each time."""
 
 
 class Someone:
@@ -16,9 +20,13 @@ class Someone:
         self.user = user
 
     async def card(self, saying: str = "", *, within: float = 30.0) -> Json:
-        """Wait for the newest card that says this somewhere."""
+        """Wait for the newest card that says this somewhere, or whose notification does."""
         return await self.slack.wait_for_message(
-            lambda m: bool(m.get("blocks")) and m["user"] == "U0BOT" and saying in words(m["blocks"]),
+            lambda m: (
+                bool(m.get("blocks"))
+                and m["user"] == "U0BOT"
+                and (saying in words(m["blocks"]) or saying in m["text"])
+            ),
             as_user=self.user,
             within=within,
         )
@@ -40,9 +48,12 @@ class Someone:
         return await self.slack.click_view(self.user, view["id"], menu, selected=choice)
 
     async def opened(self, card: Json, button: str) -> Json:
-        """Press a button that opens a form, and wait for the form."""
-        await self.press(card, button)
-        return await self.slack.wait_for_view(self.user)
+        """Press a button that opens a form, and wait for the form. Press again if none comes, as Slack opens none after 3 s."""
+        for _ in range(PRESSES):
+            await self.press(card, button)
+            with contextlib.suppress(TimeoutError):
+                return await self.slack.wait_for_view(self.user, within=OPENS_WITHIN)
+        raise TimeoutError(f"No form opened for {self.user} with {button}, pressed {PRESSES} times.")
 
     async def view(self, saying: str = "", *, depth: int = 1) -> Json:
         """Wait for a view that says this, in front of as many as `depth` says less one."""

@@ -5,9 +5,10 @@ from base64 import b64decode
 from pathlib import Path
 
 import pytest
-from redis import Redis
 from securesystemslib.dsse import Envelope
 from securesystemslib.signer import Key, SSlibKey
+
+from tests.support.topologies import connected
 
 unsigned = pytest.mark.parametrize("signed", [False], indirect=True, ids=["unsigned"])
 """For a test of bots without keys, and of agents without a ring."""
@@ -22,7 +23,7 @@ def verified(redis_url: str, ring: Path) -> list[bytes]:
         VerificationError: when no key of the ring has signed one of them.
     """
     keys = _keys(ring)
-    with Redis.from_url(redis_url, decode_responses=True) as redis:
+    with connected(redis_url, decode_responses=True) as redis:
         return [
             _verified(line, keys)
             for name in redis.scan_iter("*:card:*", count=1000, _type="hash")

@@ -182,7 +182,7 @@ async def working(approvals: ApprovalClient, *registry: Any, **given: Any) -> As
 
 async def ids(store: ApprovalStore, kind: str = "req") -> list[str]:
     """Give the ids of every record, oldest first."""
-    prefix = store.keys.lane(0).prefix + f"{kind}:"
+    prefix = store.keys.lane_for("billing").prefix + f"{kind}:"
     found = [key.removeprefix(prefix) async for key in store._redis.scan_iter(f"{prefix}*")]
     created = {id: int(await store._redis.hget(prefix + id, "created")) for id in found}
     return sorted(found, key=created.__getitem__)
@@ -191,7 +191,7 @@ async def ids(store: ApprovalStore, kind: str = "req") -> list[str]:
 async def owed(store: ApprovalStore) -> int:
     """Count the runs that are owed to workers, once the bot has taken what the agent noted."""
     await store.take_inbox("billing")
-    return int(await store._redis.zcard(store.keys.lane(0).unresumed))
+    return int(await store._redis.zcard(store.keys.lane_for("billing").unresumed))
 
 
 async def resumed(store: ApprovalStore, interrupt_id: str) -> bool:

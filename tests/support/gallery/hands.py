@@ -17,8 +17,7 @@ class Hands(Someone):
 
     async def press(self, card: Json, button: str) -> Json:
         """Press a button. A menu is opened first, and a question that Slack asks is answered."""
-        for view in await self.slack.views(self.user):
-            await self.slack.close_view(self.user, view["id"])
+        await self.close_all()
         self.taps += 2 if in_menu(card, button) else 1 + _asks(card, button)
         return await super().press(card, button)
 
@@ -26,6 +25,24 @@ class Hands(Someone):
         """Send a form."""
         self.taps += 1
         return await super().submit(view, **typed)
+
+    async def close_all(self) -> None:
+        """Close every form."""
+        for view in (await self.slack.views(self.user))[-1:]:
+            await self.slack.close_view(self.user, view["id"], clear=True)
+
+    async def press_in(self, view: Json, button: str) -> Json:
+        """Press a button of a form."""
+        self.taps += 2 if in_menu(view, button) else 1
+        return await super().press_in(view, button)
+
+    async def opened(self, card: Json, button: str) -> Json:
+        """Press a button that opens a form. Where the card does not have it, the review of the card does."""
+        if button in buttons(card):
+            return await super().opened(card, button)
+        review = next(name for name in buttons(card) if name.startswith("review:"))
+        await self.press_in(await super().opened(card, review), button)
+        return await self.view(depth=2)
 
     async def approve(self, card: Json, types: Mapping[str, str]) -> None:
         """Press the leading button, read and type what it asks for, and agree."""
@@ -37,24 +54,44 @@ class Hands(Someone):
 
     async def edit(self, card: Json, changes: Mapping[str, str]) -> None:
         """Change these arguments of the first call, and approve that."""
-        await self.press(card, "edit:0")
-        view = await self.slack.wait_for_view(self.user)
+        view = await self.opened(card, "edit:0")
         if has_input(view, "What do you want to change?"):
             view = await self._choose(view, changes)
         answer = await self.fill(view, **changes)
         assert answer["result"] != "errors", answer
 
-    async def reject(self, card: Json, reason: str = "", *, number: int = 0) -> None:
-        """Reject one call, or all of them where the card offers only that."""
-        offered = buttons(card)
-        button = next(name for name in (f"reject:{number}", "reject_all:0") if name in offered)
-        view = await self.opened(card, button)
+    async def reject(self, card: Json, reason: str = "") -> None:
+        """Reject all calls, or the only one."""
+        view = await self.opened(card, "reject_all:0" if "reject_all:0" in buttons(card) else "reject:0")
         await self.fill(view, **({"Reason": reason} if reason else {}))
+
+    async def reject_one(self, card: Json) -> None:
+        """Reject the first of several calls."""
+        await self.fill(await self.opened(card, "reject:0"))
 
     async def ask_for_changes(self, card: Json, what: str) -> None:
         """Reject the first call with words for the model."""
         form = await self.opened(card, "changes:0")
         await self.submit(form, What=what)
+
+    async def found_in_queue(self, card: Json) -> Json:
+        """Open the first request that a queue has."""
+        await self.press(card, "home:go.queue")
+        listed = await self.view("wants to run")
+        first = next(name for name in buttons(listed) if name.startswith("review:"))
+        await self.press_in(listed, first)
+        return await self.view(depth=2)
+
+    async def read(self, view: Json) -> Json:
+        """Turn the pages to the last one."""
+        while (turn := _next_page(view)) is not None:
+            self.taps += 1
+            await self.slack.click_view(self.user, view["id"], turn)
+            before = view["private_metadata"]
+            view = await self.slack.wait_for_view(
+                self.user, lambda found, before=before: found["private_metadata"] != before
+            )
+        return view
 
     async def _choose(self, view: Json, names: Mapping[str, str]) -> Json:
         """Tick what is to be changed."""
@@ -71,13 +108,7 @@ class Hands(Someone):
         return found
 
     async def _go_through(self, view: Json, types: Mapping[str, str]) -> None:
-        while (turn := _next_page(view)) is not None:
-            self.taps += 1
-            await self.slack.click_view(self.user, view["id"], turn)
-            before = view["private_metadata"]
-            view = await self.slack.wait_for_view(
-                self.user, lambda found, before=before: found["private_metadata"] != before
-            )
+        view = await self.read(view)
         named = {name: value for name, value in types.items() if has_input(view, name)}
         typed = {block_of(view, name): value for name, value in named.items()}
         self.taps += 1
@@ -108,4 +139,5 @@ def _next_page(view: Json) -> str | None:
     here = words(view["blocks"]).partition("Page ")[2].split()[:3]
     if len(here) < 3 or here[0] == here[2].rstrip(":."):
         return None
-    return f"page:{int(here[0]) + 1}"
+    ahead = {f"page:{int(here[0]) + 1}", f"turn:0.{int(here[0]) + 1}"}
+    return next(name for name in buttons(view) if name in ahead)

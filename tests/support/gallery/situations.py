@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from agent_adapter import ActionRequest, Outcome, ReviewConfig
 from tests.support.builders import an_action
@@ -16,12 +16,14 @@ DECIDED = 200
 
 POLICY = """
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK, U0MIRA]}
+agents: {billing: {requester: agent}}
 rules:
   - match: {tool: send_payment}
     headline: [amount, currency, beneficiary]
   - match: {tool: pay_invoice}
     confirm: true
     headline: [amount, currency, to]
+  - {match: {tool: refund_customer}, headline: [amount, currency]}
   - {match: {tool: drop_database}, risk: high, type: name}
   - {match: {tool: wire_money}, risk: high}
   - {match: {tool: pay_bonus}, quorum: 2}
@@ -29,7 +31,15 @@ rules:
   - {match: {tool: book_trip}, language: de}
   - match: {tool: search_orders}
     standing: {same: arguments, lasts: 1h, uses: 10}
+  - {match: {tool: close_account}, burst: 2 in 1h}
+  - {match: {tool: [deploy, migrate, notify_team]}, thread_per_run: true}
+  - {match: {tool: book_room}, tell_requester: direct}
+  - {match: {tool: [rent_van, hire_driver, order_lunch]}, approvers: [U0NOOR]}
 """
+Surface = Literal["card", "thread", "form", "home"]
+
+
+Calls = tuple[tuple[ActionRequest, ReviewConfig], ...]
 
 
 class Asked(Protocol):
@@ -48,9 +58,23 @@ class Asked(Protocol):
     async def withdraw(self, reason: str) -> None:
         """Have the agent take the question back."""
 
+    async def ask(self, *calls: Calls) -> None:
+        """Ask one more question after the other in the same run. The card is that of the last one."""
+
+    async def why(self, card: dict[str, Any]) -> None:
+        """Have Dana choose *Why was this approved?* on a card."""
+
+
+Way = Callable[[Asked, dict[str, Any]], Awaitable[None]]
+"""What people do with a card."""
+
 
 async def _open(_: Asked) -> None:
     """Leave it as it was asked."""
+
+
+async def _nothing(_: Asked, __: dict[str, Any]) -> None:
+    """Open nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +83,20 @@ class Situation:
 
     name: str
     title: str
-    calls: tuple[tuple[ActionRequest, ReviewConfig], ...]
+    calls: Calls
     reach: Callable[[Asked], Awaitable[None]] = _open
     """How it comes from the question to what is shown."""
+    surface: Surface = "card"
+    """What is shown: a message, a message with its thread, a form of Dana's, or the Home tab of its reader."""
+    saying: str = ""
+    """What the message says that is shown, where there are several."""
+    reader: str = "U0DANA"
+    """Who sees it."""
+    opens: Way = _nothing
+    """What is pressed on the card before it is shown."""
+    ways: Mapping[str, Way] = field(default_factory=dict)
+    """Decisions that begin elsewhere than at a card of their own: taps are those from the message that is shown."""
+    requested_by: str = "U0NOOR"
     most: int | None = None
     """The most pixels of its card, in a window of 400."""
     taps: Mapping[str, int] = field(default_factory=dict)
@@ -79,12 +114,13 @@ class Situation:
     @property
     def is_open(self) -> bool:
         """Whether it shows a question that nobody has touched."""
-        return self.reach is _open
+        return self.reach is _open and self.opens is _nothing and self.surface == "card"
 
     @property
     def is_decided(self) -> bool:
         """Whether it shows a question that nobody can decide any more."""
-        return self.reach not in {_open, _one_of_two, _proposed}
+        is_its_card = self.surface == "card" and not self.saying
+        return is_its_card and self.reach not in {_open, _one_of_two, _proposed, _stopped}
 
 
 # --- What is asked --------------------------------------------------------------------------------------------------
@@ -116,6 +152,13 @@ REFUNDS = (
     ("Di Noor", 45.5, "charged_twice"),
     ("Ed Stone", 7.25, "goodwill"),
 )
+WHY_REFUNDED = (
+    "The bank shows two charges on 17 November.",
+    "It came nine days late.",
+    "The photos show a broken screen.",
+    "Two charges, one minute apart.",
+    "A voucher was promised on the phone.",
+)
 CUSTOMER = {
     "name": "Northwind Ltd",
     "email": "orders@northwind.example",
@@ -141,6 +184,7 @@ three working days.
 
 Kind regards
 Billing"""
+NOTICE = " ".join(f"Clause {number} of our terms is now easier to read." for number in range(1, 13))
 PATCH = """\
 --- a/limits.py
 +++ b/limits.py
@@ -156,19 +200,25 @@ ORDER = {
 }
 
 
-def _call(tool: str, args: dict[str, Any], **more: Any) -> tuple[tuple[ActionRequest, ReviewConfig], ...]:
+def _call(tool: str, args: dict[str, Any], **more: Any) -> Calls:
     return (an_action(tool, args, **{"allowed": DECISIONS, **more}),)
 
 
-def _refunds() -> tuple[tuple[ActionRequest, ReviewConfig], ...]:
+def _refunds(*why: str) -> Calls:
+    """Five refunds; each with its reason, where they are given."""
     rows = [
         {"customer": customer, "amount": amount, "currency": "EUR", "order": 4711 + number, "reason": reason}
         for number, (customer, amount, reason) in enumerate(REFUNDS)
     ]
-    return tuple(call for row in rows for call in _call("refund_customer", row))
+    said = why or [None] * len(rows)
+    return tuple(
+        call
+        for row, reason in zip(rows, said, strict=True)
+        for call in _call("refund_customer", row, description=reason)
+    )
 
 
-def _users() -> tuple[tuple[ActionRequest, ReviewConfig], ...]:
+def _users() -> Calls:
     rows = [
         {"email": f"user{number}@example.com", "team": "north" if number % 2 else "south"}
         | ({"admin": True} if number == 7 else {})
@@ -177,7 +227,23 @@ def _users() -> tuple[tuple[ActionRequest, ReviewConfig], ...]:
     return tuple(call for row in rows for call in _call("create_user", row))
 
 
-def _four_tools() -> tuple[tuple[ActionRequest, ReviewConfig], ...]:
+def _orders() -> Calls:
+    to = {"street": "1 Quay Street", "city": "Bristol", "postcode": "BS1 4DJ"}
+    rows = [{"sku": f"A-{100 + number}", "count": number % 4 + 1, "ship_to": to} for number in range(24)]
+    return tuple(call for row in rows for call in _call("order_part", row))
+
+
+def _letters() -> Calls:
+    return tuple(
+        call
+        for number in range(1, 25)
+        for call in _call(
+            "send_letter", {"to": f"user{number}@example.com", "body": f"Dear user {number},\n\n{NOTICE}"}
+        )
+    )
+
+
+def _four_tools() -> Calls:
     return (
         *_call("refund_customer", REFUND, schema=REFUND_SCHEMA),
         *_call("send_email", {"to": "ada@example.com", "subject": "Your refund"}),
@@ -201,8 +267,8 @@ async def _done(asked: Asked) -> None:
 
 async def _failed(asked: Asked) -> None:
     await _approved(asked)
-    await asked.run(Outcome.failed("BankError: insufficient funds on account 4711"))
-    await asked.card(", failed")
+    await asked.run(Outcome.failed("TimeoutError: billing did not come up within 30 s"))
+    await asked.card("Failed: ")
 
 
 async def _changed(asked: Asked) -> None:
@@ -216,14 +282,14 @@ async def _rejected(asked: Asked) -> None:
         await asked.card(), "Wrong order: the photos show order 4731. Ask the customer again."
     )
     await asked.run()
-    await asked.card("the agent has resumed")
+    await asked.card("the call did not run")
 
 
 async def _changes_asked(asked: Asked) -> None:
     card = await asked.card()
     await asked.dana.ask_for_changes(card, "Refund half of it, and say why in the note.")
     await asked.run()
-    await asked.card("the agent has resumed")
+    await asked.card("the call did not run")
 
 
 async def _answered(asked: Asked) -> None:
@@ -264,6 +330,67 @@ async def _batch_decided(asked: Asked) -> None:
     await asked.card("1 failed, 4 done")
 
 
+async def _done_in_german(asked: Asked) -> None:
+    await _approved(asked)
+    await asked.run(Outcome.done("gebucht als tr_88"))
+    await asked.card(", erledigt")
+
+
+async def _stopped(asked: Asked) -> None:
+    await _approved(asked)
+    await asked.card("the agent has not gone on")
+
+
+async def _queued(asked: Asked) -> None:
+    await asked.card()
+    await asked.ask(*(_call("close_account", {"account": 88124 + number}) for number in range(7)))
+
+
+async def _in_one_thread(asked: Asked) -> None:
+    await asked.dana.approve(await asked.card(), {})
+    await asked.run(Outcome.done("build 871 is live"))
+    await asked.card(", done")
+    await asked.ask(_call("migrate", {"database": "crm", "to": 43}))
+    await asked.ask(_call("notify_team", {"text": "Build 871 is live."}))
+
+
+async def _again(asked: Asked) -> None:
+    await _changes_asked(asked)
+    await asked.ask(_call("refund_customer", {**REFUND, "amount": 32.48}, schema=REFUND_SCHEMA))
+
+
+async def _told(asked: Asked) -> None:
+    await asked.mira.reject(await asked.card(), "The board meets there on Friday.")
+    await asked.run()
+
+
+async def _at_home(asked: Asked) -> None:
+    await asked.card()
+    await asked.ask(_call("hire_driver", {"for": "2026-11-25", "hours": 6}))
+    await asked.ask(_call("order_lunch", {"people": 12, "vegan": 4}))
+
+
+async def _why(asked: Asked, card: dict[str, Any]) -> None:
+    await asked.why(card)
+
+
+async def _review(asked: Asked, card: dict[str, Any]) -> None:
+    await asked.dana.opened(card, "review:0")
+
+
+async def _review_to_its_end(asked: Asked, card: dict[str, Any]) -> None:
+    await asked.dana.read(await asked.dana.opened(card, "review:0"))
+
+
+async def _approve_in_queue(asked: Asked, card: dict[str, Any]) -> None:
+    await asked.dana.press_in(await asked.dana.found_in_queue(card), "approve:0")
+
+
+async def _reject_in_queue(asked: Asked, card: dict[str, Any]) -> None:
+    await asked.dana.press_in(await asked.dana.found_in_queue(card), "reject:0")
+    await asked.dana.submit(await asked.dana.view(depth=3))
+
+
 # --- All of them ----------------------------------------------------------------------------------------------------
 
 ONE = {"approve": 1, "edit": 3, "reject": 2}
@@ -285,7 +412,7 @@ SITUATIONS = (
     Situation("typed", "High risk: a value of the call is typed", _call("drop_database", {"name": "invoices_2019", "cluster": "eu-1"}, allowed=APPROVE_REJECT), taps={"approve": 2, "reject": 2}, types={"Type": "invoices_2019"}),
     Situation("code", "High risk: a code is typed", _call("wire_money", {"amount": 18_400, "currency": "EUR", "to": "Northwind Ltd"}, allowed=APPROVE_REJECT), taps={"approve": 2, "reject": 2}),
     Situation("two-people", "Two people have to agree", _call("pay_bonus", {"amount": 1250, "to": "ada"}), taps=ONE, edit={"amount": "1200"}, together=2),
-    Situation("one-of-two", "One of two has approved", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _one_of_two),
+    Situation("one-of-two", "One of two has approved", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _one_of_two, edit={"amount": "1200"}),
     Situation("proposed", "A colleague proposes an edit", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _proposed),
     Situation("masked", "A masked value", _call("create_account", {"email": "ada@example.com", "password": "correct horse"}), taps={"approve": 1, "reject": 2}),
     Situation("look-alike", "Words that look like others", _call("invite_user", {"company": "\u0410\u0421ME", "email": "ada@ex\u0430mple.com"}), taps={"approve": 1, "reject": 2}),
@@ -296,9 +423,12 @@ SITUATIONS = (
     Situation("standing", "May be approved for later calls", _call("search_orders", {"customer": "Ada Park", "year": 2026}), taps={"approve": 1, "reject": 2}),
     Situation("verified", "Asked by a verified agent", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), is_signed=True),
     Situation("german", "A card in German", _call("book_trip", {"nach": "Köln", "am": "2026-12-01", "preis": 189.9}, description="Der Termin beim Kunden ist bestätigt."), most=450),
-    Situation("refunds", "Five refunds", _refunds(), most=480, taps={"approve": 2, "reject": 2}),
-    Situation("users", "24 new users, one of them an admin", _users(), taps={"approve": 2, "reject": 2}),
-    Situation("four-tools", "Four tools in one batch", _four_tools()),
+    Situation("refunds", "Five refunds", _refunds(), most=480, taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
+    Situation("users", "24 new users, one of them an admin", _users(), taps={"approve": 2, "reject": 2}, edit={"team": "south"}),
+    Situation("reasons", "Five refunds, each with its reason", _refunds(*WHY_REFUNDED), taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
+    Situation("two-refunds", "Two refunds", _refunds()[:2], taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
+    Situation("orders", "24 orders to the same address", _orders(), taps={"approve": 2, "reject": 2}, edit={"count": "3"}),
+    Situation("four-tools", "Four tools in one batch", _four_tools(), edit={"amount": "49.95"}),
     Situation("approved", "Approved, and done", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done, most=DECIDED),
     Situation("failed", "Approved, and failed", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _failed, most=DECIDED),
     Situation("changed", "Changed, and done", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changed, most=DECIDED),
@@ -307,6 +437,18 @@ SITUATIONS = (
     Situation("answered", "A question that was answered", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), _answered, most=DECIDED),
     Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=DECIDED, expires_in=timedelta(seconds=2)),
     Situation("withdrawn", "The agent took it back", _call("close_ticket", {"ticket": 88123}), _withdrawn, most=DECIDED),
+    Situation("verified-done", "Approved and done, of a verified agent", _call("send_payment", PAYMENT), _done, most=DECIDED, is_signed=True),
+    Situation("german-done", "Approved and done, in German", _call("book_trip", {"nach": "Köln", "am": "2026-12-01", "preis": 189.9}), _done_in_german, most=DECIDED),
     Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=DECIDED),
     Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=DECIDED),
+    Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _stopped),
+    Situation("again", "A second proposal, with what changed", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _again, saying="2nd proposal"),
+    Situation("run", "The thread of a run", _call("deploy", {"build": 871, "to": "production"}), _in_one_thread, surface="thread", saying="Approved by Dana: deploy"),
+    Situation("queue", "A queue, after a burst", _call("close_account", {"account": 88123}), _queued, saying="6 requests wait", ways={"approve": _approve_in_queue, "reject": _reject_in_queue}),
+    Situation("letters", "24 letters, which one message cannot show", _letters(), taps={"reject": 2}, edit={"to": "ada@example.com"}),
+    Situation("review", "Review 24…: its first page", _letters(), surface="form", opens=_review),
+    Situation("review-end", "Review 24…: the page at its end", _letters(), surface="form", opens=_review_to_its_end),
+    Situation("told", "The requester is told", _call("book_room", {"room": "Atrium", "on": "2026-11-27"}), _told, reader="U0NOOR", saying="on your behalf"),
+    Situation("home", "The Home tab", _call("rent_van", {"for": "2026-11-25", "days": 2}), _at_home, surface="home", reader="U0NOOR", saying="order_lunch", requested_by="U0MIRA"),
+    Situation("why", "Why was this approved?", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done, surface="form", opens=_why),
 )  # fmt: skip

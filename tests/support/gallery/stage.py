@@ -3,19 +3,26 @@
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-from playwright.async_api import Locator, expect
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import FloatRect, Locator, expect
+from slack_sdk.web.async_client import AsyncWebClient
 
 from agent_adapter import ApprovalClient, Context, HITLRequest, Outcome
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from bot.app import Bot, running
+from bot.domain.approval import Approval
+from bot.rendering.card.card import render_card
+from bot.sentences import in_why
+from bot.slack.manifest import WHY
 from playground import Playground
 from playground.client import Control
 from playground.redis_server import private_redis
@@ -23,11 +30,21 @@ from playground.workspace import TEAM
 from tests.conftest import keys_of, settings_for, until
 from tests.support.browser import Screen, browsing
 from tests.support.gallery.hands import Hands, leading
-from tests.support.gallery.situations import POLICY, Situation
+from tests.support.gallery.situations import POLICY, Calls, Situation
 from tests.support.people import buttons, words
 
 Json = dict[str, Any]
 WIDTHS = (1280, 400)
+TALL, FORM = 2800, 900
+"""How high a window is: as high as the longest card, and as one in which people fill in a form."""
+REPLIES = 2
+"""How many questions the thread of a run has after the first."""
+FONTS = """(() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(":root { --sans: 'Liberation Sans'; --mono: 'Liberation Mono' }");
+    document.adoptedStyleSheets.push(sheet);
+})()"""
+"""Where lines break depends on the fonts. Every machine has to measure the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +58,45 @@ class Figures:
     """Of a question from asking to its end, or to what is shown."""
     taps: dict[str, int]
     """What each decision takes."""
+    pictures: dict[int, bytes]
+    """By the width of the window."""
 
 
 class Question:
     """A question that was asked in the stand-in, with its people."""
 
-    def __init__(self, stage: "Stage", interrupt_id: str, since: float) -> None:
-        self._stage, self._id, self._since = stage, interrupt_id, since
+    def __init__(self, stage: "Stage", situation: Situation, since: float) -> None:
+        self._stage, self._situation, self._since = stage, situation, since
+        self._run = uuid4().hex
         self.dana, self.erik, self.mira = (
             Hands(stage.slack, user) for user in ("U0DANA", "U0ERIK", "U0MIRA")
         )
 
+    async def ask(self, *calls: Calls) -> None:
+        """Ask one question after the other, each in the same run."""
+        situation, stage = self._situation, self._stage
+        agent = stage.signing_agent if situation.is_signed else stage.agent
+        for each in calls:
+            requests, configs = zip(*each, strict=True)
+            interrupt = agent.interrupt(
+                HITLRequest(action_requests=requests, review_configs=configs),
+                run=self._run,
+                pauses=[uuid4().hex for _ in each],
+                expires_in=situation.expires_in,
+                context=Context(requested_by=situation.requested_by),
+            )
+            await agent.publish(interrupt)
+            self._id = interrupt.id
+            await stage.drawn()
+
+    async def why(self, card: Json) -> None:
+        """Have Dana choose *Why was this approved?* on a card."""
+        await self._stage.slack.shortcut("U0DANA", card["channel"], card["ts"], WHY)
+        await self.dana.view(in_why.HAPPENED)
+
     async def card(self, saying: str = "") -> Json:
         """Give its card, once it says this and everything is drawn."""
+        reader = self._situation.reader
 
         def is_it(message: Json) -> bool:
             is_reply = message.get("thread_ts", message["ts"]) != message["ts"]
@@ -65,9 +108,9 @@ class Question:
                 and saying in words(message["blocks"])
             )
 
-        await self._stage.slack.wait_for_message(is_it, as_user="U0DANA")
+        await self._stage.slack.wait_for_message(is_it, as_user=reader)
         await self._stage.drawn()
-        return await self._stage.slack.wait_for_message(is_it, as_user="U0DANA")
+        return await self._stage.slack.wait_for_message(is_it, as_user=reader)
 
     async def run(self, *outcomes: Outcome) -> None:
         """Take the answer, report these outcomes of the first calls, and go on."""
@@ -80,12 +123,27 @@ class Question:
         """Take the question back."""
         await self._stage.agent.withdraw(self._id, reason)
 
+    async def redrawn(self, language: str, *, verified: bool) -> Json:
+        """Post its card again, as it would be in this language, and of an agent that was verified or was not."""
+        state = await self._stage.bot.store.load(self._id)
+        assert isinstance(state, Approval)
+        places = tuple(place.model_copy(update={"language": language}) for place in state.admission.places)
+        admission = state.admission.model_copy(update={"places": places, "agent_verified": verified})
+        card, *_ = render_card(replace(state, admission=admission))
+        posted = await self._stage.web.chat_postMessage(
+            channel=card.channel, text=card.text, blocks=card.blocks
+        )
+        found: Json = posted.data["message"]
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A stand-in, a bot with keys and the policy of the gallery, an agent, and a window of each width."""
 
     slack: Control
+    web: AsyncWebClient
+    """What the bot posts with."""
     bot: Bot
     agent: ApprovalClient
     signing_agent: ApprovalClient
@@ -93,16 +151,10 @@ class Stage:
 
     async def ask(self, situation: Situation) -> Question:
         """Ask once more."""
-        since = max((float(message["ts"]) for message in await self.slack.messages()), default=0.0)
-        requests, configs = zip(*situation.calls, strict=True)
-        agent = self.signing_agent if situation.is_signed else self.agent
-        interrupt = agent.interrupt(
-            HITLRequest(action_requests=requests, review_configs=configs),
-            expires_in=situation.expires_in,
-            context=Context(requested_by="U0NOOR"),
-        )
-        await agent.publish(interrupt)
-        return Question(self, interrupt.id, since)
+        since = _newest(await self.slack.messages())
+        question = Question(self, situation, since)
+        await question.ask(situation.calls)
+        return question
 
     async def drawn(self) -> None:
         """Wait until no card is owed."""
@@ -115,42 +167,112 @@ class Stage:
         question = await self.ask(situation)
         await question.card()
         await situation.reach(question)
-        return question, await question.card()
+        return question, await question.card(situation.saying)
 
     def seen(self, width: int, card: Json) -> Locator:
         """Find a card in a window."""
-        return self.screens[width].page.locator(f'[data-testid=timeline] [data-ts="{card["ts"]}"]')
+        return _row(self.screens[width], card)
 
     async def height(self, width: int, card: Json) -> int:
         """Measure a card in a window, once it shows the last state."""
-        found = self.seen(width, card)
-        await expect(found).to_contain_text(card["blocks"][0]["text"]["text"])
-        box = await found.bounding_box()
+        await self._drawn_on(self.screens[width], card)
+        box = await self.seen(width, card).bounding_box()
         assert box
         return round(box["height"])
 
-    async def figures(self, situation: Situation) -> tuple[Json, Figures]:
-        """Measure a situation, and give its card, which nobody has touched since."""
-        calls = (await self._count("chat.postMessage"), await self._count("chat.update"))
-        _, card = await self.shown(situation)
-        heights = {width: await self.height(width, card) for width in self.screens}
-        now = (await self._count("chat.postMessage"), await self._count("chat.update"))
-        spent = (now[0] - calls[0], now[1] - calls[1])
+    async def figures(self, situation: Situation) -> Figures:
+        """Measure a situation, and take its picture in each window."""
+        before = await self._now()
+        question, card = await self.shown(situation)
+        await question.dana.close_all()
+        await situation.opens(question, card)
+        seen = {width: await self._look(width, situation, card) for width in self.screens}
+        spent = await self._sent_since(before)
         if "approve" in situation.taps:
             spent = await self._spent(situation)
         taps = await self.taps(situation, card) if situation.is_open else {}
-        return card, Figures(heights, *spent, taps)
+        for way, decide in situation.ways.items():
+            question.dana.taps = 0
+            await decide(question, card)
+            taps[way] = question.dana.taps
+        heights = {width: height for width, (height, _) in seen.items()}
+        return Figures(heights, *spent, taps, {width: picture for width, (_, picture) in seen.items()})
+
+    async def _look(self, width: int, situation: Situation, card: Json) -> tuple[int, bytes]:
+        """Give the height of what is shown, and a picture of it."""
+        screen = self.screens[width]
+        page, channel = screen.page, "home" if situation.surface == "home" else card["channel"]
+        address, _, query = page.url.partition("?")
+        here = f"as={situation.reader}&channel={channel}"
+        if query != here:
+            await page.goto(f"{address}?{here}")
+        tall = FORM if situation.surface == "form" else TALL
+        await page.set_viewport_size({"width": width, "height": tall})
+        parts = await self._parts(screen, situation, card)
+        async with asyncio.timeout(30):
+            while True:
+                # What the page draws anew meanwhile is looked for again.
+                with suppress(PlaywrightError):
+                    for part in reversed(parts):
+                        await part.scroll_into_view_if_needed()
+                    await page.mouse.move(0, 0)
+                    await page.evaluate("document.activeElement.blur()")
+                    clip = await _around(parts)
+                    if not await _is_in_sight(screen, situation, clip):
+                        continue
+                    taken = await page.screenshot(animations="disabled", caret="hide", clip=clip)
+                    if clip == await _around(parts) and await _is_in_sight(screen, situation, clip):
+                        return round(clip["height"]), taken
+
+    async def _parts(self, screen: Screen, situation: Situation, card: Json) -> list[Locator]:
+        """Find what is shown, from the top to the bottom."""
+        if situation.surface == "form":
+            (*_, view) = await self.slack.views(situation.reader)
+            await expect(screen.modal).to_have_attribute("data-view-id", view["id"])
+            await expect(screen.modal.locator("[data-block-id]")).to_have_count(len(view["blocks"]))
+            return [screen.modal]
+        if situation.surface == "home":
+            home = screen.page.get_by_test_id("home")
+            await expect(home).to_contain_text(situation.saying)
+            return [home]
+        messages = [card]
+        if situation.surface == "thread":
+            messages += await self._replies(card, REPLIES)
+        for message in messages:
+            await self._drawn_on(screen, message)
+        return [_row(screen, message) for message in messages]
+
+    async def _replies(self, card: Json, count: int) -> list[Json]:
+        """Give the replies to a message, once there are this many."""
+        async with asyncio.timeout(30):
+            while True:
+                found = [
+                    each for each in await self.slack.messages(card["channel"])
+                    if each.get("thread_ts") == card["ts"] != each["ts"]
+                ]  # fmt: skip
+                if len(found) >= count:
+                    return found
+                await asyncio.sleep(0.05)
+
+    async def _drawn_on(self, screen: Screen, message: Json) -> None:
+        """Wait until a window shows the last state of a message."""
+        title, row = message["blocks"][0], _row(screen, message)
+        await expect(row).to_be_visible()
+        if title["type"] == "header":
+            await expect(row).to_contain_text(title["text"]["text"])
 
     async def taps(self, situation: Situation, card: Json) -> dict[str, int]:
         """Count what each decision takes that this card offers, each of a question of its own."""
         offered = [name.partition(":")[0] for name in buttons(card)]
         ways: dict[str, Callable[[Question, Json], Awaitable[None]]] = {}
-        if "approve" in situation.taps:
+        if "approve" in situation.taps or {"approve", "approve_all", "review"} & set(offered):
             ways["approve"] = lambda asked, found: asked.dana.approve(found, situation.types)
-        if "edit" in offered and situation.edit:
+        if situation.edit and {"edit", "review"} & set(offered):
             ways["edit"] = lambda asked, found: asked.dana.edit(found, situation.edit)
         if {"reject", "reject_all"} & set(offered):
             ways["reject"] = lambda asked, found: asked.dana.reject(found)
+        if len(situation.calls) > 1:
+            ways["reject one"] = lambda asked, found: asked.dana.reject_one(found)
         found = {}
         for way, decide in ways.items():
             asked = await self.ask(situation)
@@ -160,7 +282,7 @@ class Stage:
 
     async def _spent(self, situation: Situation) -> tuple[int, int]:
         """Count messages and edits from asking to the end of an approval."""
-        before = (await self._count("chat.postMessage"), await self._count("chat.update"))
+        before = await self._now()
         asked = await self.ask(situation)
         for person in (asked.dana, asked.erik)[: situation.together]:
             card = await asked.card()
@@ -168,11 +290,44 @@ class Stage:
             await person.approve(card, situation.types)
         await asked.run()
         await asked.card("the agent has resumed")
-        now = (await self._count("chat.postMessage"), await self._count("chat.update"))
-        return now[0] - before[0], now[1] - before[1]
+        return await self._sent_since(before)
 
-    async def _count(self, method: str) -> int:
-        return len(await self.slack.calls(method))
+    async def _now(self) -> tuple[int, float]:
+        """Give the number of the last call to Slack, and the time of the last message."""
+        calls, messages = await self.slack.calls(), await self.slack.messages()
+        return max((call["n"] for call in calls), default=0), _newest(messages)
+
+    async def _sent_since(self, before: tuple[int, float]) -> tuple[int, int]:
+        """Count the messages since then, and the edits of these messages."""
+        last, newest = before
+        posts = await self.slack.calls("chat.postMessage", since=last)
+        updates = await self.slack.calls("chat.update", since=last)
+        return len(posts), sum(float(call["args"]["ts"]) > newest for call in updates)
+
+
+def _newest(messages: list[Json]) -> float:
+    return max((float(message["ts"]) for message in messages), default=0.0)
+
+
+async def _around(parts: list[Locator]) -> FloatRect:
+    """Give the rectangle from the first of these parts of a page to the last."""
+    first, last = await parts[0].bounding_box(), await parts[-1].bounding_box()
+    assert first
+    assert last
+    height = last["y"] + last["height"] - first["y"]
+    return FloatRect(x=first["x"], y=first["y"], width=first["width"], height=height)
+
+
+async def _is_in_sight(screen: Screen, situation: Situation, clip: FloatRect) -> bool:
+    """Whether no message is behind the field to write one, as it is while the list scrolls."""
+    if situation.surface not in {"card", "thread"}:
+        return True
+    box = await screen.page.get_by_test_id("timeline").bounding_box()
+    return bool(box) and clip["y"] + clip["height"] <= box["y"] + box["height"]
+
+
+def _row(screen: Screen, message: Json) -> Locator:
+    return screen.page.locator(f'[data-testid=timeline] [data-ts="{message["ts"]}"]')
 
 
 def _agent_signer(ring_path: Path) -> LocalSigner:
@@ -199,6 +354,9 @@ async def on_stage(*widths: int) -> AsyncIterator[Stage]:
             redis_url,
             approvers="",
             channel=None,
+            stalled_after_seconds=5,
+            lease_seconds=15,
+            slack_timeout_seconds=10,
             policy=str(folder / "policy.yaml"),
             **keys_of(signing),
         )
@@ -212,8 +370,12 @@ async def on_stage(*widths: int) -> AsyncIterator[Stage]:
             for found in (None, signer)
         ]
         screens = {
-            width: await stack.enter_async_context(browsing(playground.url, width=width, height=2800))
+            width: await stack.enter_async_context(browsing(playground.url, width=width, height=TALL))
             for width in widths
         }
+        for screen in screens.values():
+            await screen.page.add_init_script(FONTS)
+            await screen.page.reload()
         await until(lambda: bot.health.ready)
-        yield Stage(slack, bot, agent, signing_agent, screens)
+        web = AsyncWebClient(playground.bot_token, playground.api_url)
+        yield Stage(slack, web, bot, agent, signing_agent, screens)

@@ -1,0 +1,257 @@
+"""A click counts as stored once the replicas have it: they are frozen and killed, and the person hears of it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+from redis import Redis
+
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
+from agent_adapter.errors import ServerRefusesError, ServerUnsuitableError
+from bot.app import Bot, running
+from bot.sentences import in_answer
+from playground.redis_server import RedisServer
+from tests.conftest import an_agent, settings_for, until
+from tests.support.builders import an_action
+from tests.support.faults import (
+    CHANNEL,
+    asking,
+    eventually,
+    pressed_until_accepted,
+    settled_card,
+    take,
+    watching,
+)
+from tests.support.people import Someone
+from tests.support.redis_users import as_user, has_users
+from tests.support.replicas import Group, has_waitaof, replicated
+
+MANY = 16
+"""Clicks at once, so many that connections which wrote something before are used again."""
+
+
+@pytest.fixture
+def group() -> Iterator[Group]:
+    """A primary with its replicas, of this test's own."""
+    with replicated() as group:
+        yield group
+
+
+@pytest.fixture
+def redis_url(group: Group) -> str:
+    """All parts of these tests use the primary."""
+    return group.primary.url
+
+
+@pytest.fixture
+def start_durable(start_bot) -> Callable[..., Awaitable[Bot]]:
+    """Start a bot whose clicks wait for replicas."""
+
+    async def start(**changed: object) -> Bot:
+        bot: Bot = await start_bot(durability="replica", **changed)
+        return bot
+
+    return start
+
+
+async def press(slack, card, button: str = "approve:0") -> bool:
+    """Press, and say whether Slack shows that it worked."""
+    answer = await slack.click("U0DANA", CHANNEL, card["ts"], button)
+    return bool(answer["ack"]["ok"])
+
+
+async def is_told(watcher, sentence: str) -> None:
+    """Wait until the person has read this."""
+
+    async def said() -> bool:
+        return sentence in watcher.notices("U0DANA")
+
+    await eventually(said)
+
+
+async def decisions_in_audit(store, interrupt_id: str) -> int:
+    entries = await store._redis.xrange(store.keys.lane_for(interrupt_id).audit)
+    return sum((each["id"], each["event"]) == (interrupt_id, "decided") for _, each in entries)
+
+
+async def test_a_click_that_a_frozen_replica_does_not_confirm_is_not_accepted_and_counts_once_when_pressed_again(
+    group, start_durable, client, slack, store, watcher
+):
+    """One replica of two holds it up. The person reads so, presses again once it is back, and decided once."""
+    await start_durable()
+    interrupt = client.interrupt(asking(an_action()))
+    waiting = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+    # The card stays as it was, so that its button can be pressed again.
+    await slack.fault("chat.update", "error", error="internal_error", times=None)
+
+    group.replicas[0].freeze()
+    assert not await press(slack, card)
+    assert not await press(slack, card)
+    await is_told(watcher, in_answer.NOT_CONFIRMED)
+    group.replicas[0].thaw()
+    await pressed_until_accepted(slack, card)
+
+    await slack.clear_faults()
+    async with asyncio.timeout(60):
+        assert (await waiting).decisions == (ApproveDecision(),)
+    await settled_card(store, watcher, interrupt.id)
+    assert await decisions_in_audit(store, interrupt.id) == 1
+
+
+async def test_a_form_that_is_not_confirmed_stays_open_with_its_text_and_counts_when_it_is_sent_again(
+    group, start_durable, client, slack, watcher
+):
+    """The reason stands beside the input."""
+    await start_durable()
+    interrupt = client.interrupt(asking(an_action()))
+    waiting = asyncio.create_task(take(client, interrupt))
+    dana = Someone(slack, "U0DANA")
+    form = await dana.opened(await watcher.card(interrupt.id), "reject:0")
+
+    group.replicas[0].freeze()
+    answer = await dana.submit(form, reason="not today")
+    assert [*answer["errors"].values()] == [in_answer.NOT_CONFIRMED]
+    group.replicas[0].thaw()
+
+    async def is_accepted() -> bool:
+        return (await dana.submit(form, reason="not today"))["result"] == "clear"
+
+    await eventually(is_accepted)
+    async with asyncio.timeout(60):
+        assert (await waiting).decisions == (RejectDecision(message="not today"),)
+
+
+async def test_none_of_many_clicks_at_once_is_accepted_while_a_replica_is_frozen(
+    group, start_durable, client, slack, watcher
+):
+    """No click waits on the connection of another one, where it would hear that all was confirmed."""
+    await start_durable()
+    cards = []
+    for number in range(MANY):
+        interrupt = client.interrupt(asking(an_action(f"tool_{number}")))
+        await client.publish(interrupt)
+        cards.append(await watcher.card(interrupt.id))
+
+    group.replicas[1].freeze()
+    accepted = await asyncio.gather(*(press(slack, card) for card in cards))
+
+    assert not any(accepted)
+
+
+async def test_a_killed_replica_is_named_by_readyz_until_it_is_back(
+    group, start_durable, client, slack, watcher
+):
+    """Nobody else would say why no click is accepted."""
+    bot = await start_durable()
+    interrupt = client.interrupt(asking(an_action(), an_action()))
+    await client.publish(interrupt)
+    card = await watcher.card(interrupt.id)
+
+    await asyncio.to_thread(group.replicas[0].kill)
+    assert not await press(slack, card)
+
+    async def warns() -> bool:
+        return (
+            "clicks wait for 2 replicas, and 1 follows Redis: Slack shows each click as failed, but it counts"
+            in bot.health.warnings.get("durability", "")
+        )
+
+    await eventually(warns)
+    assert bot.health.ready
+
+    async def is_calm() -> bool:
+        return "durability" not in bot.health.warnings
+
+    await asyncio.to_thread(group.replicas[0].start)
+    await eventually(is_calm)
+
+    await pressed_until_accepted(slack, card, "approve:1")
+
+
+async def test_a_click_that_waits_for_one_replica_is_accepted_while_the_other_is_dead(
+    group, start_durable, client, slack, watcher
+):
+    """The operator says how many are enough."""
+    await start_durable(durability_replicas=1)
+    interrupt = client.interrupt(asking(an_action()))
+    await client.publish(interrupt)
+    card = await watcher.card(interrupt.id)
+
+    await asyncio.to_thread(group.replicas[0].kill)
+
+    await pressed_until_accepted(slack, card)
+
+
+async def test_a_user_as_the_command_makes_it_may_wait_for_replicas(
+    group, start_durable, client, slack, watcher
+):
+    """And a bot whose user was made before does not start: no click would be accepted."""
+    if not has_users(group.primary.url):
+        pytest.skip("it needs users of Redis")
+    url = as_user(group.primary.url, "bot")
+    bot = await start_durable(REDIS_URL=url)
+    interrupt = client.interrupt(asking(an_action()))
+    await client.publish(interrupt)
+    await pressed_until_accepted(slack, await watcher.card(interrupt.id))
+
+    with Redis.from_url(group.primary.url) as redis:
+        redis.execute_command("ACL", "SETUSER", "assent-bot", "-wait")
+    with pytest.raises(ServerRefusesError, match="after an upgrade, make the users again"):
+        async with running(bot.settings):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "cure"),
+    [
+        ("replica", (), "has no replica that follows it, .* start a replica"),
+        ("fsync", ("--appendonly", "no"), "keeps no append-only file, .* set appendonly yes"),
+    ],
+)
+async def test_a_bot_does_not_start_where_no_click_could_be_accepted(
+    playground, tmp_path, mode, options, cure
+):
+    """It says which setting of whom to change."""
+    server = RedisServer(tmp_path, options)
+    server.start()
+    try:
+        with pytest.raises(ServerUnsuitableError, match=cure):
+            async with running(settings_for(playground, server.url, durability=mode)):
+                pass
+    finally:
+        server.kill()
+
+
+async def test_a_click_is_accepted_once_it_is_on_disk(playground, tmp_path, slack):
+    """Where the server can say so. An older one is refused."""
+    server = RedisServer(tmp_path, ("--appendfsync", "everysec"))
+    server.start()
+    settings = settings_for(playground, server.url, durability="fsync")
+    try:
+        if not has_waitaof():
+            with pytest.raises(ServerUnsuitableError, match="has no WAITAOF"):
+                async with running(settings):
+                    pass
+            return
+        async with running(settings) as bot, an_agent(server.url) as client, watching(slack) as watcher:
+            await until(lambda: bot.health.ready)
+            for number in range(3):
+                interrupt = client.interrupt(asking(an_action(f"tool_{number}")))
+                await client.publish(interrupt)
+                await pressed_until_accepted(slack, await watcher.card(interrupt.id))
+    finally:
+        server.kill()
+
+
+async def test_replicas_do_not_hold_up_a_click_by_default(group, start_bot, client, slack, watcher):
+    """Without the setting, Redis alone says what is stored."""
+    await start_bot()
+    interrupt = client.interrupt(asking(an_action()))
+    await client.publish(interrupt)
+    card = await watcher.card(interrupt.id)
+
+    for replica in group.replicas:
+        replica.freeze()
+
+    await pressed_until_accepted(slack, card)

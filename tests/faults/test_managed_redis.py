@@ -1,0 +1,214 @@
+"""A Redis that somebody else runs: it does not say how it is set up, has no CONFIG, and takes passwords that expire."""
+
+import asyncio
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from agent_adapter import ApprovalClient
+from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
+from bot.app import running
+from bot.cli.doctor import examine
+from playground.redis_server import RedisServer, RedisServerError, free_port
+from tests.conftest import an_agent, settings_for, until
+from tests.support.builders import an_interrupt
+from tests.support.faults import CHANNEL, take
+from tests.support.lanes import require
+from tests.support.redis_credentials import NAME, changing
+
+RIGHTS = ("~assent:*", "&assent:*", "+@all", "-@dangerous", "-info", "-config")
+UNSAID = "does not say its version, whether it keeps an append-only file, what it evicts"
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., RedisServer]]:
+    """Start a server of this test's own: `serve("--option", …)`."""
+    started: list[RedisServer] = []
+
+    def start(*options: str) -> RedisServer:
+        server = RedisServer(tmp_path / f"redis-{len(started)}", options)
+        server.start()
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+def by_rights(serve) -> str:
+    """A user who may use neither command, as on most services."""
+    server = serve()
+    with Redis.from_url(server.url) as admin:
+        admin.acl_setuser("assent", enabled=True, passwords=["+secret"])
+        admin.execute_command("ACL", "SETUSER", "assent", *RIGHTS)
+    return server.url.replace("unix://", "unix://assent:secret@")
+
+
+def by_name(serve) -> str:
+    """Commands that are gone."""
+    return serve("--rename-command", "CONFIG", "", "--rename-command", "INFO", "").url
+
+
+async def approved(slack, watcher, agent, interrupt) -> bool:
+    """Press Approve, and say whether the agent got it."""
+    card = await watcher.card(interrupt.id)
+    await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
+    resume = await asyncio.wait_for(agent, 60)
+    return [decision.type for decision in resume.decisions] == ["approve"]
+
+
+@pytest.mark.parametrize("restrict", [by_rights, by_name])
+async def test_a_redis_that_does_not_say_how_it_is_set_up_is_used(
+    restrict, serve, playground, slack, watcher, caplog
+):
+    """Bot and agent each say once what they could not check. The doctor notes it, and refuses nothing."""
+    url = restrict(serve)
+    settings = settings_for(playground, url)
+    async with running(settings) as bot, an_agent(url) as client:
+        await until(lambda: bot.health.ready)
+        interrupt = an_interrupt()
+        agent = asyncio.create_task(take(client, interrupt))
+
+        assert await approved(slack, watcher, agent, interrupt)
+
+        said = [record.name for record in caplog.records if UNSAID in record.getMessage()]
+        assert said == ["bot.app", "agent_adapter.client"]
+        # It has listened all the time, and not only swept.
+        assert "wake.disconnected" not in caplog.text
+        found = [finding async for finding in examine(settings)]
+    assert [finding.verdict for finding in found if UNSAID in finding.sentence] == ["note"]
+    assert [finding.sentence for finding in found if finding.verdict == "fail"] == []
+
+
+# --- TLS ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """One certificate that is its own authority, for server and clients. Its key is beside it."""
+    require("openssl", shutil.which("openssl"), "it is not installed")
+    made = tmp_path / "own.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=redis",
+         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", tmp_path / "own.key", "-out", made],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return made
+
+
+async def test_an_authority_and_a_client_certificate_are_options_of_the_address(
+    certificate, serve, playground, slack, watcher
+):
+    """Bot and agent show the certificate that the server wants. Without it, neither of them connects."""
+    port, key = free_port(), certificate.with_suffix(".key")
+    try:
+        serve("--tls-port", str(port), "--tls-cert-file", str(certificate), "--tls-key-file", str(key),
+              "--tls-ca-cert-file", str(certificate), "--tls-auth-clients", "yes")  # fmt: skip
+    except RedisServerError:
+        require("Redis with TLS", None, "this server was built without it")
+    trusting = f"rediss://127.0.0.1:{port}/0?ssl_ca_certs={certificate}"
+    with pytest.raises(ServerUnreachableError):
+        async with an_agent(trusting):
+            pass
+
+    url = f"{trusting}&ssl_certfile={certificate}&ssl_keyfile={key}"
+    async with running(settings_for(playground, url)) as bot, an_agent(url) as client:
+        await until(lambda: bot.health.ready)
+        interrupt = an_interrupt()
+        assert await approved(slack, watcher, asyncio.create_task(take(client, interrupt)), interrupt)
+
+
+# --- Passwords that change -------------------------------------------------------------------------------------------
+
+
+class Rotating:
+    """A server on which the password of a user can be changed."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        changing.password, changing.fails = "first", None
+        self.change("first")
+
+    def change(self, password: str) -> None:
+        """Take this password only, and disconnect who has connected with another one."""
+        with Redis.from_url(self.url) as admin:
+            admin.execute_command("ACL", "SETUSER", "assent", "on", "resetpass", f">{password}", *RIGHTS[:3])
+            admin.execute_command("CLIENT", "KILL", "USER", "assent")
+
+
+@pytest.fixture
+def rotating(serve) -> Rotating:
+    return Rotating(serve().url)
+
+
+@pytest.fixture
+def settings(rotating, playground):
+    return settings_for(playground, rotating.url, redis_credentials=NAME)
+
+
+def an_agent_with_credentials(url: str) -> ApprovalClient:
+    return ApprovalClient.from_url(url, agent="billing", credentials=changing)
+
+
+async def test_a_password_that_changes_costs_nothing(rotating, settings, slack, watcher):
+    """Every connection of bot and agent asks the provider again: no restart, no answer lost."""
+    async with running(settings) as bot, an_agent_with_credentials(rotating.url) as client:
+        await until(lambda: bot.health.ready)
+        for password in ("second", "third"):
+            interrupt = an_interrupt(run=password)
+            agent = asyncio.create_task(take(client, interrupt))
+            await watcher.card(interrupt.id)
+
+            changing.password = password
+            rotating.change(password)
+
+            assert await approved(slack, watcher, agent, interrupt)
+        await until(lambda: bot.health.ready)
+        assert [found async for found in examine(settings) if found.verdict == "fail"] == []
+
+
+@pytest.mark.parametrize("fails", [None, OSError("the service does not answer")], ids=["late", "failing"])
+async def test_a_provider_that_is_late_is_waited_for(fails, rotating, settings, slack, watcher):
+    """The server has the new password first, or the provider fails: the wait goes on, and `/readyz` says why."""
+    async with running(settings) as bot, an_agent_with_credentials(rotating.url) as client:
+        await until(lambda: bot.health.ready)
+        interrupt = an_interrupt()
+        agent = asyncio.create_task(take(client, interrupt))
+        await watcher.card(interrupt.id)
+
+        changing.fails = fails
+        rotating.change("second")
+        await until(lambda: "provider of credentials" in bot.health.reasons.get("redis", ""))
+        assert not agent.done()
+        changing.password, changing.fails = "second", None
+
+        await until(lambda: bot.health.ready)
+        assert await approved(slack, watcher, agent, interrupt)
+
+
+async def test_a_password_in_the_address_and_a_provider_are_one_too_many(playground):
+    """Nobody would know which of them counts. The doctor says the same."""
+    both = settings_for(playground, "redis://:secret@localhost/0", redis_credentials=NAME)
+    [sentence] = [found.sentence async for found in examine(both) if found.subject == "redis"]
+    assert "leave one of them out" in sentence
+    with pytest.raises(InvalidRequestError, match="leave one of them out"):
+        ApprovalClient.from_url("redis://:secret@localhost/0", agent="billing", credentials=changing)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nowhere:provider", "No module named 'nowhere'"),
+        ("tests.support.redis_credentials:nobody", "has no attribute 'nobody'"),
+        ("builtins:dict", "is not a CredentialProvider of redis-py"),
+    ],
+)
+def test_a_name_that_leads_to_no_provider_is_refused(name, why):
+    """With the reason."""
+    with pytest.raises(InvalidRequestError, match=why):
+        ApprovalClient.from_url("redis://localhost/0", agent="billing", credentials=name)

@@ -1,0 +1,331 @@
+"""A failover to a server that lacks what was accepted last: bots and agents write it again, and people notice nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from agent_adapter import ApprovalClient, ClaimedError, ConsumedError
+from agent_adapter.contract.hitl import ApproveDecision
+from playground.redis_server import RedisServer
+from tests.conftest import an_agent, until
+from tests.support.builders import an_action
+from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, settled_card, take
+from tests.support.people import Someone, buttons, words
+from tests.support.proxy import Proxy
+from tests.support.redis_users import address_for
+
+
+class Failover:
+    """Two servers behind one address. The second one has what the first one had when it was last `replicated`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.first, self.second = RedisServer(folder / "first"), RedisServer(folder / "second")
+        self.first.start()
+        self.second.start()
+        self.proxy = Proxy(self.first.url.removeprefix("unix://"))
+
+    def replicate(self) -> None:
+        """Give the second server what the first one has now."""
+        with Redis.from_url(self.first.url) as source, Redis.from_url(self.second.url) as target:
+            target.flushall()
+            for name in source.scan_iter("*"):
+                target.restore(name, max(0, source.pttl(name)), source.dump(name), replace=True)
+
+    async def happen(self) -> None:
+        """Make the second server the one that answers."""
+        self.proxy.lead_to(self.second.url)
+        await self.proxy.reset()
+        self.first.stop()
+
+
+@pytest.fixture
+async def failover(tmp_path: Path) -> AsyncIterator[Failover]:
+    found = Failover(tmp_path)
+    await found.proxy.start()
+    yield found
+    await found.proxy.close()
+    found.first.stop()
+    found.second.stop()
+
+
+@pytest.fixture
+def redis_url(failover: Failover) -> str:
+    """All parts of these tests use it."""
+    return failover.proxy.url
+
+
+@pytest.fixture(autouse=True)
+def keeping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bots and agents keep what they write for two minutes."""
+    monkeypatch.setenv("ASSENT_REASSERT_SECONDS", "120")
+
+
+async def asked_by_name(client, watcher, *names):
+    interrupt = client.interrupt(asking(*(an_action(name) for name in names)))
+    agent = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+    return interrupt, agent, card
+
+
+async def test_a_decision_that_was_taken_is_decided_and_taken_after_it(
+    failover, start_bot, client, slack, store, watcher
+):
+    """The new server knew the question only. The card goes on saying what was decided, and nobody is asked again."""
+    await start_bot()
+    interrupt, agent, card = await asked_by_name(client, watcher, "pay")
+    await settled_card(store, watcher, interrupt.id)
+    failover.replicate()
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    resume = await agent
+    await settled_card(store, watcher, interrupt.id, stage="resumed")
+
+    await failover.happen()
+
+    state = await settled_card(store, watcher, interrupt.id, stage="resumed")
+    assert resume.decisions == (ApproveDecision(),)
+    assert [recorded.decided_by for recorded in state.recorded] == ["U0DANA"]
+    assert state.status == "decided"
+    [shown] = watcher.cards(interrupt.id)
+    assert "Approved" in words(shown["blocks"])
+    await nothing_owed(store)
+
+
+async def test_a_question_that_the_new_server_never_had_is_decided_on_the_card_that_is_there(
+    failover, start_bot, client, slack, store, watcher
+):
+    """Its agent waits on, and gets the decision."""
+    await start_bot()
+    failover.replicate()
+    interrupt, agent, card = await asked_by_name(client, watcher, "pay")
+    await settled_card(store, watcher, interrupt.id)
+    created = (await store.load(interrupt.id)).created_at
+
+    await failover.happen()
+
+    state = await settled_card(store, watcher, interrupt.id, stage="open")
+    assert state.created_at == created
+    await pressed(slack, card, "approve:0")
+    assert (await agent).decisions == (ApproveDecision(),)
+    await settled_card(store, watcher, interrupt.id, stage="resumed")
+    assert [each["ts"] for each in watcher.cards(interrupt.id)] == [card["ts"]]
+    await nothing_owed(store)
+
+
+async def test_all_that_happened_since_is_there_after_it(failover, start_bot, client, slack, store, watcher):
+    """Two bots shared the work, so each knows a part: questions, a rejection, an approval, and what was taken."""
+    for _ in range(2):
+        await start_bot()
+    failover.replicate()
+    runs = [await asked_by_name(client, watcher, "pay", "note") for _ in range(6)]
+    for number, (interrupt, agent, card) in enumerate(runs):
+        dana = Someone(slack, "U0DANA")
+        await dana.press(card, "approve:0")
+        if number % 2:
+            await dana.press(card, "approve:1")
+            await agent
+            await settled_card(store, watcher, interrupt.id, stage="resumed")
+
+    await failover.happen()
+
+    for number, (interrupt, agent, card) in enumerate(runs):
+        if not number % 2:
+            await pressed(slack, card, "approve:1")
+        assert (await agent).decisions == (ApproveDecision(), ApproveDecision())
+        state = await settled_card(store, watcher, interrupt.id, stage="resumed")
+        assert [recorded.decided_by for recorded in state.recorded] == ["U0DANA", "U0DANA"]
+        assert [each["ts"] for each in watcher.cards(interrupt.id)] == [card["ts"]]
+    await nothing_owed(store)
+
+
+async def test_a_decision_before_the_deadline_counts_also_when_it_is_written_again_after_it(
+    failover, start_bot, redis_url, slack, store, watcher
+):
+    """Redis was away until the time was over."""
+    await start_bot()
+    async with an_agent(redis_url) as client:
+        interrupt = client.interrupt(asking(an_action("pay")), expires_in=timedelta(seconds=6))
+        agent = asyncio.create_task(take(client, interrupt))
+        card = await watcher.card(interrupt.id)
+        await settled_card(store, watcher, interrupt.id)
+        failover.replicate()
+        await Someone(slack, "U0DANA").press(card, "approve:0")
+        assert (await agent).decisions == (ApproveDecision(),)
+        await asyncio.to_thread(failover.first.stop)
+        await asyncio.sleep(6)
+
+        await failover.happen()
+
+        state = await settled_card(store, watcher, interrupt.id, stage="resumed")
+        assert state.status == "decided"
+        assert "Expired" not in " ".join(watcher.shown[card["ts"]])
+
+
+async def test_a_claim_comes_back_although_its_process_waits_for_nothing(
+    failover, start_bot, redis_url, slack, store, watcher
+):
+    """It runs a tool that takes long, and sends nothing to Redis meanwhile."""
+    await start_bot()
+    address = address_for(redis_url, "agent", "billing")
+    async with ApprovalClient.from_url(address, agent="billing") as client:
+        interrupt = client.interrupt(asking(an_action("pay")))
+        await client.publish(interrupt)
+        await Someone(slack, "U0DANA").press(await watcher.card(interrupt.id), "approve:0")
+        await settled_card(store, watcher, interrupt.id)
+        failover.replicate()
+        await claimed(client, interrupt.id)
+
+        await failover.happen()
+
+        async def is_back() -> bool:
+            state = await store.load(interrupt.id)
+            return state is not None and state.claimed_until is not None
+
+        await eventually(is_back)
+        await client.finish(interrupt.id, "worker")
+
+
+@pytest.fixture
+def early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes wait for three seconds until all others have written again."""
+    monkeypatch.setattr("agent_adapter.redis.journal.SETTLES", 3.0)
+
+
+async def decided(client, slack, store, watcher):
+    """Ask, and have it approved. Nobody waits for it."""
+    interrupt = client.interrupt(asking(an_action("pay")))
+    await client.publish(interrupt)
+    await Someone(slack, "U0DANA").press(await watcher.card(interrupt.id), "approve:0")
+    await settled_card(store, watcher, interrupt.id)
+    return interrupt.id
+
+
+async def test_a_run_whose_claim_was_lost_goes_on_once(
+    failover, start_bot, redis_url, early, slack, store, watcher
+):
+    """The new server does not know the claim, and another process asks for the run at once. Neither of the two waits for anything."""
+    await start_bot()
+    async with an_agent(redis_url) as asker, an_agent(redis_url) as first, an_agent(redis_url) as second:
+        interrupt_id = await decided(asker, slack, store, watcher)
+        failover.replicate()
+        ran, goes_on = [], asyncio.Event()
+
+        async def run(name, process):
+            async with process.resuming(interrupt_id, unchecked=True):
+                ran.append(name)
+                await goes_on.wait()
+
+        running = asyncio.create_task(run("first", first))
+        await until(lambda: ran)
+        await failover.happen()
+        with pytest.raises((ClaimedError, ConsumedError)):
+            await run("second", second)
+
+        goes_on.set()
+        await running
+        assert ran == ["first"]
+
+
+async def test_a_run_goes_on_after_an_outage_that_is_longer_than_its_claim(
+    failover, start_bot, redis_url, early, slack, store, watcher
+):
+    """Nobody else has taken it meanwhile, so it is not cancelled."""
+    await start_bot()
+    async with an_agent(redis_url) as process:
+        interrupt_id = await decided(process, slack, store, watcher)
+        failover.replicate()
+
+        async with process.resuming(interrupt_id, unchecked=True):
+            await asyncio.to_thread(failover.first.stop)
+            await asyncio.sleep(2)
+            await failover.happen()
+            await asyncio.sleep(6)
+
+    await settled_card(store, watcher, interrupt_id, stage="resumed")
+
+
+async def test_a_run_that_ended_while_redis_was_away_is_used(
+    failover, start_bot, redis_url, early, slack, store, watcher
+):
+    """The new server knows neither its claim nor its end, and another process asks for it at once."""
+    await start_bot()
+    async with an_agent(redis_url) as first, an_agent(redis_url) as second:
+        interrupt_id = await decided(first, slack, store, watcher)
+        failover.replicate()
+
+        async def run():
+            async with first.resuming(interrupt_id, unchecked=True):
+                await asyncio.to_thread(failover.first.stop)
+
+        running = asyncio.create_task(run())
+        await asyncio.sleep(5)
+        await failover.happen()
+        with pytest.raises(ConsumedError):
+            async with second.resuming(interrupt_id, unchecked=True):
+                pass
+        await running
+
+
+async def test_a_wait_does_not_end_as_expired_while_the_decision_may_come_back(
+    failover, start_bot, redis_url, slack, store, watcher
+):
+    """It was in time, and the server that answers after the deadline does not know it yet."""
+    await start_bot()
+    async with an_agent(redis_url) as asker, an_agent(redis_url) as reader:
+        interrupt = asker.interrupt(asking(an_action("pay")), expires_in=timedelta(seconds=4))
+        await asker.publish(interrupt)
+        card = await watcher.card(interrupt.id)
+        await settled_card(store, watcher, interrupt.id)
+        failover.replicate()
+        await Someone(slack, "U0DANA").press(card, "approve:0")
+        await asyncio.to_thread(failover.first.stop)
+        await asyncio.sleep(6)
+
+        await failover.happen()
+
+        assert (await reader.wait(interrupt.id)).decisions == (ApproveDecision(),)
+
+
+async def test_a_request_that_was_withdrawn_stays_withdrawn(failover, start_bot, client, store, watcher):
+    """Its buttons do not come back."""
+    await start_bot()
+    interrupt = client.interrupt(asking(an_action("pay")))
+    await client.publish(interrupt)
+    await watcher.card(interrupt.id)
+    await settled_card(store, watcher, interrupt.id)
+    failover.replicate()
+    await client.withdraw(interrupt.id, "not needed")
+    await settled_card(store, watcher, interrupt.id, stage="ended")
+
+    await failover.happen()
+
+    state = await settled_card(store, watcher, interrupt.id, stage="ended")
+    assert state.status == "withdrawn"
+    [shown] = watcher.cards(interrupt.id)
+    assert buttons(shown) == []
+
+
+async def claimed(client, interrupt_id):
+    """Claim a run as `worker`, once it is known that nobody holds it."""
+
+    async def is_claimed() -> bool:
+        try:
+            await client.claim(interrupt_id, "worker", timedelta(minutes=5))
+        except ClaimedError:
+            return False
+        return True
+
+    await eventually(is_claimed)
+
+
+async def pressed(slack, card, button):
+    """Press as a person does: again, as long as Slack shows that it did not work."""
+
+    async def is_taken() -> bool:
+        answer = await slack.click("U0DANA", CHANNEL, card["ts"], button)
+        return answer["ack"]["ok"]
+
+    await eventually(is_taken)

@@ -1,0 +1,384 @@
+"""What `deploy/kubernetes` says is what Kubernetes takes, and what the bot needs."""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from bot.domain.policy import Policy
+from bot.jobs.policy_watch import LOOK_EVERY, read_text
+from bot.policy.file import read_policy
+from bot.runtime.settings import Settings, load_settings, variable_of
+from tests.support.lanes import require
+from tests.support.pages import ROOT, fenced, page
+
+FOLDER = ROOT / "deploy/kubernetes"
+PAGE = page("docs/how-to/kubernetes.md")
+OVERLAYS = sorted(path.name for path in (FOLDER / "overlays").iterdir())
+COMPONENTS = sorted(path.name for path in (FOLDER / "components").iterdir())
+VERSIONS = ("1.30", "1.37")
+"""The oldest and the newest Kubernetes for which the manifests are checked."""
+OWN_USER = re.search(r"^USER (\d+):(\d+)$", page("deploy/Dockerfile"), re.MULTILINE)
+SECRETS = {
+    "REDIS_URL", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET", "ASSENT_SIGNING_KEY", "ASSENT_SEAL_KEY",
+    "ASSENT_RECORD_KEY", "ASSENT_LOG_KEY", "ASSENT_PAGERDUTY_TOKEN", "ASSENT_CALENDARS", "ASSENT_ANCHOR",
+}  # fmt: skip
+KUSTOMIZE = "kustomize.config.k8s.io/"
+OPERATOR = "monitoring.coreos.com/v1"
+
+
+def documents(path):
+    return [each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each]
+
+
+MANIFESTS = [
+    path
+    for path in sorted(FOLDER.rglob("*.yaml"))
+    if path.name != "kustomization.yaml" and "apiVersion" in documents(path)[0]
+]
+WHOLE = [
+    path for path in MANIFESTS if path.parent.parent.name != "components" or path.name != "deployment.yaml"
+]
+
+
+def assert_valid(resource):
+    require(
+        "kubernetes-validate",
+        importlib.util.find_spec("kubernetes_validate"),
+        "its package is not installed",
+        # The lock file of SpoonAI's environment is without it.
+        possible=sys.version_info < (3, 12),
+    )
+    import kubernetes_validate
+
+    if resource["apiVersion"] == OPERATOR:
+        # A kind of the Prometheus operator, of which the package has no schema.
+        assert {"name", "labels"} <= {*resource["metadata"]}
+        assert resource["kind"] in {"ServiceMonitor", "PrometheusRule"}
+        return
+    for version in VERSIONS:
+        kubernetes_validate.validate(resource, version, strict=True)
+
+
+@pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.relative_to(FOLDER).as_posix())
+def test_every_manifest_is_valid(path):
+    """By the schemas of Kubernetes, which know every field."""
+    for resource in documents(path):
+        assert_valid(resource)
+
+
+def test_every_file_is_in_a_kustomization():
+    """None is forgotten, and none is missing."""
+    for listing in FOLDER.rglob("kustomization.yaml"):
+        listed = documents(listing)[0]
+        named = {each for each in listed.get("resources", []) if (listing.parent / each).is_file()}
+        named |= {patch["path"] for patch in listed.get("patches", [])}
+        for generator in listed.get("configMapGenerator", []):
+            named |= {file.rpartition("=")[2] for file in generator["files"]}
+
+        assert named == {path.name for path in listing.parent.iterdir() if path.is_file()} - {listing.name}
+        assert all((listing.parent / each).exists() for each in listed.get("resources", []))
+
+
+# --- Built ----------------------------------------------------------------------------------------------------------
+
+
+def build(folder):
+    """Build a folder as `kubectl apply --kustomize` does."""
+    kubectl = shutil.which("kubectl")
+    said = subprocess.run(["kubectl", "version", "--client"], capture_output=True, text=True, check=False).stdout if kubectl else ""  # fmt: skip
+    found = re.search(r"v1\.(\d+)", said)
+    is_new = found and int(found[1]) >= 21
+    # Not every system has a package that is new enough.
+    require("kubectl", is_new, "it is not on the PATH in version 1.21 or newer", possible=False)
+    built = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=False)
+    assert (built.returncode, built.stderr) == (0, "")
+    return [each for each in yaml.safe_load_all(built.stdout) if each]
+
+
+def combined(tmp_path, overlay, components, more=""):
+    """Build an overlay with components, from a folder of the operator's own beside it."""
+    shutil.copytree(FOLDER, tmp_path / "kubernetes")
+    own = tmp_path / "acme"
+    own.mkdir()
+    own.joinpath("kustomization.yaml").write_text(
+        yaml.safe_dump(
+            {
+                "apiVersion": f"{KUSTOMIZE}v1beta1",
+                "kind": "Kustomization",
+                "resources": [f"../kubernetes/overlays/{overlay}"],
+                "components": [f"../kubernetes/components/{name}" for name in components],
+            }
+        )
+        + more
+    )
+    return build(own)
+
+
+def one(resources, kind, name="assent"):
+    (found,) = (each for each in resources if (each["kind"], each["metadata"]["name"]) == (kind, name))
+    return found
+
+
+def pod(resources):
+    return one(resources, "Deployment")["spec"]["template"]["spec"]
+
+
+def environment(resources):
+    (container,) = pod(resources)["containers"]
+    return {each["name"]: each.get("value") for each in container["env"]}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_overlay_builds_and_is_valid(overlay):
+    """With nothing added."""
+    resources = build(FOLDER / "overlays" / overlay)
+
+    assert {each["metadata"].get("namespace") for each in resources} == {"assent"}
+    for resource in resources:
+        assert_valid(resource)
+
+
+@pytest.fixture(
+    scope="module", params=[(), *((name,) for name in COMPONENTS), tuple(COMPONENTS)], ids="+".join
+)
+def resources(request, tmp_path_factory):
+    """The overlay with one Redis, without and with each component, and with all of them."""
+    return combined(tmp_path_factory.mktemp("kubernetes"), "one-redis", request.param)
+
+
+def test_every_component_builds_and_is_valid(resources):
+    """Alone and with all others."""
+    for resource in resources:
+        assert_valid(resource)
+
+
+def test_every_setting_is_one_of_the_bot(resources):
+    """And no secret is in the environment: it is in a file."""
+    names = environment(resources)
+    known = {variable_of(field) for field in Settings.model_fields}
+
+    assert {name.removesuffix("_FILE") for name in names} <= known
+    assert {name for name in names if name in SECRETS} == set()
+    assert None not in names.values()
+    assert "envFrom" not in pod(resources)["containers"][0]
+
+
+def test_every_path_of_a_setting_is_mounted(resources):
+    """Secrets from the Secret, read only; the rest from folders, because a file that is mounted by itself never changes."""
+    spec = pod(resources)
+    mounts = {each["mountPath"]: each for each in spec["containers"][0]["volumeMounts"]}
+    volumes = {each["name"]: each for each in spec["volumes"]}
+    paths = {name: value for name, value in environment(resources).items() if value.startswith("/")}
+
+    assert not any("subPath" in mount for mount in mounts.values())
+    assert {"ASSENT_POLICY", "REDIS_URL_FILE", "SLACK_BOT_TOKEN_FILE"} <= set(paths)
+    for name, path in paths.items():
+        mount = mounts[path if path in mounts else path.rpartition("/")[0]]
+        kind = {"_FILE": "secret", "T_DIR": "persistentVolumeClaim"}.get(name[-5:], "configMap")
+        assert kind in volumes[mount["name"]]
+        assert mount.get("readOnly", False) is (kind != "persistentVolumeClaim")
+    assert mounts.keys() - {"/tmp"} == {path if path in mounts else path.rpartition("/")[0] for path in paths.values()}  # fmt: skip
+
+
+def test_no_secret_is_among_the_manifests(resources):
+    """Who applies them makes the secrets."""
+    assert [each for each in resources if each["kind"] == "Secret"] == []
+
+
+def test_the_pods_fit_the_restricted_profile(resources):
+    """As the bot's image wants to run: its user, and nothing to write to but what is mounted."""
+    for kind, name, user in (("Deployment", "assent", OWN_USER[1]), ("StatefulSet", "redis", "999")):
+        spec = one(resources, kind, name)["spec"]["template"]["spec"]
+        (container,) = spec["containers"]
+        context = spec["securityContext"]
+
+        assert (str(context["runAsUser"]), context["runAsNonRoot"]) == (user, True)
+        assert context["fsGroup"] == context["runAsGroup"] == int(user)
+        assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert spec["automountServiceAccountToken"] is False
+        # Otherwise a Service called `assent` adds variables that the bot warns of.
+        assert spec["enableServiceLinks"] is False
+    assert OWN_USER[1] == OWN_USER[2]
+
+
+def test_the_probes_ask_what_they_mean(resources):
+    """Only a bot that hangs is restarted; one that waits for Slack is not ready."""
+    (container,) = pod(resources)["containers"]
+    (port,) = container["ports"]
+
+    assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": port["name"]}
+    assert container["startupProbe"]["httpGet"] == {"path": "/healthz", "port": port["name"]}
+    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": port["name"]}
+    assert port["containerPort"] == Settings.model_fields["http_port"].default
+    assert one(resources, "Service")["spec"]["ports"][0]["targetPort"] == port["name"]
+
+
+def test_a_bot_has_the_time_to_finish(resources):
+    """It takes up to 20 seconds after SIGTERM, as docs/how-to/operate.md says."""
+    spec = pod(resources)
+    (container,) = spec["containers"]
+    waits = int(container["lifecycle"]["preStop"]["exec"]["command"][1])
+
+    assert "within 20 seconds" in page("docs/how-to/operate.md")
+    assert spec["terminationGracePeriodSeconds"] >= waits + 20
+
+
+def test_a_rollout_needs_no_more_bots_than_take_clicks(resources):
+    """In Socket Mode a fifth would never be ready, and the rollout would wait for it."""
+    deployment = one(resources, "Deployment")["spec"]
+
+    assert deployment["replicas"] > 1
+    assert deployment["replicas"] + deployment["strategy"]["rollingUpdate"]["maxSurge"] <= 4
+    assert one(resources, "PodDisruptionBudget")["spec"]["selector"] == deployment["selector"]
+
+
+def test_what_selects_the_bots_selects_them(resources):
+    """Labels stand in several files."""
+    labels = one(resources, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    selectors = [one(resources, "Service")["spec"]["selector"], one(resources, "Deployment")["spec"]["selector"]["matchLabels"],
+                 one(resources, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"],
+                 one(resources, "NetworkPolicy", "assent-to-redis")["spec"]["podSelector"]["matchLabels"]]  # fmt: skip
+    monitors = [each for each in resources if each["kind"] == "ServiceMonitor"]
+    selectors += [each["spec"]["selector"]["matchLabels"] for each in monitors]
+
+    assert all(selector.items() <= labels.items() for selector in selectors)
+    service = one(resources, "Service")
+    for monitor in monitors:
+        assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+        assert monitor["spec"]["endpoints"][0]["port"] == service["spec"]["ports"][0]["name"]
+
+
+def test_the_bots_reach_no_more_than_they_need(resources):
+    """DNS, HTTPS and Redis. Only the port of the bots is open, to pods that are named."""
+    policies = [each["spec"] for each in resources if each["kind"] == "NetworkPolicy" and each["metadata"]["name"] != "redis"]  # fmt: skip
+    out = {port["port"] for spec in policies for rule in spec.get("egress", ()) for port in rule["ports"]}
+    into = [rule for spec in policies for rule in spec.get("ingress", ())]
+
+    assert out == {53, 443, "redis"}
+    assert [rule["ports"] for rule in into] == [[{"protocol": "TCP", "port": "http"}]]
+    assert all(rule["from"] for rule in into)
+
+
+def test_slack_reaches_its_own_address_only(resources):
+    """Metrics and the API of agents stay inside."""
+    for ingress in (each for each in resources if each["kind"] == "Ingress"):
+        (rule,) = ingress["spec"]["rules"]
+        (path,) = rule["http"]["paths"]
+
+        assert (path["path"], path["pathType"]) == ("/slack/events", "Exact")
+        assert path["backend"]["service"] == {"name": "assent", "port": {"name": "http"}}
+        assert "SLACK_APP_TOKEN_FILE" not in environment(resources)
+
+
+def test_the_redis_keeps_approvals(resources):
+    """It writes an append-only file, evicts nothing, and refuses to write before the kernel kills it."""
+    redis = one(resources, "StatefulSet", "redis")["spec"]
+    (container,) = redis["template"]["spec"]["containers"]
+    options = dict(zip(container["command"][1::2], container["command"][2::2], strict=True))
+
+    assert redis["replicas"] == 1
+    assert options["--appendonly"] == "yes"
+    assert options["--maxmemory-policy"] == "noeviction"
+    assert (options["--maxmemory"], container["resources"]["limits"]["memory"]) == ("512mb", "1Gi")
+    assert options["--aclfile"] == "/run/secrets/redis/redis_users"
+    assert {each["mountPath"] for each in container["volumeMounts"]} == {"/data", "/run/secrets/redis"}
+
+
+def test_a_bot_starts_with_these_settings(resources, tmp_path, monkeypatch):
+    """Each path leads into a folder of this test, with what the page puts there."""
+    for name, value in environment(resources).items():
+        path = tmp_path / value.lstrip("/")
+        if name.endswith("_FILE"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            content = {
+                "redis_url": "redis://assent-bot:secret@redis:6379/0",
+                "record_key": "AAAA" * 10 + "AAA=",
+            }
+            path.write_text(content.get(path.name, path.name) + "\n")
+        monkeypatch.setenv(name, str(path) if value.startswith("/") else value)
+
+    settings = load_settings(env_file=None)
+
+    assert settings.socket_mode is ("SLACK_APP_TOKEN_FILE" in environment(resources))
+    assert settings.policy == str(tmp_path / "etc/assent/policy.yaml")
+
+
+# --- The policy -----------------------------------------------------------------------------------------------------
+
+
+def test_the_policy_of_the_base_can_be_used(resources):
+    """It is in the ConfigMap under the name that the setting has, and its name has no suffix that would restart the bots."""
+    text = one(resources, "ConfigMap", "assent-policy")["data"]["policy.yaml"]
+
+    assert isinstance(read_policy(text, "policy.yaml").policy, Policy)
+    assert environment(resources)["ASSENT_POLICY"] == "/etc/assent/policy.yaml"
+
+
+def test_a_policy_that_kubernetes_replaces_is_read_again(tmp_path):
+    """A ConfigMap is a folder of links into `..data`, which is a link itself, and is swapped."""
+    path = tmp_path / "policy.yaml"
+    for number in ("1", "2"):
+        (tmp_path / f"..{number}").mkdir()
+        (tmp_path / f"..{number}" / "policy.yaml").write_text(number)
+    (tmp_path / "..data").symlink_to("..1")
+    path.symlink_to("..data/policy.yaml")
+    before = read_text(str(path))
+    (tmp_path / "..new").symlink_to("..2")
+    (tmp_path / "..new").rename(tmp_path / "..data")
+
+    assert (before, read_text(str(path))) == ("1", "2")
+    assert LOOK_EVERY <= 5
+
+
+# --- The page -------------------------------------------------------------------------------------------------------
+
+
+def test_the_example_of_an_own_folder_builds(tmp_path):
+    """As the page has it: an image, a policy and components of one's own."""
+    example, _ = fenced(PAGE, "yaml")
+    assert yaml.safe_load(example)["apiVersion"].startswith(KUSTOMIZE)
+    shutil.copytree(FOLDER, tmp_path / "deploy/kubernetes")
+    own = tmp_path / "acme"
+    own.mkdir()
+    (own / "kustomization.yaml").write_text(example)
+    (own / "policy.yaml").write_text("default: {channel: C0ACME, approvers: [U0ANN]}\n")
+
+    resources = build(own)
+
+    assert "C0ACME" in one(resources, "ConfigMap", "assent-policy")["data"]["policy.yaml"]
+    assert pod(resources)["containers"][0]["image"] == "registry.example.com/assent:1.0"
+    for resource in resources:
+        assert_valid(resource)
+
+
+def test_the_patches_of_the_page_set_ports_and_host(tmp_path):
+    """In a folder of one's own, so that the files of the checkout stay as they are."""
+    _, patches = fenced(PAGE, "yaml")
+
+    resources = combined(tmp_path, "redis-elsewhere", ["http-mode"], patches)
+
+    (rule,) = one(resources, "NetworkPolicy", "assent-to-redis")["spec"]["egress"]
+    assert [each["port"] for each in rule["ports"]] == [26379, 6379]
+    ingress = one(resources, "Ingress")["spec"]
+    assert {ingress["rules"][0]["host"], *ingress["tls"][0]["hosts"]} == {"approvals.example.com"}
+    assert "assent-redis" not in str(resources)
+    for resource in resources:
+        assert_valid(resource)
+
+
+def test_the_page_names_every_overlay_and_component():
+    """Whoever applies them finds what each is for, and what the Secret has to have."""
+    assert [name for name in OVERLAYS if f"`overlays/{name}`" not in PAGE] == []
+    assert [name for name in COMPONENTS if f"`components/{name}`" not in PAGE] == []
+    files = re.findall(r"/run/secrets/assent/(\w+)", "".join(path.read_text() for path in MANIFESTS))
+    assert {name for name in files if f"`{name}`" not in PAGE and f"--from-file={name}" not in PAGE} == set()
