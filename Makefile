@@ -5,6 +5,9 @@ PYTHON312 ?= $(shell for p in python3.12 "$$(pyenv prefix 3.12 2>/dev/null)/bin/
 BIN := .venv/bin
 # Most tests wait for somebody, so there is one process more than there are cores.
 JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# The lock file is also the constraint: without it, pip takes the newest version for a package that another one names with an extra,
+# and then finds no hash for it.
+INSTALL = -m pip install --quiet --disable-pip-version-check --require-hashes -r $< -c $<
 PYTEST := -m pytest -q -n $(JOBS) --dist worksteal
 # Ends with how to get a Redis where there is none: from Python 3.13 on, no package brings one.
 REDIS := playground/redis_server.py >/dev/null
@@ -13,12 +16,18 @@ UNIT := $(addprefix tests/agent_adapter/,contract dialects test_gating.py test_f
 	$(addprefix tests/bot/,domain listeners policy rendering text slack/test_manifest.py)
 # Where another Python, or other versions of packages, make a difference: signatures, annotations, asyncio, processes, the frameworks.
 SECOND := tests/agent_adapter $(addprefix tests/bot/,cli http runtime slack) \
-	$(addprefix tests/acceptance/test_,deciding.py demo.py functions.py http_api.py langchain_agent.py openai_agents.py process.py spoon.py)
+	$(addprefix tests/acceptance/test_,deciding.py demo.py endings.py functions.py http_api.py langchain_agent.py openai_agents.py process.py spoon.py)
+# What meets each kind of use, for a Redis of another kind.
+SPREAD := $(addprefix tests/acceptance/test_,audit.py bulk.py deadlines.py deciding.py edits.py http_api.py places.py quorum.py \
+	resume_elsewhere.py standing_approvals.py \
+	deliveries.py::test_a_click_that_failed_half_way_can_be_sent_again \
+	queues.py::test_a_request_that_two_bots_admit_joins_the_queue_once)
+TOPOLOGIES ?= sentinel cluster users
 # With it, every process would compile the project and its tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo playground unit test test312 lowest newest check lua format faults bench mutants doctor up docs diagrams pictures system workflows actionlint dist tag-check lock clean
+.PHONY: help demo playground sentinel cluster unit test test312 lowest newest check lua format faults topologies failovers bench company growth mutants doctor up docs diagrams pictures system workflows actionlint dist tag-check lock clean
 
 help:
 	@awk -F ':.*## ' '/^##@/{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+: .*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +39,12 @@ demo: .venv/demo.ok     ## See the main job: a page to click at a terminal, a pl
 
 playground: .venv/demo.ok     ## A page, a bot and a Redis for an agent of your own; prints the lines to paste
 	@$(BIN)/python -m playground.demo own
+
+sentinel: .venv/demo.ok     ## A Redis with two replicas and three Sentinels, to try failovers with
+	@$(BIN)/python -m playground.sentinels
+
+cluster: .venv/demo.ok     ## A Redis Cluster of three primaries and three replicas, to try failovers with
+	@$(BIN)/python -m playground.clusters
 
 doctor: .venv/demo.ok     ## Check settings, Redis, Slack, channel and approvers
 	@$(BIN)/python -m bot doctor
@@ -82,8 +97,24 @@ faults: .venv/dev.ok     ## Kills, races and generated input in their full count
 	@$(BIN)/python $(REDIS)
 	@ASSENT_FAULTS=full $(BIN)/python $(PYTEST) -m "faults or hypothesis" tests/faults tests/agent_adapter tests/bot tests/playground tests/test_log_verifier.py $(ARGS)
 
+topologies: .venv/dev.ok     ## Sentinels, a cluster, users only: a part of tests/acceptance on each (ARGS=tests/acceptance for all)
+	@$(BIN)/python $(REDIS)
+	@for each in $(TOPOLOGIES); do echo "on: $$each"; ASSENT_TESTS_ON=$$each $(BIN)/python $(PYTEST) $(or $(ARGS),$(SPREAD)) || exit 1; done
+
+failovers: .venv/dev.ok     ## Is what Slack accepted kept? A few failovers; ARGS="--planned 100 --unplanned 100" for two hours
+	@$(BIN)/python $(REDIS)
+	@$(BIN)/python -m benchmarks.failovers $(ARGS)
+
 bench: .venv/dev.ok     ## Measure against the floors, in one run
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+company: .venv/dev.ok     ## Play a company for an hour, with faults, and check every invariant (ARGS="--minutes 4 --folder DIR")
+	@$(BIN)/python $(REDIS)
+	@$(BIN)/python -m benchmarks.company $(ARGS)
+
+growth: .venv/dev.ok     ## Measure beside 1,000 to 1,000,000 pending records, and 50,000 waits (ARGS="--folder DIR")
+	@$(BIN)/python $(REDIS)
+	@$(BIN)/python -m benchmarks.growth $(ARGS)
 
 mutants: .venv/dev.ok .venv/mutants.ok     ## Put small faults into the code, one at a time: do the tests notice? (an hour or two)
 	@$(BIN)/python -m mutations $(ARGS)
@@ -125,9 +156,9 @@ system:     ## Install what the tests need from the system: a Redis, a browser, 
 lock: .venv/tools.ok     ## Resolve the locked versions anew
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/dev.txt
 	$(BIN)/uv pip compile pyproject.toml --group demo --constraint requirements/dev.txt --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/demo.txt
-	$(BIN)/uv pip compile pyproject.toml --group bot --group calendar --group s3 --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/bot.txt
-	$(BIN)/uv pip compile pyproject.toml --group spoon --universal --python-version 3.12 --generate-hashes --no-strip-extras --no-emit-index-url --no-header -q -o requirements/spoon.txt
-	$(BIN)/uv pip compile pyproject.toml --group server --universal --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url --no-header -q -o requirements/server.txt
+	$(BIN)/uv pip compile pyproject.toml --group bot --group calendar --group s3 --group otel --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/bot.txt
+	$(BIN)/uv pip compile pyproject.toml --group spoon --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-header -q -o requirements/spoon.txt
+	$(BIN)/uv pip compile pyproject.toml --group server --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/server.txt
 	$(BIN)/uv pip compile --group docs --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/docs.txt
 	$(BIN)/uv pip compile --group tools --constraint requirements/dev.txt --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/tools.txt
 	$(BIN)/uv pip compile --group mutants --constraint requirements/dev.txt --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/mutants.txt
@@ -140,28 +171,28 @@ clean:     ## Remove what was set up
 .venv/%.ok: requirements/%.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing $< into .venv"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@$(BIN)/python $(INSTALL)
 	@touch $@
 
 # A LangGraph server wants other versions than the bot.
 .venv-server/%.ok: requirements/%.txt
 	@test -x .venv-server/bin/python || $(PYTHON) -m venv .venv-server
 	@echo "installing $< into .venv-server"
-	@.venv-server/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@.venv-server/bin/python $(INSTALL)
 	@touch $@
 
 # Nothing of the library is imported to document it, so this one has neither the library nor what it needs.
 .venv-docs/%.ok: requirements/%.txt
 	@test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs
 	@echo "installing $< into .venv-docs"
-	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@.venv-docs/bin/python $(INSTALL)
 	@touch $@
 
 .venv312/%.ok: requirements/%.txt
 	@test -n "$(PYTHON312)" || { echo "Python 3.12 is needed: install it, or name it: make test312 PYTHON312=…"; exit 1; }
 	@test -x .venv312/bin/python || $(PYTHON312) -m venv .venv312
 	@echo "installing $< into .venv312"
-	@.venv312/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@.venv312/bin/python $(INSTALL)
 	@touch $@
 
 tests/node/node_modules/.package-lock.json: tests/node/package-lock.json

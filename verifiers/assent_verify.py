@@ -317,6 +317,22 @@ def written(at: int) -> str:
     return f"{datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def bytes_of(option: str, path: Path, *, code: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise Refused(code, f"--{option}: there is no file {path}") from None
+    except OSError as error:
+        raise Refused(code, f"--{option}: {path} cannot be read: {error.strerror}") from None
+
+
+def text_of(option: str, path: Path, *, code: str) -> str:
+    try:
+        return bytes_of(option, path, code=code).decode()
+    except UnicodeDecodeError:
+        raise Refused(code, f"--{option}: {path} is not UTF-8 text") from None
+
+
 def main(given: list[str] | None = None) -> int:
     """Check one receipt from the command line."""
     parser = argparse.ArgumentParser(description="Check that people approved exactly this call.")
@@ -332,19 +348,16 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--run", help="the id of the run, if you know it")
     options = parser.parse_args(given)
     try:
-        ring, receipt = (path.read_text(encoding="utf-8") for path in (options.ring, options.receipt))
         proof = verify(
-            ring,
-            receipt,
+            text_of("ring", options.ring, code="ring"),
+            text_of("receipt", options.receipt, code="form"),
             audience=options.audience,
             tool=options.tool,
-            args=options.args.read_bytes(),
+            args=bytes_of("args", options.args, code="arguments"),
             namespace=options.namespace,
             min_people=options.min_people,
             run=options.run,
         )
-    except (OSError, UnicodeDecodeError) as error:
-        parser.error(str(error))
     except Refused as error:
         print(f"Not proven ({error.code}): {error}.")
         return 1

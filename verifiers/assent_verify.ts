@@ -343,8 +343,16 @@ function written(at: number): string {
   return `${new Date(at).toISOString().replace("T", " ").slice(0, 19)} UTC`;
 }
 
+function bytesOf(option: string, path: string, code: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const { code: why, message } = error as NodeJS.ErrnoException;
+    throw new Refused(code, `--${option}: ` + (why === "ENOENT" ? `there is no file ${path}` : message));
+  }
+}
+
 function main(): number {
-  let files: { ring: string; receipt: string; args: Uint8Array };
   const names = ["ring", "receipt", "audience", "tool", "args", "namespace", "min-people", "run"];
   let values: Record<string, string | undefined>;
   try {
@@ -352,20 +360,17 @@ function main(): number {
     values = parseArgs({ options }).values as Record<string, string | undefined>;
     if (!/^\d+$/.test(values["min-people"] ?? "0")) throw new Error("--min-people is a whole number");
     for (const name of names.slice(0, 5)) if (values[name] === undefined) throw new Error(`--${name} is missing`);
-    files = {
-      ring: readFileSync(values.ring!, "utf8"),
-      receipt: readFileSync(values.receipt!, "utf8"),
-      args: readFileSync(values.args!),
-    };
   } catch (error) {
     console.error((error as Error).message);
     return 2;
   }
   try {
-    const proof = verify(files.ring, files.receipt, {
+    const ring = bytesOf("ring", values.ring!, "ring").toString("utf8");
+    const receipt = bytesOf("receipt", values.receipt!, "form").toString("utf8");
+    const proof = verify(ring, receipt, {
       audience: values.audience!,
       tool: values.tool!,
-      args: files.args,
+      args: bytesOf("args", values.args!, "arguments"),
       namespace: values.namespace ?? "assent",
       min_people: Number(values["min-people"] ?? 0),
       ...(values.run === undefined ? {} : { run: values.run }),
