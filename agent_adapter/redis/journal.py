@@ -170,8 +170,8 @@ class Journal:
         """Note that what answers next may be a new primary.
 
         Args:
-            is_certain: Whether the connection was lost, or a new server met. Otherwise, a wait that goes on already is not
-                made longer: nobody knows whether there was an outage, and connections can be lost again and again.
+            is_certain: Whether a new server answers. Otherwise a connection was lost, and a wait that goes on already is not
+                made longer, because connections can be lost again and again.
         """
         if not self.kept:
             return
