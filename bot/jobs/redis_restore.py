@@ -135,7 +135,9 @@ class RestoreGuard:
         except InterruptFaultError as error:
             logger.info("message.not_compared", extra={"interrupt_id": state.id, "reason": str(error)})
             return False
-        return await self.compare(state, part, shown, seen)
+        # Read once more: another process may have edited the message since, and it knew more.
+        newest = await self.store.admitted(state.id)
+        return newest is not None and await self.compare(newest, part, shown, seen)
 
     async def compare(self, state: Approval, part: MessageId, shown: Shown, seen: Seen) -> bool:
         """Compare a message with its record, which was read later. If the record is older, end it and return true.

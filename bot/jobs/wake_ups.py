@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Loop
 from agent_adapter.redis.pool import open_blocking_redis
-from agent_adapter.redis.server_check import explained, identities_of, read_info
+from agent_adapter.redis.server_check import explained, identities_of
 from bot.jobs.inboxes import InboxReader
 from bot.jobs.redis_restore import RestoreGuard
 
@@ -72,7 +72,7 @@ class WakeUps:
         After a failover the address can lead to another server, and a connection to the old one only goes silent.
         """
         # Over the connection that then listens: each time a new one.
-        servers = await self._identities(redis)
+        servers = await identities_of(redis)
         async with redis.pubsub() as heard:
             await heard.subscribe(*self._channels)
             is_new = servers != self._servers
@@ -86,12 +86,6 @@ class WakeUps:
             while await self._hear(heard):
                 loop.beat()
         loop.beat()
-
-    async def _identities(self, redis: Redis) -> tuple[str, ...]:
-        if self._restore_guard.store.scripts.journal.kept:
-            return await identities_of(redis)
-        # Any server of a cluster: a change is noticed by its heartbeats, too.
-        return ((await read_info(redis, "server")).get("run_id", ""),)
 
     async def _hear(self, heard: PubSub) -> bool:
         message = await heard.get_message(timeout=QUIET)

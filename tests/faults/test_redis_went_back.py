@@ -11,6 +11,7 @@ from agent_adapter import Context
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.errors import InterruptRefusedError, UnknownInterruptError
 from bot.app import running
+from bot.domain.ids import MessageId
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_action
@@ -219,6 +220,25 @@ async def test_an_open_question_that_did_not_change_goes_on(
     assert (await agent).status == "decided"
     assert BACK not in words(card_of(watcher, interrupt.id)["blocks"])
     assert "record.went_back" not in str(bot.health.warnings)
+
+
+async def test_what_another_bot_has_drawn_meanwhile_is_not_taken_for_a_step_back(
+    start_bot, slack, client, watcher, store
+):
+    """A slow bot has read the record, and looks at its message after somebody decided and another bot showed it."""
+    bot = await start_bot()
+    interrupt = client.interrupt(asking(an_action()))
+    await client.publish(interrupt)
+    card = await watcher.card(interrupt.id)
+    before = await settled_card(store, watcher, interrupt.id)
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    await settled_card(store, watcher, interrupt.id)
+
+    bot.restore_guard.doubt()
+    shown = before.shown[MessageId(0)]
+
+    assert not await bot.restore_guard.is_behind(before, MessageId(0), shown, None)
+    assert (await settled_card(store, watcher, interrupt.id)).status == "decided"
 
 
 async def test_a_restart_that_loses_nothing_is_not_taken_for_a_step_back(
