@@ -5,7 +5,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,11 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from playground.redis_server import RedisServer, RedisServerError, free_port, keeping_users
+from playground.wait_until import wait_until
 
 SLOTS = 16_384
 _BUS = 10_000
 """A server talks to the others at its port plus this."""
-_WITHIN = 30.0
 
 
 @dataclass
@@ -54,10 +54,10 @@ class Cluster:
             self.ask(port, "CLUSTER ADDSLOTS", *range(first, last))
         for port in ports[1:]:
             self.ask(port, "CLUSTER MEET", "127.0.0.1", ports[0])
-        self._until(lambda: all(self._known_by(port) == len(ports) for port in ports), "they do not meet")
+        wait_until(lambda: all(self._known_by(port) == len(ports) for port in ports), "they do not meet")
         for primary, replica in zip(primaries, replicas, strict=False):
             self.ask(replica, "CLUSTER REPLICATE", self.ask(primary, "CLUSTER MYID"))
-        self._until(self.is_whole, "not every primary has a replica")
+        wait_until(self.is_whole, "not every primary has a replica")
 
     def stop(self) -> None:
         """End all processes."""
@@ -89,7 +89,7 @@ class Cluster:
                 self.ask(replica, "CLUSTER FAILOVER")
             return self._role(replica) == "master" and self._role(port) == "slave" and self.is_whole()
 
-        self._until(is_done, "the replica has not become the primary")
+        wait_until(is_done, "the replica has not become the primary")
 
     def kill(self, port: int) -> None:
         """End a primary without a chance to write anything, and wait until its replica has taken over.
@@ -99,7 +99,7 @@ class Cluster:
         """
         replica = self._replica_of(port)
         self.servers[port].kill()
-        self._until(lambda: self._role(replica) == "master" and self._is_up(), "no replica has taken over")
+        wait_until(lambda: self._role(replica) == "master" and self._is_up(), "no replica has taken over")
 
     @contextlib.contextmanager
     def forgetting(self, port: int) -> Iterator[None]:
@@ -117,7 +117,7 @@ class Cluster:
             self.servers[port].kill()
         finally:
             self.servers[replica].thaw()
-        self._until(lambda: self._role(replica) == "master" and self._is_up(), "no replica has taken over")
+        wait_until(lambda: self._role(replica) == "master" and self._is_up(), "no replica has taken over")
 
     @contextlib.contextmanager
     def cutting_off(self, port: int) -> Iterator[None]:
@@ -133,17 +133,17 @@ class Cluster:
         for each in half:
             self.servers[each].freeze()
         try:
-            self._until(lambda: self._serves(replica), "no replica has taken over")
+            wait_until(lambda: self._serves(replica), "no replica has taken over")
             yield
         finally:
             for each in half:
                 self.servers[each].thaw()
-        self._until(self.is_whole, "the servers that were cut off do not follow the others")
+        wait_until(self.is_whole, "the servers that were cut off do not follow the others")
 
     def bring_back(self, port: int) -> None:
         """Start a server again that was killed. It follows the one that took over."""
         self.servers[port].start()
-        self._until(self.is_whole, "the server that was killed does not follow the new primary")
+        wait_until(self.is_whole, "the server that was killed does not follow the new primary")
 
     def move(self, key: str, *, pause: float = 0.0) -> int:
         """Move the slot of a key to another primary, a few keys at a time, as `redis-cli --cluster reshard` does.
@@ -165,7 +165,7 @@ class Cluster:
             time.sleep(pause)
         for port in dict.fromkeys((target, source, *self.primaries())):
             self.ask(port, "CLUSTER SETSLOT", slot, "NODE", named[target])
-        self._until(self.is_whole, "the servers do not agree about the slot that was moved")
+        wait_until(self.is_whole, "the servers do not agree about the slot that was moved")
         return moved
 
     def mend(self) -> None:
@@ -177,7 +177,7 @@ class Cluster:
         for server in self.servers.values():
             if not server.runs:
                 server.start()
-        self._until(self.is_whole, "not every primary has a replica")
+        wait_until(self.is_whole, "not every primary has a replica")
 
     def is_whole(self) -> bool:
         """Say whether all slots are served, and each primary has its replica."""
@@ -190,7 +190,7 @@ class Cluster:
             RedisServerError: when one falls behind.
         """
         written = {port: int(self.ask(port, "ROLE")[1]) for port in self.primaries()}
-        self._until(
+        wait_until(
             lambda: all(min(self._acknowledged(port)) >= offset for port, offset in written.items()),
             "the replicas do not have what was written",
         )
@@ -257,15 +257,6 @@ class Cluster:
         """Say how far each replica of a primary has come."""
         _, _, replicas = self.ask(port, "ROLE")
         return [int(offset) for *_, offset in replicas]
-
-    def _until(self, condition: Callable[[], bool], otherwise: str) -> None:
-        deadline = time.monotonic() + _WITHIN
-        while time.monotonic() < deadline:
-            with contextlib.suppress(RedisError, OSError, KeyError):
-                if condition():
-                    return
-            time.sleep(0.05)
-        raise RedisServerError(f"{otherwise} after {_WITHIN:g} seconds")
 
 
 def _fields(info: Any) -> dict[str, str]:

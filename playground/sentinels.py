@@ -5,14 +5,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from redis import Redis
-from redis.exceptions import RedisError
 
 from playground.redis_server import (
     RedisServer,
@@ -22,13 +20,13 @@ from playground.redis_server import (
     keeping_users,
     start_process,
 )
+from playground.wait_until import wait_until
 
 SERVICE = "assent"
 _REPLICAS = 2
 _SENTINELS = 3
 _PAUSE = 10_000
 """Milliseconds for which a primary that is to be replaced takes no writes."""
-_WITHIN = 30.0
 
 _SENTINEL = """
 port {port}
@@ -72,7 +70,7 @@ class Sentinels:
             self._start_server(free_port(), "--replicaof", "127.0.0.1", str(primary))
         for number in range(_SENTINELS):
             self._start_sentinel(number, primary)
-        self._until(self._is_complete, "the Sentinels do not know each other")
+        wait_until(self._is_complete, "the Sentinels do not know each other")
 
     def stop(self) -> None:
         """End all processes."""
@@ -94,19 +92,19 @@ class Sentinels:
             pause: Whether the former primary takes no writes from then on, as operators are advised.
         """
         before = self.primary()
-        self._until(self._has_replicas, "no replica is ready")
+        wait_until(self._has_replicas, "no replica is ready")
         if pause:
             with self._connected(before) as server:
                 server.client_pause(_PAUSE, all=False)
         self._ask("SENTINEL", "FAILOVER", SERVICE)
-        self._until(lambda: self.primary() != before, "no replica has become the primary")
-        self._until(self.replicated, "the former primary does not follow the new one")
+        wait_until(lambda: self.primary() != before, "no replica has become the primary")
+        wait_until(self.replicated, "the former primary does not follow the new one")
 
     def kill_primary(self) -> int:
         """End the primary without a chance to write anything, wait until another one is elected, and give its port."""
         before = self.primary()
         self.servers[before].kill()
-        self._until(lambda: self.primary() != before, "no replica has become the primary")
+        wait_until(lambda: self.primary() != before, "no replica has become the primary")
         return before
 
     def bring_back(self, port: int) -> None:
@@ -171,15 +169,6 @@ class Sentinels:
     def _connected(self, port: int) -> Iterator[Redis]:
         with Redis(port=port, decode_responses=True) as server:
             yield server
-
-    def _until(self, condition: Callable[[], bool], otherwise: str) -> None:
-        deadline = time.monotonic() + _WITHIN
-        while time.monotonic() < deadline:
-            with contextlib.suppress(RedisError, OSError, KeyError):
-                if condition():
-                    return
-            time.sleep(0.05)
-        raise RedisServerError(f"{otherwise} after {_WITHIN:g} seconds")
 
 
 def main() -> None:

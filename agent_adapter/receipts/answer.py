@@ -108,7 +108,7 @@ def proven(interrupt: Interrupt, card: Fields, verifier: Verifier, *, body: str,
 def _until(signed: int, fields: Fields, now: int) -> Fields:
     """Give the end of a request of which something is decided: people have the rest of their time for the rest of it.
 
-    Without this, whoever can write to Redis could have what was approved run, and what is still open rejected.
+    Otherwise, somebody who can write to Redis could end an open request early: what was approved would run, the rest would be rejected.
     """
     is_early = fields.get("status") == "expired" and now + TOLERANCE < signed
     stored = fields.get("deadline", "0")

@@ -14,6 +14,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from agent_adapter.contract.keys import SLOTS, slot_of
+from agent_adapter.redis.hosts import Host, read_hosts, shown_hosts
 
 _SCHEMES = {"redis+cluster": "redis", "rediss+cluster": "rediss"}
 _PORT = 6379
@@ -32,7 +33,6 @@ PASSING: tuple[type[RedisError], ...] = (
 )
 """What a command meets while slots move from one server to another. Then it is tried again."""
 
-Host = tuple[str, int]
 _T = TypeVar("_T")
 
 
@@ -61,26 +61,18 @@ class ClusterAddress:
             raise ValueError("no host, or a database that a cluster does not have")
         options = urlencode(dict(parse_qsl(parts.query)))
         server = f"{_SCHEMES[scheme]}://{user}{at}server" + (f"?{options}" if options else "")
-        return cls(tuple(map(_host, hosts.split(","))), server)
+        return cls(read_hosts(hosts, port=_PORT), server)
 
     @property
     def shown(self) -> str:
         """The address without passwords, for errors and logs."""
         scheme = urlsplit(self.server_url).scheme
-        hosts = ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.hosts)
-        return f"{scheme}+cluster://{hosts}"
+        return f"{scheme}+cluster://{shown_hosts(self.hosts)}"
 
 
 def is_cluster(url: str) -> bool:
     """Whether an address is one of a cluster."""
     return url.partition("://")[0] in _SCHEMES
-
-
-def _host(text: str) -> Host:
-    parts = urlsplit(f"//{text}")
-    if not parts.hostname or parts.port == 0:
-        raise ValueError("no host")
-    return parts.hostname, parts.port or _PORT
 
 
 class AtAnyServer(Connection):

@@ -28,15 +28,9 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from agent_adapter.contract.keys import IN_CLUSTER, Keys
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, ServerUnsuitableError
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
-from agent_adapter.redis.cluster import (
-    PASSING,
-    AtAnyServer,
-    AtServer,
-    ClusterAddress,
-    ClusterRedis,
-    Host,
-)
+from agent_adapter.redis.cluster import PASSING, AtAnyServer, AtServer, ClusterAddress, ClusterRedis
 from agent_adapter.redis.credentials import Credentials
+from agent_adapter.redis.hosts import Host
 from agent_adapter.redis.sentinel import AtPrimary, Primary, SentinelAddress
 from agent_adapter.redis.server_check import check_keys, explaining
 

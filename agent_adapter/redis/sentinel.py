@@ -17,6 +17,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from agent_adapter.background import in_background
+from agent_adapter.redis.hosts import Host, read_hosts, shown_hosts
 
 _SCHEMES = {"redis+sentinel": "redis", "rediss+sentinel": "rediss"}
 _PORT = 26379
@@ -37,7 +38,7 @@ class SentinelAddress:
     `sentinel_password`. Other options are redis-py's, such as `ssl_ca_certs`.
     """
 
-    hosts: tuple[tuple[str, int], ...]
+    hosts: tuple[Host, ...]
     service: str
     server_url: str
     """A server of the service, in the form that redis-py reads. Its host says nothing."""
@@ -63,38 +64,26 @@ class SentinelAddress:
         login = {name: options.pop(option) for option, name in _LOGIN.items() if option in options}
         server = f"{_SCHEMES[scheme]}://{user}{at}primary/{database}"
         found = f"{server}?{urlencode(options)}" if options else server
-        return cls(tuple(map(_host, hosts.split(","))), unquote(service), found, login)
+        return cls(read_hosts(hosts, port=_PORT), unquote(service), found, login)
 
     @property
     def shown(self) -> str:
         """The address without passwords, for errors and logs."""
         scheme = urlsplit(self.server_url).scheme
-        hosts = ",".join(_shown(*host) for host in self.hosts)
-        return f"{scheme}+sentinel://{hosts}/{self.service}"
-
-
-def _shown(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _host(text: str) -> tuple[str, int]:
-    parts = urlsplit(f"//{text}")
-    if not parts.hostname or parts.port == 0:
-        raise ValueError("no host")
-    return parts.hostname, parts.port or _PORT
+        return f"{scheme}+sentinel://{shown_hosts(self.hosts)}/{self.service}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
     """What one Sentinel says about the service."""
 
-    primary: tuple[str, int]
+    primary: Host
     epoch: int
     """The number of the failover after which it was so."""
     is_up: bool
 
 
-def _newest(answers: Sequence[_Answer | None]) -> tuple[str, int] | None:
+def _newest(answers: Sequence[_Answer | None]) -> Host | None:
     """Give the primary that the newest answers name; `None` when they see none that is up."""
     known = [answer for answer in answers if answer]
     newest = max((answer.epoch for answer in known), default=0)
@@ -109,12 +98,12 @@ class Primary:
         self._service = address.service
         self.on_change: Callable[[], None] = lambda: None
         """Called when another server is the primary: it may know less than the one before."""
-        self._last: tuple[str, int] | None = None
+        self._last: Host | None = None
         self._asking = asyncio.Lock()
-        self._finding: asyncio.Task[tuple[str, int]] | None = None
+        self._finding: asyncio.Task[Host] | None = None
         self._look: asyncio.Task[None] | None = None
         self._looked_at = -_LOOKS_EVERY
-        self._hosts = ",".join(_shown(*host) for host in address.hosts)
+        self._hosts = shown_hosts(address.hosts)
         self._sentinels = Sentinel(  # type: ignore[no-untyped-call]  # redis-py does not type it
             address.hosts,
             sentinel_kwargs={
@@ -129,7 +118,7 @@ class Primary:
             },
         )
 
-    async def find(self) -> tuple[str, int]:
+    async def find(self) -> Host:
         """Ask all Sentinels, and believe the newest answer: one that was cut off from the others names a former primary.
 
         Who asks meanwhile gets the same answer.
@@ -141,7 +130,7 @@ class Primary:
             self._finding = in_background(self._find(), expected=(RedisError, OSError))
         return await asyncio.shield(self._finding)
 
-    async def _find(self) -> tuple[str, int]:
+    async def _find(self) -> Host:
         # One at a time, since the connections are closed after each question.
         async with self._asking:
             try:
@@ -167,7 +156,7 @@ class Primary:
         with suppress(RedisError, OSError):
             await self.find()
 
-    async def _ask(self) -> tuple[str, int]:
+    async def _ask(self) -> Host:
         """Ask what redis-py asks. Its error would show objects, and does not say whether a Sentinel answered.
 
         Once most of them agree, the others are not waited for: their machines may be gone.
