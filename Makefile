@@ -3,8 +3,9 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # SpoonAI needs 3.12; pyenv's `python3.12` may be there and refuse to run.
 PYTHON312 ?= $(shell for p in python3.12 "$$(pyenv prefix 3.12 2>/dev/null)/bin/python3.12"; do "$$p" --version >/dev/null 2>&1 && echo "$$p" && break; done)
 BIN := .venv/bin
-# Most tests wait for somebody, so there is one process more than there are cores.
-JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+# Most tests wait for somebody, so there is one process more than there are cores. With several servers for each, there is none.
+JOBS ?= $(shell expr $(CORES) + 1)
 # The lock file is also the constraint: without it, pip takes the newest version for a package that another one names with an extra,
 # and then finds no hash for it.
 INSTALL = -m pip install --quiet --disable-pip-version-check --require-hashes -r $< -c $<
@@ -99,7 +100,7 @@ faults: .venv/dev.ok     ## Kills, races and generated input in their full count
 
 topologies: .venv/dev.ok     ## Sentinels, a cluster, users only: a part of tests/acceptance on each (ARGS=tests/acceptance for all)
 	@$(BIN)/python $(REDIS)
-	@for each in $(TOPOLOGIES); do echo "on: $$each"; ASSENT_TESTS_ON=$$each $(BIN)/python $(PYTEST) $(or $(ARGS),$(SPREAD)) || exit 1; done
+	@for each in $(TOPOLOGIES); do echo "on: $$each"; ASSENT_TESTS_ON=$$each $(BIN)/python $(PYTEST) -n $(CORES) $(or $(ARGS),$(SPREAD)) || exit 1; done
 
 failovers: .venv/dev.ok     ## Is what Slack accepted kept? A few failovers; ARGS="--planned 100 --unplanned 100" for two hours
 	@$(BIN)/python $(REDIS)
