@@ -3,6 +3,7 @@
 import logging
 import time
 from dataclasses import dataclass
+from functools import partial
 
 from bot.domain.approval import Approval
 from bot.domain.errors import (
@@ -15,7 +16,7 @@ from bot.domain.errors import (
 )
 from bot.domain.ids import Label
 from bot.domain.messages import Shown
-from bot.jobs.orphans import remove_if_orphan
+from bot.jobs.orphans import remove_if_orphan, remove_second
 from bot.jobs.outdated import is_extra, is_wanted
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.run_threads import leave_thread
@@ -102,13 +103,7 @@ class SlackCall:
     async def adopt(self, since: float) -> int | None:
         """Take over from a call whose result is unknown: keep the message if it is there, or post it now."""
         try:
-            ts = await self.line.slack.find_message(
-                self.part.channel,
-                thread_ts=self._thread(),
-                since=since,
-                interrupt_id=self.state.id,
-                part=self.part.id,
-            )
+            ts = await self._find(since)
         except InterruptFaultError as error:
             return await self._on_refused(error)
         except SlackError as error:
@@ -200,8 +195,28 @@ class SlackCall:
             return RETRY
         # The call may still arrive. The lease is taken again, so that the next picture comes after it.
         # The next process looks in Slack before it posts.
-        await self.line.store.lease_part(self.state.id, self.part.id, owner=self.owner, lease=self.line.lease)
+        lease = await self.line.store.lease_part(
+            self.state.id, self.part.id, owner=self.owner, lease=self.line.lease
+        )
+        if not self.shown and lease.outcome in {"mine", "busy"}:
+            # Another process has taken over, and our message may come beside its own.
+            await self.give_back()
+            find = partial(self._find, self.state.now.timestamp())
+            await remove_second(
+                self.line.slack, self.part.channel, find, kept=self._kept, lease=self.line.lease
+            )
+            return RETRY
         return self.line.lease
+
+    async def _find(self, since: float, *, besides: str = "") -> str | None:
+        return await self.line.slack.find_message(
+            self.part.channel,
+            thread_ts=self._thread(),
+            since=since,
+            interrupt_id=self.state.id,
+            part=self.part.id,
+            besides=besides,
+        )
 
     async def _on_refused(self, error: InterruptFaultError) -> int | None:
         """Do without a message that Slack never takes. If nobody can decide without it, refuse the interrupt."""

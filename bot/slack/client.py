@@ -194,13 +194,21 @@ class SlackClient:
         await self._call(self.repeating, "chat.delete", channel=channel, ts=ts)
 
     async def find_message(
-        self, channel: str, *, thread_ts: str | None, since: float, interrupt_id: str, part: MessageId
+        self,
+        channel: str,
+        *,
+        thread_ts: str | None,
+        since: float,
+        interrupt_id: str,
+        part: MessageId,
+        besides: str = "",
     ) -> str | None:
-        """Look for a part of a card that was posted since then (unix seconds) and not saved."""
+        """Look for a part of a card that was posted since then (unix seconds), other than the one that is known."""
 
         def is_it(message: Mapping[str, Any]) -> bool:
             label = Label.of(message, self.me.bot_id)
-            return label is not None and (label.interrupt_id, label.part) == (interrupt_id, part)
+            is_this = label is not None and (label.interrupt_id, label.part) == (interrupt_id, part)
+            return is_this and message["ts"] != besides
 
         return await self._find(channel, thread_ts, since, is_it)
 

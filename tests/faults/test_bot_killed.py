@@ -9,6 +9,7 @@ import pytest
 
 from agent_adapter.redis.pool import end_task
 from bot.app import Bot, running
+from bot.domain.errors import SlackUnclearError
 from tests.conftest import settings_for, until
 from tests.faults.flow import Flow, breaking
 from tests.support.builders import an_action
@@ -192,6 +193,31 @@ async def test_late_post_of_a_stalled_bot_is_taken_away(start_bot, client, slack
         await until(lambda: len(watcher.cards(interrupt_id)) == 1)
         state = await settled_card(store, watcher, interrupt_id)
         assert [shown.ts for shown in state.shown.values()] == [watcher.cards(interrupt_id)[0]["ts"]]
+
+
+async def test_a_late_post_whose_answer_is_lost_is_taken_away(start_bot, client, store, watcher):
+    """A process that slept between its last look and its call posts a second card, and gives up waiting for the answer."""
+    stalled = await start_bot(**QUICK)
+    post, reached = stalled.slack.post_message, asyncio.Event()
+
+    async def post_late(*args, **kwargs):
+        reached.set()
+        await eventually(is_shown)
+        await post(*args, **kwargs)
+        raise SlackUnclearError("chat.postMessage", "TimeoutError", answered=False)
+
+    async def is_shown():
+        state = await store.admitted(interrupt_id)
+        return state and state.shown
+
+    async with asyncio.timeout(120):
+        stalled.slack.post_message = post_late
+        interrupt_id = await client.publish(client.interrupt(asking(an_action())))
+        await reached.wait()
+        await start_bot(**QUICK)
+
+        await until(lambda: len(watcher.shown) == 2)
+        await settled_card(store, watcher, interrupt_id)
 
 
 async def test_a_bot_that_redis_held_up_beyond_its_lease_does_not_post(start_bot, client, store, watcher):
