@@ -28,7 +28,7 @@ TOPOLOGIES ?= sentinel cluster users
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo playground sentinel cluster unit test test312 lowest newest check lua format faults topologies failovers bench company growth mutants doctor up docs diagrams pictures system workflows actionlint dist tag-check lock clean
+.PHONY: help demo playground sentinel cluster unit test test312 lowest newest check lua format faults topologies failovers bench company upgrade growth mutants doctor up docs diagrams pictures system workflows actionlint dist tag-check lock clean
 
 help:
 	@awk -F ':.*## ' '/^##@/{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+: .*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,6 +112,10 @@ bench: .venv/dev.ok     ## Measure against the floors, in one run
 company: .venv/dev.ok     ## Play a company for an hour, with faults, and check every invariant (ARGS="--minutes 4 --folder DIR")
 	@$(BIN)/python $(REDIS)
 	@$(BIN)/python -m benchmarks.company $(ARGS)
+
+upgrade: .venv/dev.ok     ## Go from earlier versions to this one while people decide, and check the same (ARGS="COMMIT COMMIT")
+	@$(BIN)/python $(REDIS)
+	@$(BIN)/python -m benchmarks.company.upgrade $(ARGS)
 
 growth: .venv/dev.ok     ## Measure beside 1,000 to 1,000,000 pending records, and 50,000 waits (ARGS="--folder DIR")
 	@$(BIN)/python $(REDIS)

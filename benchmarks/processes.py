@@ -92,11 +92,11 @@ class Child:
 
 
 @asynccontextmanager
-async def child(*arguments: str, **environment: str):
-    """Run `python <arguments>` while the body runs."""
+async def child(*arguments: str, code: Path = ROOT, **environment: str):
+    """Run `python <arguments>` with the code in this folder while the body runs."""
     with tempfile.TemporaryDirectory(prefix="assent-bench-") as folder:
         # An own folder: the bot would read `.env` from where it stands.
-        log, variables = Path(folder) / "stderr", {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+        log, variables = Path(folder) / "stderr", {**os.environ, "PYTHONPATH": str(code), **environment}
         with log.open("w") as errors:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, *arguments, cwd=folder, env=variables, stdin=PIPE, stdout=PIPE, stderr=errors,
@@ -152,6 +152,7 @@ async def app(
     *,
     over_socket: bool,
     profile: Path | None = None,
+    code: Path = ROOT,
     **environment: str,
 ):
     """Run a floor (`N`, `B`, `BS`) or the bot (`bot`) until it takes clicks; give its port and process.
@@ -173,7 +174,7 @@ async def app(
     }
     under = ["-m", "cProfile", "-o", str(profile)] if profile else []
     command = [*under, "-m", "bot"] if kind == "bot" else ["-m", "benchmarks.floors", kind]
-    async with child(*command, **settings) as process:
+    async with child(*command, code=code, **settings) as process:
         if kind != "BS":
             await _until_ready(
                 process, f"http://127.0.0.1:{port}/{'readyz' if kind == 'bot' else ''}", kind == "bot"

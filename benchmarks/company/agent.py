@@ -8,8 +8,10 @@ import asyncio
 import json
 import sys
 import time
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from agent_adapter.errors import (
     InterruptEndedError,
     ServerUnreachableError,
 )
-from benchmarks.company.day import Day, Question
+from benchmarks.company.day import Day, Phase, Question
 from benchmarks.company.notes import Notes, read_notes
 
 AGAIN_AFTER = 0.3
@@ -45,7 +47,9 @@ class Leg:
     @classmethod
     def read(cls, folder: Path) -> "Leg":
         given = json.loads((folder / LEG).read_text())
-        return cls(day=Day(**given.pop("day")), **given)
+        day = given.pop("day")
+        phases = tuple(Phase(**phase) for phase in day.pop("phases"))
+        return cls(day=Day(**day, phases=phases), **given)
 
     def time_of(self, minute: float) -> float:
         return self.started + (minute - self.begins) * 60
@@ -115,9 +119,15 @@ class Agent:
             decisions=[decision and decision.type for decision in answer.decisions],
             by=[record and record.decided_by for record in answer.records],
         )
-        async with self.client.resuming(interrupt.id, interrupt=interrupt) as resume:
+        async with self._resuming(interrupt) as resume:
             self._run(interrupt, resume)
         self.note("finished", id=interrupt.id)
+
+    def _resuming(self, interrupt: Interrupt) -> AbstractAsyncContextManager[DecidedResume]:
+        if "interrupt" in signature(self.client.resuming).parameters:
+            return self.client.resuming(interrupt.id, interrupt=interrupt)
+        # Versions before receipts check nothing against the question. `benchmarks.company.upgrade` plays them.
+        return self.client.resuming(interrupt.id)
 
     def _run(self, interrupt: Interrupt, resume: DecidedResume) -> None:
         for index, (action, decision) in enumerate(

@@ -134,9 +134,11 @@ def nothing_lost(history: History) -> Iterator[str | None]:
 
 
 def _why_lost(history: History, interrupt_id: str, index: int, press: Line) -> str | None:
+    # Its person read why.
     refused = [
         entry
-        for entry in history.of(interrupt_id, "click_refused")
+        for event in ("click_refused", "click_failed")
+        for entry in history.of(interrupt_id, event)
         if entry.get("by") == press["by"] and int(entry.get("index", index)) == index
     ]
     # A decision is stored before Slack shows the click as accepted.

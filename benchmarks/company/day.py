@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Literal
 
-Event = Literal["outage", "kill_bot", "kill_agent", "hand_over", "kill_primary"]
+Event = Literal[
+    "outage", "kill_bot", "kill_agent", "hand_over", "kill_primary", "upgrade_bots", "upgrade_agents"
+]
 
 TEAMS = {
     "deploys": "deploy_service",
@@ -31,7 +33,7 @@ class Phase:
 
     name: str
     parts: int
-    """Twelfths of the day."""
+    """How long it is, compared with the others."""
     rate: float
     """How much is asked, compared with a usual hour."""
     burst: bool = False
@@ -50,7 +52,6 @@ PHASES = (
     Phase("deploys again", 1, 1.0, burst=True, events=("kill_bot",)),
     Phase("evening", 1, 0.3),
 )
-PARTS = sum(phase.parts for phase in PHASES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ class Day:
 
     def spans(self) -> list[Span]:
         """Give the phases with their minutes."""
-        ends = [self.minutes * parts / PARTS for parts in accumulate(phase.parts for phase in self.phases)]
+        parts = [phase.parts for phase in self.phases]
+        ends = [self.minutes * so_far / sum(parts) for so_far in accumulate(parts)]
         return [
             Span(phase, begins, until)
             for phase, begins, until in zip(self.phases, [0.0, *ends], ends, strict=False)

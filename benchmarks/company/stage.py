@@ -5,7 +5,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from benchmarks.company.agent import LEG
 from benchmarks.company.day import Day, Event, Span, channel_names
 from benchmarks.company.notes import Notes, read_notes
 from benchmarks.company.people import People, person_names
-from benchmarks.processes import Child, EndedError, app, child, private_redis
+from benchmarks.processes import ROOT, Child, EndedError, app, child, private_redis
 from playground.client import Control
 from playground.clusters import Cluster, cluster
 
@@ -48,8 +48,25 @@ class Company:
 class Stage:
     """The processes of one leg."""
 
-    def __init__(self, company: Company, day: Day, span: tuple[float, float], folder: Path) -> None:
+    def __init__(
+        self,
+        company: Company,
+        day: Day,
+        span: tuple[float, float],
+        folder: Path,
+        versions: Sequence[Path] = (ROOT,),
+    ) -> None:
+        """Be ready to play it.
+
+        Args:
+            company: How much of everything there is.
+            day: What happens when.
+            span: The minutes of the day that are played.
+            folder: What is written down.
+            versions: Folders with the code of bots and agents. They begin with the first, and each upgrade takes the next.
+        """
         self.company, self.day, self.span, self.folder = company, day, span, folder
+        self._versions = {"bot": list(versions), "agent": list(versions)}
         self.note = Notes(folder / "events.jsonl")
         self._machine = Notes(folder / "machine.jsonl")
         self._children: dict[str, Child] = {}
@@ -117,6 +134,7 @@ class Stage:
                 self._bots[name],
                 self._slack["SLACK_API_URL"],
                 over_socket=True,
+                code=self._versions["bot"][0],
                 **{each: self._slack[each] for each in names},
                 ASSENT_APPROVERS=",".join(person_names(STAFF)),
                 ASSENT_CHANNEL=CHANNEL,
@@ -128,9 +146,8 @@ class Stage:
 
     def _write_leg(self, started: float) -> None:
         begins, ends = self.span
-        day = {name: value for name, value in asdict(self.day).items() if name != "phases"}
         leg = {
-            "day": day,
+            "day": asdict(self.day),
             "begins": begins,
             "ends": ends,
             "started": started,
@@ -149,7 +166,8 @@ class Stage:
 
     async def _start_agent(self, stack: AsyncExitStack, url: str, name: str) -> None:
         arguments = ("-m", "benchmarks.company.agent", name, url, str(self.folder))
-        self._children[name] = await stack.enter_async_context(child(*arguments))
+        running = child(*arguments, code=self._versions["agent"][0])
+        self._children[name] = await stack.enter_async_context(running)
 
     async def _beside(self, stack: AsyncExitStack, work: Any) -> None:
         task = asyncio.ensure_future(work)
@@ -200,6 +218,14 @@ class Stage:
             case "kill_agent":
                 last = self.day.agent_names()[-1]
                 await self._kill(last, lambda name: self._start_agent(stack, url, name))
+            case "upgrade_bots":
+                del self._versions["bot"][0]
+                for name in self._bots:
+                    await self._replace(name, self._start_bot(stack, name))
+            case "upgrade_agents":
+                del self._versions["agent"][0]
+                for name in self.day.agent_names():
+                    await self._replace(name, self._start_agent(stack, url, name))
             case "hand_over" | "kill_primary" if self._servers:
                 await asyncio.to_thread(self._fail_over, self._servers, killed=event == "kill_primary")
 
@@ -232,6 +258,12 @@ class Stage:
             self.note("started_again", name=name)
 
         self._down.add(asyncio.create_task(start_again()))
+
+    async def _replace(self, name: str, start: Awaitable[None]) -> None:
+        """End a process in order, and start the next version in its place."""
+        await self._children[name].end()
+        await start
+        self.note("replaced", name=name)
 
     def _fail_over(self, servers: Cluster, *, killed: bool) -> None:
         port = servers.primaries()[0]

@@ -116,7 +116,7 @@ def test_an_accepted_click_that_the_audit_does_not_know_is_lost(day):
     assert "U0MIRA pressed approve, it was accepted, and nothing came of it" in fault
 
 
-@pytest.mark.parametrize("why", ["shown as failed", "refused", "came second"])
+@pytest.mark.parametrize("why", ["shown as failed", "click_refused", "click_failed", "came second"])
 def test_a_click_that_its_person_knows_did_not_count_is_not_lost(day, why):
     """It failed, they read why, or somebody had been quicker."""
     at = 4.3 if why == "came second" else 3.1
@@ -127,8 +127,8 @@ def test_a_click_that_its_person_knows_did_not_count_is_not_lost(day, why):
         "accepted": why != "shown as failed",
     }
     day["people"].append(note(at, "pressed", id="data-0.1", index=0, **pressed))
-    if why == "refused":
-        day["audit"].append(entry(3.05, "click_refused", id="data-0.1", index=0, by="U0MIRA", code="refused"))
+    if why.startswith("click_"):
+        day["audit"].append(entry(3.05, why, id="data-0.1", index=0, by="U0MIRA", code="refused"))
 
     assert broken(day) == {}
 
