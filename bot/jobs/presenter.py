@@ -12,6 +12,7 @@ from bot.domain.errors import (
     BrokenSealError,
     DamagedRecordError,
     SlackBusyError,
+    SlackError,
     SlackUnclearError,
     WorkspaceFaultError,
 )
@@ -131,6 +132,8 @@ class Presenter:
         ):
             # It is not held up when the last decision comes meanwhile.
             return left
+        if shown and (wait := await self._learn(part, shown)):
+            return self._queue.join(state.id, wait)
         if wait := await self._turn(state, part):
             await line.trouble.say_if_nothing_is_posted(state, part.id)
             return self._queue.join(state.id, wait)
@@ -155,6 +158,20 @@ class Presenter:
         if lease.outcome == "takeover":
             return lease.since / 1000
         return state.created_at.timestamp() if self.line.restore_guard.may_be_shown(state) else None
+
+    async def _learn(self, part: Part, shown: Shown) -> int:
+        """Have the restore guard read what a card shows. Gives the milliseconds until it can."""
+        line = self.line
+        if part.id.kind != "card" or part.thread_ts or part.parent:
+            return 0
+        try:
+            return await line.restore_guard.learn(shown, lambda: line.pacing.turn_to_read("history"))
+        except SlackBusyError as error:
+            await line.pacing.hold_reads("history", error.retry_after)
+            return int(error.retry_after * 1000)
+        except SlackError:
+            # It is read alone before the edit, which then says why it cannot be read.
+            return 0
 
     async def _turn(self, state: Approval, part: Part) -> int:
         """Ask for a turn by Slack's limits: 0 when the call can be made now, else the milliseconds to wait."""

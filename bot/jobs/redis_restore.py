@@ -57,7 +57,13 @@ class RestoreGuard:
     lost_since: float | None = None
     """Since when there can be cards without a record, in unix seconds; `None` when they were searched for."""
     _since: float = field(default_factory=time.time)
+    _doubted_at: float = field(default_factory=time.monotonic)
     _sure: set[tuple[str, str]] = field(default_factory=set)
+    _labels: dict[tuple[str, str], Label] = field(default_factory=dict)
+    """What messages showed when they were read together with others."""
+    _read_from: dict[str, str] = field(default_factory=dict)
+    """The `ts` in each channel from which on messages were read together."""
+    _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
     _epochs: tuple[int, ...] = ()
     _beating: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -98,8 +104,9 @@ class RestoreGuard:
             # Before the first one, this process had no connection that it could lose.
             self.store.scripts.journal.note_outage(is_certain=is_certain)
         self.doubts += 1
-        self._since = time.time()
-        self._sure.clear()
+        self._since, self._doubted_at = time.time(), time.monotonic()
+        for known in (self._sure, self._labels, self._read_from):
+            known.clear()
         self.store.forget_remembered()
 
     @property
@@ -120,6 +127,38 @@ class RestoreGuard:
         if float(ts) <= self._since + CLOCKS:
             self._sure.add((channel, ts))
 
+    async def learn(self, shown: Shown, turn: Callable[[], Awaitable[int]]) -> int:
+        """Read what a card in a channel shows, together with 200 others, so that `is_behind` need not read each alone.
+
+        Args:
+            shown: The card.
+            turn: Gives the milliseconds to wait before a history is read; 0 means go.
+
+        Returns:
+            Milliseconds to wait; 0 when nothing has to be read.
+
+        Raises:
+            SlackError: when Slack does not say.
+        """
+        async with self._learning:
+            if not self._is_worth_a_page(shown):
+                return 0
+            if wait := await turn():
+                return wait
+            doubts, channel = self.doubts, shown.channel
+            latest = shown.ts if channel in self._read_from else f"{self._since + CLOCKS:.6f}"
+            seen = await self.slack.look(channel, None, "0", latest)
+            if doubts == self.doubts:
+                self._labels |= {(channel, ts): label for ts, label in seen.labels.items()}
+                self._read_from[channel] = seen.oldest
+        return 0
+
+    def _is_worth_a_page(self, shown: Shown) -> bool:
+        # A call that was under way at the last doubt may still change a message. Until it has ended, each is read alone.
+        has_settled = time.monotonic() - self._doubted_at > self.slack.within
+        is_read = float(shown.ts) >= float(self._read_from.get(shown.channel, "inf"))
+        return has_settled and not is_read and not self.is_sure(shown)
+
     async def is_behind(self, state: Approval, part: MessageId, shown: Shown, thread_ts: str | None) -> bool:
         """Whether a message shows more than its record knows. If so, end the record and keep the message as it is.
 
@@ -130,6 +169,8 @@ class RestoreGuard:
         is_silent_end = state.status == "expired" and shown.stage == "open"
         if self.is_sure(shown) and not is_silent_end:
             return False
+        if not is_silent_end and await self._showed_no_more(state, part, shown):
+            return False
         try:
             seen = await self.slack.look(shown.channel, thread_ts, shown.ts, shown.ts)
         except InterruptFaultError as error:
@@ -138,6 +179,17 @@ class RestoreGuard:
         # Read once more: another process may have edited the message since, and it knew more.
         newest = await self.store.admitted(state.id)
         return newest is not None and await self.compare(newest, part, shown, seen)
+
+    async def _showed_no_more(self, state: Approval, part: MessageId, shown: Shown) -> bool:
+        """Whether a message showed no more than its record knows when it was read together with others."""
+        label = self._labels.get((shown.channel, shown.ts))
+        if label is None or (label.interrupt_id, label.part) != (state.id, part):
+            return False
+        newest = await self.store.admitted(state.id)
+        if newest is None or is_ahead(label, newest):
+            return False
+        self.note_sure(shown.channel, shown.ts)
+        return True
 
     async def compare(self, state: Approval, part: MessageId, shown: Shown, seen: Seen) -> bool:
         """Compare a message with its record, which was read later. If the record is older, end it and return true.

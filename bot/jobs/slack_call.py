@@ -148,9 +148,12 @@ class SlackCall:
     async def _update(self, shown: Shown) -> int | None:
         is_compared = self.part.id.kind not in {"remark", "told"}
         restore_guard = self.line.restore_guard
-        if is_compared and await restore_guard.is_behind(self.state, self.part.id, shown, self._thread()):
-            await self.give_back()
-            return 0
+        try:
+            if is_compared and await restore_guard.is_behind(self.state, self.part.id, shown, self._thread()):
+                await self.give_back()
+                return 0
+        except (SlackBusyError, SlackUnclearError) as error:
+            return await self._on_not_compared(error)
         await self.line.slack.update_message(
             shown.channel, shown.ts, text=self.part.text, blocks=self.part.blocks, label=self._label()
         )
@@ -185,6 +188,14 @@ class SlackCall:
         else:
             await self.line.pacing.hold_posts(self.part.channel, error.retry_after)
         await self._note_failure(error, again_in=error.retry_after)
+        return await self.line.trouble.come_again_in(self.state.id, error)
+
+    async def _on_not_compared(self, error: SlackBusyError | SlackUnclearError) -> int:
+        """Edit later: Slack does not say now what the message shows. Nothing was sent."""
+        await self.give_back()
+        if isinstance(error, SlackBusyError):
+            kind = "replies" if self._thread() else "history"
+            await self.line.pacing.hold_reads(kind, error.retry_after)
         return await self.line.trouble.come_again_in(self.state.id, error)
 
     async def _on_unclear(self, error: SlackUnclearError) -> int:

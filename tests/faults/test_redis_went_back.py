@@ -12,6 +12,7 @@ from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.errors import InterruptRefusedError, UnknownInterruptError
 from bot.app import running
 from bot.domain.ids import MessageId
+from bot.jobs.redis_restore import RestoreGuard
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_action
@@ -239,6 +240,57 @@ async def test_what_another_bot_has_drawn_meanwhile_is_not_taken_for_a_step_back
 
     assert not await bot.restore_guard.is_behind(before, MessageId(0), shown, None)
     assert (await settled_card(store, watcher, interrupt.id)).status == "decided"
+
+
+@pytest.fixture
+async def another_guard(start_bot, store):
+    """What a second bot knows of Slack, once the calls that were under way when it started have ended."""
+    bot = await start_bot(slack_timeout_seconds=0.5)
+    guard = RestoreGuard(store, bot.slack, bot.health, "another")
+    await asyncio.sleep(0.6)
+    return guard
+
+
+async def no_wait():
+    return 0
+
+
+async def test_cards_of_one_channel_are_compared_with_one_read(another_guard, slack, client, watcher, store):
+    """A bot that starts would otherwise read dozens of cards one by one, and Slack takes fifty reads a minute."""
+    interrupts = [client.interrupt(asking(an_action("pay", {"to": str(number)}))) for number in range(8)]
+    for interrupt in interrupts:
+        await client.publish(interrupt)
+        await watcher.card(interrupt.id)
+    states = [await settled_card(store, watcher, interrupt.id) for interrupt in interrupts]
+    before = len(await slack.calls("conversations.history"))
+
+    for state in states:
+        shown = state.shown[MessageId(0)]
+        assert await another_guard.learn(shown, no_wait) == 0
+        assert not await another_guard.is_behind(state, MessageId(0), shown, None)
+
+    # The other bot looks at open cards every five seconds.
+    assert len(await slack.calls("conversations.history")) - before <= 2
+
+
+async def test_a_card_that_was_read_with_others_is_not_overwritten(
+    another_guard, slack, client, watcher, store
+):
+    """It shows a decision of which the store knows nothing any more."""
+    interrupt = client.interrupt(asking(an_action()))
+    await client.publish(interrupt)
+    card = await watcher.card(interrupt.id)
+    before = await settled_card(store, watcher, interrupt.id)
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    await settled_card(store, watcher, interrupt.id)
+    shown = before.shown[MessageId(0)]
+    assert await another_guard.learn(shown, no_wait) == 0
+
+    async def forgotten(interrupt_id):
+        return before
+
+    store.admitted = forgotten
+    assert await another_guard.is_behind(before, MessageId(0), shown, None)
 
 
 async def test_a_restart_that_loses_nothing_is_not_taken_for_a_step_back(

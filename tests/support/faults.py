@@ -104,6 +104,11 @@ class Watcher:
         seen = {_payload(card)["part"]: (card["text"], card["blocks"]) for card in cards}
         return len(cards) == len(wanted) and seen == wanted
 
+    def is_known(self, state: Published) -> bool:
+        """Whether the record knows each message that belongs to it."""
+        known = {shown.ts for shown in state.shown.values()} if isinstance(state, Approval) else set()
+        return {card["ts"] for card in self.cards(state.id)} <= known
+
 
 def _payload(message: Json) -> Json:
     return (message.get("metadata") or {}).get("event_payload", {})
@@ -167,7 +172,9 @@ async def settled_card(
     async def agreed() -> Published | None:
         with contextlib.suppress(ServerUnreachableError):
             state = await store.load(interrupt_id)
-            if state and watcher.agrees(state) and stage in {None, state.stage}:
+            # A message is in Slack a moment before the record knows it.
+            is_shown = state and watcher.agrees(state) and watcher.is_known(state)
+            if state and is_shown and stage in {None, state.stage}:
                 # An agent that waited out its grace may be done before a bot has settled the record.
                 if state.status == "pending" and stage == "resumed":
                     return None
