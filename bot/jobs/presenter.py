@@ -5,6 +5,7 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
 from agent_adapter.errors import InvalidRequestError, LockedRecordError
 from bot.domain.approval import Approval, Published
@@ -164,8 +165,10 @@ class Presenter:
         line = self.line
         if part.id.kind != "card" or part.thread_ts or part.parent:
             return 0
+        # An edit waits for it, and nothing for a look at open cards.
+        turn = partial(line.pacing.turn_to_read, "history", urgent=True)
         try:
-            return await line.restore_guard.learn(shown, lambda: line.pacing.turn_to_read("history"))
+            return await line.restore_guard.learn(shown, turn)
         except SlackBusyError as error:
             await line.pacing.hold_reads("history", error.retry_after)
             return int(error.retry_after * 1000)

@@ -141,23 +141,34 @@ class RestoreGuard:
             SlackError: when Slack does not say.
         """
         async with self._learning:
-            if not self._is_worth_a_page(shown):
+            if self._is_read(shown):
                 return 0
             if wait := await turn():
                 return wait
-            doubts, channel = self.doubts, shown.channel
+            if not self._has_settled(time.monotonic()):
+                # What is read now may be changed by a call that is still under way. Each card is read right before its edit.
+                return 0
+            channel = shown.channel
             latest = shown.ts if channel in self._read_from else f"{self._since + CLOCKS:.6f}"
             seen = await self.slack.look(channel, None, "0", latest)
-            if doubts == self.doubts:
-                self._labels |= {(channel, ts): label for ts, label in seen.labels.items()}
+            if self.remember(channel, seen):
                 self._read_from[channel] = seen.oldest
         return 0
 
-    def _is_worth_a_page(self, shown: Shown) -> bool:
-        # A call that was under way at the last doubt may still change a message. Until it has ended, each is read alone.
-        has_settled = time.monotonic() - self._doubted_at > self.slack.within
-        is_read = float(shown.ts) >= float(self._read_from.get(shown.channel, "inf"))
-        return has_settled and not is_read and not self.is_sure(shown)
+    def remember(self, channel: str, seen: Seen) -> bool:
+        """Keep what messages showed, for `is_behind`. False when a call that was under way may have changed them since."""
+        if not self._has_settled(seen.at):
+            return False
+        self._labels |= {(channel, ts): label for ts, label in seen.labels.items()}
+        return True
+
+    def _has_settled(self, at: float) -> bool:
+        """Whether the calls that were under way at the last doubt had ended, at a time of the monotonic clock."""
+        return at - self._doubted_at > self.slack.within
+
+    def _is_read(self, shown: Shown) -> bool:
+        is_on_page = float(shown.ts) >= float(self._read_from.get(shown.channel, "inf"))
+        return is_on_page or (shown.channel, shown.ts) in self._labels or self.is_sure(shown)
 
     async def is_behind(self, state: Approval, part: MessageId, shown: Shown, thread_ts: str | None) -> bool:
         """Whether a message shows more than its record knows. If so, end the record and keep the message as it is.

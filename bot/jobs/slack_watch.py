@@ -144,6 +144,7 @@ class SlackWatch:
         while left:
             await self.turn_to_read(thread_ts)
             seen = await self._seen(channel, thread_ts, left[0].shown.ts, left[-1].shown.ts)
+            self.restore_guard.remember(channel, seen)
             looked = [message for message in left if seen.oldest <= message.shown.ts <= seen.latest]
             for message in looked:
                 await compare(message, seen)

@@ -67,9 +67,9 @@ class Pacing:
         """Milliseconds until a place may be looked at again; 0 means go, and counts for all replicas."""
         return await self._turn(self._keys.pace("look", place), Limit(1, every), "", urgent=True)
 
-    async def turn_to_read(self, kind: str) -> int:
+    async def turn_to_read(self, kind: str, *, urgent: bool = False) -> int:
         """Milliseconds to wait before a history (or a thread's replies) is read; 0 means go, and counts."""
-        return await self._turn(self._keys.pace(kind), READS, "", urgent=False)
+        return await self._turn(self._keys.pace(kind), READS, "", urgent=urgent)
 
     def edits_closed(self, agent: str) -> int:
         """Milliseconds for which no edit of this agent gets a turn, not even an urgent one. This process knows only its own.
