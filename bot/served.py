@@ -240,7 +240,7 @@ class Served:
         presenter = Presenter(
             store,
             Admissions(store, slack, directory, policies, self.standing, quota, guard, trouble, others),
-            Line(slack, pacing, store, health, guard, trouble, lease),
+            Line(slack, pacing, store, health, guard, trouble, process.tasks, lease),
             stalled_after,
             self.of,
         )

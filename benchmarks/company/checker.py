@@ -28,6 +28,8 @@ STARVED = 5.0
 """An agent starves when its slowest wait for a card is this many times the median of all agents' slowest waits …"""
 STARVED_OVER = 10.0
 """… and this many seconds over it."""
+FAILED_WITHIN = 5.0
+"""Seconds after a press in which the entry comes that it failed."""
 RUNS = {"approve", "edit"}
 DEADLINE = "expired"
 """In the place of a person, where the deadline decided."""
@@ -137,10 +139,9 @@ def _why_lost(history: History, interrupt_id: str, index: int, press: Line) -> s
     # Its person read why.
     refused = [
         entry
-        for event in ("click_refused", "click_failed")
-        for entry in history.of(interrupt_id, event)
+        for entry in history.of(interrupt_id, "click_refused")
         if entry.get("by") == press["by"] and int(entry.get("index", index)) == index
-    ]
+    ] + [entry for entry in history.of(interrupt_id, "click_failed") if _is_of(entry, press)]
     # A decision is stored before Slack shows the click as accepted.
     stored = [
         entry for entry in history.decided[interrupt_id, index] if seconds_of(entry) <= press["at"] + CLOCK
@@ -150,6 +151,13 @@ def _why_lost(history: History, interrupt_id: str, index: int, press: Line) -> s
     if stored or refused or is_late:
         return None
     return f"{interrupt_id}:{index}: {press['by']} pressed {press['decision']}, it was accepted, and nothing came of it"
+
+
+def _is_of(entry: Line, press: Line) -> bool:
+    """Whether a press failed with this entry. It does not name the call."""
+    is_then = press["begins"] - CLOCK <= seconds_of(entry) <= press["at"] + FAILED_WITHIN
+    is_same = entry.get("by") == press["by"] and entry.get("button", press["decision"]) == press["decision"]
+    return is_then and is_same
 
 
 def nothing_doubled(history: History) -> Iterator[str | None]:

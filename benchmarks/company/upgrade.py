@@ -37,10 +37,9 @@ def phases(versions: int) -> tuple[Phase, ...]:
     )
 
 
-def unpack(commit: str, folder: Path) -> Path:
-    """Put the bot and the library of a commit into a folder, with the agents and people of today beside them."""
+def unpack(commit: str, code: Path) -> Path:
+    """Put the bot and the library of a commit into a new folder, with the agents and people of today beside them."""
     packed = subprocess.run(["git", "archive", commit, *PACKAGES], cwd=ROOT, check=True, capture_output=True)
-    code = folder / commit.replace("/", "-")
     with tarfile.open(fileobj=BytesIO(packed.stdout)) as archive:
         archive.extractall(code, filter="data")
     (code / "benchmarks").symlink_to(ROOT / "benchmarks")
@@ -60,8 +59,11 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="what is written down")
     options = parser.parse_args()
     played = options.folder or Path(tempfile.mkdtemp(prefix="assent-upgrade-"))
+    if played.exists() and any(played.iterdir()):
+        parser.error(f"{played} is not empty: choose another --folder")
     with tempfile.TemporaryDirectory(prefix="assent-versions-") as folder:
-        versions = [*(unpack(commit, Path(folder)) for commit in options.commits), ROOT]
+        earlier = [unpack(commit, Path(folder) / str(n)) for n, commit in enumerate(options.commits, 1)]
+        versions = [*earlier, ROOT]
         day = Day(
             options.minutes, options.agents, options.agents, options.per_minute, phases=phases(len(versions))
         )

@@ -13,7 +13,6 @@ from bot.domain.errors import (
     BrokenSealError,
     DamagedRecordError,
     SlackBusyError,
-    SlackError,
     SlackUnclearError,
     WorkspaceFaultError,
 )
@@ -134,7 +133,7 @@ class Presenter:
             # It is not held up when the last decision comes meanwhile.
             return left
         if shown and (wait := await self._learn(part, shown)):
-            return self._queue.join(state.id, wait)
+            return self._queue.hold(state.id, wait)
         if wait := await self._turn(state, part):
             await line.trouble.say_if_nothing_is_posted(state, part.id)
             return self._queue.join(state.id, wait)
@@ -172,9 +171,6 @@ class Presenter:
         except SlackBusyError as error:
             await line.pacing.hold_reads("history", error.retry_after)
             return int(error.retry_after * 1000)
-        except SlackError:
-            # It is read alone before the edit, which then says why it cannot be read.
-            return 0
 
     async def _turn(self, state: Approval, part: Part) -> int:
         """Ask for a turn by Slack's limits: 0 when the call can be made now, else the milliseconds to wait."""

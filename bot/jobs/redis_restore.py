@@ -15,6 +15,7 @@ from bot.domain.approval import Approval, Published
 from bot.domain.errors import InterruptFaultError, SlackError, UnsettledError
 from bot.domain.ids import KEPT, Label, MessageId
 from bot.domain.messages import Shown
+from bot.jobs.readings import CLOCKS, Readings
 from bot.rendering.card.lost_records import render_noted
 from bot.runtime.health import Health
 from bot.sentences import on_card
@@ -31,8 +32,6 @@ REASON = (
     "know it any more. Look at the card, then ask again if it is still needed"
 )
 WARNING = "Redis went back to an older state: see 'After Redis went back' in docs/how-to/operate.md"
-CLOCKS = 60.0
-"""Seconds by which the clocks of Slack, Redis and this process may differ."""
 AGAIN_AFTER = 30.0
 """Seconds until a search starts again after Slack or Redis interrupted it."""
 ROUND_WITHIN = 3600.0
@@ -56,16 +55,14 @@ class RestoreGuard:
     """How often there was a reason to compare again."""
     lost_since: float | None = None
     """Since when there can be cards without a record, in unix seconds; `None` when they were searched for."""
+    readings: Readings = field(init=False)
     _since: float = field(default_factory=time.time)
-    _doubted_at: float = field(default_factory=time.monotonic)
     _sure: set[tuple[str, str]] = field(default_factory=set)
-    _labels: dict[tuple[str, str], Label] = field(default_factory=dict)
-    """What messages showed when they were read together with others."""
-    _read_from: dict[str, str] = field(default_factory=dict)
-    """The `ts` in each channel from which on messages were read together."""
-    _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
     _epochs: tuple[int, ...] = ()
     _beating: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def __post_init__(self) -> None:
+        self.readings = Readings(self.slack)
 
     async def begin(self) -> None:
         """Note the last event that Redis knows, before this process adds one."""
@@ -104,9 +101,9 @@ class RestoreGuard:
             # Before the first one, this process had no connection that it could lose.
             self.store.scripts.journal.note_outage(is_certain=is_certain)
         self.doubts += 1
-        self._since, self._doubted_at = time.time(), time.monotonic()
-        for known in (self._sure, self._labels, self._read_from):
-            known.clear()
+        self._since = time.time()
+        self._sure.clear()
+        self.readings.begin()
         self.store.forget_remembered()
 
     @property
@@ -126,49 +123,7 @@ class RestoreGuard:
         """Note that a message shows what its record says."""
         if float(ts) <= self._since + CLOCKS:
             self._sure.add((channel, ts))
-
-    async def learn(self, shown: Shown, turn: Callable[[], Awaitable[int]]) -> int:
-        """Read what a card in a channel shows, together with 200 others, so that `is_behind` need not read each alone.
-
-        Args:
-            shown: The card.
-            turn: Gives the milliseconds to wait before a history is read; 0 means go.
-
-        Returns:
-            Milliseconds to wait; 0 when nothing has to be read.
-
-        Raises:
-            SlackError: when Slack does not say.
-        """
-        async with self._learning:
-            if self._is_read(shown):
-                return 0
-            if wait := await turn():
-                return wait
-            if not self._has_settled(time.monotonic()):
-                # What is read now may be changed by a call that is still under way. Each card is read right before its edit.
-                return 0
-            channel = shown.channel
-            latest = shown.ts if channel in self._read_from else f"{self._since + CLOCKS:.6f}"
-            seen = await self.slack.look(channel, None, "0", latest)
-            if self.remember(channel, seen):
-                self._read_from[channel] = seen.oldest
-        return 0
-
-    def remember(self, channel: str, seen: Seen) -> bool:
-        """Keep what messages showed, for `is_behind`. False when a call that was under way may have changed them since."""
-        if not self._has_settled(seen.at):
-            return False
-        self._labels |= {(channel, ts): label for ts, label in seen.labels.items()}
-        return True
-
-    def _has_settled(self, at: float) -> bool:
-        """Whether the calls that were under way at the last doubt had ended, at a time of the monotonic clock."""
-        return at - self._doubted_at > self.slack.within
-
-    def _is_read(self, shown: Shown) -> bool:
-        is_on_page = float(shown.ts) >= float(self._read_from.get(shown.channel, "inf"))
-        return is_on_page or (shown.channel, shown.ts) in self._labels or self.is_sure(shown)
+        self.readings.forget(channel, ts)
 
     async def is_behind(self, state: Approval, part: MessageId, shown: Shown, thread_ts: str | None) -> bool:
         """Whether a message shows more than its record knows. If so, end the record and keep the message as it is.
@@ -191,13 +146,19 @@ class RestoreGuard:
         newest = await self.store.admitted(state.id)
         return newest is not None and await self.compare(newest, part, shown, seen)
 
+    async def learn(self, shown: Shown, turn: Callable[[], Awaitable[int]]) -> int:
+        """Read what a card in a channel shows, together with others, so that `is_behind` need not. As in `Readings`."""
+        return 0 if self.is_sure(shown) else await self.readings.learn(shown, turn)
+
     async def _showed_no_more(self, state: Approval, part: MessageId, shown: Shown) -> bool:
         """Whether a message showed no more than its record knows when it was read together with others."""
-        label = self._labels.get((shown.channel, shown.ts))
-        if label is None or (label.interrupt_id, label.part) != (state.id, part):
+        label = self.readings.label(shown.channel, shown.ts)
+        # What a standing approval shows is compared with its uses, and ends it.
+        if label is None or part.kind == "standing" or (label.interrupt_id, label.part) != (state.id, part):
             return False
         newest = await self.store.admitted(state.id)
         if newest is None or is_ahead(label, newest):
+            # It may have been drawn since, so it is read once more.
             return False
         self.note_sure(shown.channel, shown.ts)
         return True

@@ -16,7 +16,7 @@ from bot.domain.errors import (
 )
 from bot.domain.ids import Label
 from bot.domain.messages import Shown
-from bot.jobs.orphans import remove_if_orphan, remove_second
+from bot.jobs.orphans import Second, remove_if_orphan, remove_second
 from bot.jobs.outdated import is_extra, is_wanted
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.run_threads import leave_thread
@@ -25,6 +25,7 @@ from bot.rendering.card.card import Part
 from bot.rendering.limits import SlackLimitError, check_message
 from bot.runtime.health import PLACE, Health
 from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
+from bot.runtime.tasks import Tasks
 from bot.runtime.tracing import span_about
 from bot.slack.client import SlackClient
 from bot.slack.pacing import Pacing
@@ -50,6 +51,7 @@ class Line:
     health: Health
     restore_guard: RestoreGuard
     trouble: SlackTrouble
+    tasks: Tasks
     lease: int
     """Milliseconds that one call may take before another replica takes over."""
 
@@ -196,6 +198,9 @@ class SlackCall:
         if isinstance(error, SlackBusyError):
             kind = "replies" if self._thread() else "history"
             await self.line.pacing.hold_reads(kind, error.retry_after)
+        logger.warning("message.compared_later", extra={"interrupt_id": self.state.id, "reason": str(error)})
+        if isinstance(error, SlackUnclearError) and not error.answered:
+            return self.line.lease
         return await self.line.trouble.come_again_in(self.state.id, error)
 
     async def _on_unclear(self, error: SlackUnclearError) -> int:
@@ -209,17 +214,33 @@ class SlackCall:
         lease = await self.line.store.lease_part(
             self.state.id, self.part.id, owner=self.owner, lease=self.line.lease
         )
-        if not self.shown and lease.outcome in {"mine", "busy"}:
-            # Another process has taken over, and our message may come beside its own.
-            await self.give_back()
-            find = partial(self._find, self.state.now.timestamp())
-            await remove_second(
-                self.line.slack, self.part.channel, find, kept=self._kept, lease=self.line.lease
-            )
-            return RETRY
-        return self.line.lease
+        if self.shown or not await self._is_taken_over(lease.outcome):
+            return self.line.lease
+        # Our message may come beside that of the other process.
+        await self.give_back()
+        self.line.tasks.start(self._remove_second())
+        return RETRY
 
-    async def _find(self, since: float, *, besides: str = "") -> str | None:
+    async def _is_taken_over(self, outcome: str) -> bool:
+        """Whether another process posts this message now, or has posted it."""
+        return outcome == "busy" or (outcome == "mine" and bool(await self._kept()))
+
+    async def _remove_second(self) -> None:
+        guard, doubts = self.line.restore_guard, self.line.restore_guard.doubts
+        find = partial(self._find, self.state.now.timestamp(), digest=self.part.digest)
+        await remove_second(
+            Second(
+                find=find,
+                kept=self._kept,
+                delete=partial(self.line.slack.delete_message, self.part.channel),
+                note=self._note_intent,
+                is_in_doubt=lambda: guard.doubts != doubts or guard.is_unsettled,
+            ),
+            lease=self.line.lease,
+            name=f"{self.state.id} {self.part.id}",
+        )
+
+    async def _find(self, since: float, *, besides: str = "", digest: str = "") -> str | None:
         return await self.line.slack.find_message(
             self.part.channel,
             thread_ts=self._thread(),
@@ -227,7 +248,15 @@ class SlackCall:
             interrupt_id=self.state.id,
             part=self.part.id,
             besides=besides,
+            digest=digest,
         )
+
+    async def _note_intent(self) -> bool:
+        """Have whoever draws next look for our message first. False while another process may still be posting."""
+        lease = await self.line.store.lease_part(
+            self.state.id, self.part.id, owner=self.owner, lease=self.line.lease
+        )
+        return lease.outcome != "busy"
 
     async def _on_refused(self, error: InterruptFaultError) -> int | None:
         """Do without a message that Slack never takes. If nobody can decide without it, refuse the interrupt."""

@@ -98,7 +98,7 @@ class SlackWatch:
             return
         for where, messages in list(self._untaken.items()):
             try:
-                await self._look_at(where, messages, self._compare_untaken)
+                await self._look_at(where, messages, self._compare_untaken, urgent=True)
             except InterruptFaultError as error:
                 # Slack will not say it later either.
                 logger.warning("untaken.not_compared", extra={"place": _name(where), "reason": str(error)})
@@ -138,21 +138,23 @@ class SlackWatch:
             return False
         return label.digest != KEPT and not is_ahead(label, state)
 
-    async def _look_at(self, where: Where, messages: Iterable[PostedMessage], compare: Compare) -> None:
+    async def _look_at(
+        self, where: Where, messages: Iterable[PostedMessage], compare: Compare, *, urgent: bool = False
+    ) -> None:
         channel, thread_ts = where
         left = sorted(messages, key=lambda message: message.shown.ts)
         while left:
-            await self.turn_to_read(thread_ts)
+            await self.turn_to_read(thread_ts, urgent=urgent)
             seen = await self._seen(channel, thread_ts, left[0].shown.ts, left[-1].shown.ts)
-            self.restore_guard.remember(channel, seen)
+            self.restore_guard.readings.note(channel, seen)
             looked = [message for message in left if seen.oldest <= message.shown.ts <= seen.latest]
             for message in looked:
                 await compare(message, seen)
             left = [message for message in left if not seen.oldest <= message.shown.ts <= seen.latest]
 
-    async def turn_to_read(self, thread_ts: str | None = None) -> None:
+    async def turn_to_read(self, thread_ts: str | None = None, *, urgent: bool = False) -> None:
         """Wait for a turn to read a history, or a thread."""
-        while wait := await self.pacing.turn_to_read(_kind(thread_ts)):  # noqa: ASYNC110  # replicas share the turns
+        while wait := await self.pacing.turn_to_read(_kind(thread_ts), urgent=urgent):  # noqa: ASYNC110  # replicas share the turns
             await asyncio.sleep(wait / 1000)
 
     async def _seen(self, channel: str, thread_ts: str | None, oldest: str, latest: str) -> Seen:

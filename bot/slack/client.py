@@ -202,13 +202,25 @@ class SlackClient:
         interrupt_id: str,
         part: MessageId,
         besides: str = "",
+        digest: str = "",
     ) -> str | None:
-        """Look for a part of a card that was posted since then (unix seconds), other than the one that is known."""
+        """Look for a part of a card that was posted since then (unix seconds).
+
+        Args:
+            channel: Where to look.
+            thread_ts: In which thread; `None` for the channel itself.
+            since: Unix seconds.
+            interrupt_id: The record.
+            part: Which message of it.
+            besides: The `ts` of one that is known, and not looked for.
+            digest: What it shows; empty for anything.
+        """
 
         def is_it(message: Mapping[str, Any]) -> bool:
             label = Label.of(message, self.me.bot_id)
-            is_this = label is not None and (label.interrupt_id, label.part) == (interrupt_id, part)
-            return is_this and message["ts"] != besides
+            if label is None or (label.interrupt_id, label.part) != (interrupt_id, part):
+                return False
+            return message["ts"] != besides and digest in {"", label.digest}
 
         return await self._find(channel, thread_ts, since, is_it)
 

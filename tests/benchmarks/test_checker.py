@@ -133,6 +133,17 @@ def test_a_click_that_its_person_knows_did_not_count_is_not_lost(day, why):
     assert broken(day) == {}
 
 
+def test_a_press_that_failed_excuses_no_later_one(day):
+    """Its person pressed again, and that was lost."""
+    pressed = {"by": "U0MIRA", "decision": "approve", "accepted": True}
+    day["people"].append(note(-6.0, "pressed", id="data-0.1", index=0, begins=START - 6.1, **pressed))
+    day["people"].append(note(3.1, "pressed", id="data-0.1", index=0, begins=START + 3.0, **pressed))
+    day["audit"].append(entry(-6.05, "click_failed", id="data-0.1", by="U0MIRA", button="approve"))
+
+    [fault] = broken(day)["nothing is lost"]
+    assert "U0MIRA pressed approve, it was accepted, and nothing came of it" in fault
+
+
 def test_a_decision_that_its_agent_did_not_get_is_lost(day):
     """The audit says approved; the agent was told rejected, or nothing."""
     [(_, answer), *_] = lines_of(day, "answered")

@@ -23,7 +23,7 @@ async def test_nothing_is_lost_while_bots_and_agents_are_replaced(tmp_path):
     """Here by the same code, from the last commit. Earlier versions take minutes: `make upgrade`."""
     company = Company(agents=2, bots=2, channels=2, is_clustered=False, urgent_seconds=4)
     day = Day(minutes=0.25, agents=2, channels=2, per_minute=30, phases=phases(2))
-    versions = [unpack("HEAD", tmp_path), ROOT]
+    versions = [unpack("HEAD", tmp_path / "before"), ROOT]
 
     await Stage(company, day, (0.0, 0.25), tmp_path / "leg-1", versions).run()
 

@@ -220,6 +220,39 @@ async def test_a_late_post_whose_answer_is_lost_is_taken_away(start_bot, client,
         await settled_card(store, watcher, interrupt_id)
 
 
+async def test_a_late_post_is_found_by_the_next_one_when_nobody_else_has_posted(
+    start_bot, client, slack, store, watcher
+):
+    """Another process took over and gave the lease back, because Slack was busy. The late post came before its next try."""
+    settings = {**QUICK, "lease_seconds": 2.0}
+    stalled = await start_bot(**settings)
+    post, reached, is_back = stalled.slack.post_message, asyncio.Event(), asyncio.Event()
+
+    async def post_late(*args, **kwargs):
+        if not reached.is_set():
+            reached.set()
+            await is_back.wait()
+            await post(*args, **kwargs)
+            raise SlackUnclearError("chat.postMessage", "TimeoutError", answered=False)
+        return await post(*args, **kwargs)
+
+    stalled.slack.post_message = post_late
+    async with asyncio.timeout(120):
+        interrupt_id = await client.publish(client.interrupt(asking(an_action())))
+        await reached.wait()
+        await slack.fault("chat.postMessage", "ratelimited", seconds=1)
+        await start_bot(**settings)
+        await eventually(lambda: was_refused(slack))
+        is_back.set()
+        await settled_card(store, watcher, interrupt_id)
+
+    assert len(watcher.shown) == 1
+
+
+async def was_refused(slack):
+    return [call for call in await slack.calls("chat.postMessage") if call["http_status"] == 429]
+
+
 async def test_a_bot_that_redis_held_up_beyond_its_lease_does_not_post(start_bot, client, store, watcher):
     """Another one has taken over meanwhile, so not even for a moment are there two cards."""
     held_up = await start_bot(**QUICK)

@@ -247,7 +247,7 @@ async def another_guard(start_bot, store):
     """What a second bot knows of Slack, once the calls that were under way when it started have ended."""
     bot = await start_bot(slack_timeout_seconds=0.5)
     guard = RestoreGuard(store, bot.slack, bot.health, "another")
-    await asyncio.sleep(0.6)
+    await asyncio.sleep(1.6)
     return guard
 
 
@@ -271,6 +271,26 @@ async def test_cards_of_one_channel_are_compared_with_one_read(another_guard, sl
 
     # The other bot looks at open cards every five seconds.
     assert len(await slack.calls("conversations.history")) - before <= 2
+
+
+async def test_a_channel_that_slack_does_not_give_is_not_read_for_each_card(
+    another_guard, slack, client, watcher, store
+):
+    """Each is then read alone, when it is edited."""
+    shown = []
+    for number in range(2):
+        interrupt = client.interrupt(asking(an_action("pay", {"to": str(number)})))
+        await client.publish(interrupt)
+        await watcher.card(interrupt.id)
+        shown.append((await settled_card(store, watcher, interrupt.id)).shown[MessageId(0)])
+    await slack.fault("conversations.history", "error", error="missing_scope", times=None)
+
+    assert await another_guard.learn(shown[0], no_wait) == 0
+    assert await another_guard.learn(shown[1], never) == 0
+
+
+async def never():
+    raise AssertionError("it is not read")
 
 
 async def test_a_card_that_was_read_with_others_is_not_overwritten(
@@ -311,15 +331,18 @@ async def test_a_restart_that_loses_nothing_is_not_taken_for_a_step_back(
     assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
 
 
+@pytest.mark.parametrize("is_read", [False, True], ids=["", "also when its message was read with others"])
 async def test_an_approval_for_later_calls_that_was_revoked_stays_revoked(
-    playground, redis, redis_url, slack, watcher, store, tmp_path
+    playground, redis, redis_url, slack, watcher, store, tmp_path, is_read
 ):
     """The restored state holds it as live; its message says that it is over. The next call is asked."""
     path = tmp_path / "policy.yaml"
     path.write_text(
         "default: {channel: C0APPROVALS, approvers: [U0DANA], standing: {same: arguments, scope: agent, lasts: 1h, uses: 5}}\n"
     )
-    settings = settings_for(playground, redis_url, policy=str(path), approvers="", channel=None)
+    settings = settings_for(
+        playground, redis_url, policy=str(path), approvers="", channel=None, slack_timeout_seconds=0.5
+    )
     dana = Someone(slack, "U0DANA")
     async with an_agent(redis_url) as client:
         async with running(settings) as bot:
@@ -338,6 +361,12 @@ async def test_an_approval_for_later_calls_that_was_revoked_stays_revoked(
         await redis.restore()
         async with running(settings) as bot:
             await until(lambda: bot.health.ready, within=60)
+            if is_read:
+                await asyncio.sleep(1.6)
+                ts, thread_ts = standing_message["ts"], standing_message["thread_ts"]
+                assert bot.restore_guard.readings.note(
+                    CHANNEL, await bot.slack.look(CHANNEL, thread_ts, ts, ts)
+                )
             again = client.interrupt(asking(an_action("pay")), run="r", pauses=["2"], context=Context())
             await client.publish(again)
 
