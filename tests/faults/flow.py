@@ -97,7 +97,9 @@ class Flow:
 
     async def _close_all(self, user: str) -> None:
         while views := await self.slack.views(user):
-            await self.slack.close_view(user, views[-1]["id"], clear=True)
+            # Another one can open on top of it in this moment, or it can close by itself.
+            with contextlib.suppress(ControlError):
+                await self.slack.close_view(user, views[-1]["id"], clear=True)
 
     async def _open(self, user: str, interrupt_id: str, button: str) -> Json | None:
         while await self._press(user, interrupt_id, button):
