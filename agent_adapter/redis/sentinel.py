@@ -161,14 +161,15 @@ class Primary:
 
         Once most of them agree, the others are not waited for: their machines may be gone.
         """
-        asked = [asyncio.ensure_future(self._said_by(each)) for each in self._sentinels.sentinels]
+        asked = [in_background(self._heard_of(each)) for each in self._sentinels.sentinels]
         refused, answers = list[BaseException](), list[_Answer | None]()
         try:
             for each in asyncio.as_completed(asked):
-                try:
-                    answers.append(await each)
-                except (RedisError, OSError) as error:
-                    refused.append(error)
+                match await each:
+                    case RedisError() | OSError() as error:
+                        refused.append(error)
+                    case answer:
+                        answers.append(answer)
                 if 2 * len(answers) > len(asked) and (primary := _newest(answers)):
                     return primary
         finally:
@@ -180,6 +181,13 @@ class Primary:
         if not answers:
             self._raise_refusal(refused)
         raise MasterNotFoundError(self._why(answers))
+
+    async def _heard_of(self, sentinel: Any) -> "_Answer | RedisError | OSError | None":
+        """Ask one Sentinel, and give its error where it has one."""
+        try:
+            return await self._said_by(sentinel)
+        except (RedisError, OSError) as error:
+            return error
 
     async def _said_by(self, sentinel: Any) -> "_Answer | None":
         """Ask one Sentinel; `None` when it does not know the service."""
