@@ -18,8 +18,8 @@ UNIT := $(addprefix tests/agent_adapter/,contract dialects test_gating.py test_f
 # Where another Python, or other versions of packages, make a difference: signatures, annotations, asyncio, processes, the frameworks.
 SECOND := tests/agent_adapter $(addprefix tests/bot/,cli http runtime slack) \
 	$(addprefix tests/acceptance/test_,deciding.py demo.py endings.py functions.py http_api.py langchain_agent.py openai_agents.py process.py spoon.py)
-# What meets each kind of use, for a Redis of another kind. Silence approves what was shown for nearly all of its four
-# seconds, and a failover takes longer than the rest.
+# What meets each kind of use, for a Redis of another kind. Tests of silence are left out: they give a card 0.4 seconds to
+# appear, and a failover takes longer.
 SPREAD := $(addprefix tests/acceptance/test_,audit.py bulk.py deadlines.py deciding.py edits.py http_api.py places.py quorum.py \
 	resume_elsewhere.py standing_approvals.py \
 	deliveries.py::test_a_click_that_failed_half_way_can_be_sent_again \

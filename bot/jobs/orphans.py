@@ -30,7 +30,7 @@ async def remove_if_orphan(
     for _ in range(LOOKS):
         if found := await kept():
             if found != ts:
-                # Whoever looks for a second card may have deleted it.
+                # `remove_second` of another process may have deleted it.
                 with suppress(InterruptFaultError):
                     await slack.delete_message(channel, ts)
             return
@@ -48,7 +48,7 @@ class Second:
     """Reads which message is kept in its place; empty while there is none."""
     delete: Callable[[str], Awaitable[object]]
     note: Callable[[], Awaitable[bool]]
-    """Leaves word for whoever posts next that it may be there. False while another process may still be posting."""
+    """Notes that it may be there. The next process that posts looks for it first. False while another one may be posting."""
     is_in_doubt: Callable[[], bool]
     """Whether Redis may have lost which message is kept."""
 

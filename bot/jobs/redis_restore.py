@@ -151,7 +151,7 @@ class RestoreGuard:
         return 0 if self.is_sure(shown) else await self.readings.learn(shown, turn)
 
     async def _showed_no_more(self, state: Approval, part: MessageId, shown: Shown) -> bool:
-        """Whether a message showed no more than its record knows when it was read together with others."""
+        """Whether a message that was read with others showed only what its record knows."""
         label = self.readings.label(shown.channel, shown.ts)
         # What a standing approval shows is compared with its uses, and ends it.
         if label is None or part.kind == "standing" or (label.interrupt_id, label.part) != (state.id, part):

@@ -252,7 +252,7 @@ class SlackCall:
         )
 
     async def _note_intent(self) -> bool:
-        """Have whoever draws next look for our message first. False while another process may still be posting."""
+        """Note that our message may be there. The next process that draws looks for it first. False while another one may post."""
         lease = await self.line.store.lease_part(
             self.state.id, self.part.id, owner=self.owner, lease=self.line.lease
         )
