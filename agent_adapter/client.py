@@ -35,6 +35,7 @@ from agent_adapter.contract.interrupt import (
     Interrupt,
     Resume,
 )
+from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.names import Namespace
 from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.contract.record import (
@@ -69,8 +70,9 @@ from agent_adapter.receipts.answer import Verifier
 from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, LocalSigner, Signer
+from agent_adapter.redis.agreed import read_agreed
 from agent_adapter.redis.claims import Claims, patiently, why_stalled
-from agent_adapter.redis.journal import AGAIN_EVERY, COMES_WITHIN, Journal
+from agent_adapter.redis.journal import AGAIN_EVERY, COMES_WITHIN, SETTLES, Journal
 from agent_adapter.redis.pool import (
     REPEAT_WITHIN,
     address_of,
@@ -95,12 +97,12 @@ LOOK_EVERY = 0.5
 """Seconds between two looks for a question that is withdrawn and not there yet."""
 LATE_LOOKS = 6
 NO_IDENTITY = (
-    "Redis does not let this client run INFO, so a failover without a lost connection is not noticed: with "
-    "ASSENT_REASSERT_SECONDS, give its user +info"
+    "Redis does not let this client run INFO, so a failover without a lost connection is not noticed: give "
+    "its user +info, because the bots of this namespace write again what a failover has lost"
 )
 NOBODY_WAITS = "The program that asked does not wait any more."
-BLOCK = 15.0
-"""Seconds that the reading loop blocks in Redis: four commands a minute when nothing happens."""
+BLOCK = SETTLES / 3
+"""Seconds that the reading loop blocks in Redis: eighteen commands a minute when nothing happens."""
 
 
 class ApprovalClient:
@@ -204,7 +206,7 @@ class ApprovalClient:
             settings: Durations. `grace`: how long after its deadline a wait ends without the bot. `claim_lease`: how long a
                 claim on a run holds until it is renewed. `reconcile_every`: how often records are read without a wake-up.
                 Each is 30 seconds by default. `reassert`: how long this client keeps what it has written, to write it again
-                after a failover; by default as `ASSENT_REASSERT_SECONDS` says.
+                after a failover; by default as `ASSENT_REASSERT_SECONDS` says, and without it as long as the bots do.
 
         Raises:
             InvalidRequestError: when the agent's name, the namespace, the credentials, or a key in `ASSENT_STATE_KEY`, `ASSENT_RECORD_KEY` or `ASSENT_AGENT_KEY` is not valid.
@@ -213,10 +215,9 @@ class ApprovalClient:
         expect(url, str, where="url", cure="pass the address of a Redis, as in 'redis://localhost:6379/0'")
         address = address_of(url)
         every = settings.get("reconcile_every", timedelta(seconds=BLOCK)).total_seconds()
-        block = min(BLOCK, every, Journal.of(settings.get("reassert")).notices_within)
         return cls(
             open_redis(url, credentials=credentials),
-            open_blocking_redis(url, block=block, credentials=credentials),
+            open_blocking_redis(url, block=min(BLOCK, every), credentials=credentials),
             agent=agent,
             namespace=namespace,
             address=address,
@@ -249,12 +250,7 @@ class ApprovalClient:
             for warning in await check_server(self._redis, self._address):
                 logger.warning(warning)
             keys = await freeze_meta(self._redis, self._namespace, address=self._address)
-            if self._journal.kept:
-                with explaining(self._address):
-                    servers = await identities_of(self._redis)
-                self._journal.meet(servers)
-                if not servers:
-                    logger.warning(NO_IDENTITY)
+            await self._agree_with_bots(keys)
         except AgentAdapterError:
             await self._disconnect()
             raise
@@ -290,11 +286,24 @@ class ApprovalClient:
             namespace=self._namespace,
             grace=self._records.grace,
             loops=self.loops,
-            block=min(BLOCK, self._every, self._journal.notices_within),
+            block=min(BLOCK, self._every),
             reconcile_every=self._every,
         )
         on_change(self._redis, self._replies.leave_server)
         return self
+
+    async def _agree_with_bots(self, keys: Keys) -> None:
+        """Keep what is written for as long as the bots do, unless the caller says how long."""
+        with explaining(self._address):
+            agreed = await read_agreed(self._redis, keys)
+            if self._journal.follows_bots:
+                self._journal.kept = agreed.kept
+            if not self._journal.kept:
+                return
+            servers = await identities_of(self._redis)
+        self._journal.begin(servers, is_settled=agreed.is_settled(servers))
+        if not servers:
+            logger.warning(NO_IDENTITY)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

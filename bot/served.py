@@ -12,10 +12,11 @@ from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Work
+from agent_adapter.redis.agreed import note_kept
 from agent_adapter.redis.journal import Journal
 from agent_adapter.redis.pool import address_of
 from agent_adapter.redis.private import RecordCipher
-from agent_adapter.redis.server_check import check_audit, check_keys
+from agent_adapter.redis.server_check import check_audit, check_keys, explaining
 from bot.api.agents import Agents
 from bot.api.keys import KeyRing
 from bot.api.questions import SealedQuestions
@@ -156,6 +157,8 @@ class Served:
         with _naming_the_old(self.settings):
             seal = self.bot_keys.seal if self.bot_keys else None
             await agree_on_seal(redis, keys, seal, address=address)
+        with explaining(address):
+            await note_kept(redis, keys, settings.reassert.total_seconds())
         return keys
 
     def open(
@@ -180,7 +183,7 @@ class Served:
             signing=signing,
             cipher=cipher,
             durability=durability,
-            journal=Journal(self.settings.reassert_seconds),
+            journal=Journal(self.settings.reassert.total_seconds()),
         )
         self.audit = AuditStore(trail, keys, self.settings.audit_dir, address=address, cipher=cipher)
         self.sent_digests = SentDigests(redis, keys, address=address)
@@ -200,7 +203,7 @@ class Served:
             record_cipher=self._cipher,
             marks=SealedQuestions(lambda: found.trust, found.ring, namespace) if found else None,
             credentials=self.settings.redis_credentials,
-            reassert=timedelta(seconds=self.settings.reassert_seconds),
+            reassert=self.settings.reassert,
         )
         health.loops.include(agents.loops)
         return ApiSpace(self._keys_of_api, agents, quota)

@@ -40,7 +40,9 @@ class Keys:
 
     ======================================  ======  =====================================================
     `assent:meta`                           HASH    `schema`, `lanes`: frozen when first used; `seal`: with which key
-                                                    the bots seal
+                                                    the bots seal; `reassert`: for how many seconds agents keep
+                                                    what they write; `settled:<server>`: nothing is written again
+                                                    there any more
     `assent:keys`, `assent:keys:used`       HASH    keys of the HTTP API: id -> agent, hash of the secret; last use
     `assent:digests`                        HASH    the last weeks whose digest was sent, or is being sent
                                                     -> by which bot
@@ -84,6 +86,7 @@ class Keys:
                                                     `<term>:<i>` of an action that has its own,
                                                     `votes:<i>` one line for each person: who, position, token,
                                                     when, decision,
+                                                    `out:<i>` whose votes from before that time do not count,
                                                     `proposal:<i>` an edit that another rule is about: its name, how
                                                     many people, version of the rules, when, the proposal,
                                                     `d:<i>` decision, `t:<i>` tokens of the clicks that made it,

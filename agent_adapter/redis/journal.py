@@ -73,7 +73,10 @@ AGAIN: Mapping[str, Again] = {
     "restore_request": _again("", ""),
     "add_waiter": _again("noted", "unknown"),
     "admit": _again("admitted", "unknown"),
-    "record_decision": _again("", "closed gone", without="delivery newest owner pressed"),
+    "propose": _again("recorded repeat", "closed", varying="proposal mark made"),
+    "record_decision": _again(
+        "", "closed gone early", without="delivery newest owner pressed", varying="first"
+    ),
     "restore_resumed": _again("", "unknown"),
     "mark_missed": _again("noted", "unknown"),
     "mark_read": _again("marked", "unknown", varying="pages mark"),
@@ -86,11 +89,7 @@ AGAIN: Mapping[str, Again] = {
     "finish_resume": _again("finished repeat", "unknown"),
     "report_outcome": _again("reported", "unknown changed lost"),
 }
-"""The scripts that make a promise to a person or to an agent.
-
-A vote and a proposal are not among them: somebody may have replaced or lost theirs since, and then writing it again would be
-something new. So what several people have to agree on is not written again.
-"""
+"""The scripts that make a promise to a person or to an agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +137,14 @@ class Journal:
     """For how many seconds a write is kept: longer than it takes to replace a primary. With 0, none is."""
     most_bytes: int = MOST_BYTES
     bytes: int = 0
+    follows_bots: bool = False
+    """Whether the bots of the namespace say how long `kept` is."""
     is_owed: bool = False
     """Whether nothing has been written again since the last outage."""
     servers: tuple[str, ...] = ()
     """The identities of the servers that this process knows, newest last; none where servers do not say it."""
     on_outage: Callable[[], None] = lambda: None
     """Called when something has to be written again."""
-    # A process that starts does not know what happened just before.
     _lost_at: float = field(default_factory=time.monotonic)
     _lost_before: float | None = None
     """The value before an outage that is not certain."""
@@ -159,12 +159,26 @@ class Journal:
     def of(cls, kept: timedelta | None) -> Self:
         """Make the journal that a caller asks for; with `None`, the one that `ASSENT_REASSERT_SECONDS` asks for.
 
+        Without either, the bots of the namespace say it.
+
         Raises:
             InvalidRequestError: when it is not a number of seconds from 0 to 600.
         """
-        if kept is None:
-            return cls(_checked(os.environ.get(VARIABLE) or "0", where=VARIABLE))
-        return cls(_checked(str(kept.total_seconds()), where="reassert"))
+        if kept is not None:
+            return cls(_checked(str(kept.total_seconds()), where="reassert"))
+        if given := os.environ.get(VARIABLE):
+            return cls(_checked(given, where=VARIABLE))
+        return cls(follows_bots=True)
+
+    def begin(self, servers: Sequence[str], *, is_settled: bool) -> None:
+        """Begin to work with these servers.
+
+        Args:
+            servers: Their identities; none where they do not say it.
+            is_settled: Whether no failover can have happened just before. A process that starts does not know it by itself.
+        """
+        self.meet(servers)
+        self._lost_at, self._lost_before = -math.inf if is_settled else time.monotonic(), None
 
     def note_outage(self, *, is_certain: bool = True) -> None:
         """Note that what answers next may be a new primary.

@@ -55,9 +55,12 @@ class RestoreGuard:
     """How often there was a reason to compare again."""
     lost_since: float | None = None
     """Since when there can be cards without a record, in unix seconds; `None` when they were searched for."""
+    servers: tuple[str, ...] = ()
+    """The identities of the servers that answer; empty when they do not say it."""
     readings: Readings = field(init=False)
     _since: float = field(default_factory=time.time)
     _sure: set[tuple[str, str]] = field(default_factory=set)
+    _settled: tuple[str, ...] = ()
     _epochs: tuple[int, ...] = ()
     _beating: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -65,8 +68,9 @@ class RestoreGuard:
         self.readings = Readings(self.slack)
 
     async def begin(self) -> None:
-        """Note the last event that Redis knows, before this process adds one."""
+        """Note the last event that Redis knows, before this process adds one, and whether a failover can have lost others."""
         self.lost_since = await self.store.lived_until()
+        await self.store.begin_journal()
 
     async def beat(self, *, quiet_for: float | None = None) -> Beat:
         """Send a heartbeat, and notice when Redis counts fewer heartbeats than before.
@@ -208,14 +212,20 @@ class RestoreGuard:
         while True:
             loop.beat(within=2 * COMES_WITHIN)
             await asyncio.sleep(LOOKS_EVERY)
-            if not self.store.scripts.journal.is_owed:
-                continue
             try:
-                await self.store.scripts.write_again()
+                if self.store.scripts.journal.is_owed:
+                    await self.store.scripts.write_again()
+                    self.store.forget_remembered()
+                await self._note_settled()
             except ServerUnreachableError as error:
                 loop.hinder(str(error))
-            else:
-                self.store.forget_remembered()
+
+    async def _note_settled(self) -> None:
+        """Tell processes that start from now on that nothing is written again any more."""
+        journal, servers = self.store.scripts.journal, self.servers
+        if journal.kept and servers != self._settled and not journal.is_owed and not self.is_unsettled:
+            await self.store.note_settled(servers)
+            self._settled = servers
 
     async def look_for_lost(self, may_read: Callable[[], Awaitable[None]]) -> None:
         """Remove the buttons from cards that Redis does not know any more.

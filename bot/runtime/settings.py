@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Collection
+from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -109,6 +110,10 @@ def _nothing_is_none(value: Any) -> Any:
 _Lanes = Annotated[Annotated[int, Field(ge=1, le=MOST_LANES)] | None, BeforeValidator(_nothing_is_none)]
 
 
+LONGEST_FAILOVER = timedelta(minutes=2)
+"""How long it may take to replace a primary."""
+
+
 class Settings(_Environment):
     """What a running bot needs."""
 
@@ -208,8 +213,9 @@ class Settings(_Environment):
     """How long one call to Slack may take; at most two thirds of the lease."""
     stalled_after_seconds: float = Field(600.0, ge=1, le=7 * 86_400, allow_inf_nan=False)
     """How long an agent may take to go on with a decision. After that, the card says that the agent has not said so."""
-    reassert_seconds: float = Field(0.0, ge=0, le=MOST_SECONDS, allow_inf_nan=False)
-    """For how long a bot keeps what it has written, to write it again after a failover. With 0 it keeps nothing."""
+    reassert_seconds: float | None = Field(None, ge=0, le=MOST_SECONDS, allow_inf_nan=False)
+    """For how long bots and agents keep what they have written, to write it again after a failover. With 0 they keep nothing.
+    `None`: as long as `reassert` says."""
     pace: bool = True
     """Wait to stay within Slack's rate limits. Turn it off only for a server without limits."""
 
@@ -311,7 +317,7 @@ class Settings(_Environment):
     def _empty_is_none(cls, value: str | None) -> str | None:
         return value or None
 
-    @field_validator("durability_replicas", "namespace_old", mode="before")
+    @field_validator("durability_replicas", "namespace_old", "reassert_seconds", mode="before")
     @classmethod
     def _empty_is_not_set(cls, value: Any) -> Any:
         return _nothing_is_none(value)
@@ -368,6 +374,13 @@ class Settings(_Environment):
                 "call ends within its lease"
             )
         return self
+
+    @property
+    def reassert(self) -> timedelta:
+        """For how long bots and agents keep what they have written. Whoever waits for replicas or a disk wants it kept."""
+        if self.reassert_seconds is not None:
+            return timedelta(seconds=self.reassert_seconds)
+        return timedelta(0) if self.durability == "local" else LONGEST_FAILOVER
 
     @property
     def each(self) -> "tuple[Settings, ...]":

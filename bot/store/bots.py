@@ -1,7 +1,10 @@
 """The heartbeats of the bots."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_adapter.redis.agreed import note_settled, read_agreed
+from agent_adapter.redis.server_check import identities_of
 from bot.store.connected import Connected
 
 
@@ -65,6 +68,25 @@ class Bots(Connected):
             for beat in await self._guarded(self._redis.zrange(lane.bots, 0, -1, withscores=True))
         ]
         return frozenset(name for name, at in found if at / 1000 > seconds - SEEN_WITHIN)
+
+    async def begin_journal(self) -> None:
+        """Look whether a failover can have happened just before this process started.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        if self.scripts.journal.kept:
+            servers = await self._guarded(identities_of(self._redis))
+            agreed = await self._guarded(read_agreed(self._redis, self.keys))
+            self.scripts.journal.begin(servers, is_settled=agreed.is_settled(servers))
+
+    async def note_settled(self, servers: Sequence[str]) -> None:
+        """Note that nothing is written again any more on these servers.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        await self._guarded(note_settled(self._redis, self.keys, servers))
 
     async def lived_until(self) -> float:
         """Give the time of the last event that Redis knows, in unix seconds; 0 when it knows none."""

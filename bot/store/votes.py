@@ -25,8 +25,10 @@ from bot.store.deliveries import NO_DELIVERY, NOTHING, Delivery
 
 _KEPT = {"recorded", "counted"}
 """The outcomes that the script writes."""
-_WRITTEN_AGAIN = {"recorded", "repeat"}
-"""The outcomes of decisions that are written again after a failover. A vote is not: its person may have replaced it since."""
+_VOTED = "voted"
+"""What the script says for a vote that was there already."""
+_WRITTEN_AGAIN = {*_KEPT, "repeat", _VOTED}
+"""The outcomes of decisions and votes that are written again after a failover."""
 
 
 class Outcome(StrEnum):
@@ -122,23 +124,25 @@ class Votes(Connected):
             "answer": NOTHING,
             "pressed": delivery.pressed if delivery else None,
             "signed": signed,
-            "age": 0,
+            "first": "",
             **(delivery.names if delivery else NO_DELIVERY),
         }
         names = self._of(interrupt_id)
-        recording = self.durable("record_decision", names, chain.from_iterable(slots.values()), **given)
+        calls = chain.from_iterable((*slot, "") for slot in slots.values())
+        recording = self.durable("record_decision", names, calls, **given)
         reply = await self._in_time(recording, deadline + self.durability.extra)
         if delivery and not delivery.is_ours(reply):
             await delivery.begin()
             # Waiting took a while, so everything is judged again.
             return dict.fromkeys(decisions, Outcome.JUDGE_AGAIN)
-        outcomes = [Outcome(word) for word in reply[1:]]
+        _, first, *words = reply
         if delivery:
-            delivery.is_answered = not _KEPT.isdisjoint(outcomes)
-        outcome_of = dict(zip(decisions, outcomes, strict=True))
-        if again := [slots[index] for index, outcome in outcome_of.items() if outcome in _WRITTEN_AGAIN]:
+            delivery.is_answered = not _KEPT.isdisjoint(words)
+        said_of = dict(zip(slots, words, strict=True))
+        if again := [(*slots[index], word) for index, word in said_of.items() if word in _WRITTEN_AGAIN]:
+            given["first"] = first
             await self.scripts.keep("record_decision", names, chain.from_iterable(again), **given)
-        return outcome_of
+        return {index: Outcome.REPEAT if word == _VOTED else Outcome(word) for index, word in said_of.items()}
 
     async def propose(
         self,
@@ -168,7 +172,8 @@ class Votes(Connected):
         Raises:
             StoreUnavailableError: when Redis has not answered within `deadline` seconds.
         """
-        text = proposal_field(proposal, at=unix_milliseconds(datetime.now(UTC)))
+        made = unix_milliseconds(datetime.now(UTC))
+        text = proposal_field(proposal, at=made)
         asked, said = place_field(place) if place else "", dumped(remark)
         outcome = await self._stored(
             "propose",
@@ -187,6 +192,8 @@ class Votes(Connected):
             facts=Private(facts.text, FACTS) if facts else None,
             message=facts.message if facts else None,
             waiting=circle_of_proposal(proposal),
+            made=made,
+            age=0,
         )
         return Outcome(outcome)
 

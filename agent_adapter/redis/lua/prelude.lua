@@ -29,6 +29,34 @@ end
 -- Prefix of fields that end with the index of an action: what became of it.
 local OUTCOME = 'outcome:'
 
+-- Prefix of fields that end with the index of an action: who has no vote from before that time any more, one a line.
+local TAKEN_OUT = 'out:'
+
+-- Return that field, with these people.
+local function with_taken_out(card, index, people, at)
+  local lines, named = {}, ' ' .. table.concat(people, ' ') .. ' '
+  for line in string.gmatch(redis.call('HGET', card, TAKEN_OUT .. index) or '', '[^\n]+') do
+    if not string.find(named, ' ' .. string.match(line, '^%S+') .. ' ', 1, true) then
+      lines[#lines + 1] = line
+    end
+  end
+  for _, each in ipairs(people) do
+    lines[#lines + 1] = each .. ' ' .. string.format('%.0f', at)
+  end
+  return table.concat(lines, '\n')
+end
+
+-- Say whether a vote of this person from that time was taken out.
+local function was_taken_out(card, index, person, at)
+  for line in string.gmatch(redis.call('HGET', card, TAKEN_OUT .. index) or '', '[^\n]+') do
+    local who, when = string.match(line, '^(%S+) (%d+)$')
+    if who == person and tonumber(when) >= at then
+      return true
+    end
+  end
+  return false
+end
+
 local function now()
   local time = redis.call('TIME')
   return time[1] * SECOND + math.floor(time[2] / MICROSECONDS)

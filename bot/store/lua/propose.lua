@@ -16,14 +16,17 @@
 --       facts     what the audit says about it
 --       message   that asks
 --       waiting   the circle of people, groups and channels that it waits for
--- Returns 'recorded' | 'repeat': this proposal is there already | 'taken': the action is decided | 'closed'
+--       made      when it was made, in the bot's milliseconds
+--       age       milliseconds since it was called first
+-- Returns 'recorded' | 'repeat': this proposal is there already | 'taken': the action is decided | 'closed' | 'replaced' by a
+-- later one, when it is called again
 
 local card, undrawn, audit = unpack(KEYS)
 local id, prefix, index, person, name, policy, proposal, mark, place, place_mark, remark, remark_mark, facts, message,
-  waiting = unpack(ARGV)
+  waiting, made, age = unpack(ARGV)
 local PROPOSAL = 'proposal:'
 
-local at = now()
+local at, is_repeated = now() - age, age ~= '0'
 local decided, known, votes = unpack(redis.call('HMGET', card, 'd:' .. index, PROPOSAL .. index, 'votes:' .. index))
 if decided then
   return 'taken'
@@ -31,13 +34,18 @@ elseif is_closed(card, at) then
   return 'closed'
 elseif known and string.match(known, '^%S+') == name then
   return 'repeat'
+elseif known and is_repeated and tonumber(string.match(known, '^%S+ %d+ %S* (%d+) ') or 0) > tonumber(made) then
+  return 'replaced'
 end
 
-local left = {}
+-- Whoever proposes something has no vote from before any more, also none that is written again after a failover.
+local left, taken_out = {}, { person }
 for line in string.gmatch(votes or '', '[^\n]+') do
-  local voter, position = string.match(line, '^(%S+) (%S+) ')
-  if voter ~= person and string.sub(position, 1, #PROPOSAL) ~= PROPOSAL then
+  local voter, position, when = string.match(line, '^(%S+) (%S+) %S+ (%d+) ')
+  if is_repeated and tonumber(when) > at or voter ~= person and string.sub(position, 1, #PROPOSAL) ~= PROPOSAL then
     left[#left + 1] = line
+  elseif voter ~= person then
+    taken_out[#taken_out + 1] = voter
   end
 end
 queue_drawing(undrawn, id, at)
@@ -49,7 +57,7 @@ if #left > 0 then
 else
   redis.call('HDEL', card, 'votes:' .. index)
 end
-local fields = {}
+local fields = { TAKEN_OUT .. index, with_taken_out(card, index, taken_out, at) }
 if place ~= '' then
   local number, found = 0, redis.call('HGET', card, 'place:0')
   while found and found ~= place do

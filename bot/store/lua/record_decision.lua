@@ -14,20 +14,24 @@
 --       answer    of the delivery once something is recorded
 --       pressed   channel and ts of the message that was pressed, '' for a form
 --       signed    statement about the decisions, or ''
---       age       milliseconds since it was called first: then nothing is recorded that several people have to agree on
+--       first     when it was called first, in the server's milliseconds; '' for the first time
 --       of each action: index, position, decision, tokens of the votes that were judged and count ('*': all), people whose
 --       votes do not count any more, or are not signed: they are taken out, version of the rules that judged ('': the
---       card's), what the audit says about it, the message that asks
--- Returns {'first', outcome of each action, …}, or why the click is not handled here, as `begin_delivery` does
--- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': by this very click | 'taken' | 'closed'
+--       card's), what the audit says about it, the message that asks, the outcome of the first call or ''
+-- Returns {'first', when it was called first, outcome of each action, …}, or why the click is not handled here, as
+-- `begin_delivery` does
+-- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': decided by this very click | 'voted': this person
+-- said the same before | 'taken' | 'closed'
 -- | 'gone': it agrees with a proposal that is not there any more | 'deleted': the message that was pressed is gone
 -- | 'judge_again': it would be final with the vote of somebody who was not judged
+-- When it is called again also 'early': it was final with votes that are not written again yet | 'replaced': this person
+-- has voted since, or the vote was taken out
 
 local req, card, undrawn, due, unresumed, standing, audit, delivery, newest = unpack(KEYS)
-local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed, signed, age = unpack(ARGV)
-local FIRST_ACTION, PER_ACTION = 13, 8
+local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed, signed, first = unpack(ARGV)
+local FIRST_ACTION, PER_ACTION = 13, 9
 
-local at, is_repeated = now() - age, age ~= '0'
+local at, is_repeated = tonumber(first) or now(), first ~= ''
 local refusal = delivery and why_not_handled(delivery, newest, owner, at)
 if refusal then
   return refusal
@@ -39,7 +43,7 @@ local is_whole = redis.call('HEXISTS', req, 'body') == 1 and redis.call('HEXISTS
 local is_open = is_whole and status == 'pending' and at < tonumber(deadline)
 -- Whoever judged the click may remember the record as it was before the message was deleted.
 local is_deleted = pressed ~= '' and string.find('\n' .. (deleted or ''), '\n' .. pressed .. '\n', 1, true)
-local outcomes, recorded, counted = { 'first' }, 0, 0
+local outcomes, recorded, counted, began = {}, 0, 0, at
 -- What is written in the end.
 local changes, events, given, deciders, noted = {}, {}, {}, {}, {}
 
@@ -70,14 +74,18 @@ local function needed_for(index, position, of_action)
 end
 
 -- Sort the votes on an action: `same` people agree with this decision, by the clicks in `tokens`; the votes of others are
--- `kept`, those of whoever may not decide any more are `gone`, and `mine` is the same vote by this person.
+-- `kept`, those of whoever may not decide any more are `gone`, and `mine` is the same vote by this person, who `voted` then.
 local function sort_votes(votes, position, decision, allowed, refused)
-  local kept, same, tokens, gone, mine, all_judged = {}, {}, {}, {}, nil, true
+  local kept, same, tokens, gone, mine, voted, all_judged = {}, {}, {}, {}, nil, 0, true
   for line in string.gmatch(votes or '', '[^\n]+') do
-    local voter, its, of_click, said = string.match(line, '^(%S+) (%S+) (%S+) %d+ (.*)$')
+    local voter, its, of_click, when, said = string.match(line, '^(%S+) (%S+) (%S+) (%d+) (.*)$')
+    when = tonumber(when)
+    -- A call that is made again takes out nothing that came after the first one.
+    local is_refused = has(refused, voter) and not (is_repeated and when > at)
     if voter == person then
-      mine = its == position and said == decision and not has(refused, voter) and line or nil
-    elseif its == position and has(refused, voter) then
+      voted = when
+      mine = its == position and said == decision and not is_refused and line or nil
+    elseif its == position and is_refused then
       gone[#gone + 1] = voter
     else
       kept[#kept + 1] = line
@@ -90,7 +98,8 @@ local function sort_votes(votes, position, decision, allowed, refused)
   end
   same[#same + 1] = person
   tokens[#tokens + 1] = token
-  return { kept = kept, same = same, tokens = tokens, gone = gone, mine = mine, all_judged = all_judged }
+  return { kept = kept, same = same, tokens = tokens, gone = gone, mine = mine, voted = voted,
+    all_judged = all_judged }
 end
 
 local function make_final(index, decision, votes, of_rules, facts, message)
@@ -115,41 +124,56 @@ end
 -- Keep a vote. The same one again changes nothing, but where others are taken out beside it.
 local function count(index, position, decision, votes, of_rules, facts, message)
   if votes.mine and #votes.gone == 0 then
-    return 'repeat'
+    return 'voted'
   end
   local kept = votes.kept
-  kept[#kept + 1] = votes.mine or table.concat({ person, position, token, text(at), decision }, ' ')
+  -- Later than this person's vote before it, also when the clock was set back.
+  local when = text(math.max(at, votes.voted + 1))
+  kept[#kept + 1] = votes.mine or table.concat({ person, position, token, when, decision }, ' ')
   append(changes, 'votes:' .. index, table.concat(kept, '\n'))
+  if #votes.gone > 0 then
+    append(changes, TAKEN_OUT .. index, with_taken_out(card, index, votes.gone, at))
+  end
   counted = counted + 1
   if votes.mine then
-    return 'repeat'
+    return 'voted'
   end
   note('counted', index, person, 'policy', of_rules, 'position', position, decision_facts(card, facts, message, at))
   return 'counted'
 end
 
-local function decide(index, position, decision, allowed, refused, of_rules, facts, message)
+local function was_final(outcome)
+  return outcome == 'recorded' or outcome == 'repeat'
+end
+
+local function decide(index, position, decision, allowed, refused, of_rules, facts, message, was)
   local kind = position == 'reject' and 'reject_quorum' or 'quorum'
-  local decided_by, said, own, of_all = unpack(redis.call('HMGET', card,
-    't:' .. index, 'votes:' .. index, kind .. ':' .. index, kind))
+  local decided_by, decided_at, said, own, of_all = unpack(redis.call('HMGET', card,
+    't:' .. index, 'at:' .. index, 'votes:' .. index, kind .. ':' .. index, kind))
   if decided_by then
+    began = has(decided_by, token) and tonumber(decided_at) or began
     return has(decided_by, token) and 'repeat' or 'taken'
   elseif is_deleted then
     return 'deleted'
   elseif not is_open then
     return 'closed'
+  elseif is_repeated and was_taken_out(card, index, person, at) then
+    return 'replaced'
   end
   local needed = needed_for(index, position, own or of_all or 1)
   if not needed then
     return 'gone'
   end
   local votes = sort_votes(said, position, decision, allowed, refused)
-  if is_repeated and needed > 1 then
-    -- A vote that was replaced since would count again.
-    return votes.mine and 'repeat' or 'closed'
+  if is_repeated and votes.voted > at then
+    return 'replaced'
   end
+  began = votes.mine and votes.voted or began
   local is_final = #votes.same >= needed
-  if is_final and not votes.all_judged then
+  if is_repeated then
+    -- Only the click that made it final was judged together with all the others.
+    is_final = is_final and votes.all_judged and was_final(was)
+  elseif is_final and not votes.all_judged then
     return 'judge_again'
   end
   of_rules = of_rules ~= '' and of_rules or policy or ''
@@ -160,7 +184,8 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
     make_final(index, decision, votes, of_rules, facts, message)
     return 'recorded'
   end
-  return count(index, position, decision, votes, of_rules, facts, message)
+  local outcome = count(index, position, decision, votes, of_rules, facts, message)
+  return was_final(was) and 'early' or outcome
 end
 
 for i = FIRST_ACTION, #ARGV, PER_ACTION do
@@ -171,7 +196,7 @@ if recorded + counted == 0 then
   if delivery then
     note_delivery(delivery, newest, text(at), owner)
   end
-  return outcomes
+  return { 'first', text(began), unpack(outcomes) }
 end
 if signed ~= '' then
   append(changes, SIGNED .. token, add_line(redis.call('HGET', card, SIGNED .. token), signed))
@@ -204,4 +229,4 @@ end
 if left == 0 then
   drop_waiting(prefix, id, waiting)
 end
-return outcomes
+return { 'first', text(began), unpack(outcomes) }

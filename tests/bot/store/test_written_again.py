@@ -14,7 +14,9 @@ from agent_adapter.redis.journal import Journal
 from agent_adapter.redis.pool import freeze_meta
 from bot.api.agents import Agents
 from bot.store.records import ApprovalStore
-from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, newest, press
+from bot.store.votes import Voters
+from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, newest, press, tokens_of
+from tests.bot.use_cases.test_propose import a_proposal, agree, propose
 from tests.conftest import an_agent
 
 APPROVED, REJECTED = ApproveDecision(), RejectDecision(message="no")
@@ -91,20 +93,126 @@ async def test_a_decision_that_another_bot_took_meanwhile_is_said_in_the_log(cli
     assert [log.getMessage() for log in caplog.records if log.levelname == "ERROR"] == ["write.contradicted"]
 
 
-async def test_what_several_people_agree_on_is_not_written_again(client, bots, replica):
-    """Somebody may have changed their mind since. The question is open again, and its card is compared with it."""
+@pytest.mark.parametrize("first", [0, 1])
+async def test_what_several_people_agree_on_is_decided_again(client, bots, replica, first):
+    """Each bot took one of the votes, and either of them can be the first to write again."""
+    state = await asked(client, bots[0], quorum=2)
+    await replica.replicate()
+    assert await press(bots[0], state, DANA, APPROVED) == ["counted"]
+    seen = tokens_of(await newest(bots[0], state), DANA)
+    assert await press(bots[1], state, MIRA, APPROVED, voters=seen) == ["recorded"]
+
+    await replica.take_over(*bots)
+    await asyncio.gather(bots[first].scripts.write_again(), later(bots[1 - first].scripts.write_again()))
+
+    [recorded] = (await newest(bots[0], state)).recorded
+    assert (recorded.agreed_by, recorded.decision) == ((DANA, MIRA), APPROVED)
+
+
+async def later(call):
+    """Begin a moment later."""
+    await asyncio.sleep(0.1)
+    return await call
+
+
+async def test_a_vote_that_is_written_again_decides_nothing_that_it_had_not_decided(client, bots, replica):
+    """Mira voted on the new server before Dana's vote came back. Nobody judged the two together, so one of them presses again."""
     bot, other = bots
     state = await asked(client, bot, quorum=2)
     await replica.replicate()
-    assert await press(other, state, DANA, APPROVED) == ["counted"]
-    assert await press(bot, state, MIRA, APPROVED) == ["recorded"]
+    await press(bot, state, DANA, APPROVED)
 
     await replica.take_over(*bots)
-    assert await other.scripts.write_again(within=0) == []
+    assert await press(other, state, MIRA, APPROVED) == ["counted"]
+    assert await bot.scripts.write_again(within=0) == []
+
+    found = await newest(bot, state)
+    assert found.decided == frozenset()
+    assert {vote.user for vote in found.votes[0]} == {DANA, MIRA}
+    assert await press(bot, state, MIRA, APPROVED, voters=tokens_of(found)) == ["recorded"]
+
+
+async def test_a_decision_whose_other_votes_are_gone_is_not_decided_again(client, bots, replica):
+    """The bot that took the first vote has ended. The other vote counts, and the log says that it did not decide."""
+    bot, ended = bots
+    state = await asked(client, bot, quorum=2)
+    await replica.replicate()
+    await press(ended, state, DANA, APPROVED)
+    await press(bot, state, MIRA, APPROVED, voters=tokens_of(await newest(bot, state)))
+
+    await replica.take_over(bot)
     [lost] = await bot.scripts.write_again(within=0)
 
-    assert lost.script.verb == "record_decision"
-    assert (await newest(bot, state)).decided == frozenset()
+    found = await newest(bot, state)
+    assert (lost.script.verb, found.decided) == ("record_decision", frozenset())
+    assert [vote.user for vote in found.votes[0]] == [MIRA]
+
+
+async def test_a_vote_that_was_replaced_before_a_failover_is_replaced_after_it(client, bots, replica):
+    """Two bots took the two votes. The new server knows only the first one."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2, reject_quorum=2)
+    await press(bot, state, DANA, APPROVED)
+    await replica.replicate()
+    await press(other, state, DANA, REJECTED)
+
+    await replica.take_over(*bots)
+    for each in (other, bot):
+        assert await each.scripts.write_again() == []
+
+    assert [vote.position for vote in (await newest(bot, state)).votes[0]] == ["reject"]
+
+
+async def test_a_vote_whose_person_may_not_decide_any_more_does_not_come_back(client, bots):
+    """Mira's click took it out. The bot that had counted it lost its connection for a moment."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2)
+    await press(bot, state, DANA, APPROVED)
+    await press(other, state, MIRA, APPROVED, voters=Voters(refused=frozenset({DANA})))
+
+    bot.scripts.journal.note_outage()
+    assert await bot.scripts.write_again() == []
+
+    assert [vote.user for vote in (await newest(bot, state)).votes[0]] == [MIRA]
+
+
+async def test_a_proposal_comes_back_and_the_votes_for_it(client, bots, replica):
+    """One bot took the proposal, and another one the vote. The vote waits for the proposal."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2)
+    await replica.replicate()
+    proposal = a_proposal()
+    await press(other, state, DANA, APPROVED)
+    await propose(bot, state, proposal)
+    assert await agree(other, state, ERIK, proposal) == "counted"
+
+    await replica.take_over(*bots)
+    for written in await asyncio.gather(other.scripts.write_again(), later(bot.scripts.write_again())):
+        assert written == []
+
+    found = await newest(bot, state)
+    assert found.proposals[0].name == proposal.name
+    # Whoever proposes something else does not vote for the call any more.
+    assert [(vote.user, vote.position) for vote in found.votes[0]] == [(ERIK, proposal.position)]
+
+
+async def test_a_proposal_that_was_replaced_does_not_come_back(client, bots):
+    """Neither do the votes for it. The connection was lost for a moment, and nothing else."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=3)
+    first, second = a_proposal("one"), a_proposal("two", by=MIRA, amount=9)
+    await propose(bot, state, first)
+    await agree(bot, state, ERIK, first)
+    await asyncio.sleep(0.01)
+    await propose(other, state, second)
+    await agree(other, state, ERIK, second)
+
+    bot.scripts.journal.note_outage()
+    assert await bot.scripts.write_again() == []
+
+    found = await newest(bot, state)
+    assert found.proposals[0].name == second.name
+    assert [(vote.user, vote.position) for vote in found.votes[0]] == [(ERIK, second.position)]
 
 
 async def test_a_vote_that_was_replaced_does_not_come_back(client, bots):
