@@ -24,6 +24,7 @@ from slack_bolt.authorization import AuthorizeResult
 from agent_adapter.background import in_background
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop, Work
+from agent_adapter.redis.cluster import primaries_of
 from agent_adapter.redis.pool import (
     address_of,
     end_task,
@@ -302,9 +303,9 @@ class Bot:
         if mode == "local":
             return LOCAL
         with explaining(address):
-            info = await read_info(redis)
-            found = durability_on(info, address, mode, replicas, await known_replicas(redis))
-        if sentence := unknown_on(info, address, found):
+            infos = [await read_info(server) for server in await primaries_of(redis)]
+            found = durability_on(infos, address, mode, replicas, await known_replicas(redis))
+        if sentence := unknown_on(infos, address, found):
             logger.warning("redis.durability_unknown", extra={"reason": sentence})
         logger.info("redis.durability", extra={"mode": mode, "replicas": found.replicas})
         return found
@@ -315,7 +316,7 @@ class Bot:
             return
         try:
             with explaining(address):
-                await self.store.confirming.ask()
+                await self.store.confirming.ask(self.store.keys.lane(0))
         except NotConfirmedError as error:
             logger.warning("redis.not_confirmed", extra={"reason": str(error)})
 
@@ -324,8 +325,8 @@ class Bot:
         if self.store.durability.mode == "local":
             return
         with explaining(self.store.scripts.address):
-            info = await read_info(redis, "replication")
-        if sentence := missing_on(info, self.store.durability):
+            infos = [await read_info(server, "replication") for server in await primaries_of(redis)]
+        if sentence := missing_on(infos, self.store.durability):
             self.health.warnings["durability"] = sentence
         else:
             self.health.warnings.pop("durability", None)

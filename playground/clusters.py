@@ -82,7 +82,7 @@ class Cluster:
         Raises:
             RedisServerError: when it does not happen.
         """
-        replica = self._replica_of(port)
+        replica = self.replica_of(port)
 
         def is_done() -> bool:
             if self._role(replica) != "master":
@@ -97,7 +97,7 @@ class Cluster:
         Raises:
             RedisServerError: when it does not.
         """
-        replica = self._replica_of(port)
+        replica = self.replica_of(port)
         self.servers[port].kill()
         wait_until(lambda: self._role(replica) == "master" and self._is_up(), "no replica has taken over")
 
@@ -108,7 +108,7 @@ class Cluster:
         Raises:
             RedisServerError: when it does not.
         """
-        replica = self._replica_of(port)
+        replica = self.replica_of(port)
         self.servers[replica].freeze()
         try:
             # What was sent already would wait for it in the system.
@@ -128,7 +128,7 @@ class Cluster:
         Raises:
             RedisServerError: when no replica takes over, or the halves do not find each other again.
         """
-        replica = self._replica_of(port)
+        replica = self.replica_of(port)
         half = [port, *(each for each in self.servers if self._role(each) == "slave" and each != replica)]
         for each in half:
             self.servers[each].freeze()
@@ -247,7 +247,12 @@ class Cluster:
     def _owners(self, port: int) -> list[tuple[int, int]]:
         return [(first, place[1]) for first, _, place, *_ in self.ask(port, "CLUSTER SLOTS")]
 
-    def _replica_of(self, port: int) -> int:
+    def replica_of(self, port: int) -> int:
+        """Give the port of the replica that follows a primary.
+
+        Raises:
+            RedisServerError: when none does.
+        """
         for replica in self.servers:
             if self._role(replica) == "slave" and int(self.ask(replica, "ROLE")[2]) == port:
                 return replica

@@ -159,6 +159,23 @@ class ClusterRedis(Redis):
 
         return await self._retry.call_with_retry(run, self._doubt)
 
+    async def on_one_connection(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Run commands about keys of one slot on one connection. An error is an answer, too, unless it is about where keys are."""
+        slot = slot_of(_key_of(commands[0]))
+
+        async def run() -> list[Any]:
+            if not self._is_current:
+                await self._look()
+            answers = await _in_order(self._server(self._owners[slot]), commands)
+            for answer in answers:
+                if isinstance(answer, PASSING):
+                    raise answer
+                if isinstance(answer, ResponseError) and _MOVING in str(answer):
+                    raise TryAgainError(str(answer))
+            return answers
+
+        return await self._retry.call_with_retry(run, self._doubt)
+
     async def primaries(self) -> list[Redis]:
         """Give a client of each server that takes writes now."""
         self._is_current = False
@@ -255,11 +272,25 @@ async def primaries_of(redis: Redis) -> list[Redis]:
 async def in_one_go(redis: Redis, commands: Sequence[tuple[Any, ...]], **options: Any) -> list[Any]:
     """Run commands about any keys, and return the answers in order. An error is an answer, too."""
     if not isinstance(redis, ClusterRedis):
-        async with redis.pipeline(transaction=False) as asking:
-            for command in commands:
-                asking.execute_command(*command, **options)
-            return await asking.execute(raise_on_error=False)
+        return await _in_order(redis, commands, **options)
     return [await _answer(redis.execute_command(*command, **options)) for command in commands]
+
+
+async def on_one_connection(redis: Redis, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Run commands about keys of one slot on one connection, and return the answers in order. An error is an answer, too.
+
+    A connection that is lost meanwhile has all of them sent again.
+    """
+    if isinstance(redis, ClusterRedis):
+        return await redis.on_one_connection(commands)
+    return await _in_order(redis, commands)
+
+
+async def _in_order(redis: Redis, commands: Sequence[tuple[Any, ...]], **options: Any) -> list[Any]:
+    async with redis.pipeline(transaction=False) as asking:
+        for command in commands:
+            asking.execute_command(*command, **options)
+        return await asking.execute(raise_on_error=False)
 
 
 async def _answer(call: Awaitable[_T]) -> _T | RedisError:

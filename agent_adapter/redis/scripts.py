@@ -19,7 +19,7 @@ from redis.exceptions import NoScriptError, ResponseError
 
 from agent_adapter.ciphers import MARK
 from agent_adapter.contract.keys import Keys, Lane
-from agent_adapter.errors import UnreadableRecordError
+from agent_adapter.errors import UnconfirmedError, UnreadableRecordError
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
 from agent_adapter.redis.journal import COMES_WITHIN, Journal, Sent, Write
 from agent_adapter.redis.pool import leave_connections
@@ -167,7 +167,11 @@ class Scripts:
         before = await cancellations()
         try:
             await self.journal.catch_up(self._run, keys)
-            answer = await self._run(script, keys, args)
+            answer = await self._run(script, keys, args, self.write)
+        except UnconfirmedError as error:
+            # It counts as long as nothing replaces this server, and then the others have to know it as well.
+            self.journal.note(script, keys, args, error.answer)
+            raise
         finally:
             if was_cancelled_since(before):
                 # redis-py may turn a cancellation during a connect into a time-out, and try again.
@@ -225,14 +229,16 @@ class Scripts:
         closed = self.cipher.close(text, record=value.record or names["id"], field=value.field)
         return " ".join((*words, closed))
 
-    async def _run(self, script: Script, keys: Sequence[str], args: Sequence[Sent]) -> Any:
-        call = self._evaluate(script, len(keys), *keys, *args)
+    async def _run(
+        self, script: Script, keys: Sequence[str], args: Sequence[Sent], write: Send | None = None
+    ) -> Any:
+        call = self._evaluate(script, write, len(keys), *keys, *args)
         try:
             return await answered(call, self._redis, self._keys, self.address)
         except UnicodeDecodeError as error:
             raise UnreadableRecordError(f"{keys[0]}: the stored value is not UTF-8 text") from error
 
-    async def _evaluate(self, script: Script, count: int, *keys_and_args: Sent) -> Any:
+    async def _evaluate(self, script: Script, write: Send | None, count: int, *keys_and_args: Sent) -> Any:
         if self._knows_read_only and script.verb in READ_ONLY:
             try:
                 return await self._call("EVALSHA_RO", script.sha, count, *keys_and_args)
@@ -243,9 +249,9 @@ class Scripts:
                 if "unknown command" not in str(error):
                     raise
                 self._knows_read_only = False
-        if self.write and script.verb not in READ_ONLY:
+        if write and script.verb not in READ_ONLY:
             # Whole, because what waits for more than the answer has no time to send it twice.
-            return await self.write("EVAL", script.text, count, *keys_and_args)
+            return await write("EVAL", script.text, count, *keys_and_args)
         try:
             return await self._redis.evalsha(script.sha, count, *keys_and_args)
         except NoScriptError:

@@ -222,7 +222,7 @@ async def _redis(settings: Settings | Access) -> list[Finding]:
             infos = [await read_info(server) for server in await primaries_of(redis)]
             found = list(dict.fromkeys(finding for info in infos for finding in judge_redis(info, address)))
             if isinstance(settings, Settings):
-                found += judge_durability(infos[0], address, settings, await known_replicas(redis))
+                found += judge_durability(infos, address, settings, await known_replicas(redis))
             if any(finding.verdict == "fail" for finding in found):
                 return found
             cipher = RecordCipher.from_setting(settings.record_key)
@@ -458,17 +458,17 @@ def judge_redis(info: dict[str, Any], address: str) -> list[Finding]:
 
 
 def judge_durability(
-    info: Mapping[str, Any], address: str, settings: Settings, known: int = 0
+    infos: Sequence[Mapping[str, Any]], address: str, settings: Settings, known: int = 0
 ) -> list[Finding]:
-    """Judge whether this server can confirm clicks as the settings ask; nothing when they do not ask."""
+    """Judge whether these servers can confirm clicks as the settings ask; nothing when they do not ask."""
     mode, replicas = settings.durability, settings.durability_replicas
     if mode == "local":
         return []
     try:
-        found = durability_on(info, address, mode, replicas, known)
+        found = durability_on(infos, address, mode, replicas, known)
     except AgentAdapterError as error:
         return [Finding("fail", "durability", str(error))]
-    if warning := unknown_on(info, address, found) or missing_on(info, found):
+    if warning := unknown_on(infos, address, found) or missing_on(infos, found):
         return [Finding("warn", "durability", warning)]
     waits_for = "the append-only file" if mode == "fsync" else f"{found.replicas} of its replicas"
     return [Finding("ok", "durability", f"a click waits for {waits_for}")]

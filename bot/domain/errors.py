@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agent_adapter.errors import SigningError, UnreadableRecordError
+from agent_adapter.errors import SigningError, UnconfirmedError, UnreadableRecordError
 
 
 class BotError(Exception):
@@ -25,7 +25,7 @@ class StoreUnavailableError(BotError):
     """Redis did not take the write in time. Nothing was recorded."""
 
 
-class NotConfirmedError(StoreUnavailableError):
+class NotConfirmedError(StoreUnavailableError, UnconfirmedError):
     """Redis took the write, and nothing has confirmed in time that it is kept elsewhere or on disk."""
 
 

@@ -44,7 +44,7 @@ class Connected:
         self._address = address
         self.scripts = Scripts(redis, keys, "bot.store.lua", address=address, cipher=cipher, journal=journal)
         self.durability = durability
-        self.confirming = Confirming(redis, keys.lane(0).confirmed, durability)
+        self.confirming = Confirming(redis, durability)
         is_local = durability.mode == "local"
         self.durable = self.scripts if is_local else self.scripts.written_by(self.confirming.write)
         """The same scripts for what a person is told is stored: each raises NotConfirmedError when that is not certain."""
@@ -67,14 +67,17 @@ class Connected:
         """With which seal the bot checks what it reads back; `None` without a key."""
         return self.signing.trust if self.signing else None
 
-    async def confirm(self) -> None:
-        """Wait until what was read just now is as durable as what a person is told is stored.
+    async def confirm(self, interrupt_id: str) -> None:
+        """Wait until what was read of a record just now is as durable as what a person is told is stored.
 
         Raises:
             NotConfirmedError, StoreUnavailableError: when that is not certain in time.
         """
         if self.durability.mode != "local":
-            await self._in_time(self._guarded(self.confirming.ask()), WITHIN + self.durability.extra)
+            await self._in_time(
+                self._guarded(self.confirming.ask(self.keys.lane_for(interrupt_id))),
+                WITHIN + self.durability.extra,
+            )
 
     async def _within(self, verb: str, interrupt_id: str, **given: Value) -> str:
         return str(await self._in_time(self.scripts(verb, self._of(interrupt_id), **given), WITHIN))

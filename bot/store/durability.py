@@ -1,14 +1,15 @@
 """When a click counts as stored: as soon as Redis has it, once its replicas have it, or once it is on its disk."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from redis.asyncio import Redis
 
+from agent_adapter.contract.keys import Lane
 from agent_adapter.errors import ServerUnsuitableError
-from agent_adapter.redis.cluster import is_cluster
+from agent_adapter.redis.cluster import on_one_connection
 from agent_adapter.redis.journal import Sent
 from bot.domain.errors import NotConfirmedError
 from bot.runtime.settings import DurabilityMode
@@ -55,89 +56,104 @@ LOCAL = Durability()
 class Confirming:
     """Writes, and waits until the write is confirmed."""
 
-    def __init__(self, redis: Redis, mark: str, durability: Durability) -> None:
+    def __init__(self, redis: Redis, durability: Durability) -> None:
         self._redis = redis
-        self._mark = ("SET", mark, 1, "PX", _KEPT)
         self._durability = durability
 
-    async def write(self, *command: Sent) -> Any:
-        """Send a command and give its answer, once what it wrote is confirmed.
+    async def write(self, script: str, text: str, count: int, *keys_and_args: Sent) -> Any:
+        """Run a script and give its answer, once what it wrote is confirmed.
 
-        A pipeline sends all on one connection, and redis-py repeats it as a whole: WAIT knows only what its own
-        connection has written. That has to be something, also when a click is repeated and its script writes nothing.
-        Otherwise WAIT answers at once, from Redis 7.2 on and with Valkey.
+        Args:
+            script: `EVAL`.
+            text: Of the script.
+            count: How many keys follow.
+            keys_and_args: The keys, all in one lane, and the arguments.
 
         Raises:
             NotConfirmedError: when it is not confirmed in time. Redis has the write.
         """
-        async with self._redis.pipeline(transaction=False) as sending:
-            for each in (command, self._mark, self._durability.question):
-                sending.execute_command(*each)
-            answers = await sending.execute(raise_on_error=False)
-        for answer in answers:
-            if isinstance(answer, Exception):
-                raise answer
-        if not self._durability.is_met(answers[-1]):
-            raise NotConfirmedError(
-                f"Redis has taken the change, and {self._durability.mode} did not confirm it in time"
-            )
-        return answers[0]
+        called = (script, text, count, *keys_and_args)
+        return await self._confirmed(called, self._mark_beside(str(keys_and_args[0])))
 
-    async def ask(self) -> None:
-        """Wait until everything that this server has by now is confirmed. A later write is confirmed after earlier ones.
+    async def ask(self, lane: Lane) -> None:
+        """Wait until everything that the server of a lane has by now is confirmed. A later write is confirmed after earlier ones.
 
         Raises:
             NotConfirmedError: when it is not confirmed in time.
         """
-        await self.write(*self._mark)
+        await self._confirmed(self._mark_beside(lane.confirmed))
+
+    @staticmethod
+    def _mark_beside(key: str) -> tuple[Sent, ...]:
+        """Return a command that writes something, to the server that has this key."""
+        prefix, tag, _ = key.partition("}:")
+        return ("SET", Lane(f"{prefix}{tag}").confirmed, 1, "PX", _KEPT)
+
+    async def _confirmed(self, *commands: tuple[Sent, ...]) -> Any:
+        """Send commands and give the answer to the first one, once what they wrote is confirmed.
+
+        WAIT knows only what its own connection has written. That has to be something, also when a click is repeated and its
+        script writes nothing. Otherwise WAIT answers at once, from Redis 7.2 on and with Valkey.
+        """
+        answers = await on_one_connection(self._redis, (*commands, self._durability.question))
+        for each in answers:
+            if isinstance(each, Exception):
+                raise each
+        answer, *_, confirmed = answers
+        if not self._durability.is_met(confirmed):
+            raise NotConfirmedError(
+                f"Redis has taken the change, and {self._durability.mode} did not confirm it in time", answer
+            )
+        return answer
 
 
 def durability_on(
-    info: Mapping[str, Any], address: str, mode: DurabilityMode, replicas: int | None, known: int = 0
+    infos: Sequence[Mapping[str, Any]],
+    address: str,
+    mode: DurabilityMode,
+    replicas: int | None,
+    known: int = 0,
 ) -> Durability:
-    """Say what has to confirm a write on this server.
+    """Say what has to confirm a write on these servers.
 
     Args:
-        info: What INFO says.
+        infos: What INFO says on each server that takes writes.
         address: Where the server is.
         mode: What the operator asks for.
-        replicas: How many replicas; `None` for all.
+        replicas: How many replicas; `None` for all. In a cluster, as many as the server with the fewest has.
         known: How many replicas the Sentinels know, also when they are away.
 
     Raises:
         ServerUnsuitableError: when nothing there could ever confirm it.
     """
     wanted = f"ASSENT_DURABILITY={mode}"
-    there = _following(info)
-    if is_cluster(address):
-        raise ServerUnsuitableError(
-            f"{address} is a Redis Cluster, where no click waits for replicas or a disk: set ASSENT_DURABILITY=local, "
-            f"not {mode}"
-        )
-    if mode == "replica" and there == 0:
+    following = [_following(info) for info in infos]
+    # After a failover, a server of a cluster has no replica for a while. That is no reason not to start.
+    if mode == "replica" and not any(count is None or count for count in following):
         raise ServerUnsuitableError(
             f"Redis at {address} has no replica that follows it, and {wanted} waits for one: start a replica, or set "
             "ASSENT_DURABILITY=local"
         )
-    if mode == "fsync" and info.get("aof_enabled") == 0:
+    if mode == "fsync" and any(info.get("aof_enabled") == 0 for info in infos):
         raise ServerUnsuitableError(
             f"Redis at {address} keeps no append-only file, and {wanted} waits for it: set appendonly yes, or set "
             "ASSENT_DURABILITY=local"
         )
-    version = str(info.get("redis_version", ""))
-    if mode == "fsync" and version and _numbers(version) < FSYNC_VERSION:
+    for version in (str(info.get("redis_version", "")) for info in infos):
+        if mode != "fsync" or not version or _numbers(version) >= FSYNC_VERSION:
+            continue
         raise ServerUnsuitableError(
             f"Redis at {address} is {version} and has no WAITAOF, which {wanted} needs: use Redis 7.2 or newer, or "
             "Valkey, or set ASSENT_DURABILITY=local"
         )
-    return Durability(mode, replicas or max(there or 1, known))
+    return Durability(mode, replicas or max(known, min((count for count in following if count), default=1)))
 
 
-def unknown_on(info: Mapping[str, Any], address: str, durability: Durability) -> str:
+def unknown_on(infos: Sequence[Mapping[str, Any]], address: str, durability: Durability) -> str:
     """Say that a managed server does not say whether it can confirm anything; empty when it says so."""
     silent = {
-        "replica": _following(info) is None and "whether replicas follow it",
-        "fsync": "aof_enabled" not in info and "whether it keeps an append-only file",
+        "replica": any(_following(info) is None for info in infos) and "whether replicas follow it",
+        "fsync": any("aof_enabled" not in info for info in infos) and "whether it keeps an append-only file",
     }
     what = silent.get(durability.mode)
     return (
@@ -147,14 +163,17 @@ def unknown_on(info: Mapping[str, Any], address: str, durability: Durability) ->
     )
 
 
-def missing_on(info: Mapping[str, Any], durability: Durability) -> str:
+def missing_on(infos: Sequence[Mapping[str, Any]], durability: Durability) -> str:
     """Say that fewer replicas follow than have to confirm a click, so that each is shown as failed; empty when enough do."""
-    there = _following(info)
-    if durability.mode != "replica" or there is None or there >= durability.replicas:
+    there = min(
+        (count for info in infos if (count := _following(info)) is not None), default=durability.replicas
+    )
+    if durability.mode != "replica" or there >= durability.replicas:
         return ""
     follow = "1 follows" if there == 1 else f"{there} follow"
+    wanted = "1 replica" if durability.replicas == 1 else f"{durability.replicas} replicas"
     return (
-        f"clicks wait for {durability.replicas} replicas, and {follow} Redis: Slack shows each click as failed, but it "
+        f"clicks wait for {wanted}, and {follow} Redis: Slack shows each click as failed, but it "
         "counts. When one is gone for good, set ASSENT_DURABILITY_REPLICAS"
     )
 

@@ -1,6 +1,6 @@
 """Decisions, votes and proposals."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -8,12 +8,14 @@ from itertools import chain
 from typing import Literal
 
 from agent_adapter.contract.identity import digest
+from agent_adapter.contract.keys import Named
 from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Value
 from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.audit import Facts
+from bot.domain.errors import NotConfirmedError
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import Proposal
@@ -130,19 +132,38 @@ class Votes(Connected):
         names = self._of(interrupt_id)
         calls = chain.from_iterable((*slot, "") for slot in slots.values())
         recording = self.durable("record_decision", names, calls, **given)
-        reply = await self._in_time(recording, deadline + self.durability.extra)
+        try:
+            reply = await self._in_time(recording, deadline + self.durability.extra)
+        except NotConfirmedError as error:
+            await self._keep(names, slots, given, error.answer)
+            raise
         if delivery and not delivery.is_ours(reply):
             await delivery.begin()
             # Waiting took a while, so everything is judged again.
             return dict.fromkeys(decisions, Outcome.JUDGE_AGAIN)
-        _, first, *words = reply
+        await self._keep(names, slots, given, reply)
+        _, _, *words = reply
         if delivery:
             delivery.is_answered = not _KEPT.isdisjoint(words)
-        said_of = dict(zip(slots, words, strict=True))
-        if again := [(*slots[index], word) for index, word in said_of.items() if word in _WRITTEN_AGAIN]:
-            given["first"] = first
-            await self.scripts.keep("record_decision", names, chain.from_iterable(again), **given)
-        return {index: Outcome.REPEAT if word == _VOTED else Outcome(word) for index, word in said_of.items()}
+        outcomes = (Outcome.REPEAT if word == _VOTED else Outcome(word) for word in words)
+        return dict(zip(slots, outcomes, strict=True))
+
+    async def _keep(
+        self,
+        names: Named,
+        slots: Mapping[int, tuple[Value, ...]],
+        given: Mapping[str, Value],
+        reply: Sequence[str],
+    ) -> None:
+        """Keep what `record_decision` has written, if the click was handled here."""
+        handled, *said = reply
+        if handled != "first":
+            return
+        first, *words = said
+        said_of = zip(slots.values(), words, strict=True)
+        if again := [(*slot, word) for slot, word in said_of if word in _WRITTEN_AGAIN]:
+            now = {**given, "first": first}
+            await self.scripts.keep("record_decision", names, chain.from_iterable(again), **now)
 
     async def propose(
         self,

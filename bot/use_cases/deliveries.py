@@ -48,7 +48,7 @@ async def handle_once(
         await delivery.begin()
     except HandledBeforeError as known:
         # It may have failed then, because nothing had confirmed it.
-        await store.confirm()
+        await store.confirm(interrupt_id)
         return known.answer
     except BaseException:
         if delivery.is_noted:

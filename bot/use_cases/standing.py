@@ -86,7 +86,7 @@ class StandingApprovals:
         """
         approval = state.standing.get(index)
         if approval is None or not approval.is_live(state.now):
-            await self.store.confirm()
+            await self.store.confirm(state.id)
             return Answer(False, in_answer.STANDING_ENDED)
         if not await self._may_revoke(state, user, index):
             approver = mention(_approver(state, index))

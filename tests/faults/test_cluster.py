@@ -12,6 +12,7 @@ import pytest
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, RespondDecision
 from agent_adapter.contract.keys import IN_CLUSTER, Keys
+from bot.domain.errors import NotConfirmedError
 from playground.clusters import Cluster
 from tests.conftest import an_agent, until
 from tests.faults.flow import Flow, breaking
@@ -180,6 +181,45 @@ async def test_a_half_that_was_cut_off_loses_nothing_and_does_nothing_twice(
 def cut_off_for(cluster: Cluster, port: int, seconds: float) -> None:
     with cluster.cutting_off(port):
         time.sleep(seconds)
+
+
+@pytest.mark.timeout(300)
+async def test_a_click_waits_for_the_replica_of_its_own_server(
+    cluster, start_bot, agents, redis_url, slack, store, watcher
+):
+    """The one of another server is frozen. A click on a request there is not accepted until it is back, and counts once."""
+    bot = await start_bot(durability="replica")
+    assert bot.store.durability.replicas == 1
+    frozen = home_of(cluster, "billing")
+    other = next(name for name in AGENTS if home_of(cluster, name) != frozen)
+    cards = {}
+    for name in ("billing", other):
+        interrupt = agents[name].interrupt(asking(an_action("pay")))
+        await agents[name].publish(interrupt)
+        cards[name] = await watcher.card(interrupt.id), interrupt.id
+        await settled_card(store, watcher, interrupt.id)
+    replica = cluster.replica_of(frozen)
+
+    cluster.servers[replica].freeze()
+    try:
+        for name, is_accepted in ((other, True), ("billing", False)):
+            answer = await slack.click("U0DANA", CHANNEL, cards[name][0]["ts"], "approve:0")
+            assert answer["ack"]["ok"] is is_accepted
+    finally:
+        cluster.servers[replica].thaw()
+
+    state = await settled_card(store, watcher, cards["billing"][1])
+    assert [recorded.decided_by for recorded in state.recorded] == ["U0DANA"]
+    await eventually(lambda: is_confirmed(bot, cards["billing"][1]))
+
+
+async def is_confirmed(bot, interrupt_id: str) -> bool:
+    """Whether what a server has is on its replica."""
+    try:
+        await bot.store.confirm(interrupt_id)
+    except NotConfirmedError:
+        return False
+    return True
 
 
 @pytest.mark.timeout(300)
