@@ -131,6 +131,8 @@ class Label:
     stage: str = "open"
     decided: frozenset[int] = frozenset()
     """Which actions were decided."""
+    namespace: str = ""
+    """The namespace of its record. Messages of version 0.1 name none."""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -143,6 +145,7 @@ class Label:
                 "digest": self.digest,
                 "stage": self.stage,
                 "decided": " ".join(map(str, sorted(self.decided))),
+                "namespace": self.namespace,
             },
         }
 
@@ -160,6 +163,7 @@ class Label:
                 str(payload.get("digest", "")),
                 str(payload.get("stage", "open")),
                 frozenset(map(int, str(payload.get("decided", "")).split())),
+                str(payload.get("namespace", "")),
             )
         except (KeyError, TypeError, ValueError):
             return None

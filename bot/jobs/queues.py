@@ -27,7 +27,7 @@ from bot.domain.errors import (
 )
 from bot.domain.queue import Queue, QueueCard, QueueLabel
 from bot.domain.waiting import Spot, queue_entry
-from bot.jobs.orphans import remove_if_orphan
+from bot.jobs.orphans import LOOKS, Second, remove_second
 from bot.jobs.slack_call import DELETED_AT_MOST, GONE
 from bot.jobs.slack_trouble import EDIT, POST, SlackTrouble
 from bot.rendering.queue import QueuePicture, render_queue
@@ -226,9 +226,7 @@ class Queues:
         if not await self.store.save_queue(
             channel, owner=owner, ts=ts, shown=picture.digest, called=called, over=over
         ):
-            await remove_if_orphan(
-                self.slack, channel, ts, kept=partial(self._kept, channel), lease=self.lease
-            )
+            await self._remove_second(channel, ts)
         if channel in self._told or card.shown in {"", UNKNOWN}:
             self._told.discard(channel)
             for spot in await self._spots(channel):
@@ -249,6 +247,25 @@ class Queues:
         except InterruptFaultError as error:
             return error.code in GONE
         return True
+
+    async def _remove_second(self, channel: str, ts: str) -> None:
+        """Delete our card if another process has posted one, or does so within a lease."""
+
+        async def find(_besides: str) -> str | None:
+            return ts
+
+        async def note() -> bool:
+            return False
+
+        second = Second(
+            ts,
+            kept=partial(self._kept, channel),
+            find=find,
+            delete=partial(self.slack.delete_message, channel),
+            note=note,
+            is_unsettled=lambda: False,
+        )
+        await remove_second(second, every=self.lease / 1000 / LOOKS, name=f"queue {channel}")
 
     async def _kept(self, channel: str) -> str:
         card = await self.store.queue_card(channel)

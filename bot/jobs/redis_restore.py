@@ -50,7 +50,9 @@ class RestoreGuard:
     health: Health
     process: str
     is_known: Callable[[str], Awaitable[bool]] | None = None
-    """Whether a record is stored in any namespace that this bot serves. Without it, only this one is looked at."""
+    """Whether a record is stored in any namespace that this bot serves. Without it, only this one is looked at.
+
+    The messages of version 0.1 do not say in which one theirs is."""
     doubts: int = 0
     """How often there was a reason to compare again."""
     lost_since: float | None = None
@@ -160,8 +162,9 @@ class RestoreGuard:
         # What a standing approval shows is compared with its uses, and ends it.
         if label is None or part.kind == "standing" or (label.interrupt_id, label.part) != (state.id, part):
             return False
+        doubts = self.doubts
         newest = await self.store.admitted(state.id)
-        if newest is None or is_ahead(label, newest):
+        if newest is None or is_ahead(label, newest) or doubts != self.doubts:
             # It may have been drawn since, so it is read once more.
             return False
         self.note_sure(shown.channel, shown.ts)
@@ -257,6 +260,8 @@ class RestoreGuard:
             for ts, label in seen.labels.items():
                 if (
                     label.digest == KEPT
+                    # Another bot serves it, or this one serves it beside this namespace.
+                    or label.namespace not in {"", self.store.keys.namespace}
                     or label.stage == "resumed"
                     or await (self.is_known or self.store.is_stored)(label.interrupt_id)
                 ):

@@ -16,7 +16,7 @@ from bot.domain.errors import (
 )
 from bot.domain.ids import Label
 from bot.domain.messages import Shown
-from bot.jobs.orphans import Second, remove_if_orphan, remove_second
+from bot.jobs.orphans import Second, remove_second
 from bot.jobs.outdated import is_extra, is_wanted
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.run_threads import leave_thread
@@ -140,10 +140,8 @@ class SlackCall:
         self.line.health.warnings.pop(PLACE + self.part.channel, None)
         self.line.restore_guard.note_sure(self.part.channel, ts)
         if not await self._save(self._drawn(self.part.channel, ts)):
-            # Slack was slow, our lease ended, and another process has posted.
-            await remove_if_orphan(
-                self.line.slack, self.part.channel, ts, kept=self._kept, lease=self.line.lease
-            )
+            # Slack was slow, our lease ended, and another process posts.
+            self.line.tasks.start(self._remove_second(ts))
         await self._clear_notice()
         return None
 
@@ -225,22 +223,19 @@ class SlackCall:
         """Whether another process posts this message now, or has posted it."""
         return outcome == "busy" or (outcome == "mine" and bool(await self._kept()))
 
-    async def _remove_second(self) -> None:
-        guard, doubts = self.line.restore_guard, self.line.restore_guard.doubts
-        find = partial(self._find, self.state.now.timestamp(), digest=self.part.digest)
-        await remove_second(
-            Second(
-                find=find,
-                kept=self._kept,
-                delete=partial(self.line.slack.delete_message, self.part.channel),
-                note=self._note_intent,
-                is_in_doubt=lambda: guard.doubts != doubts or guard.is_unsettled,
-            ),
-            lease=self.line.lease,
-            name=f"{self.state.id} {self.part.id}",
+    async def _remove_second(self, ts: str = "") -> None:
+        second = Second(
+            ts,
+            kept=self._kept,
+            find=partial(self._find, self.state.now.timestamp(), digest=self.part.digest),
+            delete=partial(self.line.slack.delete_message, self.part.channel),
+            note=self._note_intent,
+            is_unsettled=lambda: self.line.restore_guard.is_unsettled,
         )
+        name = f"{self.state.id} {self.part.id}"
+        await remove_second(second, every=self.line.lease / 1000, name=name)
 
-    async def _find(self, since: float, *, besides: str = "", digest: str = "") -> str | None:
+    async def _find(self, since: float, besides: str = "", *, digest: str = "") -> str | None:
         return await self.line.slack.find_message(
             self.part.channel,
             thread_ts=self._thread(),
@@ -256,7 +251,12 @@ class SlackCall:
         lease = await self.line.store.lease_part(
             self.state.id, self.part.id, owner=self.owner, lease=self.line.lease
         )
-        return lease.outcome != "busy"
+        if not await self._is_taken_over(lease.outcome):
+            return True
+        if lease.outcome == "mine":
+            # Another process has posted meanwhile.
+            await self.give_back()
+        return False
 
     async def _on_refused(self, error: InterruptFaultError) -> int | None:
         """Do without a message that Slack never takes. If nobody can decide without it, refuse the interrupt."""
@@ -342,7 +342,8 @@ class SlackCall:
         if self.part.id.kind == "standing":
             approval = self.state.standing[self.part.id.number]
             stage, decided = "ended" if approval.ended else "open", frozenset(range(len(approval.uses)))
-        return Label(self.state.id, self.part.id, self.part.digest, stage, decided)
+        namespace = self.line.store.keys.namespace
+        return Label(self.state.id, self.part.id, self.part.digest, stage, decided, namespace)
 
     def _thread(self) -> str | None:
         if self.part.thread_ts:

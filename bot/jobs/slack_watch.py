@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
 from agent_adapter.loops import Loop
@@ -52,7 +54,8 @@ class SlackWatch:
     """Messages of records whose answers may have been taken before Redis went back, and that are not compared yet."""
     _next: int = 0
     _doubted: dict[tuple[str, str], float] = field(default_factory=dict)
-    _seen_at: dict[tuple[str, str], float] = field(default_factory=dict)
+    _seen_at: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    """When each message was seen as its record says, and after how many doubts: after a failover, the record may say less."""
 
     async def run(self, loop: Loop) -> None:
         """Look until cancelled."""
@@ -73,8 +76,8 @@ class SlackWatch:
     async def look(self) -> None:
         """Look at the channels and threads of some open records. The next look is at the next records."""
         await self._look_at_untaken()
-        now = time.monotonic()
-        self._seen_at = {here: at for here, at in self._seen_at.items() if now - at < SEEN_FOR}
+        now, doubts = time.monotonic(), self.restore_guard.doubts
+        self._seen_at = {here: seen for here, seen in self._seen_at.items() if now - seen[0] < SEEN_FOR}
         first = self._next
         posted, self._next = await self.store.posted(first=first, count=AT_ONCE)
         for where, messages in _by_place(message for message in posted if message.is_open).items():
@@ -84,7 +87,7 @@ class SlackWatch:
                 # Another replica has just looked.
                 continue
             try:
-                await self._look_at(where, messages, self._compare)
+                await self._look_at(where, messages, partial(self._compare, doubts))
             except SlackError as error:
                 await self._not_seen(where, error)
 
@@ -123,8 +126,8 @@ class SlackWatch:
             SlackError: when Slack does not say.
         """
         for part, shown in state.asked_by.items():
-            seen_at = self._seen_at.get((shown.channel, shown.ts))
-            is_seen = seen_at is not None and time.monotonic() - seen_at < SEEN_FOR
+            at, doubts = self._seen_at.get((shown.channel, shown.ts), (-math.inf, 0))
+            is_seen = time.monotonic() - at < SEEN_FOR and doubts == self.restore_guard.doubts
             if not is_seen and not await self._is_there(state, part, shown):
                 return False
         return True
@@ -165,16 +168,17 @@ class SlackWatch:
                 raise
             return Seen({}, {}, oldest, latest)
 
-    async def _compare(self, message: PostedMessage, seen: Seen) -> None:
+    async def _compare(self, doubts: int, message: PostedMessage, seen: Seen) -> None:
+        """Compare a message with what its record said after so many doubts."""
         label = seen.labels.get(message.shown.ts)
         if label is None or (label.interrupt_id, label.part) != (message.interrupt_id, message.part):
             await self._doubt(message, "card.missing")
         elif label.digest not in {"", KEPT, message.shown.digest}:
             await self._compare_anew(message, seen, label)
-        else:
+        elif doubts == self.restore_guard.doubts:
             self.restore_guard.note_sure(message.shown.channel, message.shown.ts)
             if label.digest == message.shown.digest:
-                self._seen_at[message.shown.channel, message.shown.ts] = seen.at
+                self._seen_at[message.shown.channel, message.shown.ts] = seen.at, doubts
 
     async def _compare_untaken(self, message: PostedMessage, seen: Seen) -> None:
         state = await self._readable(message.interrupt_id)

@@ -163,11 +163,12 @@ async def nothing_undrawn(store):
     await eventually(all_drawn)
 
 
-async def test_late_post_of_a_stalled_bot_is_taken_away(start_bot, client, slack, store, watcher):
-    """It comes while whoever took over is posting: the message that the record knows stays, the other one goes."""
+@pytest.mark.parametrize("is_busy", [False, True], ids=["at once", "after Slack was busy"])
+async def test_late_post_of_a_stalled_bot_is_taken_away(start_bot, client, slack, store, watcher, is_busy):
+    """A process that slept between its last look and its call posts a second card, and deletes it, at once or as soon as it may."""
     stalled = await start_bot(**QUICK)
-    reached, go_on = asyncio.Event(), asyncio.Event()
     post, claim = stalled.slack.post_message, stalled.store.lease_work
+    reached, go_on = asyncio.Event(), asyncio.Event()
 
     async def post_late(*args, **kwargs):
         reached.set()
@@ -186,8 +187,10 @@ async def test_late_post_of_a_stalled_bot_is_taken_away(start_bot, client, slack
         await slack.fault("chat.postMessage", "delay", seconds=0.4)
         await start_bot(**QUICK)
         await eventually(lambda: fault_was_met(slack))
+        if is_busy:
+            await slack.fault("chat.delete", "ratelimited", seconds=1)
         go_on.set()
-        await watcher.card(interrupt_id)
+        await until(lambda: len(watcher.shown) == 2)
         await nothing_undrawn(store)
 
         await until(lambda: len(watcher.cards(interrupt_id)) == 1)
@@ -195,7 +198,8 @@ async def test_late_post_of_a_stalled_bot_is_taken_away(start_bot, client, slack
         assert [shown.ts for shown in state.shown.values()] == [watcher.cards(interrupt_id)[0]["ts"]]
 
 
-async def test_a_late_post_whose_answer_is_lost_is_taken_away(start_bot, client, store, watcher):
+@pytest.mark.parametrize("is_cut_off", [False, True], ids=["", "while a connection to Redis is lost"])
+async def test_a_late_post_whose_answer_is_lost_is_taken_away(start_bot, client, store, watcher, is_cut_off):
     """A process that slept between its last look and its call posts a second card, and gives up waiting for the answer."""
     stalled = await start_bot(**QUICK)
     post, reached = stalled.slack.post_message, asyncio.Event()
@@ -215,13 +219,20 @@ async def test_a_late_post_whose_answer_is_lost_is_taken_away(start_bot, client,
         interrupt_id = await client.publish(client.interrupt(asking(an_action())))
         await reached.wait()
         await start_bot(**QUICK)
-
         await until(lambda: len(watcher.shown) == 2)
+        if is_cut_off:
+            doubts = stalled.restore_guard.doubts
+            await store._redis.client_kill_filter(_type="pubsub")
+            await until(lambda: stalled.restore_guard.doubts > doubts)
+
+        await until(lambda: len(watcher.cards(interrupt_id)) == 1)
         await settled_card(store, watcher, interrupt_id)
 
 
+@pytest.mark.parametrize("is_answered", [False, True], ids=["without its answer", "with its answer"])
+@pytest.mark.parametrize("busy_for", [1, 8])
 async def test_a_late_post_is_found_by_the_next_one_when_nobody_else_has_posted(
-    start_bot, client, slack, store, watcher
+    start_bot, client, slack, store, watcher, is_answered, busy_for
 ):
     """Another process took over and gave the lease back, because Slack was busy. The late post came before its next try."""
     settings = {**QUICK, "lease_seconds": 2.0}
@@ -229,24 +240,30 @@ async def test_a_late_post_is_found_by_the_next_one_when_nobody_else_has_posted(
     post, reached, is_back = stalled.slack.post_message, asyncio.Event(), asyncio.Event()
 
     async def post_late(*args, **kwargs):
-        if not reached.is_set():
-            reached.set()
-            await is_back.wait()
-            await post(*args, **kwargs)
-            raise SlackUnclearError("chat.postMessage", "TimeoutError", answered=False)
-        return await post(*args, **kwargs)
+        if reached.is_set():
+            return await post(*args, **kwargs)
+        reached.set()
+        await is_back.wait()
+        ts = await post(*args, **kwargs)
+        if is_answered:
+            return ts
+        raise SlackUnclearError("chat.postMessage", "TimeoutError", answered=False)
 
     stalled.slack.post_message = post_late
     async with asyncio.timeout(120):
         interrupt_id = await client.publish(client.interrupt(asking(an_action())))
         await reached.wait()
-        await slack.fault("chat.postMessage", "ratelimited", seconds=1)
+        await slack.fault("chat.postMessage", "ratelimited", seconds=busy_for)
         await start_bot(**settings)
         await eventually(lambda: was_refused(slack))
         is_back.set()
+        await until(lambda: watcher.cards(interrupt_id))
+        await nothing_undrawn(store)
+        await until(lambda: len(watcher.cards(interrupt_id)) == 1)
         await settled_card(store, watcher, interrupt_id)
 
-    assert len(watcher.shown) == 1
+    # One whose answer came is deleted by itself, where another process had looked before it.
+    assert is_answered or len(watcher.shown) == 1
 
 
 async def was_refused(slack):

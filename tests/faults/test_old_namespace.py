@@ -121,6 +121,24 @@ async def test_a_card_of_the_old_namespace_is_decided_beside_those_of_the_new_on
     assert [record.namespace for record in caplog.records if record.message == "namespace.empty"] == [OLD]
 
 
+async def test_a_bot_leaves_the_cards_of_a_namespace_that_it_does_not_serve(
+    start, agents, asked_before, slack, watcher
+):
+    """Somebody removed ASSENT_NAMESPACE_OLD too early. Once it is back, the card is decided as if nothing had happened."""
+    interrupt, waiting = await asked_before()
+    [card] = watcher.cards(interrupt.id)
+
+    async with start(namespace=NEW) as bot:
+        await until(lambda: bot.health.ready)
+        (served,) = bot.served
+        await until(lambda: served.restore_guard.lost_since is None)
+        assert buttons(watcher.cards(interrupt.id)[0]) == buttons(card) != []
+
+    async with start(**MOVED):
+        await Someone(slack, "U0ERIK").press(watcher.cards(interrupt.id)[0], "approve:0")
+        assert await decided(waiting) == ["approve"]
+
+
 async def test_an_agent_that_still_asks_in_the_old_namespace_is_served(start, agents, slack, watcher):
     """Its card is drawn, its form is filled, and its edit reaches it; the bot takes back that nothing waits there."""
     async with start():
