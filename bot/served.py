@@ -1,7 +1,6 @@
 """One namespace that a bot serves: its records, its audit trail, and everything that happens to them."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -21,7 +20,6 @@ from bot.api.agents import Agents
 from bot.api.keys import KeyRing
 from bot.api.questions import SealedQuestions
 from bot.api.routes import ApiSpace
-from bot.domain.errors import SettingsError
 from bot.jobs.admit import Admissions
 from bot.jobs.anchor_targets import Sender
 from bot.jobs.anchoring import EVERY as ANCHORS_EVERY
@@ -59,7 +57,7 @@ from bot.listeners.views import Forms
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.log_key import load_log_key
-from bot.runtime.settings import Settings
+from bot.runtime.settings import Settings, naming_the_old
 from bot.runtime.statements import Signing
 from bot.runtime.tasks import Tasks
 from bot.slack.client import SlackClient
@@ -126,7 +124,7 @@ class Served:
         self.settings = settings
         self.of = f" ({settings.namespace})" if settings.is_old else ""
         """What the names of its loops and warnings end with."""
-        with _naming_the_old(settings):
+        with naming_the_old(settings):
             self.bot_keys = load_bot_keys(settings)
             self.log_key = load_log_key(settings)
         self._cipher = RecordCipher.from_setting(settings.record_key)
@@ -137,7 +135,7 @@ class Served:
         Raises:
             SettingsError: when a key does not sign.
         """
-        with _naming_the_old(self.settings):
+        with naming_the_old(self.settings):
             if self.bot_keys:
                 await self.bot_keys.try_out()
             if self.log_key:
@@ -154,7 +152,7 @@ class Served:
         if self.settings.is_old:
             await find_old(redis, settings.namespace, address=address)
         keys = await open_namespace(redis, settings.namespace, address=address, lanes=settings.lanes)
-        with _naming_the_old(self.settings):
+        with naming_the_old(self.settings):
             seal = self.bot_keys.seal if self.bot_keys else None
             await agree_on_seal(redis, keys, seal, address=address)
         with explaining(address):
@@ -358,16 +356,3 @@ class Served:
             timedelta(hours=self.settings.anchor_hours),
             of=self.of,
         )
-
-
-@contextmanager
-def _naming_the_old(settings: Settings) -> Iterator[None]:
-    """Say in an error of settings which ones it is about."""
-    try:
-        yield
-    except SettingsError as error:
-        if not settings.is_old:
-            raise
-        raise SettingsError(
-            f"ASSENT_NAMESPACE_OLD: {error} (for an old namespace, these settings have _OLD after their names)"
-        ) from error

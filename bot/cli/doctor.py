@@ -57,7 +57,15 @@ from bot.rendering.card.card import render_card
 from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.log_key import load_log_key
-from bot.runtime.settings import NOT_KEPT, Access, Settings, load_access, load_settings, unknown_variables
+from bot.runtime.settings import (
+    NOT_KEPT,
+    Access,
+    Settings,
+    load_access,
+    load_settings,
+    naming_the_old,
+    unknown_variables,
+)
 from bot.sentences import in_why
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
@@ -240,8 +248,9 @@ async def _old(settings: Settings) -> list[Finding]:
         return []
     address, subject = address_of(old.redis_url), "old namespace"
     try:
-        load_bot_keys(old)
-        load_log_key(old)
+        with naming_the_old(old):
+            load_bot_keys(old)
+            load_log_key(old)
         async with open_redis(old.redis_url, retries=0, credentials=old.redis_credentials) as redis:
             await find_old(redis, old.namespace, address=address)
             found = await _namespace(redis, old, address, RecordCipher.from_setting(old.record_key))

@@ -137,14 +137,14 @@ def _check_unsealed(settings: Settings) -> None:
         raise SettingsError(
             f"ASSENT_AUDIT_DIR names a bucket, and {unsealed}: a bucket has sealed logs only; {CREATE_FOR_LOG} makes a key"
         )
-    if settings.anchor:
-        raise SettingsError(
-            f"ASSENT_ANCHOR is set, and {unsealed}, so there is no log to anchor: {CREATE_FOR_LOG} makes a key"
-        )
     if settings.audit_dir and any(Path(settings.audit_dir).glob("log/*/checkpoint")):
         raise SettingsError(
             f"{settings.audit_dir} has a sealed log, and {unsealed}: set the key that seals it, or name another folder in "
             "ASSENT_AUDIT_DIR"
+        )
+    if settings.anchor:
+        raise SettingsError(
+            f"ASSENT_ANCHOR is set, and {unsealed}, so there is no log to anchor: {CREATE_FOR_LOG} makes a key"
         )
 
 

@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -478,6 +479,22 @@ def _text_of(path: str, name: str) -> str:
 def variable_of(field_name: str) -> str:
     """Give the environment variable of a setting."""
     return _NAMES.get(field_name, f"ASSENT_{field_name.upper()}")
+
+
+_OF_ONE_NAMESPACE = re.compile(rf"\b({'|'.join(map(variable_of, OF_OLD))})\b")
+
+
+@contextmanager
+def naming_the_old(settings: Settings) -> Iterator[None]:
+    """Have an error of the old namespace's settings name them with the `_OLD` that they end with."""
+    try:
+        yield
+    except SettingsError as error:
+        if not settings.is_old:
+            raise
+        sentence, named = _OF_ONE_NAMESPACE.subn(r"\1_OLD", str(error))
+        where = "" if named else " (the keys of an old namespace are in the settings that end with _OLD)"
+        raise SettingsError(f"ASSENT_NAMESPACE_OLD: {sentence}{where}") from error
 
 
 def unknown_variables(env_file: str | None = ".env") -> list[str]:

@@ -308,7 +308,7 @@ async def test_each_namespace_is_signed_and_sealed_with_its_own_keys(
         waiting = asyncio.create_task(take(await agents(OLD), before))
         await watcher.card(before.id)
 
-    with pytest.raises(SettingsError, match=r"ASSENT_NAMESPACE_OLD: .*have _OLD after their names"):
+    with pytest.raises(SettingsError, match=r"ASSENT_NAMESPACE_OLD: .*ASSENT_SIGNING_KEY_OLD is not"):
         async with start(**MOVED, **shared, **of_new, audit_dir_old=of_old["audit_dir"]):
             pass
     async with start(**MOVED, **shared, **of_new, **{f"{name}_old": of_old[name] for name in of_old}) as bot:

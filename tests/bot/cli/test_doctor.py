@@ -98,6 +98,34 @@ def log_key(signing):
     return signer
 
 
+async def test_a_key_of_the_old_namespace_that_was_not_copied_is_named(findings, signing):
+    """Nobody has to make a key for it: the bots had one before the move."""
+    moved = {"namespace": "assent2", "namespace_old": "assent", "audit_dir_old": "/var/lib/assent"}
+
+    (line,) = [line for line in await findings(**moved) if "old namespace:" in line]
+
+    assert line == (
+        "fail  old namespace: ASSENT_NAMESPACE_OLD: ASSENT_RING is set, and ASSENT_SIGNING_KEY_OLD is not: a bot needs "
+        "both, and does not start; copy there what the setting without _OLD had before the move"
+    )
+
+
+async def test_a_key_in_place_of_that_of_the_old_namespace_is_said(findings, signing):
+    """The settings are named where the error names none."""
+    key = LocalSigner.generate().private_pem()
+    moved = {
+        "namespace": "assent2",
+        "namespace_old": "assent",
+        "audit_dir_old": "/old",
+        "signing_key_old": key,
+    }
+
+    (line,) = [line for line in await findings(**moved) if "old namespace:" in line]
+
+    assert "is not in the ring" in line
+    assert line.endswith("(the keys of an old namespace are in the settings that end with _OLD)")
+
+
 async def test_a_sealed_log_that_is_not_anchored_is_said(findings, log_key, signing):
     """Its key can write it anew. A key that the ring does not have is an error."""
     (found,) = not_ok(await findings(log_key=log_key.private_pem()))
