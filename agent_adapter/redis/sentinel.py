@@ -100,7 +100,7 @@ class Primary:
         """Called when another server is the primary: it may know less than the one before."""
         self._last: Host | None = None
         self._asking = asyncio.Lock()
-        self._finding: asyncio.Task[Host] | None = None
+        self._finding: asyncio.Task[Host | RedisError | OSError] | None = None
         self._look: asyncio.Task[None] | None = None
         self._looked_at = -_LOOKS_EVERY
         self._hosts = shown_hosts(address.hosts)
@@ -127,8 +127,18 @@ class Primary:
             RedisConnectionError: when none of them knows a primary.
         """
         if self._finding is None or self._finding.done():
-            self._finding = in_background(self._find(), expected=(RedisError, OSError))
-        return await asyncio.shield(self._finding)
+            self._finding = in_background(self._found())
+        found = await asyncio.shield(self._finding)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def _found(self) -> "Host | RedisError | OSError":
+        """Find it, and give the error where there is one: it is for those who ask, and no error of a task by itself."""
+        try:
+            return await self._find()
+        except (RedisError, OSError) as error:
+            return error
 
     async def _find(self) -> Host:
         # One at a time, since the connections are closed after each question.
