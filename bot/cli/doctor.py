@@ -22,7 +22,8 @@ from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError, LockedRecordError
 from agent_adapter.receipts.signer import kid_of
-from agent_adapter.redis.cluster import primaries_of
+from agent_adapter.redis.cluster import is_cluster, primaries_of
+from agent_adapter.redis.hosts import shown_hosts
 from agent_adapter.redis.pool import (
     SCHEMA,
     address_of,
@@ -83,7 +84,7 @@ from bot.slack.manifest import (
     needed_scopes,
 )
 from bot.store.audit import AuditStore
-from bot.store.durability import durability_on, missing_on, unknown_on
+from bot.store.durability import durability_on, following, missing_on, unknown_on
 from bot.store.namespace import find_old
 from bot.store.records import ApprovalStore
 from bot.tlog.bucket import is_bucket
@@ -227,8 +228,13 @@ async def _redis(settings: Settings | Access) -> list[Finding]:
         return []
     try:
         async with open_redis(settings.redis_url, retries=0, credentials=settings.redis_credentials) as redis:
-            infos = [await read_info(server) for server in await primaries_of(redis)]
+            servers = await primaries_of(redis)
+            infos = [await read_info(server) for server in servers]
             found = list(dict.fromkeys(finding for info in infos for finding in judge_redis(info, address)))
+            if is_cluster(settings.redis_url):
+                found += judge_replicas(
+                    {_host_of(server): info for server, info in zip(servers, infos, strict=True)}
+                )
             if isinstance(settings, Settings):
                 found += judge_durability(infos, address, settings, await known_replicas(redis))
             if any(finding.verdict == "fail" for finding in found):
@@ -464,6 +470,20 @@ def judge_redis(info: dict[str, Any], address: str) -> list[Finding]:
         return found
     kept = f"{info['redis_version']} at {address}, append-only file on, {info.get('maxmemory_policy', 'noeviction')}"
     return [Finding("ok", "redis", kept)]
+
+
+def _host_of(server: Redis) -> str:
+    options = server.connection_pool.connection_kwargs
+    return shown_hosts([(options["host"], options["port"])])
+
+
+def judge_replicas(infos: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
+    """Name the primaries of a cluster that have no replica, given what INFO says on each host:port."""
+    alone = [place for place, info in infos.items() if following(info) == 0]
+    if not alone:
+        return []
+    sentence = f"no replica follows {', '.join(alone)}: nothing takes over when this primary ends. Start its replica again, or add one"
+    return [Finding("warn", "replicas", sentence)]
 
 
 def judge_durability(

@@ -127,9 +127,9 @@ def durability_on(
         ServerUnsuitableError: when nothing there could ever confirm it.
     """
     wanted = f"ASSENT_DURABILITY={mode}"
-    following = [_following(info) for info in infos]
+    counts = [following(info) for info in infos]
     # After a failover, a server of a cluster has no replica for a while. That is no reason not to start.
-    if mode == "replica" and not any(count is None or count for count in following):
+    if mode == "replica" and not any(count is None or count for count in counts):
         raise ServerUnsuitableError(
             f"Redis at {address} has no replica that follows it, and {wanted} waits for one: start a replica, or set "
             "ASSENT_DURABILITY=local"
@@ -146,13 +146,13 @@ def durability_on(
             f"Redis at {address} is {version} and has no WAITAOF, which {wanted} needs: use Redis 7.2 or newer, or "
             "Valkey, or set ASSENT_DURABILITY=local"
         )
-    return Durability(mode, replicas or max(known, min((count for count in following if count), default=1)))
+    return Durability(mode, replicas or max(known, min((count for count in counts if count), default=1)))
 
 
 def unknown_on(infos: Sequence[Mapping[str, Any]], address: str, durability: Durability) -> str:
     """Say that a managed server does not say whether it can confirm anything; empty when it says so."""
     silent = {
-        "replica": any(_following(info) is None for info in infos) and "whether replicas follow it",
+        "replica": any(following(info) is None for info in infos) and "whether replicas follow it",
         "fsync": any("aof_enabled" not in info for info in infos) and "whether it keeps an append-only file",
     }
     what = silent.get(durability.mode)
@@ -166,7 +166,7 @@ def unknown_on(infos: Sequence[Mapping[str, Any]], address: str, durability: Dur
 def missing_on(infos: Sequence[Mapping[str, Any]], durability: Durability) -> str:
     """Say that fewer replicas follow than have to confirm a click, so that each is shown as failed; empty when enough do."""
     there = min(
-        (count for info in infos if (count := _following(info)) is not None), default=durability.replicas
+        (count for info in infos if (count := following(info)) is not None), default=durability.replicas
     )
     if durability.mode != "replica" or there >= durability.replicas:
         return ""
@@ -178,7 +178,7 @@ def missing_on(infos: Sequence[Mapping[str, Any]], durability: Durability) -> st
     )
 
 
-def _following(info: Mapping[str, Any]) -> int | None:
+def following(info: Mapping[str, Any]) -> int | None:
     """Count the replicas that follow this server now; `None` when it does not say."""
     if "connected_slaves" not in info:
         return None

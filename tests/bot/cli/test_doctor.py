@@ -430,6 +430,21 @@ async def test_what_has_to_confirm_a_click_is_looked_at(findings):
     )
 
 
+async def test_a_primary_of_a_cluster_without_a_replica_is_named(findings, cluster):
+    """After a failover, the server that was the primary may not have come back."""
+    assert not_ok(await findings(REDIS_URL=cluster.url)) == []
+    primary, *_ = cluster.primaries()
+    replica = cluster.replica_of(primary)
+    cluster.kill(primary)
+
+    (line,) = not_ok(await findings(REDIS_URL=cluster.url))
+
+    assert line == (
+        f"warn  replicas: no replica follows 127.0.0.1:{replica}: nothing takes over when this primary ends. Start its "
+        "replica again, or add one"
+    )
+
+
 async def test_places_and_people_of_a_policy_file_are_looked_at(findings, tmp_path):
     """Each of them once, wherever a rule names it."""
     policy = tmp_path / "policy.yaml"
