@@ -55,6 +55,7 @@ class Stage:
         span: tuple[float, float],
         folder: Path,
         versions: Sequence[Path] = (ROOT,),
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Be ready to play it.
 
@@ -64,8 +65,9 @@ class Stage:
             span: The minutes of the day that are played.
             folder: What is written down.
             versions: Folders with the code of bots and agents. They begin with the first, and each upgrade takes the next.
+            say: Is given each phase that begins, in words.
         """
-        self.company, self.day, self.span, self.folder = company, day, span, folder
+        self.company, self.day, self.span, self.folder, self._say = company, day, span, folder, say
         self._versions = {"bot": list(versions), "agent": list(versions)}
         self.note = Notes(folder / "events.jsonl")
         self._machine = Notes(folder / "machine.jsonl")
@@ -203,6 +205,7 @@ class Stage:
             if begins <= span.begins < ends:
                 await asyncio.sleep(max(0.0, time_of(span.begins) - time.time()))
                 self.note("phase", name=span.phase.name, minute=span.begins)
+                self._say(span.phase.name)
                 for event in span.phase.events:
                     await self._happen(event, span, stack, url)
         await asyncio.sleep(max(0.0, time_of(ends) - time.time()))
@@ -281,6 +284,7 @@ class Stage:
     async def _drain(self) -> None:
         """Let people decide what is left, until every agent has ended."""
         self.note("draining")
+        self._say("agents ask nothing more, and people decide what is left")
         agents = [self._children[name] for name in self.day.agent_names()]
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_WITHIN):
