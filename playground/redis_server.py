@@ -77,6 +77,16 @@ class RedisServer:
         return f"unix://{self.folder / 'redis.sock'}"
 
     @property
+    def command(self) -> list[str]:
+        """What starts it."""
+        return [
+            self.executable or find_executable(), "--port", "0", "--unixsocket", str(self.folder / "redis.sock"),
+            # What it has written outlives its process, which is all that is asked of it; a slow disk would halt it.
+            "--dir", str(self.folder), "--appendonly", "yes", "--appendfsync", "no", "--save", "",
+            "--maxmemory-policy", "noeviction", "--loglevel", "warning", *self.options,
+        ]  # fmt: skip
+
+    @property
     def runs(self) -> bool:
         """Whether its process is there."""
         return self._process is not None and self._process.poll() is None
@@ -89,15 +99,7 @@ class RedisServer:
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "redis.sock").unlink(missing_ok=True)
-        self._process = start_process(
-            [
-                self.executable or find_executable(), "--port", "0", "--unixsocket", str(self.folder / "redis.sock"),
-                # What it has written outlives its process, which is all that is asked of it; a slow disk would halt it.
-                "--dir", str(self.folder), "--appendonly", "yes", "--appendfsync", "no", "--save", "",
-                "--maxmemory-policy", "noeviction", "--loglevel", "warning", *self.options,
-            ],
-            self.environment,
-        )  # fmt: skip
+        self._process = start_process(self.command, self.environment)
         self._wait_until_ready()
 
     def kill(self) -> None:

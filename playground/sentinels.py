@@ -1,6 +1,7 @@
 """A primary, two replicas and three Sentinels on this machine: `python -m playground.sentinels`."""
 
 import contextlib
+import shlex
 import signal
 import subprocess
 import sys
@@ -113,6 +114,23 @@ class Sentinels:
         with self._connected(port) as server:
             server.replicaof("127.0.0.1", self.primary())
 
+    def told(self) -> str:
+        """Say where they are, and how to fail over and back in another terminal."""
+        primary, sentinel = self.primary(), next(iter(self.sentinels))
+        named = f"redis-cli -p {sentinel} SENTINEL GET-MASTER-ADDR-BY-NAME {SERVICE} | tail -n 1"
+        return (
+            f"REDIS_URL={self.url}\n"
+            f"The primary is at port {primary}. Servers: {', '.join(map(str, self.servers))}.\n"
+            "A planned failover:\n"
+            f"  redis-cli -p {primary} CLIENT PAUSE {_PAUSE} WRITE\n"
+            f"  redis-cli -p {sentinel} SENTINEL FAILOVER {SERVICE}\n"
+            "A primary that ends:\n"
+            f"  redis-cli -p {primary} SHUTDOWN NOSAVE\n"
+            "It comes back, as a replica of the new primary, with this command, which keeps its terminal:\n"
+            f"  {shlex.join(self.servers[primary].command)} --replicaof 127.0.0.1 $({named})\n"
+            "Ctrl-C here ends all of them but that one.\n"
+        )
+
     def replicated(self) -> bool:
         """Say whether every replica has what the primary had when this was called."""
         with self._connected(self.primary()) as server:
@@ -177,14 +195,7 @@ def main() -> None:
         service = Sentinels(Path(folder))
         try:
             service.start()
-            sys.stdout.write(
-                f"REDIS_URL={service.url}\n"
-                f"The primary is at port {service.primary()}. Servers: {', '.join(map(str, service.servers))}.\n"
-                "A planned failover:\n"
-                f"  redis-cli -p {service.primary()} CLIENT PAUSE {_PAUSE} WRITE\n"
-                f"  redis-cli -p {next(iter(service.sentinels))} SENTINEL FAILOVER {SERVICE}\n"
-                "Ctrl-C ends all of them.\n"
-            )
+            sys.stdout.write(service.told())
             sys.stdout.flush()
             signal.pause()
         except RedisServerError as error:

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,6 +80,29 @@ async def test_a_service_that_the_sentinels_do_not_know_is_named(sentinels, capl
         "The Sentinels know no service 'another': write the name that `sentinel monitor` has."
     )
     assert "background.ended" not in caplog.messages
+
+
+async def test_a_server_that_was_stopped_comes_back_with_the_command_that_is_told(sentinels):
+    """It is written for a shell, so that it can be pasted."""
+    lines = sentinels.told().splitlines()
+    stop, start = (
+        next(line for line in lines if f" {word} " in f"{line} ") for word in ("SHUTDOWN", "--replicaof")
+    )
+    before = sentinels.primary()
+
+    await asyncio.to_thread(subprocess.run, stop, shell=True, check=True)
+    await eventually(lambda: changed(sentinels, before))
+    returned = await asyncio.create_subprocess_shell(f"exec {start}")
+    try:
+        await has_all(sentinels)
+    finally:
+        returned.kill()
+        await returned.wait()
+
+
+async def changed(sentinels: Sentinels, before: int) -> bool:
+    """Whether another server is the primary."""
+    return await asyncio.to_thread(sentinels.primary) != before
 
 
 @pytest.mark.timeout(300)
