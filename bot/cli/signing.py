@@ -21,7 +21,7 @@ from agent_adapter.receipts.key_files import (
 from agent_adapter.receipts.ring import Purpose, RingKey, dump_keys
 from agent_adapter.receipts.signer import CREATE, LocalSigner
 from bot.domain.errors import SettingsError
-from bot.runtime.settings import load_access
+from bot.runtime.settings import is_given, load_access
 
 signing_cli = typer.Typer(
     help="Keys that sign what people decide, and the ring with their public keys.", no_args_is_help=True
@@ -76,7 +76,7 @@ def create(
             write_private_key(key_file, signer)
             write_keys(path, [*keys, key])
         typer.echo(f"made the key {key.kid} for {key.purpose}; its public key is in {path}")
-        if purpose == "receipts":
+        if purpose == "receipts" and not is_given("ASSENT_SEAL_KEY"):
             typer.echo("a bot needs a key for its seal as well: `keys signing seal` makes one")
 
 

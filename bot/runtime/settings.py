@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from difflib import get_close_matches
@@ -500,7 +500,7 @@ def naming_the_old(settings: Settings) -> Iterator[None]:
 def unknown_variables(env_file: str | None = ".env") -> list[str]:
     """Name the variables that look like settings of the bot and are not, each with the setting that may be meant."""
     known = {variable_of(name) for name in Settings.model_fields} | _OF_OTHERS
-    found = dict.fromkeys(map(str.upper, _names_in(env_file)), known)
+    found = dict.fromkeys(map(str.upper, _values_in(env_file)), known)
     found |= {name.upper(): known | {f"{name}_FILE" for name in known} for name in os.environ}
     return [
         _unknown(name, known)
@@ -509,12 +509,18 @@ def unknown_variables(env_file: str | None = ".env") -> list[str]:
     ]
 
 
-def _names_in(env_file: str | None) -> Collection[str]:
+def is_given(variable: str, env_file: str | None = ".env") -> bool:
+    """Whether a setting is in the environment, in a file that is named there, or in .env. Its value is not looked at."""
+    given = (os.environ.get(variable), os.environ.get(f"{variable}_FILE"), _values_in(env_file).get(variable))
+    return any(each and each.strip() for each in given)
+
+
+def _values_in(env_file: str | None) -> Mapping[str, str | None]:
     try:
-        return dotenv_values(env_file).keys() if env_file else ()
+        return dotenv_values(env_file) if env_file else {}
     except (OSError, UnicodeDecodeError):
         # `load_settings` says so.
-        return ()
+        return {}
 
 
 def _unknown(name: str, known: Collection[str]) -> str:

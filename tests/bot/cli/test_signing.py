@@ -19,7 +19,7 @@ from bot.cli.signing import _AGENT, _TEAM
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("ASSENT_RING", "ASSENT_NAMESPACE"):
+    for name in ("ASSENT_RING", "ASSENT_NAMESPACE", "ASSENT_SEAL_KEY", "ASSENT_SEAL_KEY_FILE"):
         monkeypatch.delenv(name, raising=False)
 
     def call(*words):
@@ -60,6 +60,16 @@ def test_a_key_is_made_with_its_public_key_in_the_ring(run, tmp_path):
     assert key["kid"] in printed
     assert (key["purpose"], key["namespace"], key["team"]) == ("receipts", "pay", "T0ACME")
     assert LocalSigner.parse((tmp_path / "key.pem").read_text()).kid == key["kid"]
+
+
+def test_a_key_for_the_seal_is_asked_for_where_there_is_none(run, monkeypatch):
+    """Who moves to another namespace has one already: it is for both."""
+    words = ("--ring", "ring.json", "--team", "T0ACME")
+    asked = "a bot needs a key for its seal as well"
+
+    assert asked in run("create", "key.pem", *words)[1]
+    monkeypatch.setenv("ASSENT_SEAL_KEY_FILE", "seal-key")
+    assert asked not in run("create", "key2.pem", *words)[1]
 
 
 def test_only_its_owner_reads_a_private_key_and_everybody_the_ring(made, tmp_path):
