@@ -1,7 +1,5 @@
 """What can go wrong on the agent's side: one family, each class a sentence."""
 
-from typing import Any
-
 
 class AgentAdapterError(Exception):
     """Something about an approval went wrong."""
@@ -12,15 +10,6 @@ class AgentAdapterError(Exception):
 
 class InvalidRequestError(AgentAdapterError):
     """The request cannot be reviewed as it is; the message names the place and the cure."""
-
-
-class UnconfirmedError(Exception):
-    """Redis has taken a write, and what has to confirm it has not done so in time."""
-
-    def __init__(self, sentence: str, answer: Any) -> None:
-        super().__init__(sentence)
-        self.answer = answer
-        """What Redis answered to the write."""
 
 
 class UnreadableRecordError(InvalidRequestError):

@@ -19,8 +19,9 @@ from redis.exceptions import NoScriptError, ResponseError
 
 from agent_adapter.ciphers import MARK
 from agent_adapter.contract.keys import Keys, Lane
-from agent_adapter.errors import UnconfirmedError, UnreadableRecordError
+from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
+from agent_adapter.redis.confirmation import UnconfirmedError
 from agent_adapter.redis.journal import COMES_WITHIN, Journal, Sent, Write
 from agent_adapter.redis.pool import leave_connections
 from agent_adapter.redis.private import Private, RecordCipher, is_private

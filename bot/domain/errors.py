@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from agent_adapter.errors import SigningError, UnconfirmedError, UnreadableRecordError
+from agent_adapter.errors import SigningError, UnreadableRecordError
+from agent_adapter.redis.confirmation import UnconfirmedError
 
 
 class BotError(Exception):

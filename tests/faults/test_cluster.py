@@ -158,10 +158,9 @@ async def test_what_was_asked_is_decided_after_each_primary_was_killed(
 
 @pytest.mark.timeout(600)
 async def test_a_half_that_was_cut_off_loses_nothing_and_does_nothing_twice(
-    monkeypatch, cluster, start_bot, redis_url, slack, store, watcher
+    cluster, start_bot, redis_url, slack, store, watcher
 ):
     """A primary and two replicas are away while people press, and come back with what was sent to them meanwhile."""
-    monkeypatch.setenv("ASSENT_REASSERT_SECONDS", "120")
     for _ in range(2):
         await start_bot()
     async with AsyncExitStack() as stack:
@@ -224,10 +223,9 @@ async def is_confirmed(bot, interrupt_id: str) -> bool:
 
 @pytest.mark.timeout(300)
 async def test_an_approval_that_no_replica_had_comes_back(
-    monkeypatch, cluster, start_bot, redis_url, slack, store, watcher
+    cluster, start_bot, redis_url, slack, store, watcher
 ):
     """It has run, and the replica that took over knows it as open. Its card and its record say that it was approved."""
-    monkeypatch.setenv("ASSENT_REASSERT_SECONDS", "120")
     await start_bot()
     async with an_agent(redis_url) as client:
         interrupt = client.interrupt(asking(an_action("pay")))
@@ -251,7 +249,7 @@ async def test_an_approval_that_nobody_has_kept_is_neither_asked_again_nor_said_
     cluster, start_bot, agents, slack, store, watcher
 ):
     """It has run, and the replica that took over knows it as open. The card goes on saying that it was approved."""
-    bot = await start_bot()
+    bot = await start_bot(reassert_seconds=0)
     client, dana = agents["billing"], Someone(slack, "U0DANA")
     interrupt = client.interrupt(asking(an_action("pay")))
     agent = asyncio.create_task(take(client, interrupt))
