@@ -2,14 +2,18 @@
 
 import hashlib
 import json
+import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
+from bot.domain.errors import NotConfirmedError
 from bot.runtime.tasks import Tasks
 from bot.store.deliveries import Delivery, HandledBeforeError, Json
 from bot.store.records import ApprovalStore
+
+logger = logging.getLogger(__name__)
 
 _IN_ORDER = json.JSONEncoder(sort_keys=True)
 
@@ -50,7 +54,12 @@ async def handle_once(
         # It may have failed then, because nothing had confirmed it.
         await store.confirm(interrupt_id)
         return known.answer
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, NotConfirmedError):
+            # What it decided counts, so it belongs into the log like any other.
+            logger.warning(
+                "click.not_confirmed", extra={"interrupt_id": interrupt_id, "user": str(body["user"]["id"])}
+            )
         if delivery.is_noted:
             tasks.start(delivery.end(""))
         raise
