@@ -66,6 +66,8 @@ class Counts(NamedTuple):
     """Seconds in which no press was accepted."""
     failures: list[str]
     """Why agents did not go on."""
+    differences: list[str]
+    """What each of the wrong cards says, and what its record says."""
 
 
 class Load:
@@ -99,6 +101,7 @@ class Load:
     async def counts(self, audit: AuditStore) -> Counts:
         """Wait as long as a card may be late, and count."""
         await asyncio.sleep(LOOK_AFTER)
+        differences = [found for each in self._asked if (found := await self._difference(each.interrupt.id))]
         cards = [len(self._watcher.cards(each.interrupt.id)) for each in self._asked]
         accepted, reached = (
             sum(len(each.accepted) for each in self._asked),
@@ -112,9 +115,10 @@ class Load:
             reached,
             accepted - reached,
             sum(max(0, count - 1) for count in cards) + await self._decided_again(audit),
-            sum([await self._is_wrong(each.interrupt.id) for each in self._asked]),
+            len(differences),
             round(max(waits, default=0.0), 2),
             sorted({each.failure for each in self._asked if each.failure}),
+            differences,
         )
 
     async def _one(self, flow: Flow) -> None:
@@ -153,9 +157,12 @@ class Load:
                 asked.failure = f"{type(error).__name__}: {error}".replace(asked.interrupt.id, "…")
                 return
 
-    async def _is_wrong(self, interrupt_id: str) -> bool:
+    async def _difference(self, interrupt_id: str) -> str:
         state = await self._store.load(interrupt_id)
-        return state is None or not self._watcher.agrees(state)
+        if state and self._watcher.agrees(state):
+            return ""
+        said = " | ".join(card["text"] for card in self._watcher.cards(interrupt_id))
+        return f"{interrupt_id} says {said!r}, its record {f'{state.status}, {state.stage}' if state else 'is gone'}"
 
     async def _decided_again(self, audit: AuditStore) -> int:
         ours = {each.interrupt.id for each in self._asked}
