@@ -72,7 +72,7 @@ from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, LocalSigner, Signer
 from agent_adapter.redis.agreed import read_agreed
 from agent_adapter.redis.claims import Claims, patiently, why_stalled
-from agent_adapter.redis.journal import AGAIN_EVERY, COMES_WITHIN, SETTLES, Journal
+from agent_adapter.redis.journal import AGAIN_EVERY, COMES_WITHIN, Journal
 from agent_adapter.redis.pool import (
     REPEAT_WITHIN,
     address_of,
@@ -101,8 +101,8 @@ NO_IDENTITY = (
     "its user +info, because the bots of this namespace write again what a failover has lost"
 )
 NOBODY_WAITS = "The program that asked does not wait any more."
-BLOCK = SETTLES / 3
-"""Seconds that the reading loop blocks in Redis: eighteen commands a minute when nothing happens."""
+BLOCK = 15.0
+"""Seconds that the reading loop blocks in Redis: four commands a minute when nothing happens."""
 
 
 class ApprovalClient:
@@ -286,7 +286,7 @@ class ApprovalClient:
             namespace=self._namespace,
             grace=self._records.grace,
             loops=self.loops,
-            block=min(BLOCK, self._every),
+            block=min(BLOCK, self._every, self._journal.notices_within),
             reconcile_every=self._every,
         )
         on_change(self._redis, self._replies.leave_server)

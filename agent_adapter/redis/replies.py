@@ -26,7 +26,7 @@ from agent_adapter.errors import (
     ServerUnreachableError,
 )
 from agent_adapter.loops import Loop, Loops
-from agent_adapter.redis.pool import end_task, entries_of
+from agent_adapter.redis.pool import COMMAND_TIMEOUT, end_task, entries_of
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import explained, identities_of
 
@@ -212,7 +212,8 @@ class Replies:
             try:
                 # After a lost connection, an answer has to come at once: until then, nothing is written again.
                 block = 1 if failures else int(self._block * 1000)
-                answer = await self._redis.xread({stream: self._cursor}, block=block)
+                async with asyncio.timeout(self._block + COMMAND_TIMEOUT):
+                    answer = await self._redis.xread({stream: self._cursor}, block=block)
             except (RedisError, OSError) as error:
                 failures += 1
                 # Commands may reach another server before this loop does.
