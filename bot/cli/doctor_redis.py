@@ -1,0 +1,263 @@
+"""What `doctor` finds in Redis: the servers, the namespaces, and what is stored."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from agent_adapter.contract.keys import Keys
+from agent_adapter.errors import AgentAdapterError, LockedRecordError
+from agent_adapter.redis.cluster import is_cluster, primaries_of
+from agent_adapter.redis.hosts import shown_hosts
+from agent_adapter.redis.pool import (
+    SCHEMA,
+    address_of,
+    another_schema,
+    known_replicas,
+    open_redis,
+    other_lanes,
+)
+from agent_adapter.redis.private import RecordCipher
+from agent_adapter.redis.server_check import (
+    check_audit,
+    check_keys,
+    explained,
+    judge_server,
+    read_info,
+    unsaid,
+)
+from bot.cli.finding import Finding
+from bot.domain.errors import SettingsError
+from bot.domain.role import missing_beside
+from bot.jobs.old_namespace import empty, not_empty, work_left
+from bot.jobs.quarantine import Failing, Quarantine
+from bot.runtime.bot_keys import load_bot_keys
+from bot.runtime.log_key import load_log_key
+from bot.runtime.settings import (
+    Access,
+    Settings,
+    naming_the_old,
+)
+from bot.store.durability import durability_on, following, missing_on, unknown_on
+from bot.store.namespace import find_old
+from bot.store.records import ApprovalStore
+
+BODIES_READ = 200
+"""How many questions of each lane are looked at."""
+SET_ASIDE_SHOWN = 20
+"""How many records are named one by one."""
+
+
+async def examine_redis(settings: Settings | Access) -> list[Finding]:
+    """Say whether these servers can keep approvals, and what is stored there."""
+    try:
+        address = address_of(settings.redis_url)
+    except AgentAdapterError:
+        # The settings say so.
+        return []
+    try:
+        async with open_redis(settings.redis_url, retries=0, credentials=settings.redis_credentials) as redis:
+            servers = await primaries_of(redis)
+            infos = [await read_info(server) for server in servers]
+            found = list(dict.fromkeys(finding for info in infos for finding in judge_redis(info, address)))
+            if is_cluster(settings.redis_url):
+                found += judge_replicas(
+                    {_host_of(server): info for server, info in zip(servers, infos, strict=True)}
+                )
+            if isinstance(settings, Settings):
+                found += judge_durability(infos, address, settings, await known_replicas(redis))
+            if any(finding.verdict == "fail" for finding in found):
+                return found
+            cipher = RecordCipher.from_setting(settings.record_key)
+            return found + await _namespace(redis, settings, address, cipher)
+    except AgentAdapterError as error:
+        return [Finding("fail", "redis", str(error))]
+    except Exception as error:  # noqa: BLE001  # whatever it is, Redis cannot be used
+        return [Finding("fail", "redis", str(explained(address, error)))]
+
+
+async def examine_old(settings: Settings) -> list[Finding]:
+    """Say whether something waits in the old namespace, and whether this bot can serve it."""
+    old = settings.old
+    if old is None:
+        return []
+    address, subject = address_of(old.redis_url), "old namespace"
+    try:
+        with naming_the_old(old):
+            load_bot_keys(old)
+            load_log_key(old)
+        async with open_redis(old.redis_url, retries=0, credentials=old.redis_credentials) as redis:
+            await find_old(redis, old.namespace, address=address)
+            found = await _namespace(redis, old, address, RecordCipher.from_setting(old.record_key))
+            meta: Any = await redis.hgetall(Keys(old.namespace).meta)
+            store = ApprovalStore(redis, Keys(old.namespace, int(meta.get("lanes", 1))), address=address)
+            return [Finding(each.verdict, f"{subject}, {each.subject}", each.sentence) for each in found] + [
+                judge_old(old.namespace, await work_left(store))
+            ]
+    except (SettingsError, AgentAdapterError) as error:
+        return [Finding("fail", subject, str(error))]
+    except (RedisError, OSError) as error:
+        return [Finding("fail", subject, str(explained(address, error)))]
+
+
+def judge_old(namespace: str, left: int) -> Finding:
+    """Say how much waits in an old namespace."""
+    if left:
+        return Finding("ok", "old namespace", not_empty(namespace, left))
+    return Finding("warn", "old namespace", empty(namespace))
+
+
+async def examine_beside(settings: Settings) -> list[Finding]:
+    """Say whether another bot does what this one leaves to others."""
+    if settings.role == "all":
+        return []
+    with contextlib.suppress(RedisError, OSError, AgentAdapterError):
+        async with open_redis(settings.redis_url, retries=0, credentials=settings.redis_credentials) as redis:
+            meta: Any = await redis.hgetall(Keys(settings.namespace).meta)
+            store = ApprovalStore(redis, Keys(settings.namespace, int(meta.get("lanes", 1))))
+            if missing := missing_beside(settings.role, await store.alive()):
+                return [Finding("warn", "role", f"now {missing}")]
+    # What is wrong with Redis is said elsewhere.
+    return []
+
+
+async def _namespace(
+    redis: Redis, settings: Settings | Access, address: str, cipher: RecordCipher
+) -> list[Finding]:
+    namespace = settings.namespace
+    await check_keys(redis, Keys(namespace), address)
+    meta: Any = await redis.hgetall(Keys(namespace).meta)
+    schema = judge_schema(meta, namespace)
+    if schema.verdict != "ok":
+        return [schema]
+    if others := other_lanes(meta, namespace, settings.lanes):
+        return [schema, Finding("fail", "lanes", others)]
+    store = ApprovalStore(redis, Keys(namespace, int(meta.get("lanes", 1))), address=address)
+    await check_audit(redis, store.keys, address)
+    encrypted = judge_encryption(await _bodies(redis, store.keys), cipher)
+    quarantine = Quarantine(store)
+    foreign = [
+        Finding(
+            "warn",
+            "failing",
+            f"{entry}: the bot did not write this entry. Look for what else writes to this Redis, then delete the entry (HDEL)",
+        )
+        for entry in (await quarantine.foreign())[:SET_ASIDE_SHOWN]
+    ]
+    return [schema, *encrypted, *judge_quarantine(await quarantine.set_aside()), *foreign]
+
+
+async def _bodies(redis: Redis, keys: Keys) -> dict[str, str]:
+    """Read some questions that wait, as they are stored."""
+    found: dict[str, str] = {}
+    for lane in keys.all_lanes():
+        ids = cast("list[str]", await redis.zrange(lane.due, 0, BODIES_READ - 1))
+        for interrupt_id in ids:
+            if body := cast("str | None", await redis.hget(lane.req(interrupt_id), "body")):
+                found[interrupt_id] = body
+    return found
+
+
+def judge_encryption(bodies: Mapping[str, str], cipher: RecordCipher) -> list[Finding]:
+    """Say whether the questions that wait are encrypted, and whether the bot has their key."""
+    plain = locked = 0
+    for interrupt_id, body in bodies.items():
+        try:
+            plain += cipher.open(body, record=interrupt_id, field="body") == body
+        except LockedRecordError:
+            locked += 1
+    if locked:
+        return [
+            Finding(
+                "fail",
+                "encryption",
+                f"{locked} of {len(bodies)} questions that wait cannot be decrypted: set ASSENT_RECORD_KEY to the key of "
+                "their agents, and keep older keys after it",
+            )
+        ]
+    if not cipher:
+        return []
+    if plain:
+        return [
+            Finding(
+                "warn",
+                "encryption",
+                f"{plain} of {len(bodies)} questions that wait were asked without a key: whoever reads this Redis can "
+                "read them. Set ASSENT_RECORD_KEY for their agents, too",
+            )
+        ]
+    return [Finding("ok", "encryption", "what is asked and decided is encrypted")]
+
+
+def judge_quarantine(aside: Sequence[Failing]) -> list[Finding]:
+    """Name the records that the bot does not try any more."""
+    found = [
+        Finding(
+            "warn",
+            "set aside",
+            f"{failing.interrupt_id}: {failing}. Look at the bot's log (work.broken), correct what is wrong, then: "
+            f"python -m bot release {failing.interrupt_id}",
+        )
+        for failing in aside[:SET_ASIDE_SHOWN]
+    ]
+    if more := len(aside) - len(found):
+        found.append(
+            Finding(
+                "warn", "set aside", f"and {more} more. Once it is corrected: python -m bot release --all"
+            )
+        )
+    return found
+
+
+def judge_redis(info: dict[str, Any], address: str) -> list[Finding]:
+    """Judge what INFO says."""
+    try:
+        warnings = judge_server(info, address)
+    except AgentAdapterError as error:
+        return [Finding("fail", "redis", str(error))]
+    found = [Finding("warn", "redis", warning) for warning in warnings]
+    found += [Finding("note", "redis", sentence) for sentence in unsaid(info, address)]
+    if found:
+        return found
+    kept = f"{info['redis_version']} at {address}, append-only file on, {info.get('maxmemory_policy', 'noeviction')}"
+    return [Finding("ok", "redis", kept)]
+
+
+def _host_of(server: Redis) -> str:
+    options = server.connection_pool.connection_kwargs
+    return shown_hosts([(options["host"], options["port"])])
+
+
+def judge_replicas(infos: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
+    """Name the primaries of a cluster that have no replica, given what INFO says on each host:port."""
+    alone = [place for place, info in infos.items() if following(info) == 0]
+    if not alone:
+        return []
+    sentence = f"no replica follows {', '.join(alone)}: nothing takes over when this primary ends. Start its replica again, or add one"
+    return [Finding("warn", "replicas", sentence)]
+
+
+def judge_durability(
+    infos: Sequence[Mapping[str, Any]], address: str, settings: Settings, known: int = 0
+) -> list[Finding]:
+    """Judge whether these servers can confirm clicks as the settings ask; nothing when they do not ask."""
+    mode, replicas = settings.durability, settings.durability_replicas
+    if mode == "local":
+        return []
+    try:
+        found = durability_on(infos, address, mode, replicas, known)
+    except AgentAdapterError as error:
+        return [Finding("fail", "durability", str(error))]
+    if warning := unknown_on(infos, address, found) or missing_on(infos, found):
+        return [Finding("warn", "durability", warning)]
+    waits_for = "the append-only file" if mode == "fsync" else f"{found.replicas} of its replicas"
+    return [Finding("ok", "durability", f"a click waits for {waits_for}")]
+
+
+def judge_schema(meta: Mapping[str, str], namespace: str) -> Finding:
+    """Judge who wrote the namespace."""
+    if another := another_schema(meta, namespace):
+        return Finding("warn" if meta["schema"] == str(SCHEMA - 1) else "fail", "schema", another)
+    return Finding("ok", "schema", f"{SCHEMA}" if meta else f"{SCHEMA}, to be written at the first start")

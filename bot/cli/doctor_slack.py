@@ -1,0 +1,376 @@
+"""What `doctor` finds in Slack: tokens, scopes, channels, people, and whether a card is taken."""
+
+import contextlib
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import aiohttp
+from slack_sdk.errors import SlackApiError
+
+from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
+from agent_adapter.contract.interrupt import Interrupt
+from bot.cli.finding import Finding
+from bot.domain.admission import Admission, Place, Terms
+from bot.domain.approval import Approval
+from bot.domain.errors import SettingsError, SlackError, SlackUnclearError
+from bot.domain.person import Person
+from bot.domain.policy import Policy
+from bot.jobs.policy_watch import scopes_for
+from bot.on_call.reading import UnansweredError
+from bot.on_call.schedules import Schedules
+from bot.policy.file import PolicyFile
+from bot.rendering.card.card import render_card
+from bot.runtime.bot_keys import load_bot_keys
+from bot.runtime.health import Health
+from bot.runtime.settings import (
+    Access,
+    Settings,
+)
+from bot.sentences import in_why
+from bot.slack.client import Identity, SlackClient
+from bot.slack.directory import Directory
+from bot.slack.manifest import (
+    COMMAND,
+    COMMAND_SCOPE,
+    DIRECT_SCOPES,
+    GROUP_CHANGED,
+    GROUP_SCOPE,
+    HOME_OPENED,
+    LEFT_CHANNEL,
+    MENTION,
+    MENTION_SCOPE,
+    WHY,
+    needed_scopes,
+)
+
+TRANSPORT_ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
+_TOKEN_CURE = "copy the bot token (xoxb-…) again from your Slack app, under OAuth & Permissions"  # noqa: S105  # no token
+_APP_TOKEN_CURE = "make an app-level token (xapp-…) with connections:write, under Basic Information"  # noqa: S105  # no token
+_CHANNEL_CURE = "copy the id from the channel's details; into a private channel the bot must be invited first"
+
+
+def judge_policy(policy: Policy, settings: Settings) -> Finding:
+    """Judge settings that are set together with a policy file."""
+    said = f"version {policy.version}, rules: {len(policy.rules)}"
+    given = (
+        settings.approvers,
+        settings.channel,
+        settings.agent_channel_may_decide,
+        settings.requester_may_approve,
+    )
+    names = (
+        "ASSENT_APPROVERS",
+        "ASSENT_CHANNEL",
+        "ASSENT_AGENT_CHANNEL_MAY_DECIDE",
+        "ASSENT_REQUESTER_MAY_APPROVE",
+    )
+    if idle := [name for name, value in zip(names, given, strict=True) if value]:
+        cure = "have no effect: remove them" if len(idle) > 1 else "has no effect: remove it"
+        return Finding("warn", "policy", f"{said}, so {', '.join(idle)} {cure}")
+    return Finding("ok", "policy", said)
+
+
+async def examine_slack(
+    slack: SlackClient, settings: Settings, named: PolicyFile | None
+) -> AsyncIterator[Finding]:
+    """Say whether the app may do what the bot needs, whether channels and people are there, and whether Slack takes a card."""
+    if settings.socket_mode:
+        yield await examine_app_token(slack, settings)
+    found, me = await examine_bot_token(slack, settings)
+    yield found
+    if me is None:
+        return
+    with contextlib.suppress(SettingsError):
+        # A broken key was named already.
+        keys = load_bot_keys(settings)
+        if keys and (problem := keys.wrong_team(me.team_id)):
+            yield Finding("fail", "receipts", problem)
+    mentions = named.mentions if named else ()
+    needed = scopes_for(named) if named else needed_scopes(())
+    yield judge_scopes(me.scopes, needed)
+    yield judge_commands(me.scopes)
+    yield judge_mentions(me.scopes)
+    for finding in unseen_events(groups=GROUP_SCOPE in needed):
+        yield finding
+    if named and any(rule.tell_requester == "direct" for rule in (*named.policy.rules, named.policy.default)):
+        yield judge_telling(me.scopes)
+    if not settings.policy:
+        yield await _channel(slack, settings, settings.channel)
+    named_in_policy = [m.id for m in mentions if m.is_place and m.id[0] not in "UW"]
+    for channel in _distinct([*named_in_policy, *_own_channels(settings)]):
+        yield await _channel(slack, settings, channel)
+    approvers = settings.approvers if not settings.policy else [m.id for m in mentions if m.id[0] in "UWS"]
+    for entry in _distinct(approvers):
+        yield await _approver(slack, settings, entry, me.team_id)
+    for finding in await _schedules(slack, settings, named) if named else ():
+        yield finding
+    yield await _card(slack, settings)
+
+
+async def _schedules(slack: SlackClient, settings: Settings, named: PolicyFile) -> list[Finding]:
+    """Say who is on call now, by each schedule of the policy."""
+    async with aiohttp.ClientSession() as session:
+        schedules = Schedules(
+            session,
+            lambda: named.policy.schedules,
+            slack.user_with_email,
+            Health(),
+            settings.pagerduty_url,
+            settings.pagerduty_token,
+            settings.calendar_addresses,
+        )
+        return [await _schedule(schedules, name) for name in named.policy.schedules]
+
+
+async def _schedule(schedules: Schedules, name: str) -> Finding:
+    try:
+        people = await schedules.ask(name)
+    except (UnansweredError, SlackError) as error:
+        return Finding("fail", "on call", f"{name}: {error}: until it answers, nobody decides as on call")
+    if not people:
+        return Finding(
+            "warn", "on call", f"{name}: nobody is on call now, or Slack knows none of their e-mail addresses"
+        )
+    return Finding("ok", "on call", f"{name}: {', '.join(sorted(people))}")
+
+
+async def examine_bot_token(
+    slack: SlackClient, settings: Settings | Access
+) -> tuple[Finding, Identity | None]:
+    """Say whether Slack takes the bot token, and as whom."""
+    try:
+        me = await slack.who_am_i()
+    except SlackError as error:
+        return Finding("fail", "bot token", _cured(error, settings, _TOKEN_CURE)), None
+    return Finding("ok", "bot token", f"{me.user} in {me.team} ({me.url})"), me
+
+
+async def examine_app_token(slack: SlackClient, settings: Settings | Access) -> Finding:
+    """Say whether Slack takes the app-level token."""
+    try:
+        await slack.posting.apps_connections_open(app_token=settings.slack_app_token or "")
+    except SlackApiError as error:
+        return Finding(
+            "fail", "app token", f"Slack refuses it ({error.response['error']}): {_APP_TOKEN_CURE}"
+        )
+    except TRANSPORT_ERRORS as error:
+        return Finding("fail", "app token", _unanswered(settings, error))
+    return Finding("ok", "app token", "Socket Mode can be opened")
+
+
+def _distinct(ids: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(ids))
+
+
+def _own_channels(settings: Settings) -> list[str]:
+    """Name the channels for what the bot says by itself."""
+    anchored = [target.where for target in settings.anchor_targets if target.kind == "slack"]
+    return [*filter(None, [settings.digest_channel]), *anchored]
+
+
+async def _channel(slack: SlackClient, settings: Settings, channel: str | None) -> Finding:
+    if not channel:
+        return Finding(
+            "warn", "channel", "ASSENT_CHANNEL is not set: only agents that name a channel can ask"
+        )
+    try:
+        return judge_channel(await slack.channel(channel))
+    except SlackError as error:
+        return Finding("fail", "channel", f"{channel}: {_cured(error, settings, _CHANNEL_CURE)}")
+
+
+async def _approver(slack: SlackClient, settings: Settings, entry: str, team: str) -> Finding:
+    directory = Directory(slack)
+    try:
+        if entry == "channel":
+            return await _channel_members(slack, settings)
+        if entry.startswith("S"):
+            return judge_group(entry, await slack.group_members(entry))
+        return judge_approver(await directory.person(entry), team)
+    except SlackError as error:
+        cure = "take it off the approvers, or correct the id"
+        return Finding("fail", "approvers", f"{entry}: {_cured(error, settings, cure)}")
+
+
+async def _channel_members(slack: SlackClient, settings: Settings) -> Finding:
+    if not settings.channel:
+        return Finding("ok", "approvers", "the members of the channel that the agent names")
+    members = await slack.channel_members(settings.channel)
+    return Finding("ok", "approvers", f"the {len(members)} members of {settings.channel}")
+
+
+async def _card(slack: SlackClient, settings: Settings) -> Finding:
+    try:
+        await slack.posting.api_call("blocks.validate", json={"blocks": sample_blocks()})
+    except SlackApiError as error:
+        return judge_validation(error.response.data if isinstance(error.response.data, dict) else {})
+    except TRANSPORT_ERRORS as error:
+        return Finding("fail", "card", _unanswered(settings, error))
+    return Finding("ok", "card", "Slack accepts our blocks")
+
+
+def judge_scopes(granted: Collection[str], needed: Iterable[str]) -> Finding:
+    """Compare the scopes of the token with those that are needed."""
+    missing = [scope for scope in needed if scope not in granted]
+    if missing:
+        return Finding(
+            "fail",
+            "scopes",
+            f"missing {', '.join(missing)}: add them under OAuth & Permissions, then reinstall the app",
+        )
+    return Finding("ok", "scopes", "all that approvals need was granted")
+
+
+def judge_commands(granted: Collection[str]) -> Finding:
+    """Say whether people can have the command and the message shortcut. Without them, everything else works."""
+    if COMMAND_SCOPE in granted:
+        return Finding(
+            "note",
+            "commands",
+            f"Slack does not say which ones the app has: look for {COMMAND} under Slash Commands, and for the message "
+            f"shortcut with the callback id {WHY} under Interactivity & Shortcuts",
+        )
+    return Finding(
+        "warn",
+        "commands",
+        f"{COMMAND} and the message shortcut {in_why.TITLE!r} are missing: add the scope {COMMAND_SCOPE} under OAuth & "
+        f"Permissions, the command under Slash Commands, and the shortcut with the callback id {WHY} under "
+        "Interactivity & Shortcuts, then reinstall the app",
+    )
+
+
+def judge_mentions(granted: Collection[str]) -> Finding:
+    """Say whether replies that mention the app can reach the bot. Without them, everything else works."""
+    if MENTION_SCOPE in granted:
+        return _unseen_event(MENTION, "replies that mention the app are not answered")
+    return Finding(
+        "warn",
+        "mentions",
+        f"replies that mention the app are not answered: add the scope {MENTION_SCOPE} under OAuth & Permissions and "
+        f"the bot event {MENTION} under Event Subscriptions, then reinstall the app",
+    )
+
+
+def unseen_events(*, groups: bool) -> list[Finding]:
+    """Name the events that need no scope of their own, with what is missing without each."""
+    left = "may go on deciding for up to a minute"
+    found = [
+        _unseen_event(HOME_OPENED, "the Home tab stays empty; it also has to be turned on under App Home"),
+        _unseen_event(LEFT_CHANNEL, f"people who leave a channel {left}"),
+    ]
+    return found + ([_unseen_event(GROUP_CHANGED, f"people who leave a user group {left}")] if groups else [])
+
+
+def _unseen_event(name: str, without: str) -> Finding:
+    return Finding(
+        "note",
+        "events",
+        f"Slack does not say whether it sends {name}: look for it under Event Subscriptions. Without it, {without}",
+    )
+
+
+def judge_telling(granted: Collection[str]) -> Finding:
+    """Say whether requesters can be told in direct messages. Without it, everything else works."""
+    missing = sorted(DIRECT_SCOPES.keys() - set(granted))
+    if not missing:
+        return Finding("ok", "tell_requester", "requesters can be told in direct messages")
+    cure = "add them under OAuth & Permissions, then reinstall the app"
+    return Finding("warn", "tell_requester", f"nobody is told, since {', '.join(missing)} is missing: {cure}")
+
+
+def judge_channel(channel: Mapping[str, Any]) -> Finding:
+    """Judge the channel in which the bot asks."""
+    name = f"#{channel['name']}" if channel.get("name") else str(channel["id"])
+    if channel.get("is_archived"):
+        return Finding("fail", "channel", f"{name} is archived: unarchive it, or name another channel")
+    if not (channel.get("is_member") or channel.get("is_im")):
+        return Finding("fail", "channel", f"the bot is not in {name}: write /invite @assent there")
+    if channel.get("is_ext_shared") or channel.get("is_pending_ext_shared"):
+        return Finding(
+            "warn", "channel", f"{name} is shared with another company, which can read what agents ask"
+        )
+    return Finding("ok", "channel", name)
+
+
+def judge_approver(person: Person, team: str) -> Finding:
+    """Judge somebody who is named as an approver."""
+    if person.is_deactivated:
+        return Finding(
+            "fail",
+            "approvers",
+            f"{person.id} is deactivated and can never decide: take them off the approvers",
+        )
+    if person.is_bot:
+        return Finding("fail", "approvers", f"{person.id} is a bot and presses no buttons: name a person")
+    if person.is_stranger or person.team_id != team:
+        return Finding("warn", "approvers", f"{person.id} is of another company; may decide, since named")
+    if person.is_guest:
+        return Finding("warn", "approvers", f"{person.id} is a guest; may decide, since named")
+    return Finding("ok", "approvers", person.id)
+
+
+def judge_group(group: str, members: Iterable[str]) -> Finding:
+    """Judge a user group that is named as an approver."""
+    count = len(list(members))
+    if not count:
+        return Finding(
+            "fail", "approvers", f"user group {group} is empty, so nobody in it can decide: add people"
+        )
+    return Finding("ok", "approvers", f"user group {group} of {count}")
+
+
+def judge_validation(answer: Mapping[str, Any]) -> Finding:
+    """Judge Slack's verdict on a card of ours."""
+    if answer.get("error") == "unknown_method":
+        return Finding("ok", "card", "not checked: this Slack has no blocks.validate")
+    problems = [f"{error.get('message')} at {error.get('pointer')}" for error in _errors(answer)]
+    return Finding("fail", "card", f"Slack refuses our blocks: {'; '.join(problems) or answer.get('error')}")
+
+
+def _errors(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from (error for error in answer.get("errors", ()) if isinstance(error, Mapping))
+
+
+def _cured(error: SlackError, settings: Settings | Access, cure: str) -> str:
+    if isinstance(error, SlackUnclearError):
+        return _unanswered(settings, error)
+    if error.code == "missing_scope":
+        return f"{error}: add the scope, then reinstall the app"
+    return f"Slack refuses it ({error.code}): {cure}"
+
+
+def _unanswered(settings: Settings | Access, error: Exception) -> str:
+    reason = str(error) or type(error).__name__
+    return (
+        f"{settings.slack_api_url} does not answer ({reason}): is the network open, is SLACK_API_URL right?"
+    )
+
+
+def sample_blocks() -> list[dict[str, Any]]:
+    """Draw a card about one ordinary call."""
+    action = ActionRequest(name="send_email", args={"to": "dana@example.com", "subject": "Your invoice"})
+    config = ReviewConfig(action_name=action.name, allowed_decisions=("approve", "edit", "reject", "respond"))
+    interrupt = Interrupt(
+        id="doctor.sample",
+        agent="doctor",
+        request=HITLRequest(action_requests=(action,), review_configs=(config,)),
+        pauses=("sample",),
+        run="sample",
+    )
+    now = datetime.now(UTC)
+    state = Approval(
+        interrupt=interrupt,
+        status="pending",
+        created_at=now,
+        deadline=now + timedelta(hours=1),
+        now=now,
+        recorded=(None,),
+        admission=Admission(
+            policy_version="doctor",
+            terms=(Terms(approvers=("channel",)),),
+            pages=(0,),
+            places=(Place(channel="C000", actions=(0,)),),
+        ),
+    )
+    return render_card(state)[0].blocks
