@@ -141,6 +141,41 @@ async def test_all_that_happened_since_is_there_after_it(failover, start_bot, cl
     await nothing_owed(store)
 
 
+TWO_PEOPLE = "default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], quorum: 2}\n"
+
+
+@pytest.mark.parametrize("before", [1, 2], ids=["one has voted", "both have voted"])
+async def test_votes_count_after_it(failover, start_bot, client, slack, store, watcher, tmp_path, before):
+    """Two people have to agree, and two bots share the clicks."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(TWO_PEOPLE)
+    for _ in range(2):
+        await start_bot(policy=str(policy), approvers="", channel=None)
+    interrupt, agent, card = await asked_by_name(client, watcher, "pay")
+    await settled_card(store, watcher, interrupt.id)
+    failover.replicate()
+    people = ("U0DANA", "U0ERIK")
+    for person in people[:before]:
+        await Someone(slack, person).press(card, "approve:0")
+
+    await failover.happen()
+
+    for person in people[before:]:
+
+        async def is_decided(person=person) -> bool:
+            """Press, again if the card says that two have voted and it is open: the first vote came back after the second."""
+            await slack.click(person, CHANNEL, card["ts"], "approve:0")
+            state = await store.load(interrupt.id)
+            return state is not None and state.status == "decided"
+
+        await eventually(is_decided)
+    assert (await agent).decisions == (ApproveDecision(),)
+    state = await settled_card(store, watcher, interrupt.id, stage="resumed")
+    assert state.recorded[0].agreed_by == people
+    assert [each["ts"] for each in watcher.cards(interrupt.id)] == [card["ts"]]
+    await nothing_owed(store)
+
+
 async def test_a_decision_before_the_deadline_counts_also_when_it_is_written_again_after_it(
     failover, start_bot, redis_url, slack, store, watcher
 ):
