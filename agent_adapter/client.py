@@ -35,7 +35,6 @@ from agent_adapter.contract.interrupt import (
     Interrupt,
     Resume,
 )
-from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.names import Namespace
 from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.contract.record import (
@@ -70,7 +69,6 @@ from agent_adapter.receipts.answer import Verifier
 from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, LocalSigner, Signer
-from agent_adapter.redis.agreed import read_agreed
 from agent_adapter.redis.claims import Claims, patiently, why_stalled
 from agent_adapter.redis.journal import AGAIN_EVERY, COMES_WITHIN, Journal
 from agent_adapter.redis.pool import (
@@ -88,7 +86,7 @@ from agent_adapter.redis.replies import Replies
 from agent_adapter.redis.reports import Reports
 from agent_adapter.redis.runs import Runs
 from agent_adapter.redis.scripts import Scripts
-from agent_adapter.redis.server_check import check_server, explaining, identities_of
+from agent_adapter.redis.server_check import check_server, explaining
 from agent_adapter.seal import MissingSeal, Seal
 
 logger = logging.getLogger(__name__)
@@ -96,10 +94,6 @@ logger = logging.getLogger(__name__)
 LOOK_EVERY = 0.5
 """Seconds between two looks for a question that is withdrawn and not there yet."""
 LATE_LOOKS = 6
-NO_IDENTITY = (
-    "Redis does not let this client run INFO, so a failover without a lost connection is not noticed: give "
-    "its user +info, because the bots of this namespace write again what a failover has lost"
-)
 NOBODY_WAITS = "The program that asked does not wait any more."
 BLOCK = 15.0
 """Seconds that the reading loop blocks in Redis: four commands a minute when nothing happens."""
@@ -250,19 +244,20 @@ class ApprovalClient:
             for warning in await check_server(self._redis, self._address):
                 logger.warning(warning)
             keys = await freeze_meta(self._redis, self._namespace, address=self._address)
-            await self._agree_with_bots(keys)
+            scripts = Scripts(
+                self._redis,
+                keys,
+                "agent_adapter.redis.lua",
+                address=self._address,
+                cipher=self._record_cipher,
+                journal=self._journal,
+            )
+            with explaining(self._address):
+                await scripts.agree_with_bots(begins=True)
         except AgentAdapterError:
             await self._disconnect()
             raise
         lane, process = keys.lane_for(self.agent), f"{self.agent}.{secrets.token_hex(6)}"
-        scripts = Scripts(
-            self._redis,
-            keys,
-            "agent_adapter.redis.lua",
-            address=self._address,
-            cipher=self._record_cipher,
-            journal=self._journal,
-        )
         self._records = Records(
             self._redis,
             scripts,
@@ -286,24 +281,11 @@ class ApprovalClient:
             namespace=self._namespace,
             grace=self._records.grace,
             loops=self.loops,
-            block=min(BLOCK, self._every, self._journal.notices_within),
+            block=min(BLOCK, self._every),
             reconcile_every=self._every,
         )
         on_change(self._redis, self._replies.leave_server)
         return self
-
-    async def _agree_with_bots(self, keys: Keys) -> None:
-        """Keep what is written for as long as the bots do, unless the caller says how long."""
-        with explaining(self._address):
-            agreed = await read_agreed(self._redis, keys)
-            if self._journal.follows_bots:
-                self._journal.kept = agreed.kept
-            if not self._journal.kept:
-                return
-            servers = await identities_of(self._redis)
-        self._journal.begin(servers, is_settled=agreed.is_settled(servers))
-        if not servers:
-            logger.warning(NO_IDENTITY)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

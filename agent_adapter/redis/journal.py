@@ -14,7 +14,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol, Self, TypeAlias
 
-from agent_adapter.errors import InvalidRequestError, ServerFailedError, UnreadableRecordError
+from agent_adapter.errors import (
+    InvalidRequestError,
+    ServerFailedError,
+    ServerUnreachableError,
+    UnreadableRecordError,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +35,8 @@ SETTLES = 10.0
 """Seconds after a lost connection in which others may still write again. Until then nothing counts as lost, and no claim is new."""
 KNOWN = 32
 """How many servers are remembered."""
+ENDS_AFTER = SETTLES / 2
+"""Seconds after a lost connection until the end of a record is written again: decisions from before it have to come first."""
 AT_ONCE = 8
 """How many records are written again at the same time: people and agents use the same connections."""
 SLACKNESS = 2.0
@@ -73,10 +80,8 @@ AGAIN: Mapping[str, Again] = {
     "restore_request": _again("", ""),
     "add_waiter": _again("noted", "unknown"),
     "admit": _again("admitted", "unknown"),
-    "propose": _again("recorded repeat", "closed", varying="proposal mark made"),
-    "record_decision": _again(
-        "", "closed gone early", without="delivery newest owner pressed", varying="first"
-    ),
+    "propose": _again("", "closed early"),
+    "record_decision": _again("", "closed gone early", without="delivery newest owner pressed"),
     "restore_resumed": _again("", "unknown"),
     "mark_missed": _again("noted", "unknown"),
     "mark_read": _again("marked", "unknown", varying="pages mark"),
@@ -84,7 +89,7 @@ AGAIN: Mapping[str, Again] = {
     "end_standing": _again("ended", "unknown"),
     "settle": _again("settled", "unknown"),
     "withdraw": _again("asked", "unknown"),
-    "restore_claim": _again("", "unknown pending", varying="lease fence"),
+    "restore_claim": _again("", "unknown", varying="lease fence"),
     # An answer can be lost, and then the pool has repeated the call.
     "finish_resume": _again("finished repeat", "unknown"),
     "report_outcome": _again("reported", "unknown changed lost"),
@@ -125,6 +130,10 @@ class Write:
         """Whether this answer means that the write has to wait for those of other processes."""
         return not AGAIN[self.script.verb].waits_for.isdisjoint(answer)
 
+
+DECISION, ENDING = "record_decision", "settle"
+DECIDE = frozenset({DECISION, "propose", ENDING})
+"""The scripts that decide what becomes of an action."""
 
 Run: TypeAlias = Callable[[Any, Sequence[str], Sequence[Sent]], Awaitable[Any]]
 
@@ -257,18 +266,29 @@ class Journal:
             if (write.script.verb, write.record) == (script.verb, record) and owner in write.args:
                 self._drop(name)
 
-    async def catch_up(self, run: Run, keys: Sequence[str]) -> None:
+    async def catch_up(self, run: Run, keys: Sequence[str], *, decides: bool) -> None:
         """Before a call, write its record again if the last outage was not followed by that yet.
 
         Otherwise a later, contrary decision would be taken for the first one.
 
+        Args:
+            run: Calls a script.
+            keys: Of the call.
+            decides: Whether the call decides something. Then a decision that waits for others' votes comes first.
+
         Raises:
-            ServerUnreachableError: when Redis does not answer.
+            ServerUnreachableError: when Redis does not answer, or an earlier decision is not written again yet.
         """
         if self.is_owed:
             self._forget()
             record = _record_of(keys)
-            await _called(run, [write for write in self._writes.values() if write.record == record])
+            waiting = await self._called(
+                run, [write for write in self._writes.values() if write.record == record]
+            )
+            if decides and self.is_unsettled and any(write.script.verb == DECISION for write in waiting):
+                raise ServerUnreachableError(
+                    f"{record}: an earlier decision is being written again after a failover"
+                )
 
     async def write_again(self, run: Run, *, within: float) -> list[Write]:
         """Call everything again, in order, until all that it builds on is there.
@@ -285,7 +305,7 @@ class Journal:
 
         async def called(group: Iterable[Write]) -> list[Write]:
             async with turns:
-                return await _called(run, group)
+                return await self._called(run, group)
 
         while True:
             groups = await asyncio.gather(*map(called, _by_record(left)))
@@ -300,6 +320,25 @@ class Journal:
             logger.error("write.lost", extra={"script": write.script.verb, "interrupt_id": write.record})
         return left
 
+    async def _called(self, run: Run, writes: Iterable[Write]) -> list[Write]:
+        """Call the writes of one record again. Returns those that have to wait."""
+        waiting = []
+        for write in writes:
+            if write.script.verb == ENDING and self._lost_for < ENDS_AFTER:
+                waiting.append(write)
+                continue
+            try:
+                answer = await run(write.script, write.keys, write.called_again())
+            except (ServerFailedError, UnreadableRecordError):
+                # Something else has overwritten this record. The others can be written.
+                waiting.append(write)
+                continue
+            if "taken" in _words(answer):
+                logger.error("write.contradicted", extra={"interrupt_id": write.record})
+            if write.waits(_words(answer)):
+                waiting.append(write)
+        return waiting
+
     def _forget(self) -> None:
         now = time.monotonic()
         while self._writes:
@@ -311,23 +350,6 @@ class Journal:
     def _drop(self, name: tuple[object, ...]) -> None:
         if known := self._writes.pop(name, None):
             self.bytes -= known.size
-
-
-async def _called(run: Run, writes: Iterable[Write]) -> list[Write]:
-    """Call the writes of one record again. Returns those that have to wait."""
-    waiting = []
-    for write in writes:
-        try:
-            answer = await run(write.script, write.keys, write.called_again())
-        except (ServerFailedError, UnreadableRecordError):
-            # Something else has overwritten this record. The others can be written.
-            waiting.append(write)
-            continue
-        if "taken" in _words(answer):
-            logger.error("write.contradicted", extra={"interrupt_id": write.record})
-        if write.waits(_words(answer)):
-            waiting.append(write)
-    return waiting
 
 
 def _checked(given: str, *, where: str) -> float:

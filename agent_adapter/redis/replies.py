@@ -28,7 +28,7 @@ from agent_adapter.errors import (
 from agent_adapter.loops import Loop, Loops
 from agent_adapter.redis.pool import COMMAND_TIMEOUT, end_task, entries_of
 from agent_adapter.redis.scripts import Scripts
-from agent_adapter.redis.server_check import explained, identities_of
+from agent_adapter.redis.server_check import explained, explaining, identities_of
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +37,8 @@ RETRY_EVERY = 1.0
 FIRST_LOOK = 5.0
 """Seconds after the first wait until the log says that no bot runs."""
 IDS_PER_LOOK = 500
+AGREES_EVERY = 2
+"""Looks between two questions whether the bots keep what is written: they may have started after this process."""
 SILENT_ROUNDS = 3
 """A loop has to make progress within this many rounds."""
 BOT_SILENT_AFTER = 30_000
@@ -211,9 +213,9 @@ class Replies:
         while True:
             try:
                 # After a lost connection, an answer has to come at once: until then, nothing is written again.
-                block = 1 if failures else int(self._block * 1000)
-                async with asyncio.timeout(self._block + COMMAND_TIMEOUT):
-                    answer = await self._redis.xread({stream: self._cursor}, block=block)
+                block = 0.001 if failures else min(self._block, self._scripts.journal.notices_within)
+                async with asyncio.timeout(block + COMMAND_TIMEOUT):
+                    answer = await self._redis.xread({stream: self._cursor}, block=int(1000 * block))
             except (RedisError, OSError) as error:
                 failures += 1
                 # Commands may reach another server before this loop does.
@@ -289,12 +291,15 @@ class Replies:
             return ""
 
     async def _reconcile(self, loop: Loop) -> None:
-        delay = min(FIRST_LOOK, self._every)
+        delay, looks = min(FIRST_LOOK, self._every), 0
         while True:
             await asyncio.sleep(delay)
-            delay = self._every
+            delay, looks = self._every, looks + 1
             try:
                 await self._look()
+                if looks % AGREES_EVERY == 1:
+                    with explaining(self._scripts.address):
+                        await self._scripts.agree_with_bots()
                 loop.beat()
             except ServerUnreachableError as error:
                 loop.hinder(str(error))

@@ -7,6 +7,7 @@ order of keys and arguments is written in one place only.
 import asyncio
 import copy
 import hashlib
+import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +21,13 @@ from redis.exceptions import NoScriptError, ResponseError
 from agent_adapter.ciphers import MARK
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import UnreadableRecordError
+from agent_adapter.redis.agreed import read_agreed
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
 from agent_adapter.redis.confirmation import UnconfirmedError
-from agent_adapter.redis.journal import COMES_WITHIN, Journal, Sent, Write
+from agent_adapter.redis.journal import COMES_WITHIN, DECIDE, Journal, Sent, Write
 from agent_adapter.redis.pool import leave_connections
 from agent_adapter.redis.private import Private, RecordCipher, is_private
-from agent_adapter.redis.server_check import answered
+from agent_adapter.redis.server_check import answered, identities_of
 
 AGENT_LUA = "agent_adapter.redis.lua"
 PRELUDE = "prelude"
@@ -36,6 +38,12 @@ READ_ONLY = frozenset({"read", "is_plain", "read_audit", "read_posted", "read_qu
 """Scripts that write nothing. So a user may run them on keys that it may only read, from Redis 7.0 on."""
 
 Value: TypeAlias = Sent | Private | None
+logger = logging.getLogger(__name__)
+
+NO_IDENTITY = (
+    "Redis does not let this client run INFO, so a failover without a lost connection is not noticed: give "
+    "its user +info, because the bots of this namespace write again what a failover has lost"
+)
 Send: TypeAlias = Callable[..., Awaitable[Any]]
 """Sends the words of one command and gives its answer."""
 _NAMES = re.compile(r"^local ([\w\s,]+?) = unpack\((KEYS|ARGV)\b", re.MULTILINE)
@@ -167,7 +175,7 @@ class Scripts:
         args = await self._closed(values, names)
         before = await cancellations()
         try:
-            await self.journal.catch_up(self._run, keys)
+            await self.journal.catch_up(self._run, keys, decides=verb in DECIDE)
             answer = await self._run(script, keys, args, self.write)
         except UnconfirmedError as error:
             # It counts as long as nothing replaces this server, and then the others have to know it as well.
@@ -192,6 +200,26 @@ class Scripts:
     def forget(self, verb: str, names: Mapping[str, str], *, owner: str) -> None:
         """Keep no call of this script any more that this owner made about a record."""
         self.journal.forget(self._scripts[verb], [names["req"]], owner)
+
+    async def agree_with_bots(self, *, begins: bool = False) -> None:
+        """Keep what is written for as long as the bots do, unless the caller says how long.
+
+        Args:
+            begins: Whether this process has just connected.
+
+        Raises:
+            RedisError: when Redis does not answer.
+        """
+        journal, agreed = self.journal, await read_agreed(self._redis, self._keys)
+        begins = begins or not journal.kept
+        # After a failover, the bots may first have to say it again.
+        if journal.follows_bots and (begins or not journal.is_unsettled):
+            journal.kept = agreed.kept
+        if journal.kept and begins:
+            servers = await identities_of(self._redis)
+            journal.begin(servers, is_settled=agreed.is_settled(servers))
+            if not servers:
+                logger.warning(NO_IDENTITY)
 
     async def write_again(self, *, within: float = COMES_WITHIN) -> list[Write]:
         """Call again what this process has written lately: after a failover, the new primary may lack some of it.

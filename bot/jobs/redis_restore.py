@@ -62,6 +62,7 @@ class RestoreGuard:
     readings: Readings = field(init=False)
     _since: float = field(default_factory=time.time)
     _sure: set[tuple[str, str]] = field(default_factory=set)
+    _told: tuple[str, ...] = ()
     _settled: tuple[str, ...] = ()
     _epochs: tuple[int, ...] = ()
     _beating: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -224,8 +225,11 @@ class RestoreGuard:
                 loop.hinder(str(error))
 
     async def _note_settled(self) -> None:
-        """Tell processes that start from now on that nothing is written again any more."""
+        """Tell agents on these servers for how long to keep what they write, and later that nothing is written again there."""
         journal, servers = self.store.scripts.journal, self.servers
+        if journal.kept and servers != self._told:
+            await self.store.note_kept()
+            self._told = servers
         if journal.kept and servers != self._settled and not journal.is_owed and not self.is_unsettled:
             await self.store.note_settled(servers)
             self._settled = servers

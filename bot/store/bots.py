@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_adapter.redis.agreed import note_settled, read_agreed
+from agent_adapter.redis.agreed import note_kept, note_settled, read_agreed
 from agent_adapter.redis.server_check import identities_of
 from bot.store.connected import Connected
 
@@ -79,6 +79,14 @@ class Bots(Connected):
             servers = await self._guarded(identities_of(self._redis))
             agreed = await self._guarded(read_agreed(self._redis, self.keys))
             self.scripts.journal.begin(servers, is_settled=agreed.is_settled(servers))
+
+    async def note_kept(self) -> None:
+        """Tell agents for how long to keep what they write: a failover may have lost it.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        await self._guarded(note_kept(self._redis, self.keys, self.scripts.journal.kept))
 
     async def note_settled(self, servers: Sequence[str]) -> None:
         """Note that nothing is written again any more on these servers.

@@ -1,6 +1,7 @@
 """The scripts, called for one record."""
 
 import asyncio
+import time
 from collections.abc import Awaitable
 from typing import Any, TypeVar, cast
 
@@ -16,7 +17,7 @@ from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Trust
 from bot.runtime.statements import Signing
 from bot.store.deliveries import WITHIN
-from bot.store.durability import LOCAL, Confirming, Durability
+from bot.store.durability import LOCAL, Confirming, Durability, ends
 from bot.store.refused import Refused
 from bot.store.sealed import sealed_fact
 
@@ -88,11 +89,14 @@ class Connected:
         return str(await self._in_time(run, within + self.durability.extra))
 
     async def _in_time(self, call: Awaitable[_T], within: float) -> _T:
+        before = ends.set(time.monotonic() + within)
         try:
             async with asyncio.timeout(within):
                 return await call
         except (TimeoutError, ServerUnreachableError) as error:
             raise StoreUnavailableError("Redis did not take the change in time") from error
+        finally:
+            ends.reset(before)
 
     async def _guarded(self, call: object) -> Any:
         try:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from agent_adapter.contract.arguments import decode
@@ -84,7 +85,7 @@ class Delivery:
         except (TimeoutError, ServerUnreachableError) as error:
             raise StoreUnavailableError("Redis did not note the click in time") from error
 
-    def is_ours(self, reply: list[str]) -> bool:
+    def is_ours(self, reply: Sequence[str]) -> bool:
         """Read what a script says about it. False while another process handles it.
 
         Raises:

@@ -1,7 +1,10 @@
 """When a click counts as stored: as soon as Redis has it, once its replicas have it, or once it is on its disk."""
 
+import math
 import re
+import time
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +21,8 @@ FSYNC_VERSION = (7, 2)
 """The first version with WAITAOF. Valkey names this version, too, or a later one."""
 LATE = 10
 """Seconds without a word from a replica after which it does not count. A replica that works reports each second."""
+_ENDS_BEFORE = 200
+"""Milliseconds that are left when nothing was confirmed: the caller then learns that it is written."""
 _KEPT = 60_000
 """Milliseconds for which the mark stays that a write leaves."""
 
@@ -35,15 +40,13 @@ class Durability:
         """Seconds that a click may take longer. With `appendfsync everysec`, a file is written to disk once a second."""
         return 1.0 if self.mode == "fsync" else 0.0
 
-    @property
-    def question(self) -> tuple[Sent, ...]:
-        """The command that waits for the writes of its own connection. It ends before the click's time does.
+    def question(self, left: float) -> tuple[Sent, ...]:
+        """The command that waits for the writes of its own connection, and ends before these seconds have passed.
 
         Redis looks at such time limits ten times a second.
         """
-        if self.mode == "replica":
-            return ("WAIT", self.replicas, 750)
-        return ("WAITAOF", 1, 0, 1750)
+        within = max(1, min(750 + int(1000 * self.extra), int(1000 * left) - _ENDS_BEFORE))
+        return ("WAIT", self.replicas, within) if self.mode == "replica" else ("WAITAOF", 1, 0, within)
 
     def is_met(self, answer: Any) -> bool:
         """Whether the answer to that command says that enough have confirmed."""
@@ -51,6 +54,9 @@ class Durability:
 
 
 LOCAL = Durability()
+
+ends: ContextVar[float] = ContextVar("ends", default=math.inf)
+"""When the call of now has to have ended, by the monotonic clock."""
 
 
 class Confirming:
@@ -95,7 +101,9 @@ class Confirming:
         WAIT knows only what its own connection has written. That has to be something, also when a click is repeated and its
         script writes nothing. Otherwise WAIT answers at once, from Redis 7.2 on and with Valkey.
         """
-        answers = await on_one_connection(self._redis, (*commands, self._durability.question))
+        answers = await on_one_connection(
+            self._redis, (*commands, self._durability.question(ends.get() - time.monotonic()))
+        )
         for each in answers:
             if isinstance(each, Exception):
                 raise each

@@ -27,6 +27,8 @@ from bot.store.deliveries import NO_DELIVERY, NOTHING, Delivery
 
 _KEPT = {"recorded", "counted"}
 """The outcomes that the script writes."""
+_PER_ACTION = 3
+"""How many words the script returns of each action: outcome, when, and when its person had voted before."""
 _VOTED = "voted"
 """What the script says for a vote that was there already."""
 _WRITTEN_AGAIN = {*_KEPT, "repeat", _VOTED}
@@ -80,6 +82,7 @@ class Votes(Connected):
         policies: Mapping[int, str] | None = None,
         facts: Mapping[int, Facts] | None = None,
         signed: str = "",
+        asked: str = "",
         standing: StandingTerms | None = None,
         delivery: Delivery | None = None,
     ) -> dict[int, Outcome]:
@@ -96,6 +99,7 @@ class Votes(Connected):
             policies: The version of the rules by which each was judged. Without it, the version of the card.
             facts: What the audit says about each.
             signed: The signed statement about all of them; empty without a signing key.
+            asked: The digest of the question. After a failover, the same id can ask something else.
             standing: Which later calls the decision approves as well.
             delivery: The click, if the same script notes it. Nothing is recorded when another process handles it.
 
@@ -126,27 +130,34 @@ class Votes(Connected):
             "answer": NOTHING,
             "pressed": delivery.pressed if delivery else None,
             "signed": signed,
-            "first": "",
+            "asked": asked,
             **(delivery.names if delivery else NO_DELIVERY),
         }
         names = self._of(interrupt_id)
-        calls = chain.from_iterable((*slot, "") for slot in slots.values())
-        recording = self.durable("record_decision", names, calls, **given)
-        try:
-            reply = await self._in_time(recording, deadline + self.durability.extra)
-        except NotConfirmedError as error:
-            await self._keep(names, slots, given, error.answer)
-            raise
+        recording = self._recorded(names, slots, given)
+        reply = await self._in_time(recording, deadline + self.durability.extra)
         if delivery and not delivery.is_ours(reply):
             await delivery.begin()
             # Waiting took a while, so everything is judged again.
             return dict.fromkeys(decisions, Outcome.JUDGE_AGAIN)
-        await self._keep(names, slots, given, reply)
-        _, _, *words = reply
+        words = reply[1::_PER_ACTION]
         if delivery:
             delivery.is_answered = not _KEPT.isdisjoint(words)
         outcomes = (Outcome.REPEAT if word == _VOTED else Outcome(word) for word in words)
         return dict(zip(slots, outcomes, strict=True))
+
+    async def _recorded(
+        self, names: Named, slots: Mapping[int, tuple[Value, ...]], given: Mapping[str, Value]
+    ) -> Sequence[str]:
+        """Run the script, and keep what it has written."""
+        calls = chain.from_iterable((*slot, "", "", "") for slot in slots.values())
+        try:
+            reply: Sequence[str] = await self.durable("record_decision", names, calls, **given)
+        except NotConfirmedError as error:
+            await self._keep(names, slots, given, error.answer)
+            raise
+        await self._keep(names, slots, given, reply)
+        return reply
 
     async def _keep(
         self,
@@ -155,15 +166,13 @@ class Votes(Connected):
         given: Mapping[str, Value],
         reply: Sequence[str],
     ) -> None:
-        """Keep what `record_decision` has written, if the click was handled here."""
         handled, *said = reply
         if handled != "first":
             return
-        first, *words = said
-        said_of = zip(slots.values(), words, strict=True)
-        if again := [(*slot, word) for slot, word in said_of if word in _WRITTEN_AGAIN]:
-            now = {**given, "first": first}
-            await self.scripts.keep("record_decision", names, chain.from_iterable(again), **now)
+        replies = [said[at : at + _PER_ACTION] for at in range(0, len(said), _PER_ACTION)]
+        of_each = zip(slots.values(), replies, strict=True)
+        if again := [(*slot, *reply) for slot, reply in of_each if reply[0] in _WRITTEN_AGAIN]:
+            await self.scripts.keep("record_decision", names, chain.from_iterable(again), **given)
 
     async def propose(
         self,
@@ -174,6 +183,7 @@ class Votes(Connected):
         *,
         place: Place | None,
         deadline: float,
+        asked: str = "",
         facts: Facts | None = None,
     ) -> Outcome:
         """Keep an edit that another rule decides about. It replaces an earlier one, and the votes on that.
@@ -185,6 +195,7 @@ class Votes(Connected):
             remark: The message about it in the thread.
             place: The other place where it is asked; `None` when there is no other.
             deadline: Seconds that it may take.
+            asked: As in `record_decision`.
             facts: What the audit says about it.
 
         Returns:
@@ -193,30 +204,43 @@ class Votes(Connected):
         Raises:
             StoreUnavailableError: when Redis has not answered within `deadline` seconds.
         """
-        made = unix_milliseconds(datetime.now(UTC))
-        text = proposal_field(proposal, at=made)
-        asked, said = place_field(place) if place else "", dumped(remark)
-        outcome = await self._stored(
-            "propose",
-            interrupt_id,
-            within=deadline,
-            index=index,
-            person=proposal.by,
-            name=proposal.name,
-            policy=proposal.policy,
-            proposal=Private(text, f"proposal:{index}", words=4),
-            mark=self._mark(interrupt_id, f"proposal:{index}", text),
-            place=asked,
-            place_mark=self._mark(interrupt_id, "place", asked),
-            remark=said,
-            remark_mark=self._mark(interrupt_id, "remark", said),
-            facts=Private(facts.text, FACTS) if facts else None,
-            message=facts.message if facts else None,
-            waiting=circle_of_proposal(proposal),
-            made=made,
-            age=0,
-        )
-        return Outcome(outcome)
+        text = proposal_field(proposal, at=unix_milliseconds(datetime.now(UTC)))
+        elsewhere, said = place_field(place) if place else "", dumped(remark)
+        given: dict[str, Value] = {
+            "index": index,
+            "person": proposal.by,
+            "name": proposal.name,
+            "policy": proposal.policy,
+            "proposal": Private(text, f"proposal:{index}", words=4),
+            "mark": self._mark(interrupt_id, f"proposal:{index}", text),
+            "place": elsewhere,
+            "place_mark": self._mark(interrupt_id, "place", elsewhere),
+            "remark": said,
+            "remark_mark": self._mark(interrupt_id, "remark", said),
+            "facts": Private(facts.text, FACTS) if facts else None,
+            "message": facts.message if facts else None,
+            "waiting": circle_of_proposal(proposal),
+            "asked": asked,
+        }
+        proposing = self._proposed(self._of(interrupt_id), given)
+        return Outcome(await self._in_time(proposing, deadline + self.durability.extra))
+
+    async def _proposed(self, names: Named, given: Mapping[str, Value]) -> str:
+        """Run the script, and keep what it has written."""
+        reply: Sequence[str]
+        try:
+            reply = await self.durable("propose", names, first="", over="", **given)
+        except NotConfirmedError as error:
+            await self._keep_proposal(names, given, error.answer)
+            raise
+        await self._keep_proposal(names, given, reply)
+        return reply[0]
+
+    async def _keep_proposal(self, names: Named, given: Mapping[str, Value], reply: Sequence[str]) -> None:
+        outcome, *said = reply
+        if outcome == Outcome.RECORDED:
+            first, over = said
+            await self.scripts.keep("propose", names, first=first, over=over, **given)
 
     async def mark_read(self, state: Approval, call: Action, user: str, pages: int) -> None:
         """Note how many pages of an action, or of the call proposed instead, this person was shown, in order."""

@@ -35,8 +35,9 @@ async def test_an_agent_keeps_what_it_writes_for_as_long_as_the_bots(start_bot, 
 
 
 async def test_an_agent_keeps_nothing_where_the_bots_keep_nothing(start_bot, redis_url):
-    """Also when they did before."""
-    await start_bot(reassert_seconds=90)
+    """Also when a bot did before."""
+    with Redis.from_url(redis_url) as redis:
+        redis.hset("assent:meta", "reassert", "90")
     await start_bot()
 
     async with an_agent(redis_url) as agent:

@@ -32,15 +32,15 @@ local OUTCOME = 'outcome:'
 -- Prefix of fields that end with the index of an action: who has no vote from before that time any more, one a line.
 local TAKEN_OUT = 'out:'
 
--- Return that field, with these people.
+-- Return that field, with these people, whose names have a space between them.
 local function with_taken_out(card, index, people, at)
-  local lines, named = {}, ' ' .. table.concat(people, ' ') .. ' '
+  local lines, named = {}, ' ' .. people .. ' '
   for line in string.gmatch(redis.call('HGET', card, TAKEN_OUT .. index) or '', '[^\n]+') do
     if not string.find(named, ' ' .. string.match(line, '^%S+') .. ' ', 1, true) then
       lines[#lines + 1] = line
     end
   end
-  for _, each in ipairs(people) do
+  for each in string.gmatch(people, '%S+') do
     lines[#lines + 1] = each .. ' ' .. string.format('%.0f', at)
   end
   return table.concat(lines, '\n')

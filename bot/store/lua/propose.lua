@@ -16,36 +16,40 @@
 --       facts     what the audit says about it
 --       message   that asks
 --       waiting   the circle of people, groups and channels that it waits for
---       made      when it was made, in the bot's milliseconds
---       age       milliseconds since it was called first
--- Returns 'recorded' | 'repeat': this proposal is there already | 'taken': the action is decided | 'closed' | 'replaced' by a
--- later one, when it is called again
+--       asked     digest of the question
+--       first     when it was called first, in the server's milliseconds, and
+--       over      the proposal that it replaced then, '' for none; both '' for the first call
+-- Returns {'recorded', the server's milliseconds, the proposal that it replaces or ''} | {'repeat'}: this proposal is there
+-- already | {'taken'}: the action is decided | {'closed'}. When it is called again also {'over'}: the action is decided
+-- | {'replaced'} by a later one | {'early'}: what it replaced is not written again yet, or a later one is there
 
 local card, undrawn, audit = unpack(KEYS)
 local id, prefix, index, person, name, policy, proposal, mark, place, place_mark, remark, remark_mark, facts, message,
-  waiting, made, age = unpack(ARGV)
+  waiting, asked, first, over = unpack(ARGV)
 local PROPOSAL = 'proposal:'
 
-local at, is_repeated = now() - age, age ~= '0'
-local decided, known, votes = unpack(redis.call('HMGET', card, 'd:' .. index, PROPOSAL .. index, 'votes:' .. index))
+local at, is_repeated = tonumber(first) or now(), first ~= ''
+local decided, known, votes, question = unpack(redis.call('HMGET', card,
+  'd:' .. index, PROPOSAL .. index, 'votes:' .. index, 'asked'))
+known = string.match(known or '', '^%S*')
 if decided then
-  return 'taken'
-elseif is_closed(card, at) then
-  return 'closed'
-elseif known and string.match(known, '^%S+') == name then
-  return 'repeat'
-elseif known and is_repeated and tonumber(string.match(known, '^%S+ %d+ %S* (%d+) ') or 0) > tonumber(made) then
-  return 'replaced'
+  return { is_repeated and 'over' or 'taken' }
+elseif is_closed(card, at) or is_repeated and asked ~= '' and question ~= asked then
+  return { 'closed' }
+elseif known == name then
+  return { 'repeat' }
+elseif is_repeated and known ~= over then
+  return { over == '' and 'replaced' or 'early' }
 end
 
 -- Whoever proposes something has no vote from before any more, also none that is written again after a failover.
-local left, taken_out = {}, { person }
+local left, taken_out = {}, person
 for line in string.gmatch(votes or '', '[^\n]+') do
   local voter, position, when = string.match(line, '^(%S+) (%S+) %S+ (%d+) ')
   if is_repeated and tonumber(when) > at or voter ~= person and string.sub(position, 1, #PROPOSAL) ~= PROPOSAL then
     left[#left + 1] = line
   elseif voter ~= person then
-    taken_out[#taken_out + 1] = voter
+    taken_out = taken_out .. ' ' .. voter
   end
 end
 queue_drawing(undrawn, id, at)
@@ -70,4 +74,4 @@ if place ~= '' then
 end
 append_marked(fields, PROPOSAL .. index, proposal, mark)
 add_remark(card, remark, remark_mark, unpack(fields))
-return 'recorded'
+return { 'recorded', text(at), known }

@@ -14,36 +14,38 @@
 --       answer    of the delivery once something is recorded
 --       pressed   channel and ts of the message that was pressed, '' for a form
 --       signed    statement about the decisions, or ''
---       first     when it was called first, in the server's milliseconds; '' for the first time
+--       asked     digest of the question
 --       of each action: index, position, decision, tokens of the votes that were judged and count ('*': all), people whose
 --       votes do not count any more, or are not signed: they are taken out, version of the rules that judged ('': the
---       card's), what the audit says about it, the message that asks, the outcome of the first call or ''
--- Returns {'first', when it was called first, outcome of each action, …}, or why the click is not handled here, as
--- `begin_delivery` does
+--       card's), what the audit says about it, the message that asks, and what the first call has returned when it is
+--       called again: outcome, when, and when this person had voted before, all '' for the first call
+-- Returns {'first', of each action: outcome, when it was written in the server's milliseconds, when this person had voted
+-- before or 0, …}, or why the click is not handled here, as `begin_delivery` does
 -- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': decided by this very click | 'voted': this person
 -- said the same before | 'taken' | 'closed'
 -- | 'gone': it agrees with a proposal that is not there any more | 'deleted': the message that was pressed is gone
 -- | 'judge_again': it would be final with the vote of somebody who was not judged
 -- When it is called again also 'early': it was final with votes that are not written again yet | 'replaced': this person
--- has voted since, or the vote was taken out
+-- has voted since, or the vote was taken out | 'over': others have decided without this vote
 
 local req, card, undrawn, due, unresumed, standing, audit, delivery, newest = unpack(KEYS)
-local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed, signed, first = unpack(ARGV)
-local FIRST_ACTION, PER_ACTION = 13, 9
+local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed, signed, asked = unpack(ARGV)
+local FIRST_ACTION, PER_ACTION = 13, 11
 
-local at, is_repeated = tonumber(first) or now(), first ~= ''
-local refusal = delivery and why_not_handled(delivery, newest, owner, at)
+-- Of each action when it is called again: when it was called first.
+local called, at, is_repeated = now(), nil, false
+local refusal = delivery and why_not_handled(delivery, newest, owner, called)
 if refusal then
   return refusal
 end
-local status, deadline, policy, still_open, deleted, waiting = unpack(redis.call('HMGET', card,
-  'status', 'deadline', 'policy', 'open', 'gone', 'waiting'))
+local status, deadline, policy, still_open, deleted, waiting, question = unpack(redis.call('HMGET', card,
+  'status', 'deadline', 'policy', 'open', 'gone', 'waiting', 'asked'))
 -- Nothing could be resumed with a decision about a record that has lost what was asked.
 local is_whole = redis.call('HEXISTS', req, 'body') == 1 and redis.call('HEXISTS', req, 'deadline') == 1
-local is_open = is_whole and status == 'pending' and at < tonumber(deadline)
+local is_pending = is_whole and status == 'pending'
 -- Whoever judged the click may remember the record as it was before the message was deleted.
 local is_deleted = pressed ~= '' and string.find('\n' .. (deleted or ''), '\n' .. pressed .. '\n', 1, true)
-local outcomes, recorded, counted, began = {}, 0, 0, at
+local outcomes, recorded, counted = { 'first' }, 0, 0
 -- What is written in the end.
 local changes, events, given, deciders, noted = {}, {}, {}, {}, {}
 
@@ -75,8 +77,9 @@ end
 
 -- Sort the votes on an action: `same` people agree with this decision, by the clicks in `tokens`; the votes of others are
 -- `kept`, those of whoever may not decide any more are `gone`, and `mine` is the same vote by this person, who `voted` then.
-local function sort_votes(votes, position, decision, allowed, refused)
-  local kept, same, tokens, gone, mine, voted, all_judged = {}, {}, {}, {}, nil, 0, true
+-- Where something `was_final`, only the votes that were judged with it agree.
+local function sort_votes(votes, position, decision, allowed, refused, was_final)
+  local kept, same, tokens, gone, mine, voted, all_judged, out_until = {}, {}, {}, {}, nil, 0, true, at
   for line in string.gmatch(votes or '', '[^\n]+') do
     local voter, its, of_click, when, said = string.match(line, '^(%S+) (%S+) (%S+) (%d+) (.*)$')
     when = tonumber(when)
@@ -87,19 +90,21 @@ local function sort_votes(votes, position, decision, allowed, refused)
       mine = its == position and said == decision and not is_refused and line or nil
     elseif its == position and is_refused then
       gone[#gone + 1] = voter
+      out_until = math.max(out_until, when)
     else
       kept[#kept + 1] = line
-      if its == position then
+      local is_judged = allowed == '*' or has(allowed, of_click)
+      if its == position and (is_judged or not was_final) then
         same[#same + 1] = voter
         tokens[#tokens + 1] = of_click
-        all_judged = all_judged and (allowed == '*' or has(allowed, of_click))
+        all_judged = all_judged and is_judged
       end
     end
   end
   same[#same + 1] = person
   tokens[#tokens + 1] = token
   return { kept = kept, same = same, tokens = tokens, gone = gone, mine = mine, voted = voted,
-    all_judged = all_judged }
+    all_judged = all_judged, out_until = out_until }
 end
 
 local function make_final(index, decision, votes, of_rules, facts, message)
@@ -121,58 +126,55 @@ local function make_final(index, decision, votes, of_rules, facts, message)
   recorded = recorded + 1
 end
 
--- Keep a vote. The same one again changes nothing, but where others are taken out beside it.
+-- Keep a vote, and return when it was given. The same one again changes nothing, but where others are taken out beside it.
 local function count(index, position, decision, votes, of_rules, facts, message)
   if votes.mine and #votes.gone == 0 then
-    return 'voted'
+    return 'voted', votes.voted
   end
   local kept = votes.kept
   -- Later than this person's vote before it, also when the clock was set back.
-  local when = text(math.max(at, votes.voted + 1))
-  kept[#kept + 1] = votes.mine or table.concat({ person, position, token, when, decision }, ' ')
+  local when = math.max(at, votes.voted + 1)
+  kept[#kept + 1] = votes.mine or table.concat({ person, position, token, text(when), decision }, ' ')
   append(changes, 'votes:' .. index, table.concat(kept, '\n'))
-  if #votes.gone > 0 then
-    append(changes, TAKEN_OUT .. index, with_taken_out(card, index, votes.gone, at))
-  end
   counted = counted + 1
   if votes.mine then
-    return 'voted'
+    return 'voted', votes.voted
   end
   note('counted', index, person, 'policy', of_rules, 'position', position, decision_facts(card, facts, message, at))
-  return 'counted'
+  return 'counted', when
 end
 
-local function was_final(outcome)
-  return outcome == 'recorded' or outcome == 'repeat'
-end
-
-local function decide(index, position, decision, allowed, refused, of_rules, facts, message, was)
+-- Return the outcome, when it was written, and when this person had voted before.
+local function decide(index, position, decision, allowed, refused, of_rules, facts, message, was, _, over)
+  local was_final = was == 'recorded' or was == 'repeat'
   local kind = position == 'reject' and 'reject_quorum' or 'quorum'
   local decided_by, decided_at, said, own, of_all = unpack(redis.call('HMGET', card,
     't:' .. index, 'at:' .. index, 'votes:' .. index, kind .. ':' .. index, kind))
   if decided_by then
-    began = has(decided_by, token) and tonumber(decided_at) or began
-    return has(decided_by, token) and 'repeat' or 'taken'
+    if has(decided_by, token) then
+      return 'repeat', tonumber(decided_at)
+    end
+    return is_repeated and not was_final and 'over' or 'taken'
   elseif is_deleted then
     return 'deleted'
-  elseif not is_open then
+  elseif not is_pending or at >= tonumber(deadline) or is_repeated and asked ~= '' and question ~= asked then
     return 'closed'
-  elseif is_repeated and was_taken_out(card, index, person, at) then
+  elseif is_repeated and not was_final and was_taken_out(card, index, person, at) then
     return 'replaced'
   end
   local needed = needed_for(index, position, own or of_all or 1)
   if not needed then
     return 'gone'
   end
-  local votes = sort_votes(said, position, decision, allowed, refused)
-  if is_repeated and votes.voted > at then
+  local votes = sort_votes(said, position, decision, allowed, refused, was_final)
+  -- Who had no vote when this one was given has voted since. What was final counts against a later vote.
+  if is_repeated and not was_final and not votes.mine and votes.voted > tonumber(over) then
     return 'replaced'
   end
-  began = votes.mine and votes.voted or began
   local is_final = #votes.same >= needed
   if is_repeated then
     -- Only the click that made it final was judged together with all the others.
-    is_final = is_final and votes.all_judged and was_final(was)
+    is_final = is_final and was_final
   elseif is_final and not votes.all_judged then
     return 'judge_again'
   end
@@ -182,21 +184,30 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
   end
   if is_final then
     make_final(index, decision, votes, of_rules, facts, message)
-    return 'recorded'
+    return 'recorded', at, votes.voted
+  elseif was_final and votes.voted > 0 and not votes.mine then
+    return 'early'
   end
-  local outcome = count(index, position, decision, votes, of_rules, facts, message)
-  return was_final(was) and 'early' or outcome
+  local outcome, when = count(index, position, decision, votes, of_rules, facts, message)
+  if refused ~= '' then
+    -- Also who has no vote here: it may be written again later.
+    append(changes, TAKEN_OUT .. index, with_taken_out(card, index, refused, votes.out_until))
+  end
+  return was_final and 'early' or outcome, when, votes.voted
 end
 
 for i = FIRST_ACTION, #ARGV, PER_ACTION do
-  outcomes[#outcomes + 1] = decide(unpack(ARGV, i, i + PER_ACTION - 1))
+  local first = ARGV[i + PER_ACTION - 2]
+  at, is_repeated = tonumber(first) or called, first ~= ''
+  local outcome, when, voted = decide(unpack(ARGV, i, i + PER_ACTION - 1))
+  append(outcomes, outcome, text(when or at), text(voted or 0))
 end
 
 if recorded + counted == 0 then
   if delivery then
-    note_delivery(delivery, newest, text(at), owner)
+    note_delivery(delivery, newest, text(called), owner)
   end
-  return { 'first', text(began), unpack(outcomes) }
+  return outcomes
 end
 if signed ~= '' then
   append(changes, SIGNED .. token, add_line(redis.call('HGET', card, SIGNED .. token), signed))
@@ -229,4 +240,4 @@ end
 if left == 0 then
   drop_waiting(prefix, id, waiting)
 end
-return { 'first', text(began), unpack(outcomes) }
+return outcomes
