@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 
 import pytest
 from redis import Redis
 
+from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision
-from tests.conftest import an_agent
+from tests.conftest import an_agent, until
 from tests.support.builders import an_action
 from tests.support.faults import asking, eventually, take
 from tests.support.people import Someone
@@ -42,6 +44,23 @@ async def test_an_agent_keeps_nothing_where_the_bots_keep_nothing(start_bot, red
 
     async with an_agent(redis_url) as agent:
         assert agent._journal.kept == 0
+
+
+async def test_an_agent_that_was_there_before_the_bots_keeps_what_it_writes_too(
+    start_bot, redis_url, monkeypatch
+):
+    """It asks again from time to time."""
+    monkeypatch.setattr("agent_adapter.redis.replies.FIRST_LOOK", 0.2)
+    async with ApprovalClient.from_url(
+        redis_url, agent="billing", reconcile_every=timedelta(seconds=0.5)
+    ) as agent:
+        assert agent._journal.kept == 0
+        await start_bot(reassert_seconds=90)
+        await agent.publish(agent.interrupt(asking(an_action("pay"))))
+        waiting = asyncio.create_task(agent.wait("billing.0123456789abcdef0123456789abcdef"))
+
+        await until(lambda: agent._journal.kept == 90)
+        waiting.cancel()
 
 
 async def test_an_agent_can_be_told_otherwise(start_bot, redis_url, monkeypatch):

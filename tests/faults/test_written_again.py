@@ -223,6 +223,23 @@ async def test_a_claim_comes_back_although_its_process_waits_for_nothing(
         await client.finish(interrupt.id, "worker")
 
 
+async def test_agents_keep_what_they_write_also_when_the_new_server_never_heard_of_it(
+    failover, start_bot, redis_url, monkeypatch
+):
+    """The bot says it again there."""
+    monkeypatch.delenv("ASSENT_REASSERT_SECONDS")
+    failover.replicate()
+    await start_bot(reassert_seconds=90)
+
+    await failover.happen()
+
+    async def is_said() -> bool:
+        async with ApprovalClient.from_url(redis_url, agent="payroll") as agent:
+            return agent._journal.kept == 90
+
+    await eventually(is_said)
+
+
 @pytest.fixture
 def early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes wait for three seconds until all others have written again."""

@@ -9,15 +9,19 @@ from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
+from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import ClaimedError, ConsumedError
 from agent_adapter.redis.journal import Journal
 from agent_adapter.redis.pool import freeze_meta
 from bot.api.agents import Agents
+from bot.domain.errors import StoreUnavailableError
+from bot.store.codec import body_digest, unix_milliseconds
 from bot.store.records import ApprovalStore
 from bot.store.votes import Voters
-from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, newest, press, tokens_of
+from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, for_several, newest, press, tokens_of
 from tests.bot.use_cases.test_propose import a_proposal, agree, propose
 from tests.conftest import an_agent
+from tests.support.builders import an_action, an_interrupt
 
 APPROVED, REJECTED = ApproveDecision(), RejectDecision(message="no")
 
@@ -148,6 +152,168 @@ async def test_a_decision_whose_other_votes_are_gone_is_not_decided_again(client
     assert [vote.user for vote in found.votes[0]] == [MIRA]
 
 
+async def decided_by_two(client, bots, replica, **terms):
+    """Dana's vote is with the second bot, and Mira's, which decided, with the first one. The new server has neither."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2, **terms)
+    await replica.replicate()
+    await press(other, state, DANA, APPROVED)
+    voters = tokens_of(await newest(bot, state))
+    assert await press(bot, state, MIRA, APPROVED, voters=voters) == ["recorded"]
+    await replica.take_over(*bots)
+    return state
+
+
+async def both_write_again(bots):
+    """Have both bots write again, and give what they could not."""
+    left = await asyncio.gather(*(each.scripts.write_again(within=3) for each in bots))
+    return [write.script.verb for group in left for write in group]
+
+
+async def test_a_vote_on_the_new_server_does_not_keep_a_decision_from_coming_back(
+    client, bots, replica, store
+):
+    """Erik was not judged together with the two others, so he is none of those who decided."""
+    state = await decided_by_two(client, bots, replica)
+    assert await press(store, state, ERIK, APPROVED) == ["counted"]
+
+    assert await both_write_again(bots) == []
+    [recorded] = (await newest(store, state)).recorded
+    assert recorded.agreed_by == (DANA, MIRA)
+
+
+async def test_whoever_made_a_decision_final_cannot_take_it_back_on_the_new_server(client, bots, replica):
+    """Mira rejects through the other bot, before the first one has written her approval again."""
+    state = await decided_by_two(client, bots, replica, reject_quorum=2)
+    assert await press(bots[1], state, MIRA, REJECTED) == ["counted"]
+
+    assert await both_write_again(bots) == []
+    [recorded] = (await newest(bots[0], state)).recorded
+    assert (recorded.agreed_by, recorded.decision) == ((DANA, MIRA), APPROVED)
+
+
+async def test_a_bot_takes_nothing_contrary_while_its_own_decision_waits_for_the_votes_of_another_one(
+    client, bots, replica
+):
+    """Erik reads that nothing was recorded, and that he can press again."""
+    state = await decided_by_two(client, bots, replica)
+    with pytest.raises(StoreUnavailableError):
+        await press(bots[0], state, ERIK, REJECTED)
+
+    assert await both_write_again(bots) == []
+    assert await press(bots[0], state, ERIK, REJECTED) == ["taken"]
+
+
+async def test_each_call_of_a_click_comes_back_with_its_own_time(client, bots, replica):
+    """Dana rejects the first call, approves the second one, and then rejects both. Her first rejection is the oldest of all."""
+    bot, _ = bots
+    state = await asked(client, bot, 2, quorum=2, reject_quorum=2)
+    await replica.replicate()
+    for decision, calls in ((REJECTED, (0,)), (APPROVED, (1,)), (REJECTED, (0, 1))):
+        await press(bot, state, DANA, decision, *calls)
+        await asyncio.sleep(0.02)
+
+    await replica.take_over(bot)
+    assert await bot.scripts.write_again() == []
+
+    votes = (await newest(bot, state)).votes
+    assert [vote.position for index in (0, 1) for vote in votes[index]] == ["reject", "reject"]
+
+
+async def test_of_two_votes_the_later_one_comes_back_also_when_the_clock_was_set_back(
+    client, bots, replica, redis, monkeypatch
+):
+    """The first vote has a time in the future."""
+    bot, _ = bots
+    state = await asked(client, bot, quorum=2, reject_quorum=2)
+    await replica.replicate()
+    keep = bot.scripts.keep
+
+    async def ahead(verb, names, more=(), **given):
+        index, *slot, outcome, first, over = more
+        later = str(int(first) + 20_000)
+        name = f"votes:{index}"
+        vote = await redis.hget(names["card"], name)
+        await redis.hset(names["card"], name, vote.replace(first, later))
+        await keep(verb, names, (index, *slot, outcome, later, over), **given)
+
+    monkeypatch.setattr(bot.scripts, "keep", ahead)
+    await press(bot, state, DANA, APPROVED)
+    monkeypatch.undo()
+    await press(bot, state, DANA, REJECTED)
+
+    await replica.take_over(bot)
+    assert await bot.scripts.write_again() == []
+
+    assert [vote.position for vote in (await newest(bot, state)).votes[0]] == ["reject"]
+
+
+async def test_a_decision_comes_back_before_the_end_of_its_record(client, bots, replica):
+    """Dana approved one of two calls in time. The bot that ended the record at its deadline is the first to write again."""
+    bot, other = bots
+    state = await asked(client, bot, 2, life=1_000)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED, 0)
+    await asyncio.sleep(1.2)
+    await other.settle(state.id, "expired")
+
+    await replica.take_over(*bots)
+    ending = asyncio.create_task(other.scripts.write_again())
+    await asyncio.sleep(0.3)
+    assert await bot.scripts.write_again() == []
+    assert await ending == []
+
+    found = await newest(bot, state)
+    assert (found.status, found.decided) == ("expired", {0})
+
+
+async def test_a_decision_does_not_come_back_for_another_question_of_the_same_name(
+    client, bots, replica, redis_url
+):
+    """The question was lost with its process. The next one asks with other words, and gets no answer to the first."""
+    bot, other = bots
+    await replica.replicate()
+    first, second = (an_interrupt(an_action("pay", description=why)) for why in ("a refund", "everything"))
+    await client.publish(first)
+    before = await bot.load(first.id)
+    await bot.admit(before, for_several(1))
+    fingerprint = (await newest(bot, before)).actions[0].fingerprint
+    text = dump_recorded(APPROVED, fingerprint=fingerprint, decided_by=DANA)
+    asked_before = body_digest(before.body)
+    given = {"token": "click", "person": DANA, "deadline": 60, "asked": asked_before}
+    await bot.record_decision(before.id, {0: text}, **given)
+
+    await replica.take_over(*bots)
+    async with an_agent(redis_url) as process:
+        assert await process.publish(second) == first.id
+    await other.admit(await other.load(first.id), for_several(1))
+    [lost] = await bot.scripts.write_again(within=0)
+
+    assert lost.script.verb == "record_decision"
+    assert (await newest(other, before)).decided == frozenset()
+
+
+async def test_a_claim_comes_back_before_its_decision(bots, replica, redis_url, quickly):
+    """The bot that took the decision is the last one to reach the new server. Nobody else gets the run meanwhile."""
+    bot, _ = bots
+    async with an_agent(redis_url) as first, an_agent(redis_url) as second:
+        state = await asked(first, bot)
+        await replica.replicate()
+        await press(bot, state, DANA, APPROVED)
+        await settled()
+        await first.claim(state.id, "first", timedelta(minutes=1))
+
+        await replica.take_over(bot)
+        first._journal.note_outage()
+        await write_again(first)
+        await settled()
+        assert await bot.scripts.write_again() == []
+
+        with pytest.raises(ClaimedError):
+            await second.claim(state.id, "second", timedelta(minutes=1))
+        await first.finish(state.id, "first")
+
+
 async def test_a_vote_that_was_replaced_before_a_failover_is_replaced_after_it(client, bots, replica):
     """Two bots took the two votes. The new server knows only the first one."""
     bot, other = bots
@@ -196,14 +362,15 @@ async def test_a_proposal_comes_back_and_the_votes_for_it(client, bots, replica)
     assert [(vote.user, vote.position) for vote in found.votes[0]] == [(ERIK, proposal.position)]
 
 
-async def test_a_proposal_that_was_replaced_does_not_come_back(client, bots):
-    """Neither do the votes for it. The connection was lost for a moment, and nothing else."""
+async def test_a_proposal_that_was_replaced_does_not_come_back(client, bots, monkeypatch):
+    """Neither do the votes for it. The connection was lost for a moment, and nothing else. The clock of its bot is ahead."""
     bot, other = bots
     state = await asked(client, bot, quorum=3)
     first, second = a_proposal("one"), a_proposal("two", by=MIRA, amount=9)
+    monkeypatch.setattr("bot.store.votes.unix_milliseconds", lambda at: unix_milliseconds(at) + 3_000)
     await propose(bot, state, first)
     await agree(bot, state, ERIK, first)
-    await asyncio.sleep(0.01)
+    monkeypatch.undo()
     await propose(other, state, second)
     await agree(other, state, ERIK, second)
 
