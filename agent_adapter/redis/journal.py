@@ -35,8 +35,6 @@ SETTLES = 10.0
 """Seconds after a lost connection in which others may still write again. Until then nothing counts as lost, and no claim is new."""
 KNOWN = 32
 """How many servers are remembered."""
-ENDS_AFTER = SETTLES / 2
-"""Seconds after a lost connection until the end of a record is written again: decisions from before it have to come first."""
 AT_ONCE = 8
 """How many records are written again at the same time: people and agents use the same connections."""
 SLACKNESS = 2.0
@@ -87,7 +85,7 @@ AGAIN: Mapping[str, Again] = {
     "mark_read": _again("marked", "unknown", varying="pages mark"),
     "extend": _again("extended", "closed"),
     "end_standing": _again("ended", "unknown"),
-    "settle": _again("settled", "unknown"),
+    "settle": _again("settled", "unknown behind"),
     "withdraw": _again("asked", "unknown"),
     "restore_claim": _again("", "unknown", varying="lease fence"),
     # An answer can be lost, and then the pool has repeated the call.
@@ -131,8 +129,7 @@ class Write:
         return not AGAIN[self.script.verb].waits_for.isdisjoint(answer)
 
 
-DECISION, ENDING = "record_decision", "settle"
-DECIDE = frozenset({DECISION, "propose", ENDING})
+DECIDE = frozenset({"record_decision", "propose", "settle"})
 """The scripts that decide what becomes of an action."""
 
 Run: TypeAlias = Callable[[Any, Sequence[str], Sequence[Sent]], Awaitable[Any]]
@@ -285,7 +282,7 @@ class Journal:
             waiting = await self._called(
                 run, [write for write in self._writes.values() if write.record == record]
             )
-            if decides and self.is_unsettled and any(write.script.verb == DECISION for write in waiting):
+            if decides and self.is_unsettled and any(write.script.verb in DECIDE for write in waiting):
                 raise ServerUnreachableError(
                     f"{record}: an earlier decision is being written again after a failover"
                 )
@@ -324,9 +321,6 @@ class Journal:
         """Call the writes of one record again. Returns those that have to wait."""
         waiting = []
         for write in writes:
-            if write.script.verb == ENDING and self._lost_for < ENDS_AFTER:
-                waiting.append(write)
-                continue
             try:
                 answer = await run(write.script, write.keys, write.called_again())
             except (ServerFailedError, UnreadableRecordError):

@@ -129,7 +129,7 @@ class Deadlines:
         """End a record: as withdrawn if its agent gave a reason, otherwise as expired."""
         status: Literal["expired", "withdrawn"] = "expired" if withdrawn is None else "withdrawn"
         outcome = await self._store.settle(interrupt_id, status, reason=withdrawn or "", why_not=why_not)
-        if outcome == "early":
+        if outcome in {"early", "behind"}:
             return TOO_EARLY
         if outcome == "settled":
             logger.info("interrupt.ended", extra={"interrupt_id": interrupt_id})

@@ -41,7 +41,8 @@ class Ending(Reading):
             code: The code of the refusal.
             why_not: Why silence approves nothing at the deadline. Empty when it was checked that silence may approve.
         """
-        silence = await self._by_silence(interrupt_id, why_not) if status == "expired" else NO_DECISIONS
+        state = await self._judged(interrupt_id)
+        silence = await self._by_silence(state, why_not) if state and status == "expired" else NO_DECISIONS
         return str(
             await self.scripts(
                 "settle",
@@ -53,17 +54,19 @@ class Ending(Reading):
                 code=code,
                 grace=milliseconds(GRACE),
                 since=silence.since,
+                left=state.recorded.count(None) if state else None,
             )
         )
 
-    async def _by_silence(self, interrupt_id: str, why_not: str) -> SilentDecisions:
-        """Give what the deadline decides. For a record that cannot be read, it decides nothing."""
+    async def _judged(self, interrupt_id: str) -> Approval | None:
+        """Read a record that is to end; `None` for one that cannot be read."""
         try:
-            state = await self.admitted(interrupt_id)
+            return await self.admitted(interrupt_id)
         except InvalidRequestError:
-            return NO_DECISIONS
-        if state is None:
-            return NO_DECISIONS
+            return None
+
+    async def _by_silence(self, state: Approval, why_not: str) -> SilentDecisions:
+        """Give what the deadline decides."""
         silence = decided_by_silence(state, why_not)
         if self.signing is None:
             return silence

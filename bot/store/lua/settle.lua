@@ -8,26 +8,32 @@
 --       code
 --       grace   milliseconds after a deadline in which an agent still waits for the answer
 --       since   from when on a bot must have been running for silence to approve
+--       left    how many actions were open when this was judged, or ''
 --       for each action that the deadline decides: index, the message that asks, decision if people could answer all that
 --       time, what the audit says about it, statement, the same three if they could not ('' for none)
--- Returns 'settled' | 'early': the deadline is not reached | the status it already ended with | 'unknown'
+-- Returns 'settled' | 'early': the deadline is not reached | 'behind': more is open than when this was judged, so decisions from
+-- before it are still to be written again | the status it already ended with | 'unknown'
 
 local req, card, undrawn, due, unresumed, watched, audit = unpack(KEYS)
-local id, prefix, ending, reason, mark, code, grace, since = unpack(ARGV)
-local FIRST_SILENT, PER_SILENT = 9, 8
+local id, prefix, ending, reason, mark, code, grace, since, left = unpack(ARGV)
+local FIRST_SILENT, PER_SILENT = 10, 8
 
 if redis.call('EXISTS', req) == 0 then
   redis.call('ZREM', due, id)
   return 'unknown'
 end
 local at = now()
-local status, deadline, policy, waiting = unpack(redis.call('HMGET', card, 'status', 'deadline', 'policy', 'waiting'))
+local status, deadline, policy, waiting, open = unpack(redis.call('HMGET', card,
+  'status', 'deadline', 'policy', 'waiting', 'open'))
 policy = policy or ''
 if status and status ~= 'pending' then
   return status
 end
 if ending == 'expired' and at < tonumber(deadline or redis.call('HGET', req, 'deadline')) then
   return 'early'
+end
+if left ~= '' and open and tonumber(open) > tonumber(left) then
+  return 'behind'
 end
 local changes = { 'status', ending, 'code', code, 'settled', text(at) }
 append_marked(changes, 'reason', reason, mark)
