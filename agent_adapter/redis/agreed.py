@@ -48,9 +48,10 @@ async def note_kept(redis: Redis, keys: Keys, seconds: float) -> None:
     Raises:
         RedisError: when Redis does not answer.
     """
-    if seconds:
+    known = (await read_agreed(redis, keys)).kept
+    if seconds and seconds != known:
         await redis.hset(keys.meta, KEPT, f"{seconds:g}")
-    else:
+    elif known and not seconds:
         await redis.hdel(keys.meta, KEPT)
 
 

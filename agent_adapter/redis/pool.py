@@ -383,11 +383,6 @@ def address_of(url: str) -> str:
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{parts.port or 6379}{parts.path}"
 
 
-def fails_over(url: str) -> bool:
-    """Whether this is the address of servers of which one takes over from another: of Sentinels, or of a cluster."""
-    return url.partition("://")[0].endswith(("+sentinel", "+cluster"))
-
-
 async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", lanes: int | None = None) -> Keys:
     """Write the version of the data model if the namespace is new, check it otherwise, and return the names of the keys.
 

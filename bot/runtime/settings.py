@@ -28,7 +28,7 @@ from agent_adapter.contract.names import Namespace
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from agent_adapter.redis.credentials import load_provider
 from agent_adapter.redis.journal import MOST_SECONDS
-from agent_adapter.redis.pool import address_of, fails_over
+from agent_adapter.redis.pool import address_of
 from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import SettingsError
 from bot.domain.role import Role
@@ -378,11 +378,10 @@ class Settings(_Environment):
 
     @property
     def reassert(self) -> timedelta:
-        """For how long bots and agents keep what they have written. One server alone has no failover."""
+        """For how long bots and agents keep what they have written. Whoever waits for replicas or a disk wants it kept."""
         if self.reassert_seconds is not None:
             return timedelta(seconds=self.reassert_seconds)
-        is_alone = self.durability == "local" and not fails_over(self.redis_url)
-        return timedelta(0) if is_alone else LONGEST_FAILOVER
+        return timedelta(0) if self.durability == "local" else LONGEST_FAILOVER
 
     @property
     def each(self) -> "tuple[Settings, ...]":

@@ -21,8 +21,8 @@ FSYNC_VERSION = (7, 2)
 """The first version with WAITAOF. Valkey names this version, too, or a later one."""
 LATE = 10
 """Seconds without a word from a replica after which it does not count. A replica that works reports each second."""
-_ENDS_BEFORE = 200
-"""Milliseconds that are left when nothing was confirmed: the caller then learns that it is written."""
+_MOST, _ENDS_BEFORE = 0.75, 0.2
+"""Seconds to wait for a confirmation, and seconds that are left then: the caller still learns that it is written."""
 _KEPT = 60_000
 """Milliseconds for which the mark stays that a write leaves."""
 
@@ -45,7 +45,7 @@ class Durability:
 
         Redis looks at such time limits ten times a second.
         """
-        within = max(1, min(750 + int(1000 * self.extra), int(1000 * left) - _ENDS_BEFORE))
+        within = max(1, int(1000 * min(_MOST + self.extra, left - _ENDS_BEFORE)))
         return ("WAIT", self.replicas, within) if self.mode == "replica" else ("WAITAOF", 1, 0, within)
 
     def is_met(self, answer: Any) -> bool:

@@ -162,7 +162,7 @@ async def test_a_half_that_was_cut_off_loses_nothing_and_does_nothing_twice(
 ):
     """A primary and two replicas are away while people press, and come back with what was sent to them meanwhile."""
     for _ in range(2):
-        await start_bot()
+        await start_bot(reassert_seconds=120)
     async with AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(an_agent(redis_url, name)) for name in AGENTS]
         flows = [Flow(client, slack, store, watcher) for client in clients]
@@ -226,7 +226,7 @@ async def test_an_approval_that_no_replica_had_comes_back(
     cluster, start_bot, redis_url, slack, store, watcher
 ):
     """It has run, and the replica that took over knows it as open. Its card and its record say that it was approved."""
-    await start_bot()
+    await start_bot(reassert_seconds=120)
     async with an_agent(redis_url) as client:
         interrupt = client.interrupt(asking(an_action("pay")))
         agent = asyncio.create_task(take(client, interrupt))
@@ -249,7 +249,7 @@ async def test_an_approval_that_nobody_has_kept_is_neither_asked_again_nor_said_
     cluster, start_bot, agents, slack, store, watcher
 ):
     """It has run, and the replica that took over knows it as open. The card goes on saying that it was approved."""
-    bot = await start_bot(reassert_seconds=0)
+    bot = await start_bot()
     client, dana = agents["billing"], Someone(slack, "U0DANA")
     interrupt = client.interrupt(asking(an_action("pay")))
     agent = asyncio.create_task(take(client, interrupt))

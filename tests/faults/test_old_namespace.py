@@ -128,13 +128,14 @@ async def test_a_bot_leaves_the_cards_of_a_namespace_that_it_does_not_serve(
     interrupt, waiting = await asked_before()
     [card] = watcher.cards(interrupt.id)
 
-    async with start(namespace=NEW) as bot:
+    async with start(namespace=NEW, lanes=MOVED["lanes"]) as bot:
         await until(lambda: bot.health.ready)
         (served,) = bot.served
         await until(lambda: served.restore_guard.lost_since is None)
         assert buttons(watcher.cards(interrupt.id)[0]) == buttons(card) != []
 
-    async with start(**MOVED):
+    async with start(**MOVED) as bot:
+        await until(lambda: bot.health.ready)
         await Someone(slack, "U0ERIK").press(watcher.cards(interrupt.id)[0], "approve:0")
         assert await decided(waiting) == ["approve"]
 

@@ -205,7 +205,10 @@ def test_a_bot_keeps_what_it_writes_where_a_failover_can_lose_it(read):
     """A click that Slack showed as accepted survives it, without a setting. Another number of seconds can still be given."""
     assert read().reassert == timedelta(0)
     assert read(REDIS_URL="redis+sentinel://here/assent").reassert == timedelta(minutes=2)
-    assert read(REDIS_URL="rediss+cluster://here").reassert == timedelta(minutes=2)
+    assert read(REDIS_URL="redis+cluster://here").reassert == timedelta(0)
+    assert read(REDIS_URL="redis+cluster://here", ASSENT_DURABILITY="replica").reassert == timedelta(
+        minutes=2
+    )
     assert read(ASSENT_DURABILITY="replica").reassert == timedelta(minutes=2)
     assert read(ASSENT_DURABILITY="replica", ASSENT_REASSERT_SECONDS="0").reassert == timedelta(0)
     assert read(ASSENT_REASSERT_SECONDS="90").reassert == timedelta(seconds=90)
