@@ -40,8 +40,11 @@ def sentinels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sentinels]:
 
 
 @pytest.fixture
-def unguarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sentinels]:
-    """Likewise, of servers that take writes without a replica."""
+def unguarded(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Sentinels]:
+    """Likewise, of servers that take writes without a replica, for bots and agents that keep what they write."""
+    monkeypatch.setenv("ASSENT_REASSERT_SECONDS", "120")
     service = Sentinels(Path(tmp_path_factory.mktemp("u")), min_replicas=0)
     try:
         service.start()
