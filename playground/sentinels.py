@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from redis import Redis
+from redis.exceptions import ResponseError
 
 from playground.redis_server import (
     RedisServer,
@@ -135,7 +136,11 @@ class Sentinels:
         """Say whether every replica has what the primary had when this was called."""
         with self._connected(self.primary()) as server:
             # WAIT is about the writes of its own connection.
-            server.set("playground:written", 1, px=1_000)
+            try:
+                server.set("playground:written", 1, px=1_000)
+            except ResponseError:
+                # With `min-replicas-to-write`, it takes no writes while too few follow.
+                return False
             return int(server.wait(_REPLICAS, 1_000)) >= _REPLICAS
 
     def _start_server(self, port: int, *more: str) -> None:

@@ -204,8 +204,6 @@ def test_what_has_to_confirm_a_click_is_read(read):
 def test_a_bot_that_waits_for_replicas_keeps_what_it_writes(read):
     """A click that Slack showed as accepted survives a failover, without another setting. One can still be given."""
     assert read().reassert == timedelta(0)
-        minutes=2
-    )
     assert read(ASSENT_DURABILITY="replica").reassert == timedelta(minutes=2)
     assert read(ASSENT_DURABILITY="replica", ASSENT_REASSERT_SECONDS="0").reassert == timedelta(0)
     assert read(ASSENT_REASSERT_SECONDS="90").reassert == timedelta(seconds=90)
