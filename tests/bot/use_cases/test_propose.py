@@ -287,7 +287,7 @@ async def test_silence_that_was_read_before_a_proposal_approves_nothing(client, 
     """The bot read the record, then somebody proposed, then the deadline passed."""
     state = await asked(client, store, by_silence=True, life=400)
     await is_shown(store, state)
-    approved = await store._by_silence(state.id, "")
+    approved = await store._by_silence(await store.admitted(state.id), "")
     assert approved.decided
     await propose(store, state, a_proposal())
     await asyncio.sleep(0.45)
