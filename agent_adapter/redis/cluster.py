@@ -167,11 +167,9 @@ class ClusterRedis(Redis):
             if not self._is_current:
                 await self._look()
             answers = await _in_order(self._server(self._owners[slot]), commands)
-            for answer in answers:
+            for answer in map(_named, answers):
                 if isinstance(answer, PASSING):
                     raise answer
-                if isinstance(answer, ResponseError) and _MOVING in str(answer):
-                    raise TryAgainError(str(answer))
             return answers
 
         return await self._retry.call_with_retry(run, self._doubt)
@@ -244,9 +242,15 @@ async def _run(redis: Redis, *args: Any, **options: Any) -> Any:
     try:
         return await redis.execute_command(*args, **options)  # type: ignore[no-untyped-call]  # redis-py does not type it
     except ResponseError as error:
-        if _MOVING not in str(error):
+        if (named := _named(error)) is error:
             raise
-        raise TryAgainError(str(error)) from error
+        raise named from error
+
+
+def _named(answer: Any) -> Any:
+    """Return an answer. What a script meets while a slot moves is the error that a command meets then."""
+    is_moving = isinstance(answer, ResponseError) and _MOVING in str(answer)
+    return TryAgainError(str(answer)) if is_moving else answer
 
 
 def _place(said: Sequence[Any]) -> Host:

@@ -51,7 +51,7 @@ def name_of(commit: str) -> str:
     """
     found = _git("rev-parse", "--verify", "--quiet", "--short", f"{commit}^{{commit}}")
     if found.returncode:
-        sys.exit(f"there is no commit {commit!r} here: `git log --oneline` lists those that there are")
+        sys.exit(f"no commit is called {commit!r} here: choose one that `git log --oneline` lists")
     return found.stdout.decode().strip()
 
 

@@ -102,7 +102,7 @@ def judge_log(settings: Settings) -> list[Finding]:
         return []
     found = [Finding("ok", "log", f"the audit trail is sealed with the key {kid_of(key.public)}")]
     if not settings.anchor_targets:
-        sentence = "ASSENT_ANCHOR is not set, so whoever has the key of the log can write it anew unnoticed"
+        sentence = "ASSENT_ANCHOR is not set, so somebody with the key of the log can write it anew unnoticed"
         found.append(Finding("warn", "anchors", sentence))
     return found + [judge_clone(target.where) for target in settings.anchor_targets if target.kind == "git"]
 

@@ -184,7 +184,7 @@ def judge_encryption(bodies: Mapping[str, str], cipher: RecordCipher) -> list[Fi
             Finding(
                 "warn",
                 "encryption",
-                f"{plain} of {len(bodies)} questions that wait were asked without a key: whoever reads this Redis can "
+                f"{plain} of {len(bodies)} questions that wait were asked without a key: everybody who reads this Redis can "
                 "read them. Set ASSENT_RECORD_KEY for their agents, too",
             )
         ]

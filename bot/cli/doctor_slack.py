@@ -271,10 +271,10 @@ def _unseen_event(name: str, without: str) -> Finding:
 
 
 def judge_telling(granted: Collection[str]) -> Finding:
-    """Say whether requesters can be told in direct messages. Without it, everything else works."""
+    """Say whether the bot can tell requesters the outcome in direct messages. All else works without it."""
     missing = sorted(DIRECT_SCOPES.keys() - set(granted))
     if not missing:
-        return Finding("ok", "tell_requester", "requesters can be told in direct messages")
+        return Finding("ok", "tell_requester", "the bot can tell requesters in direct messages")
     cure = "add them under OAuth & Permissions, then reinstall the app"
     return Finding("warn", "tell_requester", f"nobody is told, since {', '.join(missing)} is missing: {cure}")
 

@@ -378,7 +378,7 @@ class Settings(_Environment):
 
     @property
     def reassert(self) -> timedelta:
-        """For how long bots and agents keep what they have written. Whoever waits for replicas or a disk wants it kept."""
+        """For how long bots and agents keep what they have written. Where clicks wait for replicas or a disk, it is on."""
         if self.reassert_seconds is not None:
             return timedelta(seconds=self.reassert_seconds)
         return timedelta(0) if self.durability == "local" else LONGEST_FAILOVER

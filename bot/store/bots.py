@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_adapter.redis.agreed import note_kept, note_settled, read_agreed
-from agent_adapter.redis.server_check import identities_of
+from agent_adapter.redis.agreed import note_kept, note_settled
 from bot.store.connected import Connected
 
 
@@ -76,9 +75,7 @@ class Bots(Connected):
             ServerUnreachableError: when Redis does not answer.
         """
         if self.scripts.journal.kept:
-            servers = await self._guarded(identities_of(self._redis))
-            agreed = await self._guarded(read_agreed(self._redis, self.keys))
-            self.scripts.journal.begin(servers, is_settled=agreed.is_settled(servers))
+            await self._guarded(self.scripts.agree_with_bots(begins=True))
 
     async def note_kept(self) -> None:
         """Tell agents for how long to keep what they write: a failover may have lost it.

@@ -136,7 +136,7 @@ def durability_on(
     """
     wanted = f"ASSENT_DURABILITY={mode}"
     counts = [following(info) for info in infos]
-    # After a failover, a server of a cluster has no replica for a while. That is no reason not to start.
+    # After a failover, a server of a cluster has no replica for a while. A bot starts all the same.
     if mode == "replica" and not any(count is None or count for count in counts):
         raise ServerUnsuitableError(
             f"Redis at {address} has no replica that follows it, and {wanted} waits for one: start a replica, or set "

@@ -23,7 +23,7 @@ def test_bots_take_each_next_version_before_agents():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["deadbeef"], "there is no commit 'deadbeef' here: `git log --oneline` lists those that there are"),
+        (["deadbeef"], "no commit is called 'deadbeef' here: choose one that `git log --oneline` lists"),
         (["HEAD", "--minutes", "0"], "--minutes has to be more than 0"),
         (["HEAD", "--bots", "0"], "--bots has to be more than 0"),
     ],
