@@ -91,15 +91,19 @@ class Sentinels:
         """Hand the service over to a replica, and wait until all others follow it.
 
         Args:
-            pause: Whether the former primary takes no writes from then on, as operators are advised.
+            pause: Whether the former primary takes no writes from then on and follows the new one at once, as operators are
+                advised. Sentinels tell it only after ten seconds, and after twenty if it is still paused.
         """
         before = self.primary()
         wait_until(self._has_replicas, "no replica is ready")
-        if pause:
-            with self._connected(before) as server:
-                server.client_pause(_PAUSE, all=False)
-        self._ask("SENTINEL", "FAILOVER", SERVICE)
-        wait_until(lambda: self.primary() != before, "no replica has become the primary")
+        with self._connected(before) as former:
+            if pause:
+                former.client_pause(_PAUSE, all=False)
+            self._ask("SENTINEL", "FAILOVER", SERVICE)
+            wait_until(lambda: self.primary() != before, "no replica has become the primary")
+            if pause:
+                former.replicaof("127.0.0.1", self.primary())
+                former.client_unpause()
         wait_until(self.replicated, "the former primary does not follow the new one")
 
     def kill_primary(self) -> int:
@@ -125,6 +129,9 @@ class Sentinels:
             "A planned failover:\n"
             f"  redis-cli -p {primary} CLIENT PAUSE {_PAUSE} WRITE\n"
             f"  redis-cli -p {sentinel} SENTINEL FAILOVER {SERVICE}\n"
+            f"  until test $({named}) != {primary}; do sleep 0.1; done\n"
+            f"  redis-cli -p {primary} REPLICAOF 127.0.0.1 $({named})\n"
+            f"  redis-cli -p {primary} CLIENT UNPAUSE\n"
             "A primary that ends:\n"
             f"  redis-cli -p {primary} SHUTDOWN NOSAVE\n"
             "It comes back, as a replica of the new primary, with this command, which keeps its terminal:\n"

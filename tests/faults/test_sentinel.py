@@ -100,6 +100,24 @@ async def test_a_server_that_was_stopped_comes_back_with_the_command_that_is_tol
         await returned.wait()
 
 
+async def test_a_planned_failover_ends_at_once_with_the_commands_that_are_told(sentinels):
+    """After the last one, the former primary is a replica. Otherwise a Sentinel would make it one ten seconds later."""
+    lines = sentinels.told().splitlines()
+    first, last = (
+        next(n for n, line in enumerate(lines) if word in line) for word in ("CLIENT PAUSE", "UNPAUSE")
+    )
+    before = sentinels.primary()
+
+    planned = "\n".join(["set -e", *lines[first : last + 1]])
+    await asyncio.to_thread(subprocess.run, planned, shell=True, check=True)
+
+    async with open_redis(f"redis://127.0.0.1:{before}") as at_former:
+        role, *_ = await at_former.execute_command("ROLE")
+    assert await changed(sentinels, before)
+    assert role == "slave"
+    await has_all(sentinels)
+
+
 async def changed(sentinels: Sentinels, before: int) -> bool:
     """Whether another server is the primary."""
     return await asyncio.to_thread(sentinels.primary) != before
