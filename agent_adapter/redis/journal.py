@@ -81,6 +81,7 @@ AGAIN: Mapping[str, Again] = {
     "propose": _again("", "closed early"),
     "record_decision": _again("", "closed gone early", without="delivery newest owner pressed"),
     "restore_resumed": _again("", "unknown"),
+    "save_part": _again("drawn", ""),
     "mark_missed": _again("noted", "unknown"),
     "mark_read": _again("marked", "unknown", varying="pages mark"),
     "extend": _again("extended", "closed"),
@@ -92,7 +93,7 @@ AGAIN: Mapping[str, Again] = {
     "finish_resume": _again("finished repeat", "unknown"),
     "report_outcome": _again("reported", "unknown changed lost"),
 }
-"""The scripts that make a promise to a person or to an agent."""
+"""The scripts that make a promise to a person or to an agent, and the one that ends a lease, for which others would wait."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
 """One call to Slack about one message, and what follows from its result."""
 
+import asyncio
 import logging
 import time
 from dataclasses import dataclass
 from functools import partial
 
+from agent_adapter.errors import ServerRefusesError, ServerUnreachableError
 from bot.domain.approval import Approval
 from bot.domain.errors import (
     InterruptFaultError,
@@ -39,6 +41,9 @@ GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_in
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
 DELETED_AT_MOST = 10
 """How many deleted messages of one record are posted again. If more are deleted, somebody or a program deletes them all."""
+
+_SAVES_EVERY = 0.5
+"""Seconds until the result of a call is saved again, while Redis takes no writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,9 +336,18 @@ class SlackCall:
             await self.line.store.set_notice(self.state.id, "")
 
     async def _save(self, shown: Shown | None, *, forget: bool = False) -> bool:
-        return await self.line.store.save_part(
-            self.state.id, self.part.id, owner=self.owner, shown=shown, forget=forget
-        )
+        """Note what Slack shows now, and end the lease. Nobody else may draw before, so it is tried for as long as that."""
+        while True:
+            try:
+                return await self.line.store.save_part(
+                    self.state.id, self.part.id, owner=self.owner, shown=shown, forget=forget
+                )
+            except ServerRefusesError:
+                raise
+            except ServerUnreachableError:
+                if time.monotonic() + _SAVES_EVERY > self.leased_until:
+                    raise
+                await asyncio.sleep(_SAVES_EVERY)
 
     # --- What the message carries -------------------------------------------------------------------------------------
 

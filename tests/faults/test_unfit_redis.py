@@ -24,7 +24,7 @@ from playground.client import Control
 from playground.redis_server import RedisServer, find_executable
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
-from tests.support.faults import CHANNEL, Json, eventually, take
+from tests.support.faults import CHANNEL, Json, eventually, settled_card, take
 from tests.support.proxy import proxied
 
 REPLICA = "is a replica, and replicas take no writes: use the address of the primary"
@@ -205,6 +205,31 @@ async def test_an_answer_that_cannot_be_taken_says_why(make, redis, start_bot, c
     await make(redis, True)
     async with client.resuming(interrupt.id) as resume:
         assert [decision.type for decision in resume.decisions] == ["approve"]
+
+
+async def test_a_card_that_was_posted_while_redis_took_nothing_shows_what_is_decided_at_once(
+    redis, start_bot, client, slack, store, watcher
+):
+    """The bot that posted it goes on noting that. Otherwise everybody would wait until its lease ends: here ten minutes."""
+    bot = await start_bot(slack_timeout_seconds=30, lease_seconds=600)
+    await slack.fault("chat.postMessage", "delay", seconds=3.0)
+    interrupt = an_interrupt()
+    agent = asyncio.create_task(take(client, interrupt))
+    await eventually(lambda: was_called(slack, "chat.postMessage"))
+    await no_replicas(redis, False)
+    card = await watcher.card(interrupt.id)
+    await until(lambda: "min-replicas-to-write" in bot.health.reasons.get("redis", ""))
+
+    await no_replicas(redis, True)
+    await approve(slack, card)
+
+    await asyncio.wait_for(agent, 60)
+    await settled_card(store, watcher, interrupt.id)
+
+
+async def was_called(slack: Control, method: str) -> bool:
+    """Whether the bot is waiting for the answer: the fault that delays it is used up."""
+    return method not in str((await slack.state())["faults"])
 
 
 RIGHTS = ("~assent:*", "&assent:*", "+@all", "-@dangerous", "+info")

@@ -15,6 +15,8 @@ from agent_adapter.redis.journal import Journal
 from agent_adapter.redis.pool import freeze_meta
 from bot.api.agents import Agents
 from bot.domain.errors import StoreUnavailableError
+from bot.domain.ids import MessageId
+from bot.domain.messages import Shown
 from bot.store.codec import body_digest, unix_milliseconds
 from bot.store.records import ApprovalStore
 from bot.store.votes import Voters
@@ -79,6 +81,23 @@ async def test_nobody_decides_otherwise_before_the_first_decision_is_written_aga
     assert await press(bot, state, ERIK, REJECTED) == ["taken"]
     [recorded] = (await newest(bot, state)).recorded
     assert (recorded.decided_by, recorded.decision) == (DANA, APPROVED)
+
+
+async def test_what_slack_shows_is_noted_again_and_the_next_edit_waits_for_no_lease(client, bots, replica):
+    """The new server knew only that a bot was going to post: for half a minute nobody else would have drawn the card."""
+    bot, other = bots
+    state, card = await asked(client, bot), MessageId(0)
+    await bot.lease_part(state.id, card, owner="first", lease=30_000)
+    await replica.replicate()
+    shown = Shown("C0APPROVALS", "1790000000.000100", "digest", "open")
+    assert await bot.save_part(state.id, card, owner="first", shown=shown)
+
+    await replica.take_over(*bots)
+    await bot.scripts.write_again(within=0)
+
+    lease = await other.lease_part(state.id, card, owner="second", lease=30_000)
+    assert lease.outcome == "mine"
+    assert (await newest(bot, state)).shown == {card: shown}
 
 
 async def test_a_decision_that_another_bot_took_meanwhile_is_said_in_the_log(client, bots, replica, caplog):
