@@ -31,6 +31,7 @@ from bot.jobs.digest import EVERY as DIGEST_EVERY
 from bot.jobs.digest import Digests
 from bot.jobs.inboxes import InboxReader
 from bot.jobs.leased_loop import Worker
+from bot.jobs.lost_clicks import LostClicks
 from bot.jobs.old_namespace import OldNamespace
 from bot.jobs.owed_ages import OwedAges
 from bot.jobs.policy_watch import PolicyKeeper
@@ -252,6 +253,7 @@ class Served:
             lease=settings.lease_seconds,
             sweep=settings.sweep_seconds,
             wait=presenter.wait,
+            outages=lambda: guard.outages,
         )
         rules = (lambda: policies.policy) if self.bot_keys else None
         self.falling_due = Worker(
@@ -266,6 +268,7 @@ class Served:
             ).on_due,
             lease=settings.lease_seconds,
             sweep=min(1.0, settings.sweep_seconds),
+            outages=lambda: guard.outages,
         )
 
     def handlers(self, process: Process, home: HomeTab, lists: StandingLists) -> Handlers:
@@ -307,6 +310,7 @@ class Served:
         run("queues", self.queues.run)
         run("lookout", self.slack_watch.run)
         run("writing again", self.restore_guard.write_again)
+        run("lost clicks", LostClicks(store, self.restore_guard).run)
         run("lost cards", partial(self.restore_guard.run, self.slack_watch.turn_to_read))
         inboxes = InboxReader(store, self.drawing.wake, sweep=settings.sweep_seconds)
         run("inboxes", inboxes.run)

@@ -233,9 +233,12 @@ class Scripts:
         Raises:
             ServerUnreachableError: when Redis does not answer. Repeat it then.
         """
-        # A former primary would say that it knows everything.
-        leave_connections(self._redis)
+        self.leave_former()
         return await self.journal.write_again(self._run, within=within)
+
+    def leave_former(self) -> None:
+        """Connect anew for what follows: a former primary would say that it still has everything."""
+        leave_connections(self._redis)
 
     async def _closed(self, values: Sequence[Sent | Private], names: Mapping[str, str]) -> list[Sent]:
         """Encrypt what is private. What belongs to a question that was asked without encryption stays readable to its agent."""

@@ -35,7 +35,7 @@ class PostedMessage:
 class Remark(WireModel):
     """A message in the thread of a card: posted once, never changed."""
 
-    kind: Literal["remind", "escalate", "extend", "hand_over", "propose"]
+    kind: Literal["remind", "escalate", "extend", "hand_over", "propose", "lost"]
     places: tuple[int, ...]
     """The places that get it."""
     actions: tuple[int, ...] = ()

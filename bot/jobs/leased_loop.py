@@ -58,6 +58,7 @@ class Worker:
         sweep: float,
         at_once: int = 16,
         wait: Wait = lambda _: 0,
+        outages: Callable[[], int] = lambda: 0,
     ) -> None:
         self._store = store
         self._kind = kind
@@ -67,6 +68,7 @@ class Worker:
         self._sweep = sweep
         self._at_once = at_once
         self._wait = wait
+        self._outages, self._seen = outages, 0
         self._quarantine = Quarantine(store)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._starting = asyncio.Lock()
@@ -84,6 +86,7 @@ class Worker:
         while True:
             self._wake.clear()
             try:
+                await self._end_unknown_leases()
                 more = await self._lease_all()
                 if self._is_refused():
                     loop.hinder(self._refusal)
@@ -100,6 +103,12 @@ class Worker:
     async def drain(self) -> None:
         """Finish the work that is leased."""
         await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    async def _end_unknown_leases(self) -> None:
+        """After the connection was lost, end all leases: the answer with this process's own may be lost with it."""
+        if (outages := self._outages()) != self._seen:
+            await self._store.end_leases(self._kind, lease=self._lease)
+            self._seen = outages
 
     async def _lease_all(self) -> bool:
         free = self._at_once - len(self._running)

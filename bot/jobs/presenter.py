@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 
-from agent_adapter.errors import InvalidRequestError, LockedRecordError
+from agent_adapter.errors import InvalidRequestError, LockedRecordError, ServerUnreachableError
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import (
     BrokenSealError,
@@ -21,6 +21,7 @@ from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import FULL
 from bot.jobs.deadlines import STALLED_AFTER, has_run_ahead
 from bot.jobs.outdated import first_outdated, is_wanted
+from bot.jobs.patience import noted_by
 from bot.jobs.run_threads import find_thread
 from bot.jobs.slack_call import Line, SlackCall
 from bot.jobs.slack_trouble import WORKSPACE_RETRY
@@ -138,6 +139,15 @@ class Presenter:
             await line.trouble.say_if_nothing_is_posted(state, part.id)
             return self._queue.join(state.id, wait)
         owner, leased_until = secrets.token_hex(8), time.monotonic() + line.lease / 1000
+        try:
+            return await self._draw_leased(state, part, owner, leased_until)
+        except ServerUnreachableError:
+            # Redis may have taken the lease, and its answer was lost. Then nobody could draw until it ends.
+            await noted_by(leased_until, lambda: self.store.let_go(state.id, part.id, owner=owner))
+            raise
+
+    async def _draw_leased(self, state: Approval, part: Part, owner: str, leased_until: float) -> int | None:
+        line = self.line
         lease = await self.store.lease_part(state.id, part.id, owner=owner, lease=line.lease)
         line.restore_guard.hear(state.id, lease.epoch)
         if lease.outcome == "busy":

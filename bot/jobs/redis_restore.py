@@ -55,6 +55,8 @@ class RestoreGuard:
     The messages of version 0.1 do not say in which one theirs is."""
     doubts: int = 0
     """How often there was a reason to compare again."""
+    written_again: int = 0
+    """How many of these have passed, with everything written again that is kept for that."""
     lost_since: float | None = None
     """Since when there can be cards without a record, in unix seconds; `None` when they were searched for."""
     servers: tuple[str, ...] = ()
@@ -91,6 +93,11 @@ class RestoreGuard:
                 self.doubt()
             self._epochs = beat.epochs
         return beat
+
+    @property
+    def outages(self) -> int:
+        """How often the connection may have been lost: a process begins with a doubt, and without a connection."""
+        return max(0, self.doubts - 1)
 
     def hear(self, interrupt_id: str, epoch: int) -> None:
         """Compare the heartbeats that Redis counts right before a message is edited. No heartbeat may have noticed yet."""
@@ -216,11 +223,13 @@ class RestoreGuard:
         while True:
             loop.beat(within=2 * COMES_WITHIN)
             await asyncio.sleep(LOOKS_EVERY)
+            doubts = self.doubts
             try:
                 if self.store.scripts.journal.is_owed:
                     await self.store.scripts.write_again()
                     self.store.forget_remembered()
                 await self._note_settled()
+                self.written_again = doubts
             except ServerUnreachableError as error:
                 loop.hinder(str(error))
 

@@ -1,12 +1,10 @@
 """One call to Slack about one message, and what follows from its result."""
 
-import asyncio
 import logging
 import time
 from dataclasses import dataclass
 from functools import partial
 
-from agent_adapter.errors import ServerRefusesError, ServerUnreachableError
 from bot.domain.approval import Approval
 from bot.domain.errors import (
     InterruptFaultError,
@@ -20,6 +18,7 @@ from bot.domain.ids import Label
 from bot.domain.messages import Shown
 from bot.jobs.orphans import Second, remove_second
 from bot.jobs.outdated import is_extra, is_wanted
+from bot.jobs.patience import noted_by
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.run_threads import leave_thread
 from bot.jobs.slack_trouble import EDIT, POST, RETRY, SlackTrouble
@@ -41,9 +40,6 @@ GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_in
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
 DELETED_AT_MOST = 10
 """How many deleted messages of one record are posted again. If more are deleted, somebody or a program deletes them all."""
-
-_SAVES_EVERY = 0.5
-"""Seconds until the result of a call is saved again, while Redis takes no writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,22 +328,19 @@ class SlackCall:
         return kept.ts if kept else ""
 
     async def _clear_notice(self) -> None:
-        if self.state.notice:
+        # A remark can be about what agents have to hear: that a decision is lost. They may still be connecting.
+        if self.state.notice and self.part.id.kind != "remark":
             await self.line.store.set_notice(self.state.id, "")
 
     async def _save(self, shown: Shown | None, *, forget: bool = False) -> bool:
-        """Note what Slack shows now, and end the lease. Nobody else may draw before, so it is tried for as long as that."""
-        while True:
-            try:
-                return await self.line.store.save_part(
-                    self.state.id, self.part.id, owner=self.owner, shown=shown, forget=forget
-                )
-            except ServerRefusesError:
-                raise
-            except ServerUnreachableError:
-                if time.monotonic() + _SAVES_EVERY > self.leased_until:
-                    raise
-                await asyncio.sleep(_SAVES_EVERY)
+        """Note what Slack shows now, and end the lease."""
+        store = self.line.store
+        return await noted_by(
+            self.leased_until,
+            lambda: store.save_part(
+                self.state.id, self.part.id, owner=self.owner, shown=shown, forget=forget
+            ),
+        )
 
     # --- What the message carries -------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Trust
 from bot.runtime.statements import Signing
+from bot.store.accepted import AcceptedLately
 from bot.store.deliveries import WITHIN
 from bot.store.durability import LOCAL, Confirming, Durability, ends
 from bot.store.refused import Refused
@@ -51,6 +52,8 @@ class Connected:
         """The same scripts for what a person is told is stored: each raises NotConfirmedError when that is not certain."""
         self.cipher = self.scripts.cipher
         """Encrypts what agents and people write."""
+        self.accepted = AcceptedLately()
+        """What Slack has shown as accepted through this process."""
         self.refused = Refused()
         """The calls that somebody refused through this process."""
 

@@ -59,6 +59,10 @@ class Messages(Connected):
         )
         return bool(outcome == "drawn")
 
+    async def let_go(self, interrupt_id: str, part: MessageId, *, owner: str) -> None:
+        """End a lease of which it is unknown whether something was sent. Who draws next looks in Slack first."""
+        await self.scripts("let_go_part", self._of(interrupt_id), part=str(part), owner=owner)
+
     async def invalidate_part(self, interrupt_id: str, part: MessageId, ts: str = "") -> None:
         """Note that it is unknown what Slack shows of one message, so that it is drawn again.
 

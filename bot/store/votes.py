@@ -1,6 +1,6 @@
 """Decisions, votes and proposals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -10,7 +10,7 @@ from typing import Literal
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.keys import Named
 from agent_adapter.redis.private import Private
-from agent_adapter.redis.scripts import Value
+from agent_adapter.redis.scripts import Value, read_hashes
 from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
@@ -20,6 +20,7 @@ from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import Proposal
 from bot.domain.waiting import circle_of_proposal
+from bot.store.accepted import Accepted
 from bot.store.audit import FACTS
 from bot.store.codec import dumped, milliseconds, place_field, proposal_field, unix_milliseconds
 from bot.store.connected import Connected
@@ -143,8 +144,44 @@ class Votes(Connected):
         words = reply[1::_PER_ACTION]
         if delivery:
             delivery.is_answered = not _KEPT.isdisjoint(words)
+        self._note_accepted(interrupt_id, slots, person, token, reply)
         outcomes = (Outcome.REPEAT if word == _VOTED else Outcome(word) for word in words)
         return dict(zip(slots, outcomes, strict=True))
+
+    def _note_accepted(
+        self, interrupt_id: str, indices: Iterable[int], person: str, token: str, reply: Sequence[str]
+    ) -> None:
+        for index, outcome, when in zip(indices, reply[1::_PER_ACTION], reply[2::_PER_ACTION], strict=True):
+            if outcome in _KEPT:
+                is_vote = outcome == Outcome.COUNTED
+                self.accepted.add(Accepted(interrupt_id, index, person, token, int(when), is_vote))
+
+    async def has_lost(self, accepted: Accepted) -> bool:
+        """Say whether Redis does not have a decision any more that it had taken.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        lane = self.keys.lane_for(accepted.interrupt_id)
+        _, card, _ = await read_hashes(self.scripts, lane, accepted.interrupt_id)
+        return not accepted.is_in(card)
+
+    async def tell_lost(self, accepted: Accepted, remark: Remark, *, sentence: str) -> None:
+        """Say that a decision is lost: in the thread of the card, in the audit trail, and to the agents that wait.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        interrupt_id, said = accepted.interrupt_id, dumped(remark)
+        await self.scripts(
+            "tell_lost",
+            self._of(interrupt_id),
+            by=accepted.person,
+            index=accepted.index,
+            remark=said,
+            remark_mark=self._mark(interrupt_id, "remark", said),
+            sentence=sentence,
+        )
 
     async def _recorded(
         self, names: Named, slots: Mapping[int, tuple[Value, ...]], given: Mapping[str, Value]

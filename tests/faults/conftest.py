@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from bot.store.records import ApprovalStore
 from playground.client import Control
 from playground.server import Playground
 from tests.conftest import settings_for
+from tests.support.failover import Failover
 from tests.support.faults import Process, Watcher, environment_of, watching
 
 
@@ -19,6 +21,17 @@ async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
     redis = open_redis(redis_url)
     yield ApprovalStore(redis, await freeze_meta(redis, "assent"))
     await redis.aclose()
+
+
+@pytest.fixture
+async def failover(tmp_path: Path) -> AsyncIterator[Failover]:
+    """Two servers. A test uses them with its own `redis_url`: `failover.proxy.url`."""
+    found = Failover(tmp_path)
+    await found.proxy.start()
+    yield found
+    await found.proxy.close()
+    found.first.stop()
+    found.second.stop()
 
 
 @pytest.fixture

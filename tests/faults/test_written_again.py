@@ -1,55 +1,18 @@
 """A failover to a server that lacks what was accepted last: bots and agents write it again, and people notice nothing."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from redis import Redis
 
 from agent_adapter import ApprovalClient, ClaimedError, ConsumedError
 from agent_adapter.contract.hitl import ApproveDecision
-from playground.redis_server import RedisServer
 from tests.conftest import an_agent, until
 from tests.support.builders import an_action
+from tests.support.failover import Failover
 from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, settled_card, take
 from tests.support.people import Someone, buttons, words
-from tests.support.proxy import Proxy
 from tests.support.redis_users import address_for
-
-
-class Failover:
-    """Two servers behind one address. The second one has what the first one had when it was last `replicated`."""
-
-    def __init__(self, folder: Path) -> None:
-        self.first, self.second = RedisServer(folder / "first"), RedisServer(folder / "second")
-        self.first.start()
-        self.second.start()
-        self.proxy = Proxy(self.first.url.removeprefix("unix://"))
-
-    def replicate(self) -> None:
-        """Give the second server what the first one has now."""
-        with Redis.from_url(self.first.url) as source, Redis.from_url(self.second.url) as target:
-            target.flushall()
-            for name in source.scan_iter("*"):
-                target.restore(name, max(0, source.pttl(name)), source.dump(name), replace=True)
-
-    async def happen(self) -> None:
-        """Make the second server the one that answers."""
-        self.proxy.lead_to(self.second.url)
-        await self.proxy.reset()
-        self.first.stop()
-
-
-@pytest.fixture
-async def failover(tmp_path: Path) -> AsyncIterator[Failover]:
-    found = Failover(tmp_path)
-    await found.proxy.start()
-    yield found
-    await found.proxy.close()
-    found.first.stop()
-    found.second.stop()
 
 
 @pytest.fixture

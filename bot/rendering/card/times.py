@@ -33,5 +33,7 @@ def remark_text(remark: Remark) -> str:
             return in_thread.proposed(person, remark.actions, called, remark.also_in)
         case "extend":
             return in_thread.extended(person, remark.until)
+        case "lost":
+            return in_thread.lost(person, remark.actions)
         case "hand_over":
             return in_thread.handed_over(person, called)

@@ -43,6 +43,14 @@ def handed_over(person: str, to: Sequence[str]) -> str:
     return f"{person} übergibt das an {_called(to)}. Wer entscheiden darf, kann es weiterhin."
 
 
+def lost(person: str, indices: Sequence[int]) -> str:
+    """Say that a decision does not count, and why nobody sees it on the card."""
+    return (
+        f"Was {person} entschieden hat, zählt nicht ({_actions(indices)}): Ein anderer Server hat übernommen und kennt es nicht. "
+        "Bitte noch einmal entscheiden."
+    )
+
+
 def told(titles: Sequence[str], called: str, not_run: str) -> str:
     """Say to the person for whom an agent acts how it ended, and that nothing ran where that is known."""
     what = [

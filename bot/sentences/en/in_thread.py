@@ -42,6 +42,14 @@ def handed_over(person: str, to: Sequence[str]) -> str:
     return f"{person} hands this over to {_called(to)}. Everybody who may decide still can."
 
 
+def lost(person: str, indices: Sequence[int]) -> str:
+    """Say that a decision does not count, and why nobody sees it on the card."""
+    return (
+        f"{person}'s decision about {_actions(indices)} does not count: another server has taken over, and does not have it. "
+        "Please decide again."
+    )
+
+
 def told(titles: Sequence[str], called: str, not_run: str) -> str:
     """Say to the person for whom an agent acts how it ended, and that nothing ran where that is known."""
     what = [

@@ -1,0 +1,60 @@
+"""What people decided lately through this process, to notice when Redis has lost it."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+MOST = 10_000
+"""Decisions to remember: some 5 MB."""
+KEPT_FOR = 120.0
+"""Seconds: longer than it takes to replace a primary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A decision or a vote that Slack has shown as accepted."""
+
+    interrupt_id: str
+    index: int
+    person: str
+    token: str
+    """The name of the click."""
+    at: int
+    """When it was stored, in the server's milliseconds."""
+    is_vote: bool
+    """Whether more people have to agree."""
+
+    def is_in(self, card: Mapping[str, str]) -> bool:
+        """Whether the bot's side of the record has it, or has what came after it."""
+        if f"d:{self.index}" in card:
+            return self.is_vote or self.token in card.get(f"t:{self.index}", "").split()
+        votes = (line.split(" ", 4) for line in card.get(f"votes:{self.index}", "").splitlines())
+        later = [(who, int(when)) for who, _, _, when, _ in votes]
+        # A vote that was taken out, because its person may not decide any more or has proposed something else.
+        later += [
+            (who, int(when)) for who, when in map(str.split, card.get(f"out:{self.index}", "").splitlines())
+        ]
+        return any(who == self.person and when >= self.at for who, when in later)
+
+
+class AcceptedLately:
+    """The decisions of the last two minutes: a failover can have lost them."""
+
+    def __init__(self) -> None:
+        self._found: dict[Accepted, float] = {}
+
+    def add(self, accepted: Accepted) -> None:
+        """Remember a decision. The oldest ones are forgotten."""
+        self._found[accepted] = now = time.monotonic()
+        for oldest, at in list(self._found.items()):
+            if now - at <= KEPT_FOR and len(self._found) <= MOST:
+                return
+            del self._found[oldest]
+
+    def forget(self, accepted: Accepted) -> None:
+        """Forget a decision."""
+        self._found.pop(accepted, None)
+
+    def __iter__(self) -> Iterator[Accepted]:
+        since = time.monotonic() - KEPT_FOR
+        return iter([accepted for accepted, at in self._found.items() if at >= since])

@@ -1,0 +1,111 @@
+"""A failover that loses what people decided, where nothing is written again: they are told, and so are the agents."""
+
+import asyncio
+import logging
+
+import pytest
+
+from agent_adapter.contract.hitl import ApproveDecision
+from tests.conftest import until
+from tests.support.builders import an_action
+from tests.support.failover import Failover
+from tests.support.faults import asking, eventually, nothing_owed, settled_card, take
+from tests.support.people import Someone
+
+SENTENCE = (
+    "{person}'s decision about action {action} does not count: another server has taken over, and does not have it. "
+    "Please decide again."
+)
+
+
+@pytest.fixture
+def redis_url(failover: Failover) -> str:
+    """All parts of these tests use it."""
+    return failover.proxy.url
+
+
+async def asked(client, watcher, store, *names):
+    interrupt = client.interrupt(asking(*(an_action(name) for name in names)))
+    agent = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+    await settled_card(store, watcher, interrupt.id)
+    return interrupt, agent, card
+
+
+def in_thread(watcher, interrupt_id):
+    """What stands in the thread of the card."""
+    _, *beside = watcher.cards(interrupt_id)
+    return [each["text"] for each in beside]
+
+
+async def test_a_decision_that_was_lost_before_its_card_said_it_is_told(
+    failover, start_bot, client, slack, store, watcher, caplog
+):
+    """In the thread of the card, to the agent that waits, in the log and in the audit trail. Then it is decided again."""
+    caplog.set_level(logging.INFO)
+    bot = await start_bot()
+    interrupt, agent, card = await asked(client, watcher, store, "pay", "note")
+    failover.replicate()
+    await slack.fault("chat.update", "ratelimited", seconds=3)
+    await Someone(slack, "U0DANA").press(card, "approve:1")
+
+    await failover.happen()
+
+    await until(lambda: in_thread(watcher, interrupt.id))
+    assert in_thread(watcher, interrupt.id) == [SENTENCE.format(person="<@U0DANA>", action=2)]
+    await until(
+        lambda: "has lost a decision in a failover, and people are asked to decide again" in caplog.text
+    )
+    assert [
+        entry.said["by"] async for entry in bot.audit.entries() if entry.said["event"] == "click_lost"
+    ] == ["U0DANA"]
+    assert "click.lost" in caplog.messages
+    for index in range(2):
+        await Someone(slack, "U0ERIK").press(card, f"approve:{index}")
+    assert (await agent).decisions == (ApproveDecision(), ApproveDecision())
+    await nothing_owed(store)
+
+
+async def test_decisions_that_the_new_server_has_are_not_told(
+    failover, start_bot, client, slack, store, watcher, caplog
+):
+    """Nor is one whose card had said it: that request ends, and the card says why."""
+    bot = await start_bot()
+    kept, _, first = await asked(client, watcher, store, "pay", "note")
+    await Someone(slack, "U0DANA").press(first, "approve:0")
+    await settled_card(store, watcher, kept.id)
+    failover.replicate()
+    lost, _, second = await asked(client, watcher, store, "pay", "note")
+    await Someone(slack, "U0DANA").press(second, "approve:0")
+    await settled_card(store, watcher, lost.id)
+
+    await failover.happen()
+
+    await eventually(lambda: looked(bot))
+    assert [in_thread(watcher, each.id) for each in (kept, lost)] == [[], []]
+    assert "click.lost" not in caplog.messages
+
+
+async def looked(bot) -> bool:
+    """Whether the bot has looked after what it accepted."""
+    guard = bot.restore_guard
+    return guard.outages > 0 and guard.written_again == guard.doubts and bot.health.ready
+
+
+async def test_a_vote_that_was_lost_is_told(failover, start_bot, client, slack, store, watcher, tmp_path):
+    """Its person would wait for others, and they for nobody."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], quorum: 2}\n")
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    interrupt, agent, card = await asked(client, watcher, store, "pay")
+    failover.replicate()
+    await slack.fault("chat.update", "ratelimited", seconds=3)
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+
+    await failover.happen()
+
+    await until(lambda: in_thread(watcher, interrupt.id))
+    assert in_thread(watcher, interrupt.id) == [SENTENCE.format(person="<@U0DANA>", action=1)]
+    for person in ("U0DANA", "U0ERIK"):
+        await Someone(slack, person).press(card, "approve:0")
+    assert (await agent).decisions == (ApproveDecision(),)
