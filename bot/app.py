@@ -102,7 +102,6 @@ OF_DRAWING = frozenset(
         "queues",
         "sealing",
         "waiting lists",
-        "wake-ups",
     }
 )
 """The jobs that a bot with `ASSENT_ROLE=clicks` leaves to others. Every bot has the rest."""

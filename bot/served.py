@@ -264,7 +264,6 @@ class Served:
                 SilenceCheck(self.slack_watch, self.judge, store.refused, rules).why_not,
                 on_call=lambda entry: directory.members(entry, ""),
                 stalled_after=stalled_after,
-                is_unsettled=lambda: guard.is_unsettled,
             ).on_due,
             lease=settings.lease_seconds,
             sweep=min(1.0, settings.sweep_seconds),

@@ -78,7 +78,7 @@ AGAIN: Mapping[str, Again] = {
     "restore_request": _again("", ""),
     "add_waiter": _again("noted", "unknown"),
     "admit": _again("admitted", "unknown"),
-    "propose": _again("", "closed early"),
+    "propose": _again("", "closed"),
     "record_decision": _again("", "closed gone early", without="delivery newest owner pressed"),
     "restore_resumed": _again("", "unknown"),
     "save_part": _again("drawn", ""),
@@ -86,7 +86,7 @@ AGAIN: Mapping[str, Again] = {
     "mark_read": _again("marked", "unknown", varying="pages mark"),
     "extend": _again("extended", "closed"),
     "end_standing": _again("ended", "unknown"),
-    "settle": _again("settled", "unknown behind"),
+    "settle": _again("", "unknown behind early", without="known"),
     "withdraw": _again("asked", "unknown"),
     "restore_claim": _again("", "unknown", varying="lease fence"),
     # An answer can be lost, and then the pool has repeated the call.
@@ -152,6 +152,10 @@ class Journal:
     """The identities of the servers that this process knows, newest last; none where servers do not say it."""
     on_outage: Callable[[], None] = lambda: None
     """Called when something has to be written again."""
+    outages: int = 0
+    """How often something had to be written again."""
+    _waiting: frozenset[str] = frozenset()
+    """The records about which a write waits for those of others."""
     _lost_at: float = field(default_factory=time.monotonic)
     _lost_before: float | None = None
     """The value before an outage that is not certain."""
@@ -200,6 +204,11 @@ class Journal:
             self._lost_at, self._lost_before = time.monotonic(), None
         elif not self.is_unsettled:
             self._lost_before, self._lost_at = self._lost_at, time.monotonic()
+        self.outages += 1
+        self.owe()
+
+    def owe(self) -> None:
+        """Have everything written again: a call was answered by a server that was replaced meanwhile."""
         self.is_owed = True
         self.on_outage()
 
@@ -265,7 +274,7 @@ class Journal:
                 self._drop(name)
 
     async def catch_up(self, run: Run, keys: Sequence[str], *, decides: bool) -> None:
-        """Before a call, write its record again if the last outage was not followed by that yet.
+        """Before a call, write its record again if the last outage was not followed by that yet, or not with success.
 
         Otherwise a later, contrary decision would be taken for the first one.
 
@@ -277,9 +286,9 @@ class Journal:
         Raises:
             ServerUnreachableError: when Redis does not answer, or an earlier decision is not written again yet.
         """
-        if self.is_owed:
+        record = _record_of(keys)
+        if self.is_owed or record in self._waiting:
             self._forget()
-            record = _record_of(keys)
             waiting = await self._called(
                 run, [write for write in self._writes.values() if write.record == record]
             )
@@ -298,7 +307,7 @@ class Journal:
             ServerUnreachableError: when Redis does not answer. Repeat it then.
         """
         self._forget()
-        left, until, outage = list(self._writes.values()), time.monotonic() + within, self._lost_at
+        left, until, outage = list(self._writes.values()), time.monotonic() + within, self.outages
         pause, turns = AGAIN_EVERY, asyncio.Semaphore(AT_ONCE)
 
         async def called(group: Iterable[Write]) -> list[Write]:
@@ -308,12 +317,16 @@ class Journal:
         while True:
             groups = await asyncio.gather(*map(called, _by_record(left)))
             left = [write for group in groups for write in group]
-            if self._lost_at == outage:
-                self.is_owed = False
+            self._waiting = frozenset(write.record for write in left)
+            if self.outages != outage:
+                # Another server, which may lack everything again.
+                return []
+            self.is_owed = False
             if not left or time.monotonic() >= until:
                 break
             await asyncio.sleep(pause)
             pause = min(2 * pause, AGAIN_AT_MOST)
+        self._waiting = frozenset()
         for write in left:
             logger.error("write.lost", extra={"script": write.script.verb, "interrupt_id": write.record})
         return left

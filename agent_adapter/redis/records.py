@@ -440,7 +440,7 @@ class Records:
         return await self._record(interrupt_id, fields_of(req), fields_of(card), now)
 
     async def _claim(self, interrupt_id: str, owner: str, lease: int, *, reads: bool) -> Sequence[Any]:
-        names = self._lane.of(interrupt_id)
+        names, outages = self._lane.of(interrupt_id), self._scripts.journal.outages
         rest: list[Any]
         if not lease:
             # Also when Redis does not answer: what is given back must not be taken again.
@@ -485,7 +485,8 @@ class Records:
                     "look for what else writes to this Redis"
                 )
         if lease:
-            await self._scripts.keep("restore_claim", names, owner=owner, lease=lease, fence=rest[0], age=0)
+            kept = {"owner": owner, "lease": lease, "fence": rest[0], "age": 0}
+            await self._scripts.keep("restore_claim", names, outages=outages, **kept)
         return rest
 
     async def _finish(self, interrupt_id: str, owner: str) -> Sequence[str]:

@@ -173,7 +173,7 @@ class Scripts:
         script = self._scripts[verb]
         keys, values = script.call(names, given, more, more_keys)
         args = await self._closed(values, names)
-        before = await cancellations()
+        before, outages = await cancellations(), self.journal.outages
         try:
             await self.journal.catch_up(self._run, keys, decides=verb in DECIDE)
             answer = await self._run(script, keys, args, self.write)
@@ -182,6 +182,8 @@ class Scripts:
             self.journal.note(script, keys, args, error.answer)
             raise
         finally:
+            if self.journal.outages != outages:
+                self.journal.owe()
             if was_cancelled_since(before):
                 # redis-py may turn a cancellation during a connect into a time-out, and try again.
                 raise asyncio.CancelledError
@@ -189,13 +191,41 @@ class Scripts:
         return answer
 
     async def keep(
-        self, verb: str, names: Mapping[str, str], more: Iterable[Value] = (), /, **given: Value
+        self,
+        verb: str,
+        names: Mapping[str, str],
+        more: Iterable[Value] = (),
+        /,
+        *,
+        outages: int | None = None,
+        **given: Value,
     ) -> None:
-        """Keep a call for `write_again` without calling it now. Arguments are as in `Script.call`."""
+        """Keep a call for `write_again` without calling it now. Arguments are as in `Script.call`.
+
+        Args:
+            verb: The script.
+            names: As in `Script.call`.
+            more: As in `Script.call`.
+            outages: How many outages the journal had counted when it was called first. If there was one since then, a server
+                may have answered that was replaced, and everything is written again.
+            given: As in `Script.call`.
+        """
         if self.journal.kept:
             script = self._scripts[verb]
             keys, values = script.call(names, given, more)
             self.journal.keep(script, keys, await self._closed(values, names))
+            if outages not in {None, self.journal.outages}:
+                self.journal.owe()
+
+    async def closed(
+        self, names: Mapping[str, str], given: Mapping[str, Value], more: Iterable[Value]
+    ) -> tuple[dict[str, Value], list[Sent]]:
+        """Encrypt the arguments of a call that is kept as well: once, so that both are equal. Arguments are as in `Script.call`."""
+        sent = {name: value for name, value in given.items() if value is not None}
+        found = await self._closed(
+            [*sent.values(), *("" if value is None else value for value in more)], names
+        )
+        return {**given, **dict(zip(sent, found, strict=False))}, found[len(sent) :]
 
     def forget(self, verb: str, names: Mapping[str, str], *, owner: str) -> None:
         """Keep no call of this script any more that this owner made about a record."""

@@ -133,17 +133,20 @@ class Admissions:
             state,
             admission,
             life=None if limit is None else int(limit.total_seconds() * 1000),
-            matched=[
-                matched
-                for matched in await self.standing.matching(state, admission)
-                if await self._still_holds(matched)
-            ],
+            matched=await self._covered(state, admission),
         )
         admitted = await self.store.admitted(state.id)
         if admitted:
             tell_uses(admitted)
             _warn_of_look_alikes(admitted)
         return admitted
+
+    async def _covered(self, state: Published, admission: Admission) -> list[StandingMatch]:
+        """Give the actions that standing approvals answer. After a failover none: their end may not be written again yet."""
+        if self.store.is_unsettled:
+            return []
+        found = await self.standing.matching(state, admission)
+        return [matched for matched in found if await self._still_holds(matched)]
 
     async def _in_queue(self, state: Published, place: Place) -> Place:
         """Say whether a request joins the queue of a channel, because it comes in a burst."""

@@ -40,7 +40,6 @@ class Deadlines:
         *,
         on_call: Callable[[str], Awaitable[frozenset[str]]] | None = None,
         stalled_after: timedelta = STALLED_AFTER,
-        is_unsettled: Callable[[], bool] | None = None,
     ) -> None:
         """Prepare the deadlines.
 
@@ -49,13 +48,11 @@ class Deadlines:
             why_not: Says why silence approves nothing of a record. Without it, silence never approves.
             on_call: Names the people whom an entry of a schedule means now. Without it, they are not mentioned.
             stalled_after: How long an agent may take to go on with an answer.
-            is_unsettled: Whether bots may still write again what Redis has lost. No time is over until they have.
         """
         self._store = store
         self._why_not = why_not
         self._on_call = on_call
         self._stalled_after = stalled_after
-        self._is_unsettled = is_unsettled
 
     async def on_due(self, interrupt_id: str) -> int | None:
         """Do what is due for this record. Returns the milliseconds until something else is due."""
@@ -99,11 +96,14 @@ class Deadlines:
         return remark.model_copy(update={"mentions": tuple(dict.fromkeys(called))})
 
     async def _end_open(self, state: Published) -> int | None:
-        if state.withdraw_asked is None and self._is_unsettled and self._is_unsettled():
+        if self._store.is_unsettled:
             return UNSETTLED_AGAIN
         why_not = to_agent.NOT_LOOKED
         if isinstance(state, Approval) and state.is_past and self._why_not:
             why_not = await self._why_not(state)
+            # It takes some seconds, in which another server may have taken over.
+            if self._store.is_unsettled:
+                return UNSETTLED_AGAIN
         ended = await self._end(state.id, state.withdraw_asked, why_not)
         return ended or _until_first(standing_ahead(state), state)
 
@@ -129,7 +129,7 @@ class Deadlines:
         """End a record: as withdrawn if its agent gave a reason, otherwise as expired."""
         status: Literal["expired", "withdrawn"] = "expired" if withdrawn is None else "withdrawn"
         outcome = await self._store.settle(interrupt_id, status, reason=withdrawn or "", why_not=why_not)
-        if outcome in {"early", "behind"}:
+        if outcome in {"early", "behind", "moved"}:
             return TOO_EARLY
         if outcome == "settled":
             logger.info("interrupt.ended", extra={"interrupt_id": interrupt_id})

@@ -105,6 +105,20 @@ class RestoreGuard:
         if self._epochs and epoch < self._epochs[lane]:
             self.doubt()
 
+    def meet(self, servers: tuple[str, ...], *, is_new: bool) -> None:
+        """Note which servers answer after a connection was lost, or for the first time.
+
+        Args:
+            servers: Their identities; empty when they do not say it.
+            is_new: Whether they are others than those that answered before.
+        """
+        journal = self.store.scripts.journal
+        if journal.meet(servers) and not self.doubts:
+            # Since this process began, another server has taken over.
+            journal.note_outage()
+        self.doubt(is_certain=is_new)
+        self.servers = servers
+
     def doubt(self, *, is_certain: bool = True) -> None:
         """Have every message compared again before it is edited: the connection to Redis was lost, or its state is older.
 

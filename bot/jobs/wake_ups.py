@@ -78,8 +78,7 @@ class WakeUps:
             is_new = servers != self._servers
             if is_new or not self._is_connected:
                 # While this was not connected, a server may have come and gone.
-                self._restore_guard.doubt(is_certain=is_new)
-                self._restore_guard.servers = servers
+                self._restore_guard.meet(servers, is_new=is_new)
                 self._servers, self._is_connected = servers, True
             # What was said while nobody listened.
             self._draw()

@@ -71,6 +71,11 @@ class Connected:
         """With which seal the bot checks what it reads back; `None` without a key."""
         return self.signing.trust if self.signing else None
 
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether this process or another one may still write again what Redis has lost."""
+        return self.scripts.journal.is_unsettled
+
     async def confirm(self, interrupt_id: str) -> None:
         """Wait until what was read of a record just now is as durable as what a person is told is stored.
 

@@ -104,11 +104,12 @@ class Confirming:
         answers = await on_one_connection(
             self._redis, (*commands, self._durability.question(ends.get() - time.monotonic()))
         )
-        for each in answers:
-            if isinstance(each, Exception):
-                raise each
-        answer, *_, confirmed = answers
-        if not self._durability.is_met(confirmed):
+        answer, *others = answers
+        if isinstance(answer, Exception):
+            raise answer
+        # A server that is demoted meanwhile answers with an error. It has the write all the same.
+        is_known = not any(isinstance(each, Exception) for each in others)
+        if not (is_known and self._durability.is_met(others[-1])):
             raise NotConfirmedError(
                 f"Redis has taken the change, and {self._durability.mode} did not confirm it in time", answer
             )

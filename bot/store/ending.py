@@ -8,6 +8,7 @@ from typing import Literal
 from agent_adapter.contract.record import GRACE
 from agent_adapter.errors import InvalidRequestError, SigningError
 from agent_adapter.redis.private import Private
+from agent_adapter.redis.scripts import Value
 from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
@@ -43,20 +44,24 @@ class Ending(Reading):
         """
         state = await self._judged(interrupt_id)
         silence = await self._by_silence(state, why_not) if state and status == "expired" else NO_DECISIONS
-        return str(
-            await self.scripts(
-                "settle",
-                self._of(interrupt_id),
-                silence.parts,
-                ending=status,
-                reason=Private(reason, "reason"),
-                mark=self._mark(interrupt_id, "reason", reason),
-                code=code,
-                grace=milliseconds(GRACE),
-                since=silence.since,
-                left=state.recorded.count(None) if state else None,
-            )
-        )
+        given: dict[str, Value] = {
+            "ending": status,
+            "reason": Private(reason, "reason"),
+            "mark": self._mark(interrupt_id, "reason", reason),
+            "code": code,
+            "grace": milliseconds(GRACE),
+            "since": silence.since,
+            "left": state.recorded.count(None) if state else None,
+            # Another server may lack what somebody has decided meanwhile.
+            "known": "" if why_not else " ".join(self.scripts.journal.servers),
+            "age": 0,
+        }
+        names, outages = self._of(interrupt_id), self.scripts.journal.outages
+        closed, parts = await self.scripts.closed(names, given, silence.parts)
+        outcome, *how = await self.scripts("settle", names, parts, was="", **closed)
+        if how:
+            await self.scripts.keep("settle", names, parts, outages=outages, was=how[0], **closed)
+        return str(outcome)
 
     async def _judged(self, interrupt_id: str) -> Approval | None:
         """Read a record that is to end; `None` for one that cannot be read."""

@@ -15,7 +15,7 @@ from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.audit import Facts
-from bot.domain.errors import NotConfirmedError
+from bot.domain.errors import NotConfirmedError, StoreUnavailableError
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import Proposal
@@ -28,8 +28,8 @@ from bot.store.deliveries import NO_DELIVERY, NOTHING, Delivery
 
 _KEPT = {"recorded", "counted"}
 """The outcomes that the script writes."""
-_PER_ACTION = 3
-"""How many words the script returns of each action: outcome, when, and when its person had voted before."""
+_PER_ACTION = 4
+"""How many words the script returns of each action: outcome, when, when its person had voted before, the name of the click."""
 _VOTED = "voted"
 """What the script says for a vote that was there already."""
 _WRITTEN_AGAIN = {*_KEPT, "repeat", _VOTED}
@@ -134,6 +134,9 @@ class Votes(Connected):
             "asked": asked,
             **(delivery.names if delivery else NO_DELIVERY),
         }
+        if self.is_unsettled and any(each.allowed for each in judged.values()):
+            # Somebody may have replaced one of these votes, and the bot that knows it has not written it again yet.
+            raise StoreUnavailableError("votes from before a failover may still be written again")
         names = self._of(interrupt_id)
         recording = self._recorded(names, slots, given)
         reply = await self._in_time(recording, deadline + self.durability.extra)
@@ -187,29 +190,40 @@ class Votes(Connected):
         self, names: Named, slots: Mapping[int, tuple[Value, ...]], given: Mapping[str, Value]
     ) -> Sequence[str]:
         """Run the script, and keep what it has written."""
-        calls = chain.from_iterable((*slot, "", "", "") for slot in slots.values())
+        outages = self.scripts.journal.outages
+        closed, flat = await self.scripts.closed(names, given, chain.from_iterable(slots.values()))
+        width = len(flat) // len(slots)
+        parts = [tuple(flat[at : at + width]) for at in range(0, len(flat), width)]
+        calls = chain.from_iterable((*part, "", "", "") for part in parts)
         try:
-            reply: Sequence[str] = await self.durable("record_decision", names, calls, **given)
+            reply: Sequence[str] = await self.durable("record_decision", names, calls, **closed)
         except NotConfirmedError as error:
-            await self._keep(names, slots, given, error.answer)
+            await self._keep(names, parts, closed, error.answer, outages)
             raise
-        await self._keep(names, slots, given, reply)
+        await self._keep(names, parts, closed, reply, outages)
         return reply
 
     async def _keep(
         self,
         names: Named,
-        slots: Mapping[int, tuple[Value, ...]],
+        parts: Sequence[tuple[Value, ...]],
         given: Mapping[str, Value],
         reply: Sequence[str],
+        outages: int,
     ) -> None:
         handled, *said = reply
         if handled != "first":
             return
         replies = [said[at : at + _PER_ACTION] for at in range(0, len(said), _PER_ACTION)]
-        of_each = zip(slots.values(), replies, strict=True)
-        if again := [(*slot, *reply) for slot, reply in of_each if reply[0] in _WRITTEN_AGAIN]:
-            await self.scripts.keep("record_decision", names, chain.from_iterable(again), **given)
+        by_token: dict[str, list[Value]] = {}
+        for part, (outcome, when, over, token) in zip(parts, replies, strict=True):
+            if outcome in _WRITTEN_AGAIN:
+                # A vote that was there already stands under the name of the click that gave it.
+                by_token.setdefault(token, []).extend((*part, outcome, when, over))
+        for token, again in by_token.items():
+            await self.scripts.keep(
+                "record_decision", names, again, outages=outages, **{**given, "token": token}
+            )
 
     async def propose(
         self,
@@ -265,19 +279,22 @@ class Votes(Connected):
     async def _proposed(self, names: Named, given: Mapping[str, Value]) -> str:
         """Run the script, and keep what it has written."""
         reply: Sequence[str]
+        outages = self.scripts.journal.outages
+        closed, _ = await self.scripts.closed(names, given, ())
         try:
-            reply = await self.durable("propose", names, first="", over="", **given)
+            reply = await self.durable("propose", names, first="", **closed)
         except NotConfirmedError as error:
-            await self._keep_proposal(names, given, error.answer)
+            await self._keep_proposal(names, closed, error.answer, outages)
             raise
-        await self._keep_proposal(names, given, reply)
+        await self._keep_proposal(names, closed, reply, outages)
         return reply[0]
 
-    async def _keep_proposal(self, names: Named, given: Mapping[str, Value], reply: Sequence[str]) -> None:
+    async def _keep_proposal(
+        self, names: Named, given: Mapping[str, Value], reply: Sequence[str], outages: int
+    ) -> None:
         outcome, *said = reply
         if outcome == Outcome.RECORDED:
-            first, over = said
-            await self.scripts.keep("propose", names, first=first, over=over, **given)
+            await self.scripts.keep("propose", names, outages=outages, first=said[0], **given)
 
     async def mark_read(self, state: Approval, call: Action, user: str, pages: int) -> None:
         """Note how many pages of an action, or of the call proposed instead, this person was shown, in order."""

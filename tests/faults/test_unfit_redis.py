@@ -227,6 +227,35 @@ async def test_a_card_that_was_posted_while_redis_took_nothing_shows_what_is_dec
     await settled_card(store, watcher, interrupt.id)
 
 
+@pytest.mark.parametrize("answers", ["lease_part", "lease_work"])
+async def test_a_lease_whose_answer_is_lost_holds_up_no_card(
+    answers, start_bot, client, slack, store, watcher
+):
+    """A server takes it, and the connection ends before the answer: nobody knows of a lease that here lasts ten minutes."""
+    bot = await start_bot(slack_timeout_seconds=30, lease_seconds=600)
+    interrupt = an_interrupt()
+    agent = asyncio.create_task(take(client, interrupt))
+    card = await watcher.card(interrupt.id)
+    await settled_card(store, watcher, interrupt.id)
+    lost: list[object] = []
+    ask = getattr(bot.store, answers)
+
+    async def lose(*args, **given):
+        answer = await ask(*args, **given)
+        if answer != [] and not lost:
+            lost.append(answer)
+            bot.restore_guard.doubt()
+            raise ServerUnreachableError("the connection was lost")
+        return answer
+
+    setattr(bot.store, answers, lose)
+    await approve(slack, card)
+
+    await asyncio.wait_for(agent, 60)
+    await settled_card(store, watcher, interrupt.id)
+    assert lost
+
+
 async def was_called(slack: Control, method: str) -> bool:
     """Whether the bot is waiting for the answer: the fault that delays it is used up."""
     return method not in str((await slack.state())["faults"])

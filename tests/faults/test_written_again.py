@@ -7,6 +7,7 @@ import pytest
 
 from agent_adapter import ApprovalClient, ClaimedError, ConsumedError
 from agent_adapter.contract.hitl import ApproveDecision
+from bot.jobs.wake_ups import WakeUps
 from tests.conftest import an_agent, until
 from tests.support.builders import an_action
 from tests.support.failover import Failover
@@ -160,6 +161,76 @@ async def test_a_decision_before_the_deadline_counts_also_when_it_is_written_aga
         state = await settled_card(store, watcher, interrupt.id, stage="resumed")
         assert state.status == "decided"
         assert "Expired" not in " ".join(watcher.shown[card["ts"]])
+
+
+async def test_a_bot_that_takes_clicks_only_writes_again_what_it_accepted(
+    failover, start_bot, client, slack, store, watcher
+):
+    """The bot that draws has none of it."""
+    await start_bot(role="draw")
+    await start_bot(role="clicks")
+    interrupt, agent, card = await asked_by_name(client, watcher, "pay")
+    await settled_card(store, watcher, interrupt.id)
+    failover.replicate()
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    assert (await agent).decisions == (ApproveDecision(),)
+
+    await failover.happen()
+
+    state = await settled_card(store, watcher, interrupt.id, stage="resumed")
+    assert [recorded.decided_by for recorded in state.recorded] == ["U0DANA"]
+
+
+async def test_a_bot_notices_a_failover_that_came_while_it_started(
+    failover, start_bot, redis_url, monkeypatch
+):
+    """It has read the settings of one server, and hears the wake-ups of another. Nothing is settled there yet."""
+    await start_bot()
+
+    async def is_settled() -> bool:
+        async with an_agent(redis_url) as agent:
+            return agent._journal.settles_in == 0
+
+    await eventually(is_settled)
+    failover.replicate()
+    run, goes_on = WakeUps.run, asyncio.Event()
+
+    async def late(self, loop):
+        await goes_on.wait()
+        await run(self, loop)
+
+    monkeypatch.setattr(WakeUps, "run", late)
+    bot = await start_bot()
+    await failover.happen()
+    goes_on.set()
+    await until(lambda: bot.restore_guard.doubts)
+
+    assert bot.restore_guard.is_unsettled
+
+
+async def test_right_after_a_failover_no_standing_approval_covers_a_call(
+    failover, start_bot, client, slack, store, watcher, tmp_path
+):
+    """It may have been revoked, and the bot that knows that has not written it again yet. So people are asked."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0DANA], standing: {same: arguments, scope: agent, lasts: 1h, uses: 5}}\n"
+    )
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    interrupt, agent, card = await asked_by_name(client, watcher, "pay")
+    dana = Someone(slack, "U0DANA")
+    view = await dana.opened(card, "sticky:0")
+    await slack.submit("U0DANA", view["id"])
+    await agent
+    await settled_card(store, watcher, interrupt.id, stage="resumed")
+    failover.replicate()
+
+    await failover.happen()
+    _, agent, card = await asked_by_name(client, watcher, "pay")
+
+    assert "approve:0" in buttons(card)
+    await pressed(slack, card, "approve:0")
+    assert (await agent).decisions == (ApproveDecision(),)
 
 
 async def test_a_claim_comes_back_although_its_process_waits_for_nothing(

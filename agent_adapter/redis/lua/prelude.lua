@@ -34,14 +34,17 @@ local TAKEN_OUT = 'out:'
 
 -- Return that field, with these people, whose names have a space between them.
 local function with_taken_out(card, index, people, at)
-  local lines, named = {}, ' ' .. people .. ' '
+  local lines, named, latest = {}, ' ' .. people .. ' ', {}
   for line in string.gmatch(redis.call('HGET', card, TAKEN_OUT .. index) or '', '[^\n]+') do
-    if not string.find(named, ' ' .. string.match(line, '^%S+') .. ' ', 1, true) then
+    local who, when = string.match(line, '^(%S+) (%d+)$')
+    if who and string.find(named, ' ' .. who .. ' ', 1, true) then
+      latest[who] = tonumber(when)
+    else
       lines[#lines + 1] = line
     end
   end
   for each in string.gmatch(people, '%S+') do
-    lines[#lines + 1] = each .. ' ' .. string.format('%.0f', at)
+    lines[#lines + 1] = each .. ' ' .. string.format('%.0f', math.max(at, latest[each] or 0))
   end
   return table.concat(lines, '\n')
 end

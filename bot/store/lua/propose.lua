@@ -17,29 +17,29 @@
 --       message   that asks
 --       waiting   the circle of people, groups and channels that it waits for
 --       asked     digest of the question
---       first     when it was called first, in the server's milliseconds, and
---       over      the proposal that it replaced then, '' for none; both '' for the first call
--- Returns {'recorded', the server's milliseconds, the proposal that it replaces or ''} | {'repeat'}: this proposal is there
--- already | {'taken'}: the action is decided | {'closed'}. When it is called again also {'over'}: the action is decided
--- | {'replaced'} by a later one | {'early'}: what it replaced is not written again yet, or a later one is there
+--       first     when it was called first, in the server's milliseconds, '' for the first call
+-- Returns {'recorded', the server's milliseconds} | {'repeat'}: this proposal is there already | {'taken'}: the action is
+-- decided | {'closed'}. When it is called again also {'over'}: the action is decided | {'replaced'}: a later one is there
 
 local card, undrawn, audit = unpack(KEYS)
 local id, prefix, index, person, name, policy, proposal, mark, place, place_mark, remark, remark_mark, facts, message,
-  waiting, asked, first, over = unpack(ARGV)
-local PROPOSAL = 'proposal:'
+  waiting, asked, first = unpack(ARGV)
+local PROPOSAL, PROPOSED = 'proposal:', 'proposed:'
 
-local at, is_repeated = tonumber(first) or now(), first ~= ''
-local decided, known, votes, question = unpack(redis.call('HMGET', card,
-  'd:' .. index, PROPOSAL .. index, 'votes:' .. index, 'asked'))
-known = string.match(known or '', '^%S*')
+local is_repeated = first ~= ''
+local decided, known, proposed, votes, question = unpack(redis.call('HMGET', card,
+  'd:' .. index, PROPOSAL .. index, PROPOSED .. index, 'votes:' .. index, 'asked'))
+known, proposed = string.match(known or '', '^%S*'), tonumber(proposed or 0)
+-- Later than the one before it, also when the clock was set back.
+local at = tonumber(first) or math.max(now(), proposed + 1)
 if decided then
   return { is_repeated and 'over' or 'taken' }
 elseif is_closed(card, at) or is_repeated and asked ~= '' and question ~= asked then
   return { 'closed' }
 elseif known == name then
   return { 'repeat' }
-elseif is_repeated and known ~= over then
-  return { over == '' and 'replaced' or 'early' }
+elseif is_repeated and proposed > at then
+  return { 'replaced' }
 end
 
 -- Whoever proposes something has no vote from before any more, also none that is written again after a failover.
@@ -61,7 +61,7 @@ if #left > 0 then
 else
   redis.call('HDEL', card, 'votes:' .. index)
 end
-local fields = { TAKEN_OUT .. index, with_taken_out(card, index, taken_out, at) }
+local fields = { TAKEN_OUT .. index, with_taken_out(card, index, taken_out, at), PROPOSED .. index, text(at) }
 if place ~= '' then
   local number, found = 0, redis.call('HGET', card, 'place:0')
   while found and found ~= place do
@@ -74,4 +74,4 @@ if place ~= '' then
 end
 append_marked(fields, PROPOSAL .. index, proposal, mark)
 add_remark(card, remark, remark_mark, unpack(fields))
-return { 'recorded', text(at), known }
+return { 'recorded', text(at) }

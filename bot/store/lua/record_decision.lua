@@ -20,7 +20,7 @@
 --       card's), what the audit says about it, the message that asks, and what the first call has returned when it is
 --       called again: outcome, when, and when this person had voted before, all '' for the first call
 -- Returns {'first', of each action: outcome, when it was written in the server's milliseconds, when this person had voted
--- before or 0, …}, or why the click is not handled here, as `begin_delivery` does
+-- before or 0, the click under whose name it stands, …}, or why the click is not handled here, as `begin_delivery` does
 -- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': decided by this very click | 'voted': this person
 -- said the same before | 'taken' | 'closed'
 -- | 'gone': it agrees with a proposal that is not there any more | 'deleted': the message that was pressed is gone
@@ -79,14 +79,14 @@ end
 -- `kept`, those of whoever may not decide any more are `gone`, and `mine` is the same vote by this person, who `voted` then.
 -- Where something `was_final`, only the votes that were judged with it agree.
 local function sort_votes(votes, position, decision, allowed, refused, was_final)
-  local kept, same, tokens, gone, mine, voted, all_judged, out_until = {}, {}, {}, {}, nil, 0, true, at
+  local kept, same, tokens, gone, mine, voted, its_click, all_judged, out_until = {}, {}, {}, {}, nil, 0, nil, true, at
   for line in string.gmatch(votes or '', '[^\n]+') do
     local voter, its, of_click, when, said = string.match(line, '^(%S+) (%S+) (%S+) (%d+) (.*)$')
     when = tonumber(when)
     -- A call that is made again takes out nothing that came after the first one.
     local is_refused = has(refused, voter) and not (is_repeated and when > at)
     if voter == person then
-      voted = when
+      voted, its_click = when, of_click
       mine = its == position and said == decision and not is_refused and line or nil
     elseif its == position and is_refused then
       gone[#gone + 1] = voter
@@ -103,7 +103,7 @@ local function sort_votes(votes, position, decision, allowed, refused, was_final
   end
   same[#same + 1] = person
   tokens[#tokens + 1] = token
-  return { kept = kept, same = same, tokens = tokens, gone = gone, mine = mine, voted = voted,
+  return { kept = kept, same = same, tokens = tokens, gone = gone, mine = mine, voted = voted, its_click = its_click,
     all_judged = all_judged, out_until = out_until }
 end
 
@@ -126,10 +126,15 @@ local function make_final(index, decision, votes, of_rules, facts, message)
   recorded = recorded + 1
 end
 
--- Keep a vote, and return when it was given. The same one again changes nothing, but where others are taken out beside it.
+-- Keep a vote, and return the outcome, when it was given, and by which click if it was there. The same one again changes
+-- nothing, but where others are taken out beside it.
 local function count(index, position, decision, votes, of_rules, facts, message)
+  if is_repeated and at > votes.voted then
+    -- Between the two, this person may have voted otherwise.
+    votes.mine = nil
+  end
   if votes.mine and #votes.gone == 0 then
-    return 'voted', votes.voted
+    return 'voted', votes.voted, votes.its_click
   end
   local kept = votes.kept
   -- Later than this person's vote before it, also when the clock was set back.
@@ -138,13 +143,13 @@ local function count(index, position, decision, votes, of_rules, facts, message)
   append(changes, 'votes:' .. index, table.concat(kept, '\n'))
   counted = counted + 1
   if votes.mine then
-    return 'voted', votes.voted
+    return 'voted', votes.voted, votes.its_click
   end
   note('counted', index, person, 'policy', of_rules, 'position', position, decision_facts(card, facts, message, at))
   return 'counted', when
 end
 
--- Return the outcome, when it was written, and when this person had voted before.
+-- Return the outcome, when it was written, when this person had voted before, and the click that gave a vote that is there.
 local function decide(index, position, decision, allowed, refused, of_rules, facts, message, was, _, over)
   local was_final = was == 'recorded' or was == 'repeat'
   local kind = position == 'reject' and 'reject_quorum' or 'quorum'
@@ -188,19 +193,19 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
   elseif was_final and votes.voted > 0 and not votes.mine then
     return 'early'
   end
-  local outcome, when = count(index, position, decision, votes, of_rules, facts, message)
+  local outcome, when, its_click = count(index, position, decision, votes, of_rules, facts, message)
   if refused ~= '' then
     -- Also who has no vote here: it may be written again later.
     append(changes, TAKEN_OUT .. index, with_taken_out(card, index, refused, votes.out_until))
   end
-  return was_final and 'early' or outcome, when, votes.voted
+  return was_final and 'early' or outcome, when, votes.voted, its_click
 end
 
 for i = FIRST_ACTION, #ARGV, PER_ACTION do
   local first = ARGV[i + PER_ACTION - 2]
   at, is_repeated = tonumber(first) or called, first ~= ''
-  local outcome, when, voted = decide(unpack(ARGV, i, i + PER_ACTION - 1))
-  append(outcomes, outcome, text(when or at), text(voted or 0))
+  local outcome, when, voted, its_click = decide(unpack(ARGV, i, i + PER_ACTION - 1))
+  append(outcomes, outcome, text(when or at), text(voted or 0), its_click or token)
 end
 
 if recorded + counted == 0 then

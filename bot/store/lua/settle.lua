@@ -9,31 +9,38 @@
 --       grace   milliseconds after a deadline in which an agent still waits for the answer
 --       since   from when on a bot must have been running for silence to approve
 --       left    how many actions were open when this was judged, or ''
+--       known   the servers that the caller knows, where silence may approve, or ''
+--       was     how it ended when it was called first, '' for the first call
+--       age     milliseconds since it was called first
 --       for each action that the deadline decides: index, the message that asks, decision if people could answer all that
 --       time, what the audit says about it, statement, the same three if they could not ('' for none)
--- Returns 'settled' | 'early': the deadline is not reached | 'behind': more is open than when this was judged, so decisions from
--- before it are still to be written again | the status it already ended with | 'unknown'
+-- Returns {'settled', how: 'answerable' | 'unanswerable' | 'silent', where silence decides nothing} | {'early'}: the deadline is
+-- not reached | {'behind'}: more is open than when this was judged, so decisions from before it are still to be written again
+-- | {'moved'}: another server answers than when this was judged | {the status it already ended with} | {'unknown'}
 
 local req, card, undrawn, due, unresumed, watched, audit = unpack(KEYS)
-local id, prefix, ending, reason, mark, code, grace, since, left = unpack(ARGV)
-local FIRST_SILENT, PER_SILENT = 10, 8
+local id, prefix, ending, reason, mark, code, grace, since, left, known, was, age = unpack(ARGV)
+local FIRST_SILENT, PER_SILENT = 13, 8
 
 if redis.call('EXISTS', req) == 0 then
   redis.call('ZREM', due, id)
-  return 'unknown'
+  return { 'unknown' }
 end
-local at = now()
+local at = now() - age
 local status, deadline, policy, waiting, open = unpack(redis.call('HMGET', card,
   'status', 'deadline', 'policy', 'waiting', 'open'))
 policy = policy or ''
 if status and status ~= 'pending' then
-  return status
+  return { status }
+end
+if unknown_server(known) then
+  return { 'moved' }
 end
 if ending == 'expired' and at < tonumber(deadline or redis.call('HGET', req, 'deadline')) then
-  return 'early'
+  return { 'early' }
 end
 if left ~= '' and open and tonumber(open) > tonumber(left) then
-  return 'behind'
+  return { 'behind' }
 end
 local changes = { 'status', ending, 'code', code, 'settled', text(at) }
 append_marked(changes, 'reason', reason, mark)
@@ -50,12 +57,20 @@ end
 
 -- Silence decides only when people could answer for all of their time, and when the agent still waits for the answer.
 local BY_TIME, signed = 'expired', nil
-local is_in_time = at - tonumber(deadline or 0) < tonumber(grace) and redis.call('HEXISTS', req, 'fence') == 0
-if is_in_time and not clock_may_be_set(prefix, tonumber(redis.call('HGET', req, 'created')), at) then
-  local is_answerable = could_answer()
+local function how_it_ends()
+  if at - tonumber(deadline or 0) >= tonumber(grace) or redis.call('HEXISTS', req, 'fence') == 1
+    or clock_may_be_set(prefix, tonumber(redis.call('HGET', req, 'created')), at) then
+    return 'silent'
+  end
+  return could_answer() and 'answerable' or 'unanswerable'
+end
+
+-- What it was judged by can be lost, so it ends as it ended before.
+local how = was ~= '' and was or how_it_ends()
+if how ~= 'silent' then
   for i = FIRST_SILENT, #ARGV, PER_SILENT do
     local index, message = unpack(ARGV, i, i + 1)
-    local decision, facts, statement = unpack(ARGV, is_answerable and i + 2 or i + 5, i + PER_SILENT - 1)
+    local decision, facts, statement = unpack(ARGV, how == 'answerable' and i + 2 or i + 5, i + PER_SILENT - 1)
     local decided, proposed = unpack(redis.call('HMGET', card, 'd:' .. index, 'proposal:' .. index))
     if decision ~= '' and not decided and not proposed then
       append(changes, 'd:' .. index, decision, 't:' .. index, BY_TIME, 'at:' .. index, text(at))
@@ -72,4 +87,4 @@ write_audit(audit, ending, id, 'code', code, 'policy', policy)
 redis.call('HSET', card, unpack(changes))
 wake_processes(req, prefix, id, WAITS)
 drop_waiting(prefix, id, waiting)
-return 'settled'
+return { 'settled', how }

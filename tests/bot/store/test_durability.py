@@ -262,6 +262,27 @@ async def test_a_connection_that_is_lost_while_it_waits_does_not_confirm_anythin
         await pressed
 
 
+async def test_a_click_is_kept_whose_server_is_demoted_while_it_waits(
+    redis: Redis, store: ApprovalStore, state: Approval, group: Group
+):
+    """Redis has taken it, and says only that it hands over. The person is told to press again."""
+    journal = store.scripts.journal
+    journal.kept = 120
+    group.replicas[0].freeze()
+    try:
+        pressed = asyncio.create_task(decide(store, state, 1))
+        while not [each for each in await redis.client_list() if each["cmd"] == "wait"]:
+            await asyncio.sleep(0.01)
+        await redis.execute_command("REPLICAOF", "127.0.0.1", "1")
+        with pytest.raises(NotConfirmedError):
+            await pressed
+    finally:
+        await redis.execute_command("REPLICAOF", "NO", "ONE")
+        group.replicas[0].thaw()
+
+    assert "record_decision" in [write.script.verb for write in journal._writes.values()]
+
+
 # --- On disk ----------------------------------------------------------------------------------------------------
 
 

@@ -525,6 +525,21 @@ async def test_a_post_that_was_not_saved_is_a_takeover(client: ApprovalClient, s
     assert first.since == second.since == third.since
 
 
+async def test_who_lets_go_of_a_message_has_the_next_one_look_whether_it_is_there(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """It is unknown whether something was sent: a takeover at once, and not when the lease ends. Nobody else's lease ends."""
+    state = await admitted(client, store)
+    first = await store.lease_part(state.id, CARD, owner="me", lease=60_000)
+    await store.let_go(state.id, CARD, owner="you")
+    assert (await store.lease_part(state.id, CARD, owner="you", lease=60_000)).outcome == "busy"
+
+    await store.let_go(state.id, CARD, owner="me")
+
+    second = await store.lease_part(state.id, CARD, owner="you", lease=60_000)
+    assert (second.outcome, second.since) == ("takeover", first.since)
+
+
 async def test_an_edit_that_was_not_saved_is_made_again(client: ApprovalClient, store: ApprovalStore):
     """Where the message is known there is nothing to look for."""
     state = await admitted(client, store)
@@ -664,6 +679,21 @@ async def test_claimed_work_is_hidden_until_its_lease_ends(
     (again,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
 
     assert lost.interrupt_id == again.interrupt_id == interrupt_id
+
+
+async def test_leases_that_nobody_may_know_of_end_at_once(client: ApprovalClient, store: ApprovalStore):
+    """What is due later than a lease can end stays as it is: a deadline, for example."""
+    state = await admitted(client, store)
+    lane = store.keys.lane_for("billing")
+    await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    later = await store.first_due("due", limit=10)
+
+    for kind in ("undrawn", "due"):
+        await store.end_leases(kind, lease=60_000)
+
+    (again,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    assert again.interrupt_id == state.id
+    assert await store.first_due("due", limit=10) == later
 
 
 async def test_finished_work_is_gone(client: ApprovalClient, store: ApprovalStore, lane: Lane):

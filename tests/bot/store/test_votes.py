@@ -85,8 +85,9 @@ async def press(
     decision: Decision,
     *indices: int,
     voters: Voters | None = None,
+    token: str = "",
 ) -> list[str]:
-    """Record one person's decision on actions, and give the outcomes."""
+    """Record one person's decision on actions, and give the outcomes. The same decision again is the same click without a token."""
     decisions = dict.fromkeys(indices or (0,), decision)
     texts = {
         index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
@@ -95,7 +96,7 @@ async def press(
     outcomes = await store.record_decision(
         state.id,
         texts,
-        token=token_of(state.id, texts),
+        token=token or token_of(state.id, texts),
         positions=dict.fromkeys(decisions, position_of(decision)),
         person=by,
         deadline=60,

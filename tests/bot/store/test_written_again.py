@@ -22,7 +22,7 @@ from bot.store.records import ApprovalStore
 from bot.store.votes import Voters
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, for_several, newest, press, tokens_of
 from tests.bot.use_cases.test_propose import a_proposal, agree, propose
-from tests.conftest import an_agent
+from tests.conftest import an_agent, until
 from tests.support.builders import an_action, an_interrupt
 
 APPROVED, REJECTED = ApproveDecision(), RejectDecision(message="no")
@@ -30,9 +30,12 @@ APPROVED, REJECTED = ApproveDecision(), RejectDecision(message="no")
 
 @pytest.fixture
 async def bots(redis: Redis) -> list[ApprovalStore]:
-    """Two bots that keep what they write."""
+    """Two bots that keep what they write, and have run for a while."""
     keys = await freeze_meta(redis, "assent")
-    return [ApprovalStore(redis, keys, address="here", journal=Journal(120)) for _ in range(2)]
+    found = [ApprovalStore(redis, keys, address="here", journal=Journal(120)) for _ in range(2)]
+    for bot in found:
+        bot.scripts.journal.begin((), is_settled=True)
+    return found
 
 
 class Replica:
@@ -152,7 +155,194 @@ async def test_a_vote_that_is_written_again_decides_nothing_that_it_had_not_deci
     found = await newest(bot, state)
     assert found.decided == frozenset()
     assert {vote.user for vote in found.votes[0]} == {DANA, MIRA}
+    has_settled(bot)
     assert await press(bot, state, MIRA, APPROVED, voters=tokens_of(found)) == ["recorded"]
+
+
+def has_settled(bot: ApprovalStore) -> None:
+    """Ten seconds have passed since the failover."""
+    bot.scripts.journal.begin((), is_settled=True)
+
+
+async def test_nothing_is_decided_with_the_votes_of_others_before_all_have_written_again(
+    client, bots, replica
+):
+    """Dana has voted otherwise since, and only the other bot knows it. Mira reads that she has to press again."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2, reject_quorum=2)
+    await press(bot, state, DANA, APPROVED)
+    await replica.replicate()
+    assert await press(other, state, DANA, REJECTED) == ["counted"]
+
+    await replica.take_over(*bots)
+    with pytest.raises(StoreUnavailableError):
+        await press(bot, state, MIRA, APPROVED, voters=tokens_of(await newest(bot, state)))
+    assert await other.scripts.write_again(within=0) == []
+    has_settled(bot)
+
+    assert await press(bot, state, MIRA, APPROVED, voters=tokens_of(await newest(bot, state))) == ["counted"]
+
+
+@pytest.mark.parametrize("had_the_first", [False, True], ids=["no vote", "the first vote"])
+async def test_of_three_votes_of_a_person_the_last_one_counts_again(client, bots, replica, had_the_first):
+    """Dana rejects, approves through another bot, and rejects with the same words: here the new server had nothing, or the first."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2, reject_quorum=2)
+    if not had_the_first:
+        await replica.replicate()
+    await press(bot, state, DANA, REJECTED)
+    if had_the_first:
+        await replica.replicate()
+    await press(other, state, DANA, APPROVED)
+    await press(bot, state, DANA, REJECTED, token="third")
+
+    await replica.take_over(*bots)
+    for each in bots:
+        assert await each.scripts.write_again(within=0) == []
+
+    [vote] = (await newest(bot, state)).votes[0]
+    assert vote.position == "reject"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+async def test_a_vote_that_was_given_twice_stands_under_its_first_click_again(client, bots, replica, first):
+    """Dana approved twice, through two bots. The decision that her vote was part of comes back, whichever bot writes first."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED)
+    assert await press(other, state, DANA, APPROVED, token="again") == ["repeat"]
+    voters = tokens_of(await newest(bot, state))
+    assert await press(bot, state, MIRA, APPROVED, voters=voters) == ["recorded"]
+
+    await replica.take_over(*bots)
+    writing = asyncio.create_task(bots[first].scripts.write_again(within=4))
+    left = [*await bots[1 - first].scripts.write_again(within=4), *await writing]
+
+    assert (left, (await newest(bot, state)).decided) == ([], {0})
+
+
+async def test_who_was_taken_out_twice_stays_out_whichever_is_written_again_last(
+    client, bots, replica, redis
+):
+    """Erik votes, is taken out, votes, and is taken out. The bot that knows the first time comes last."""
+    bot, other = bots
+    third = ApprovalStore(redis, bot.keys, journal=Journal(120))
+    third.scripts.journal.begin((), is_settled=True)
+    state = await asked(client, bot, quorum=3)
+    await replica.replicate()
+    out = Voters(refused=frozenset({ERIK}))
+    for each, token in ((bot, "first"), (other, "second")):
+        await press(third, state, ERIK, APPROVED, token=token)
+        await asyncio.sleep(0.01)
+        await press(each, state, MIRA if each is bot else DANA, APPROVED, voters=out)
+        await asyncio.sleep(0.01)
+
+    await replica.take_over(bot, other, third)
+    for each in (other, bot, third):
+        assert await each.scripts.write_again(within=0) == []
+
+    assert {vote.user for vote in (await newest(bot, state)).votes[0]} == {DANA, MIRA}
+
+
+async def test_a_proposal_comes_back_also_when_the_one_that_it_replaced_is_gone(client, bots, replica):
+    """The bot with the earlier one has ended. Should it come back later, it is an earlier one all the same."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2)
+    await replica.replicate()
+    await propose(other, state, a_proposal("one"))
+    await propose(bot, state, second := a_proposal("two", by=MIRA, amount=9))
+    assert await agree(bot, state, ERIK, second) == "counted"
+
+    await replica.take_over(*bots)
+    assert await bot.scripts.write_again(within=0) == []
+    assert await other.scripts.write_again(within=0) == []
+
+    found = await newest(bot, state)
+    assert found.proposals[0].name == "two"
+    assert [vote.user for vote in found.votes[0]] == [ERIK]
+
+
+async def test_a_decision_that_waits_for_votes_of_another_bot_is_contradicted_by_nobody(
+    client, bots, replica
+):
+    """Also after its bot has written everything else again. The other one is away for a while."""
+    bot, other = bots
+    state = await decided_by_two(client, bots, replica)
+    writing = asyncio.create_task(bot.scripts.write_again(within=5))
+    await until(lambda: not bot.scripts.journal.is_owed)
+
+    with pytest.raises(StoreUnavailableError):
+        await press(bot, state, ERIK, REJECTED)
+    await other.scripts.write_again(within=0)
+
+    assert await writing == []
+    [recorded] = (await newest(bot, state)).recorded
+    assert recorded.decision == APPROVED
+
+
+async def test_a_decision_that_waits_for_its_question_is_contradicted_by_nobody(client, bots, replica):
+    """The other bot had admitted it. As soon as it is there, the earlier decision comes first."""
+    bot, other = bots
+    await replica.replicate()
+    state = await asked(client, other)
+    assert await press(bot, state, DANA, APPROVED) == ["recorded"]
+
+    await replica.take_over(*bots)
+    writing = asyncio.create_task(bot.scripts.write_again(within=8))
+    await until(lambda: not bot.scripts.journal.is_owed)
+    await other.scripts.write_again(within=0)
+    assert await press(bot, state, ERIK, REJECTED) == ["taken"]
+
+    assert await writing == []
+    [recorded] = (await newest(bot, state)).recorded
+    assert recorded.decided_by == DANA
+
+
+async def test_a_decision_that_a_former_primary_answered_late_is_written_again(client, bots, replica, store):
+    """Its replica confirmed it. Meanwhile the bot has met the new server, and has written everything else again."""
+    bot, _ = bots
+    state = await asked(client, bot)
+    await replica.replicate()
+    evaluate, is_over = bot.scripts._evaluate, False
+
+    async def late(script, *rest):
+        nonlocal is_over
+        answer = await evaluate(script, *rest)
+        if script.verb == "record_decision" and not is_over:
+            is_over = True
+            await replica.take_over(bot)
+            assert await bot.scripts.write_again() == []
+        return answer
+
+    bot.scripts._evaluate = late
+    assert await press(bot, state, DANA, APPROVED) == ["recorded"]
+
+    assert bot.scripts.journal.is_owed
+    assert await bot.scripts.write_again() == []
+    assert (await newest(store, state)).decided == {0}
+
+
+async def test_a_second_failover_does_not_wait_for_what_the_first_one_still_waits_for(
+    client, bots, replica, store
+):
+    """A decision waits for a vote of a bot that has ended. Everything else comes back at once, both times."""
+    bot, ended = bots
+    waits, plain = await asked(client, bot, quorum=2), await asked(client, bot)
+    await replica.replicate()
+    await press(ended, waits, DANA, APPROVED)
+    await press(bot, waits, MIRA, APPROVED, voters=tokens_of(await newest(bot, waits)))
+    assert await press(bot, plain, DANA, REJECTED) == ["recorded"]
+
+    await replica.take_over(bot)
+    writing = asyncio.create_task(bot.scripts.write_again(within=600))
+    await until(lambda: not bot.scripts.journal.is_owed)
+    await replica.take_over(bot)
+
+    assert await writing == []
+    assert bot.scripts.journal.is_owed
+    assert len(await bot.scripts.write_again(within=0)) == 1
+    assert (await newest(store, plain)).decided == {0}
 
 
 async def test_a_decision_whose_other_votes_are_gone_is_not_decided_again(client, bots, replica):

@@ -1,0 +1,62 @@
+"""A deadline while the primary is replaced: silence approves nothing that somebody has rejected."""
+
+import asyncio
+
+import pytest
+
+from agent_adapter.contract.hitl import RejectDecision
+from bot.jobs.deadlines import Deadlines
+from tests.bot.store.test_votes import DANA, SILENT, asked, is_shown, newest, press
+from tests.bot.store.test_written_again import REJECTED, bots, replica
+
+__all__ = ["bots", "replica"]
+CALLS = {"by_silence": True, "life": 900}
+
+
+@pytest.mark.parametrize("is_noticed", [True, False], ids=["noticed", "not noticed yet"])
+async def test_silence_does_not_approve_over_a_rejection_that_a_failover_lost_while_slack_was_asked(
+    client, bots, replica, store, is_noticed
+):
+    """Slack may take eight seconds to say whether the card is still there. Dana had rejected one of two calls."""
+    drawing, clicks = bots
+    drawing.scripts.journal.meet(("the former server",))
+    state = await asked(client, drawing, 2, **CALLS)
+    await is_shown(drawing, state)
+    await replica.replicate()
+    assert await press(clicks, state, DANA, REJECTED, 0) == ["recorded"]
+    await asyncio.sleep(1.0)
+
+    async def why_not(_seen):
+        await replica.take_over(*(bots if is_noticed else [clicks]))
+        return ""
+
+    assert await Deadlines(drawing, why_not).on_due(state.id) is not None
+    assert await clicks.scripts.write_again(within=0) == []
+
+    found = await newest(store, state)
+    assert found.status == "pending"
+    assert [recorded and recorded.decision for recorded in found.recorded] == [REJECTED, None]
+
+
+@pytest.mark.parametrize("why", ["no bot took clicks", "a click was missed"])
+async def test_a_rejection_by_silence_stays_one(client, bots, replica, store, why):
+    """What it was judged by was lost with it: that the bot for clicks had left, or that somebody could not press."""
+    bot, clicks = bots
+    await clicks.heartbeat("clicks")
+    await bot.heartbeat("draw.one")
+    state = await asked(client, bot, **SILENT)
+    await is_shown(bot, state)
+    await bot.heartbeat("bot", alive=False)
+    await asyncio.sleep(0.45)
+    await replica.replicate()
+    if why == "a click was missed":
+        await store.mark_missed(state.id)
+    else:
+        await clicks.heartbeat("clicks", alive=False)
+    assert await bot.settle(state.id, "expired", why_not="") == "settled"
+
+    await replica.take_over(bot)
+    assert await bot.scripts.write_again() == []
+
+    [recorded] = (await newest(store, state)).recorded
+    assert isinstance(recorded.decision, RejectDecision)
