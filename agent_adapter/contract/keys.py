@@ -89,6 +89,7 @@ class Keys:
                                                     `out:<i>` whose votes from before that time do not count,
                                                     `proposal:<i>` an edit that another rule is about: its name, how
                                                     many people, version of the rules, when, the proposal,
+                                                    `proposed:<i>` when, by the server's clock,
                                                     `d:<i>` decision, `t:<i>` tokens of the clicks that made it,
                                                     `by:<i>` who agreed where it took several, `at:<i>` when,
                                                     `signed:<token>` statements about what a click decided, one a
