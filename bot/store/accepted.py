@@ -46,8 +46,9 @@ class AcceptedLately:
     def add(self, accepted: Accepted) -> None:
         """Remember a decision. The oldest ones are forgotten."""
         self._found[accepted] = now = time.monotonic()
-        for oldest, at in list(self._found.items()):
-            if now - at <= KEPT_FOR and len(self._found) <= MOST:
+        while True:
+            oldest, at = next(iter(self._found.items()))
+            if len(self._found) <= MOST and now - at <= KEPT_FOR:
                 return
             del self._found[oldest]
 
