@@ -91,10 +91,10 @@ class Claims:
         """
         owner = self._records.new_owner()
         hold = partial(self._records.claim_thread, thread, owner)
-        await patiently(partial(hold, self._lease), writes=True)
+        await _once_known(partial(hold, self._lease))
         lost = "the right to run this thread lapsed while its graph ran, and another process took it"
         try:
-            async with self._kept(f"thread {thread}", partial(hold, self._lease), lost):
+            async with self._kept(f"thread {thread}", partial(hold, self._lease, renews=True), lost):
                 yield
         finally:
             # If it cannot be given back, it expires by itself.
@@ -107,7 +107,7 @@ class Claims:
 
     async def _taken(self, interrupt_id: str, owner: str) -> tuple[Record, DecidedResume]:
         try:
-            record = await self._take(interrupt_id, owner)
+            record = await _once_known(partial(self._records.take, interrupt_id, owner, self._lease))
             return record, record.answer()
         except (ClaimedError, ConsumedError, UnknownInterruptError, ServerUnreachableError):
             raise
@@ -116,15 +116,6 @@ class Claims:
             with contextlib.suppress(AgentAdapterError):
                 await self._records.claim(interrupt_id, owner, 0)
             raise
-
-    async def _take(self, interrupt_id: str, owner: str) -> Record:
-        while True:
-            try:
-                return await patiently(
-                    lambda: self._records.take(interrupt_id, owner, self._lease), writes=True
-                )
-            except UnsureError as error:
-                await asyncio.sleep((error.known_in + KNOWN_AFTER) / 1000)
 
     @asynccontextmanager
     async def _kept(self, name: str, renew: Renew, lost: str) -> AsyncIterator[None]:
@@ -195,6 +186,15 @@ class Claims:
 def why_stalled(error: Exception) -> str:
     """Say why a run does not go on. Of an error that is not ours, only its class: everybody in the channel reads it."""
     return str(error) if isinstance(error, AgentAdapterError) else failed_with(error)
+
+
+async def _once_known(claim: Callable[[], Awaitable[_T]]) -> _T:
+    """Claim something, as soon as it is known whether another process has it."""
+    while True:
+        try:
+            return await patiently(claim, writes=True)
+        except UnsureError as error:
+            await asyncio.sleep((error.known_in + KNOWN_AFTER) / 1000)
 
 
 async def patiently(attempt: Callable[[], Awaitable[_T]], *, writes: bool = False) -> _T:

@@ -467,12 +467,7 @@ class Records:
                     known_in=rest[0],
                 )
             case "moved":
-                self._scripts.journal.meet(rest)
-                self._scripts.journal.note_outage()
-                raise UnsureError(
-                    f"{interrupt_id}: another process may be resuming it, because another server answers now",
-                    known_in=self._unsettled,
-                )
+                raise self._moved(rest, f"{interrupt_id}: another process may be resuming it")
             case "consumed":
                 raise ConsumedError(f"{interrupt_id} was already answered and its run resumed")
             case "pending":
@@ -506,6 +501,12 @@ class Records:
         """Milliseconds after a deadline in which a decision that was in time may still come, or come back after a failover."""
         return self.grace + (milliseconds(MAX_LIFE) if self._unsettled else 0)
 
+    def _moved(self, server: Sequence[str], what: str) -> UnsureError:
+        """Note that another server answers, and return the error for what it may have lost."""
+        self._scripts.journal.meet(server)
+        self._scripts.journal.note_outage()
+        return UnsureError(f"{what}, because another server answers now", known_in=self._unsettled)
+
     @property
     def _unsettled(self) -> int:
         """Milliseconds in which others may still write again what Redis has lost."""
@@ -528,18 +529,32 @@ class Records:
                 f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
             )
 
-    async def claim_thread(self, thread: str, owner: str, lease: int) -> None:
+    async def claim_thread(self, thread: str, owner: str, lease: int, *, renews: bool = False) -> None:
         """Take or renew the right to run a thread, given by its id, for `lease` milliseconds; with 0, give it back.
 
         Raises:
             ClaimedError: when another call runs it.
+            UnsureError: after a failover, while it is not known whether another call runs it.
         """
-        left = await self._scripts("claim_thread", self._lane.of(thread), owner=owner, lease=lease)
-        if left:
-            raise ClaimedError(
-                "another process is running this thread; if that process has died, the thread is free again within "
-                f"{-(-left // 1000)} seconds"
-            )
+        outcome, *rest = await self._scripts(
+            "claim_thread",
+            self._lane.of(thread),
+            owner=owner,
+            lease=lease,
+            renews=int(renews),
+            unsettled=self._unsettled,
+            known=" ".join(self._scripts.journal.servers),
+        )
+        match outcome:
+            case "claimed":
+                raise ClaimedError(
+                    "another process is running this thread; if that process has died, the thread is free again within "
+                    f"{-(-rest[0] // 1000)} seconds"
+                )
+            case "moved":
+                raise self._moved(rest, "another process may be running this thread")
+            case "unsure":
+                raise UnsureError("another process may be running this thread", known_in=rest[0])
 
     async def report(
         self, interrupt_id: str, index: int, outcome: Outcome, *, owner: str | None, fenced: bool = True

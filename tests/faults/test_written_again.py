@@ -315,6 +315,21 @@ async def test_a_run_whose_claim_was_lost_goes_on_once(
         assert ran == ["first"]
 
 
+async def test_a_thread_is_run_by_one_process_also_after_a_failover(failover, start_bot, redis_url, early):
+    """The new server does not know that one runs it. Its process says so again before another one may take it."""
+    await start_bot()
+    async with an_agent(redis_url) as first, an_agent(redis_url) as second:
+        failover.replicate()
+        async with first.running("thread"):
+            await failover.happen()
+
+            with pytest.raises(ClaimedError):
+                async with second.running("thread"):
+                    raise AssertionError("it ran twice")
+        async with second.running("thread"):
+            pass
+
+
 async def test_a_run_goes_on_after_an_outage_that_is_longer_than_its_claim(
     failover, start_bot, redis_url, early, slack, store, watcher
 ):
