@@ -92,6 +92,7 @@ class Keys:
                                                     `proposed:<i>` when, by the server's clock,
                                                     `d:<i>` decision, `t:<i>` tokens of the clicks that made it,
                                                     `by:<i>` who agreed where it took several, `at:<i>` when,
+                                                    `lost:<token>` who was told that this click is lost,
                                                     `signed:<token>` statements about what a click decided, one a
                                                     line, where the bot has a signing key,
                                                     `seen:<i>:<user>` pages read,

@@ -68,7 +68,9 @@ class Worker:
         self._sweep = sweep
         self._at_once = at_once
         self._wait = wait
-        self._outages, self._seen = outages, 0
+        self._outages = outages
+        self._seen: dict[Lane, int] = {}
+        """Of each lane, how many outages there had been when its leases were ended."""
         self._quarantine = Quarantine(store)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._starting = asyncio.Lock()
@@ -86,7 +88,6 @@ class Worker:
         while True:
             self._wake.clear()
             try:
-                await self._end_unknown_leases()
                 more = await self._lease_all()
                 if self._is_refused():
                     loop.hinder(self._refusal)
@@ -104,11 +105,11 @@ class Worker:
         """Finish the work that is leased."""
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
-    async def _end_unknown_leases(self) -> None:
+    async def _end_unknown_leases(self, lane: Lane) -> None:
         """After the connection was lost, end all leases: the answer with this process's own may be lost with it."""
-        if (outages := self._outages()) != self._seen:
-            await self._store.end_leases(self._kind, lease=self._lease)
-            self._seen = outages
+        if (outages := self._outages()) != self._seen.get(lane, 0):
+            await self._store.end_leases(self._kind, lane, lease=self._lease)
+            self._seen[lane] = outages
 
     async def _lease_all(self) -> bool:
         free = self._at_once - len(self._running)
@@ -126,6 +127,7 @@ class Worker:
         return leased >= free
 
     async def _lease_lane(self, lane: Lane, free: int) -> int:
+        await self._end_unknown_leases(lane)
         works = await self._store.lease_work(self._kind, lane, limit=free, lease=self._lease)
         waits: dict[Work, int] = {}
         for work in works:

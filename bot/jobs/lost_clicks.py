@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_adapter.errors import InvalidRequestError, ServerFailedError, ServerUnreachableError
 from agent_adapter.loops import Loop
+from bot.domain.approval import Approval
 from bot.domain.messages import Remark
 from bot.jobs.redis_restore import LOOKS_EVERY, RestoreGuard
 from bot.store.accepted import Accepted
@@ -48,30 +50,33 @@ class LostClicks:
             ServerUnreachableError: when Redis does not answer.
         """
         self.store.scripts.leave_former()
-        for accepted in self.store.accepted:
+        for click in self.store.accepted.clicks():
             try:
-                await self._look_for(accepted)
-            except (InvalidRequestError, ServerFailedError) as error:
+                await self._look_for(click)
+            except (InvalidRequestError, ServerFailedError, ValueError) as error:
                 # The presenter says what is wrong with this record.
                 logger.warning(
                     "click.not_looked_for",
-                    extra={"interrupt_id": accepted.interrupt_id, "reason": str(error)},
+                    extra={"interrupt_id": click[0].interrupt_id, "reason": str(error)},
                 )
 
-    async def _look_for(self, accepted: Accepted) -> None:
-        if not await self.store.has_lost(accepted):
-            return
-        state = await self.store.admitted(accepted.interrupt_id)
-        if state:
-            logger.error(
-                "click.lost",
-                extra={"interrupt_id": state.id, "index": accepted.index, "user": accepted.person},
-            )
-            remark = Remark(
-                kind="lost",
-                places=tuple(state.places),
-                actions=(accepted.index,),
-                by=accepted.person,
-            )
-            await self.store.tell_lost(accepted, remark, sentence=SENTENCE)
-        self.store.accepted.forget(accepted)
+    async def _look_for(self, click: Sequence[Accepted]) -> None:
+        lost = await self.store.lost(click)
+        state = await self.store.admitted(click[0].interrupt_id) if lost else None
+        untold = [each for each in lost if state and not _has_decided(state, each)]
+        if state and untold:
+            await self._tell(state, untold)
+        self.store.accepted.forget(lost)
+
+    async def _tell(self, state: Approval, lost: Sequence[Accepted]) -> None:
+        person, still = lost[0].person, tuple(each.index for each in lost if state.is_open_at(each.index))
+        indices = [each.index for each in lost]
+        logger.error("click.lost", extra={"interrupt_id": state.id, "indices": indices, "user": person})
+        remark = Remark(kind="lost", places=tuple(state.places), actions=still, by=person)
+        await self.store.tell_lost(lost, remark if still else None, sentence=SENTENCE)
+
+
+def _has_decided(state: Approval, lost: Accepted) -> bool:
+    """Whether the same person has decided the action with another click."""
+    recorded = state.recorded[lost.index]
+    return recorded is not None and lost.person in {recorded.decided_by, *recorded.agreed_by}

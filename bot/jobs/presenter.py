@@ -138,21 +138,21 @@ class Presenter:
         if wait := await self._turn(state, part):
             await line.trouble.say_if_nothing_is_posted(state, part.id)
             return self._queue.join(state.id, wait)
+        return await self._draw_now(state, part)
+
+    async def _draw_now(self, state: Approval, part: Part) -> int | None:
+        line = self.line
         owner, leased_until = secrets.token_hex(8), time.monotonic() + line.lease / 1000
         try:
-            return await self._draw_leased(state, part, owner, leased_until)
+            lease = await self.store.lease_part(state.id, part.id, owner=owner, lease=line.lease)
+            line.restore_guard.hear(state.id, lease.epoch)
+            if lease.outcome == "busy":
+                return min(lease.since, 1_000)
+            newest = await self.store.admitted(state.id)
         except ServerUnreachableError:
             # Redis may have taken the lease, and its answer was lost. Then nobody could draw until it ends.
             await noted_by(leased_until, lambda: self.store.let_go(state.id, part.id, owner=owner))
             raise
-
-    async def _draw_leased(self, state: Approval, part: Part, owner: str, leased_until: float) -> int | None:
-        line = self.line
-        lease = await self.store.lease_part(state.id, part.id, owner=owner, lease=line.lease)
-        line.restore_guard.hear(state.id, lease.epoch)
-        if lease.outcome == "busy":
-            return min(lease.since, 1_000)
-        newest = await self.store.admitted(state.id)
         if newest is None:
             return None
         now_due = await offload(newest, first_outdated, newest, part.id)

@@ -55,6 +55,8 @@ class RestoreGuard:
     The messages of version 0.1 do not say in which one theirs is."""
     doubts: int = 0
     """How often there was a reason to compare again."""
+    outages: int = 0
+    """How often servers answered again after the connection was lost."""
     written_again: int = 0
     """How many of these have passed, with everything written again that is kept for that."""
     lost_since: float | None = None
@@ -64,6 +66,7 @@ class RestoreGuard:
     readings: Readings = field(init=False)
     _since: float = field(default_factory=time.time)
     _sure: set[tuple[str, str]] = field(default_factory=set)
+    _has_met: bool = False
     _told: tuple[str, ...] = ()
     _settled: tuple[str, ...] = ()
     _epochs: tuple[int, ...] = ()
@@ -94,11 +97,6 @@ class RestoreGuard:
             self._epochs = beat.epochs
         return beat
 
-    @property
-    def outages(self) -> int:
-        """How often the connection may have been lost: a process begins with a doubt, and without a connection."""
-        return max(0, self.doubts - 1)
-
     def hear(self, interrupt_id: str, epoch: int) -> None:
         """Compare the heartbeats that Redis counts right before a message is edited. No heartbeat may have noticed yet."""
         lane = self.store.keys.lane_of(interrupt_id)
@@ -113,11 +111,12 @@ class RestoreGuard:
             is_new: Whether they are others than those that answered before.
         """
         journal = self.store.scripts.journal
-        if journal.meet(servers) and not self.doubts:
+        if journal.meet(servers) and not self._has_met:
             # Since this process began, another server has taken over.
             journal.note_outage()
         self.doubt(is_certain=is_new)
-        self.servers = servers
+        self.outages += self._has_met
+        self.servers, self._has_met = servers, True
 
     def doubt(self, *, is_certain: bool = True) -> None:
         """Have every message compared again before it is edited: the connection to Redis was lost, or its state is older.
@@ -243,7 +242,8 @@ class RestoreGuard:
                     await self.store.scripts.write_again()
                     self.store.forget_remembered()
                 await self._note_settled()
-                self.written_again = doubts
+                if not self.store.scripts.journal.is_owed:
+                    self.written_again = doubts
             except ServerUnreachableError as error:
                 loop.hinder(str(error))
 

@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
+from agent_adapter.errors import ServerUnreachableError
 from bot.domain.approval import Approval
 from bot.domain.errors import (
     InterruptFaultError,
@@ -155,6 +156,9 @@ class SlackCall:
                 return 0
         except (SlackBusyError, SlackUnclearError) as error:
             return await self._on_not_compared(error)
+        except ServerUnreachableError:
+            await self.give_back()
+            raise
         await self.line.slack.update_message(
             shown.channel, shown.ts, text=self.part.text, blocks=self.part.blocks, label=self._label()
         )

@@ -1,7 +1,7 @@
 """What people decided lately through this process, to notice when Redis has lost it."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 MOST = 10_000
@@ -52,10 +52,14 @@ class AcceptedLately:
                 return
             del self._found[oldest]
 
-    def forget(self, accepted: Accepted) -> None:
-        """Forget a decision."""
-        self._found.pop(accepted, None)
+    def forget(self, click: Iterable[Accepted]) -> None:
+        """Forget the decisions of a click."""
+        for accepted in click:
+            self._found.pop(accepted, None)
 
-    def __iter__(self) -> Iterator[Accepted]:
-        since = time.monotonic() - KEPT_FOR
-        return iter([accepted for accepted, at in self._found.items() if at >= since])
+    def clicks(self) -> list[list[Accepted]]:
+        """Give the decisions of each click on a record, oldest first. None is dropped while nobody decides: Redis may be away."""
+        found: dict[tuple[str, str], list[Accepted]] = {}
+        for accepted in self._found:
+            found.setdefault((accepted.interrupt_id, accepted.token), []).append(accepted)
+        return [*found.values()]

@@ -159,30 +159,32 @@ class Votes(Connected):
                 is_vote = outcome == Outcome.COUNTED
                 self.accepted.add(Accepted(interrupt_id, index, person, token, int(when), is_vote))
 
-    async def has_lost(self, accepted: Accepted) -> bool:
-        """Say whether Redis does not have a decision any more that it had taken.
+    async def lost(self, click: Sequence[Accepted]) -> list[Accepted]:
+        """Give what Redis does not have any more of a click that it had taken.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+            ValueError: when something else has overwritten the votes.
+        """
+        interrupt_id = click[0].interrupt_id
+        _, card, _ = await read_hashes(self.scripts, self.keys.lane_for(interrupt_id), interrupt_id)
+        return [accepted for accepted in click if not accepted.is_in(card)]
+
+    async def tell_lost(self, lost: Sequence[Accepted], remark: Remark | None, *, sentence: str) -> None:
+        """Say once that a click is lost: in the audit trail, and with a remark also on the card and to the agents that wait.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        lane = self.keys.lane_for(accepted.interrupt_id)
-        _, card, _ = await read_hashes(self.scripts, lane, accepted.interrupt_id)
-        return not accepted.is_in(card)
-
-    async def tell_lost(self, accepted: Accepted, remark: Remark, *, sentence: str) -> None:
-        """Say that a decision is lost: in the thread of the card, in the audit trail, and to the agents that wait.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        interrupt_id, said = accepted.interrupt_id, dumped(remark)
+        first, said = lost[0], dumped(remark) if remark else ""
         await self.scripts(
             "tell_lost",
-            self._of(interrupt_id),
-            by=accepted.person,
-            index=accepted.index,
+            self._of(first.interrupt_id),
+            [accepted.index for accepted in lost],
+            token=first.token,
+            by=first.person,
             remark=said,
-            remark_mark=self._mark(interrupt_id, "remark", said),
+            remark_mark=self._mark(first.interrupt_id, "remark", said) if said else None,
             sentence=sentence,
         )
 

@@ -36,14 +36,13 @@ class WorkLeases(Connected):
         taken: Sequence[str] = await self.scripts("lease_work", _owed(lane, kind), limit=limit, lease=lease)
         return [Work(kind, lane, taken[i], taken[i + 1]) for i in range(0, len(taken), 2)]
 
-    async def end_leases(self, kind: WorkSet, *, lease: int) -> None:
-        """Make all work due now that is leased for up to so many milliseconds.
+    async def end_leases(self, kind: WorkSet, lane: Lane, *, lease: int) -> None:
+        """Make all work of a lane due now that is leased for up to so many milliseconds.
 
         After a failover, nobody may know of such a lease, because its answer can be lost with the connection. Where somebody
         does, the work is done twice, and the second time finds nothing to do.
         """
-        for lane in self.keys.all_lanes():
-            await self.scripts("end_leases", {"owed": lane.of()[kind]}, lease=lease)
+        await self.scripts("end_leases", {"owed": lane.of()[kind]}, lease=lease)
 
     async def finish_work(self, work: Work, *, again_in: int | None = None) -> bool:
         """Give work back: it is done, or has to be done again after so many milliseconds.

@@ -7,9 +7,11 @@ from datetime import timedelta
 
 import pytest
 
+from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.pool import end_task
 from bot.app import Bot, running
 from bot.domain.errors import SlackUnclearError
+from bot.slack.client import SlackClient
 from tests.conftest import settings_for, until
 from tests.faults.flow import Flow, breaking
 from tests.support.builders import an_action
@@ -307,6 +309,42 @@ async def test_a_bot_that_redis_held_up_beyond_its_lease_does_not_post(start_bot
         await settled_card(store, watcher, interrupt_id)
 
     assert len(watcher.shown) == 1
+
+
+async def test_a_late_post_is_waited_for_also_when_redis_does_not_answer_meanwhile(
+    start_bot, client, slack, store, watcher, monkeypatch
+):
+    """Slack says nothing, and the post arrives six seconds later. The call that keeps others away fails once. One card."""
+    bot = await start_bot(slack_timeout_seconds=2, lease_seconds=60)
+    post, posted, lease, failed = SlackClient.post_message, [], bot.store.lease_part, []
+
+    async def late(self, *args, **given):
+        if posted:
+            return await post(self, *args, **given)
+
+        async def arrive():
+            await asyncio.sleep(6)
+            await post(self, *args, **given)
+
+        posted.append(asyncio.create_task(arrive()))
+        raise SlackUnclearError("chat.postMessage", "timeout", answered=False)
+
+    async def leased(*args, **given):
+        if posted and not failed:
+            failed.append(True)
+            raise ServerUnreachableError("no answer")
+        return await lease(*args, **given)
+
+    monkeypatch.setattr(SlackClient, "post_message", late)
+    bot.store.lease_part = leased
+    interrupt = client.interrupt(asking(an_action()))
+    await client.publish(interrupt)
+    await until(lambda: posted)
+    await posted[0]
+    await asyncio.sleep(3)
+
+    assert failed
+    assert len(watcher.cards(interrupt.id)) == 1
 
 
 @pytest.mark.timeout(900)

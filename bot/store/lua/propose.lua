@@ -38,7 +38,8 @@ elseif is_closed(card, at) or is_repeated and asked ~= '' and question ~= asked 
   return { 'closed' }
 elseif known == name then
   return { 'repeat' }
-elseif is_repeated and proposed > at then
+elseif is_repeated and known ~= '' and proposed >= at then
+  -- With the same time, a bot of an earlier version has replaced this one: it notes no time.
   return { 'replaced' }
 end
 

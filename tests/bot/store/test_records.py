@@ -689,7 +689,7 @@ async def test_leases_that_nobody_may_know_of_end_at_once(client: ApprovalClient
     later = await store.first_due("due", limit=10)
 
     for kind in ("undrawn", "due"):
-        await store.end_leases(kind, lease=60_000)
+        await store.end_leases(kind, lane, lease=60_000)
 
     (again,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
     assert again.interrupt_id == state.id

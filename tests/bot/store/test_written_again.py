@@ -263,6 +263,22 @@ async def test_a_proposal_comes_back_also_when_the_one_that_it_replaced_is_gone(
     assert [vote.user for vote in found.votes[0]] == [ERIK]
 
 
+async def test_a_proposal_that_an_earlier_version_has_replaced_does_not_come_back(client, bots, redis):
+    """That version notes no time. The bot had only lost its connection, and Redis nothing."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2)
+    await propose(bot, state, a_proposal("one"))
+    card = bot.keys.lane_for(state.id).card(state.id)
+    noted = await redis.hget(card, "proposed:0")
+    await propose(other, state, a_proposal("two", by=MIRA, amount=9))
+    await redis.hset(card, "proposed:0", noted)
+
+    bot.scripts.journal.note_outage()
+    await bot.scripts.write_again(within=0)
+
+    assert (await newest(bot, state)).proposals[0].name == "two"
+
+
 async def test_a_decision_that_waits_for_votes_of_another_bot_is_contradicted_by_nobody(
     client, bots, replica
 ):

@@ -1,0 +1,109 @@
+"""Who is told that a decision is lost, and who is not."""
+
+import pytest
+
+from agent_adapter.errors import ServerUnreachableError
+from bot.domain.messages import Remark
+from bot.jobs.lost_clicks import LostClicks
+from tests.bot.store.test_votes import DANA, ERIK, asked, newest, press
+from tests.bot.store.test_written_again import APPROVED, REJECTED, bots, replica
+
+__all__ = ["bots", "replica"]
+
+
+@pytest.fixture(autouse=True)
+def forgetful(bots):
+    """Bots that write nothing again."""
+    for bot in bots:
+        bot.scripts.journal.kept = 0
+
+
+def looking(bot) -> LostClicks:
+    """Give what looks once. It is told nothing about doubts here."""
+    return LostClicks(bot, None)
+
+
+async def told(store, state) -> list[Remark]:
+    return [remark for remark in (await newest(store, state)).remarks.values() if remark.kind == "lost"]
+
+
+async def test_one_click_on_several_actions_is_told_in_one_message(client, bots, replica):
+    """It names those that are open."""
+    bot, other = bots
+    state = await asked(client, bot, 3)
+    await replica.replicate()
+    assert await press(bot, state, DANA, APPROVED, 0, 1, 2) == ["recorded"] * 3
+    await replica.take_over(*bots)
+    await press(other, state, ERIK, REJECTED, 1)
+
+    await looking(bot).look()
+
+    [remark] = await told(bot, state)
+    assert (remark.by, remark.actions) == (DANA, (0, 2))
+
+
+async def test_who_has_decided_again_through_another_bot_is_told_nothing(client, bots, replica):
+    """Dana approved both calls with one click, and then each of them."""
+    bot, other = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED, 0, 1)
+    await replica.take_over(*bots)
+    for index in (0, 1):
+        assert await press(other, state, DANA, APPROVED, index) == ["recorded"]
+
+    await looking(bot).look()
+
+    assert await told(bot, state) == []
+
+
+async def test_nobody_is_asked_again_where_others_have_decided(client, bots, replica, caplog):
+    """The log says whose decision does not count."""
+    bot, other = bots
+    state = await asked(client, bot)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED)
+    await replica.take_over(*bots)
+    await press(other, state, ERIK, REJECTED)
+
+    await looking(bot).look()
+
+    found = await newest(bot, state)
+    assert (found.remarks, found.notice) == ({}, None)
+    assert "click.lost" in caplog.messages
+
+
+async def test_it_is_told_once_also_when_the_answer_of_redis_is_lost(client, bots, replica):
+    """The bot does not know whether it was written, and writes it again."""
+    bot, _ = bots
+    state = await asked(client, bot)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED)
+    await replica.take_over(bot)
+    run, lost = bot.scripts._evaluate, []
+
+    async def lose(script, *rest):
+        answer = await run(script, *rest)
+        if script.verb == "tell_lost" and not lost:
+            lost.append(answer)
+            raise ServerUnreachableError("the connection was lost")
+        return answer
+
+    bot.scripts._evaluate = lose
+    with pytest.raises(ServerUnreachableError):
+        await looking(bot).look()
+    await looking(bot).look()
+
+    assert len(await told(bot, state)) == 1
+
+
+async def test_votes_that_something_else_has_overwritten_end_no_loop(client, bots, replica, redis, caplog):
+    """The log names the request, and the others are looked for."""
+    bot, _ = bots
+    state = await asked(client, bot, quorum=2)
+    assert await press(bot, state, DANA, APPROVED) == ["counted"]
+    await redis.hset(bot.keys.lane_for(state.id).card(state.id), "votes:0", "damaged")
+
+    await looking(bot).look()
+
+    assert "click.not_looked_for" in caplog.messages
