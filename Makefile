@@ -103,7 +103,7 @@ topologies: .venv/dev.ok     ## Sentinels, a cluster, users only: a part of test
 	@$(BIN)/python $(REDIS)
 	@for each in $(TOPOLOGIES); do echo "on: $$each"; ASSENT_TESTS_ON=$$each $(BIN)/python $(PYTEST) -n $(CORES) $(or $(ARGS),$(SPREAD)) || exit 1; done
 
-failovers: .venv/dev.ok     ## Is what Slack accepted kept? A few failovers; ARGS="--planned 100 --unplanned 100" for two hours
+failovers: .venv/dev.ok     ## Is what Slack accepted kept? A few failovers; ARGS="--planned 100 --unplanned 100" for an hour and a half
 	@$(BIN)/python $(REDIS)
 	@$(BIN)/python -m benchmarks.failovers $(ARGS)
 
