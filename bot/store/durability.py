@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from redis.asyncio import Redis
+from redis.exceptions import NoPermissionError
 
 from agent_adapter.contract.keys import Lane
 from agent_adapter.errors import ServerUnsuitableError
@@ -107,7 +108,10 @@ class Confirming:
         answer, *others = answers
         if isinstance(answer, Exception):
             raise answer
-        # A server that is demoted meanwhile answers with an error. It has the write all the same.
+        for each in others:
+            if isinstance(each, NoPermissionError):
+                raise each
+        # A server that is demoted meanwhile answers with another error. It has the write all the same.
         is_known = not any(isinstance(each, Exception) for each in others)
         if not (is_known and self._durability.is_met(others[-1])):
             raise NotConfirmedError(

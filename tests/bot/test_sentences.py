@@ -27,6 +27,7 @@ FOR_OPERATORS = {
     "jobs/slack_link.py": "reasons in /readyz",
     "listeners/bolt_app.py": "reasons in the log",
     "listeners/payloads.py": "reasons in the log",
+    "jobs/lost_clicks.py": "what agents that wait hear",
     "slack/client.py": "the cure of a wrong token, in /readyz",
     "slack/directory.py": "types in quotes, and the name of a task",
     "slack/manifest.py": "the app's own page in Slack: the manifest is written once, before the bot runs",

@@ -46,7 +46,8 @@ async def race_at_deadline(client, store, *, extends):
     left = (state.deadline - state.now).total_seconds()
 
     async def decide():
-        await asyncio.sleep(left + random.uniform(-0.02, 0.02))
+        # On a busy machine, all of them come later than they should.
+        await asyncio.sleep(left + random.uniform(-0.1, 0.02))
         return await store.record_decision(
             state.id,
             {

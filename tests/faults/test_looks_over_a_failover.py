@@ -9,12 +9,10 @@ from agent_adapter.contract.hitl import RejectDecision
 from bot.domain.ids import MessageId
 from bot.jobs.redis_restore import RestoreGuard
 from tests.conftest import until
-from tests.faults.test_written_again import Failover, failover
 from tests.support.builders import an_action
+from tests.support.failover import Failover
 from tests.support.faults import CHANNEL, asking, eventually, settled_card
 from tests.support.people import Someone
-
-__all__ = ["failover"]
 
 
 @pytest.fixture

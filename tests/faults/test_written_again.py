@@ -113,8 +113,8 @@ async def test_votes_count_after_it(failover, start_bot, client, slack, store, w
     """Two people have to agree, and two bots share the clicks."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(TWO_PEOPLE)
-    for _ in range(2):
-        await start_bot(policy=str(policy), approvers="", channel=None)
+    bots = [await start_bot(policy=str(policy), approvers="", channel=None) for _ in range(2)]
+    await until(lambda: not any(bot.store.is_unsettled for bot in bots), within=60)
     interrupt, agent, card = await asked_by_name(client, watcher, "pay")
     await settled_card(store, watcher, interrupt.id)
     failover.replicate()

@@ -96,9 +96,9 @@ def test_what_follows_the_names_keeps_its_order():
 
 def test_a_key_may_be_left_out():
     """The last ones, which the script then does without."""
-    names = {"thread": None, "owner": "me", "lease": None}
+    names = {"card": None, "part": "0:0", "owner": None}
 
-    assert read_script(AGENT_LUA, "claim_thread").call({}, names) == ([], ["me", ""])
+    assert read_script("bot.store.lua", "let_go_part").call({}, names) == ([], ["0:0", ""])
 
 
 def test_a_wrong_name_is_an_error():
