@@ -80,7 +80,7 @@ def hand_over(service: Sentinels | Cluster) -> None:
     """Have another server take over from the one with the records of `billing`, in order."""
     match service:
         case Sentinels():
-            service.fail_over(pause=True)
+            service.fail_over()
         case Cluster():
             service.fail_over(service.primary_of(LANE.audit))
 
