@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal
 
 from agent_adapter.contract.identity import digest
@@ -194,8 +194,8 @@ class Votes(Connected):
         """Run the script, and keep what it has written."""
         outages = self.scripts.journal.outages
         closed, flat = await self.scripts.closed(names, given, chain.from_iterable(slots.values()))
-        width = len(flat) // len(slots)
-        parts = [tuple(flat[at : at + width]) for at in range(0, len(flat), width)]
+        words = iter(flat)
+        parts = [tuple(islice(words, len(slot))) for slot in slots.values()]
         calls = chain.from_iterable((*part, "", "", "") for part in parts)
         try:
             reply: Sequence[str] = await self.durable("record_decision", names, calls, **closed)

@@ -35,7 +35,7 @@ def test_a_decision_is_there_when_the_record_has_it_or_what_came_after_it(accept
 
 
 def test_the_newest_decisions_are_remembered():
-    """A bot that runs for years remembers no more of them."""
+    """The older ones are forgotten, so the memory of a bot does not grow."""
     lately = AcceptedLately()
     for number in range(MOST + 10):
         lately.add(Accepted("a.1", number, "U0DANA", "click", 1, is_vote=False))
