@@ -40,13 +40,9 @@ if holder and holder ~= owner then
     return { 'claimed', left }
   end
 end
-if holder ~= owner and not is_given_back then
-  local server = unknown_server(known)
-  if server then
-    return { 'moved', server }
-  elseif unsettled ~= '0' then
-    return { 'unsure', tonumber(unsettled) }
-  end
+local refusal = holder ~= owner and not is_given_back and why_unsure(known, unsettled)
+if refusal then
+  return refusal
 end
 local has_lapsed = lapsed and lapsed == fence
 local is_renewed = holder == owner and (tonumber(till) or 0) > at

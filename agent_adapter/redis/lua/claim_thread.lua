@@ -17,13 +17,9 @@ local holder = redis.call('GET', thread)
 if holder and holder ~= owner then
   return { 'claimed', math.max(1, redis.call('PTTL', thread)) }
 end
-if not holder and renews == '0' and not is_given_back then
-  local server = unknown_server(known)
-  if server then
-    return { 'moved', server }
-  elseif unsettled ~= '0' then
-    return { 'unsure', tonumber(unsettled) }
-  end
+local refusal = not holder and renews == '0' and not is_given_back and why_unsure(known, unsettled)
+if refusal then
+  return refusal
 end
 if is_given_back then
   redis.call('DEL', thread)

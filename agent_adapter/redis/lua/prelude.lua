@@ -81,6 +81,15 @@ local function unknown_server(known)
   return server ~= '' and not string.find(known, server, 1, true) and server or nil
 end
 
+-- Return why nobody may claim anything new yet: after a failover, this server may not know a claim. Otherwise nil.
+local function why_unsure(known, unsettled)
+  local server = unknown_server(known)
+  if server then
+    return { 'moved', server }
+  end
+  return unsettled ~= '0' and { 'unsure', tonumber(unsettled) } or nil
+end
+
 local function text(number)
   return string.format('%.0f', number)
 end
