@@ -49,10 +49,13 @@ class Someone:
 
     async def opened(self, card: Json, button: str) -> Json:
         """Press a button that opens a form, and wait for the form. Press again if none comes, as Slack opens none after 3 s."""
+        before = {view["id"] for view in await self.slack.views(self.user)}
         for _ in range(PRESSES):
             await self.press(card, button)
             with contextlib.suppress(TimeoutError):
-                return await self.slack.wait_for_view(self.user, within=OPENS_WITHIN)
+                return await self.slack.wait_for_view(
+                    self.user, lambda view: view["id"] not in before, within=OPENS_WITHIN
+                )
         raise TimeoutError(f"No form opened for {self.user} with {button}, pressed {PRESSES} times.")
 
     async def view(self, saying: str = "", *, depth: int = 1) -> Json:

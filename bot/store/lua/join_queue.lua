@@ -13,7 +13,12 @@ local asked, queues, queue, queued = unpack(KEYS)
 local id, channel, most, within, name, language = unpack(ARGV)
 
 local at = now()
-redis.call('ZADD', asked, 'NX', text(at), id)
+-- Those of one millisecond would be sorted by their ids, and a later one could come before an earlier one.
+local score = at
+while redis.call('ZCOUNT', asked, text(score), text(score)) > 0 do
+  score = score + 1
+end
+redis.call('ZADD', asked, 'NX', text(score), id)
 local since = redis.call('ZSCORE', asked, id) - within
 redis.call('PEXPIRE', asked, 2 * within)
 local before = redis.call('ZRANK', asked, id) - redis.call('ZCOUNT', asked, '-inf', text(since))

@@ -1,6 +1,7 @@
 """Which requests join the queue of a channel, and who may draw its card, in a real Redis."""
 
 import asyncio
+import random
 from datetime import timedelta
 
 import pytest
@@ -25,6 +26,18 @@ async def test_further_requests_join_the_queue_and_each_answer_stays_the_same(st
     assert not await joins(store, "billing.9", "C2", TWO)
     assert await store.queues() == ["C1"]
     assert (await store.queue_card("C1")).joined == ("billing.2", "billing.3")
+
+
+async def test_of_many_requests_at_once_no_more_than_the_limit_have_a_card(store):
+    """Some come in the same millisecond. Each hears the same when it asks again."""
+    half = Burst(100, timedelta(hours=1))
+    ids = [f"billing.{n}" for n in range(200)]
+    random.shuffle(ids)
+    asked = await asyncio.gather(*(joins(store, each, "C1", half) for each in ids))
+    again = await asyncio.gather(*(joins(store, each, "C1", half) for each in ids))
+
+    assert asked.count(False) == 100
+    assert again == asked
 
 
 async def test_requests_of_all_agents_count_together(store):
