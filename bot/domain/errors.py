@@ -30,6 +30,15 @@ class NotConfirmedError(StoreUnavailableError, UnconfirmedError):
     """Redis took the write, and nothing has confirmed in time that it is kept elsewhere or on disk."""
 
 
+class TooEarlyError(StoreUnavailableError):
+    """After a failover, nobody can say yet what the votes of others are. Nothing was recorded."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__("votes from before a failover may still be written again")
+        self.seconds = seconds
+        """In how many seconds it can be tried again."""
+
+
 class KeyUnfitError(SigningError):
     """The ring does not let the bot's key sign now, so nothing was decided. Pressing again does not help."""
 

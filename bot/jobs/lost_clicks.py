@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from agent_adapter.errors import InvalidRequestError, ServerFailedError, ServerUnreachableError
 from agent_adapter.loops import Loop
 from bot.domain.approval import Approval
 from bot.domain.messages import Remark
+from bot.jobs.redis_restore import CODE as WENT_BACK
 from bot.jobs.redis_restore import LOOKS_EVERY, RestoreGuard
 from bot.store.accepted import Accepted
 from bot.store.records import ApprovalStore
@@ -17,6 +18,11 @@ logger = logging.getLogger(__name__)
 
 SENTENCE = "Redis has lost a decision in a failover, and people are asked to decide again"
 """What agents hear that wait."""
+REASON = (
+    "a failover has lost what was decided, and an agent may have gone on with it. Look at what has run, then ask again if "
+    "it is still needed"
+)
+"""Why a request ends whose decision is lost."""
 LOOKED_WITHIN = 120.0
 """Seconds that one look may take, with everything that was accepted lately."""
 
@@ -69,11 +75,28 @@ class LostClicks:
         self.store.accepted.forget(lost)
 
     async def _tell(self, state: Approval, lost: Sequence[Accepted]) -> None:
-        person, still = lost[0].person, tuple(each.index for each in lost if state.is_open_at(each.index))
-        indices = [each.index for each in lost]
-        logger.error("click.lost", extra={"interrupt_id": state.id, "indices": indices, "user": person})
-        remark = Remark(kind="lost", places=tuple(state.places), actions=still, by=person)
-        await self.store.tell_lost(lost, remark if still else None, sentence=SENTENCE)
+        person, still = lost[0].person, [each for each in lost if state.is_open_at(each.index)]
+        # Whoever decided again would let the same calls run twice.
+        is_over = any(each.may_have_run for each in still)
+        extra = {"interrupt_id": state.id, "indices": [each.index for each in lost], "user": person}
+        logger.error("click.lost", extra={**extra, "ended": is_over})
+        remark = Remark(
+            kind="lost_for_good" if is_over else "lost",
+            places=tuple(state.places),
+            actions=tuple(each.index for each in still),
+            by=person,
+            decision=_common({each.decision for each in still}),
+        )
+        await self.store.tell_lost(
+            lost,
+            remark if still else None,
+            sentence=REASON if is_over else SENTENCE,
+            code=WENT_BACK if is_over else "",
+        )
+
+
+def _common(decisions: Collection[str]) -> str:
+    return next(iter(decisions)) if len(decisions) == 1 else ""
 
 
 def _has_decided(state: Approval, lost: Accepted) -> bool:

@@ -5,6 +5,7 @@ Opening a view decides nothing and is acknowledged first.
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from bot.domain.errors import (
     PersonUnknownError,
     SlackError,
     StoreUnavailableError,
+    TooEarlyError,
 )
 from bot.listeners.home import HomeTab
 from bot.listeners.payloads import Click, parse_click
@@ -32,6 +34,7 @@ from bot.listeners.table import BY_VERB, Decides, Opens, Stores
 from bot.rendering.buttons import Button
 from bot.rendering.modal.view import HOME
 from bot.sentences import in_answer
+from bot.slack.client import permalink
 from bot.store.deliveries import Delivery
 from bot.use_cases.answers import Answer, unknown
 from bot.use_cases.deliveries import handle_once
@@ -100,11 +103,14 @@ class Buttons:
         except (UnreadableRecordError, ServerFailedError) as error:
             why = await self.services.why_unreadable(click.interrupt_id, error)
             await self.services.refuse(click, why, until=until)
+        except TooEarlyError as error:
+            sentence = in_answer.too_early(math.ceil(error.seconds), self._card(click))
+            await self.services.refuse(click, sentence, until=until)
         except NotConfirmedError:
-            self._tell(click, in_answer.NOT_CONFIRMED)
+            self._tell(click, in_answer.not_confirmed(self._card(click)))
             raise
         except (AgentAdapterError, StoreUnavailableError) as error:
-            self._tell(click, in_answer.NOT_RECORDED)
+            self._tell(click, in_answer.not_recorded(self._card(click)))
             raise StoreUnavailableError(str(error)) from error
 
     async def _decide(self, click: Click, button: Button, does: Decides, delivery: Delivery) -> Answer:
@@ -193,6 +199,10 @@ class Buttons:
         if sentence:
             await self.services.draw_again(state, click.channel, click.ts)
         return sentence
+
+    def _card(self, click: Click) -> str:
+        """Give the address of the message that was pressed, where there is one."""
+        return permalink(self.services.slack.me.url, click.channel, click.ts) if click.ts else ""
 
     def _tell(self, click: Click, sentence: str) -> None:
         self.services.tasks.start(self.services.tell(click, sentence))

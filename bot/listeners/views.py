@@ -1,6 +1,7 @@
 """Submitted forms: each becomes a decision, or stays open with the reason next to an input."""
 
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from agent_adapter.errors import AgentAdapterError, ServerFailedError, UnreadableRecordError
 from bot.domain.approval import Approval
-from bot.domain.errors import NotConfirmedError, PersonUnknownError, StoreUnavailableError
+from bot.domain.errors import NotConfirmedError, PersonUnknownError, StoreUnavailableError, TooEarlyError
 from bot.listeners.payloads import Submission, parse_submission
 from bot.listeners.presence import has_form
 from bot.listeners.questions import why_not_submitted
@@ -49,10 +50,13 @@ class Forms:
             reply = beside_first(submission, unknown(error))
         except (UnreadableRecordError, ServerFailedError) as error:
             reply = notice(await self.services.why_unreadable(submission.meta.id, error))
+        except TooEarlyError as error:
+            sentence = in_answer.too_early(math.ceil(error.seconds), "")
+            reply = _kept_open(submission, sentence, sentence)
         except NotConfirmedError:
             reply = _kept_open(submission, in_answer.NOT_CONFIRMED, in_answer.NOT_CONFIRMED)
         except (AgentAdapterError, StoreUnavailableError):
-            reply = _kept_open(submission, in_answer.NOT_SAVED, in_answer.NOT_RECORDED)
+            reply = _kept_open(submission, in_answer.NOT_SAVED, in_answer.NOT_SUBMITTED)
         await ack(**reply)
         if submission.meta.home and reply.get("response_action") != "errors":
             self.services.refresh_home(submission.user, submission.meta.home)

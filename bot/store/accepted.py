@@ -23,6 +23,10 @@ class Accepted:
     """When it was stored, in the server's milliseconds."""
     is_vote: bool
     """Whether more people have to agree."""
+    decision: str = ""
+    """What was decided: `approve`, `edit`, `reject` or `respond`."""
+    may_have_run: bool = False
+    """Whether the agent may have gone on with it."""
 
     def is_in(self, card: Mapping[str, str]) -> bool:
         """Whether the bot's side of the record has it, or has what came after it."""

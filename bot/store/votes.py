@@ -1,6 +1,6 @@
 """Decisions, votes and proposals."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -15,10 +15,10 @@ from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.audit import Facts
-from bot.domain.errors import NotConfirmedError, StoreUnavailableError
+from bot.domain.errors import NotConfirmedError, TooEarlyError
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
-from bot.domain.votes import Proposal
+from bot.domain.votes import Proposal, kind_of
 from bot.domain.waiting import circle_of_proposal
 from bot.store.accepted import Accepted
 from bot.store.audit import FACTS
@@ -28,8 +28,9 @@ from bot.store.deliveries import NO_DELIVERY, NOTHING, Delivery
 
 _KEPT = {"recorded", "counted"}
 """The outcomes that the script writes."""
-_PER_ACTION = 4
-"""How many words the script returns of each action: outcome, when, when its person had voted before, the name of the click."""
+_FIRST_ACTION, _PER_ACTION = 2, 4
+"""Where the words of the first action begin in what the script returns, and how many words each action has: outcome, when,
+when its person had voted before, the name of the click."""
 _VOTED = "voted"
 """What the script says for a vote that was there already."""
 _WRITTEN_AGAIN = {*_KEPT, "repeat", _VOTED}
@@ -108,6 +109,7 @@ class Votes(Connected):
             HandledBeforeError: when the same click was handled before.
             StoreUnavailableError: when Redis has not answered within `deadline` seconds. It may have been recorded.
                             Press again with the same token to find out.
+            TooEarlyError: when votes from before a failover may still be written again.
             NotConfirmedError: when it was recorded, and is not as durable yet as the operator asks.
         """
         named, judged, rules, said = positions or {}, voters or {}, policies or {}, facts or {}
@@ -136,28 +138,19 @@ class Votes(Connected):
         }
         if self.is_unsettled and any(each.allowed for each in judged.values()):
             # Somebody may have replaced one of these votes, and the bot that knows it has not written it again yet.
-            raise StoreUnavailableError("votes from before a failover may still be written again")
+            raise TooEarlyError(self.scripts.journal.settles_in)
         names = self._of(interrupt_id)
-        recording = self._recorded(names, slots, given)
+        recording = self._recorded(interrupt_id, names, slots, given)
         reply = await self._in_time(recording, deadline + self.durability.extra)
         if delivery and not delivery.is_ours(reply):
             await delivery.begin()
             # Waiting took a while, so everything is judged again.
             return dict.fromkeys(decisions, Outcome.JUDGE_AGAIN)
-        words = reply[1::_PER_ACTION]
+        words = reply[_FIRST_ACTION::_PER_ACTION]
         if delivery:
             delivery.is_answered = not _KEPT.isdisjoint(words)
-        self._note_accepted(interrupt_id, slots, person, token, reply)
         outcomes = (Outcome.REPEAT if word == _VOTED else Outcome(word) for word in words)
         return dict(zip(slots, outcomes, strict=True))
-
-    def _note_accepted(
-        self, interrupt_id: str, indices: Iterable[int], person: str, token: str, reply: Sequence[str]
-    ) -> None:
-        for index, outcome, when in zip(indices, reply[1::_PER_ACTION], reply[2::_PER_ACTION], strict=True):
-            if outcome in _KEPT:
-                is_vote = outcome == Outcome.COUNTED
-                self.accepted.add(Accepted(interrupt_id, index, person, token, int(when), is_vote))
 
     async def lost(self, click: Sequence[Accepted]) -> list[Accepted]:
         """Give what Redis does not have any more of a click that it had taken.
@@ -170,8 +163,16 @@ class Votes(Connected):
         _, card, _ = await read_hashes(self.scripts, self.keys.lane_for(interrupt_id), interrupt_id)
         return [accepted for accepted in click if not accepted.is_in(card)]
 
-    async def tell_lost(self, lost: Sequence[Accepted], remark: Remark | None, *, sentence: str) -> None:
+    async def tell_lost(
+        self, lost: Sequence[Accepted], remark: Remark | None, *, sentence: str, code: str = ""
+    ) -> None:
         """Say once that a click is lost: in the audit trail, and with a remark also on the card and to the agents that wait.
+
+        Args:
+            lost: What is lost of the click.
+            remark: The message about it in the thread; `None` where others have decided meanwhile.
+            sentence: What the agents hear.
+            code: With it, the request is refused as well, and `sentence` says why.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
@@ -186,10 +187,17 @@ class Votes(Connected):
             remark=said,
             remark_mark=self._mark(first.interrupt_id, "remark", said) if said else None,
             sentence=sentence,
+            code=code,
+            reason=Private(sentence, "reason") if code else None,
+            mark=self._mark(first.interrupt_id, "reason", sentence) if code else None,
         )
 
     async def _recorded(
-        self, names: Named, slots: Mapping[int, tuple[Value, ...]], given: Mapping[str, Value]
+        self,
+        interrupt_id: str,
+        names: Named,
+        slots: Mapping[int, tuple[Value, ...]],
+        given: Mapping[str, Value],
     ) -> Sequence[str]:
         """Run the script, and keep what it has written."""
         outages = self.scripts.journal.outages
@@ -200,10 +208,39 @@ class Votes(Connected):
         try:
             reply: Sequence[str] = await self.durable("record_decision", names, calls, **closed)
         except NotConfirmedError as error:
+            self._note_accepted(interrupt_id, slots, given, error.answer)
             await self._keep(names, parts, closed, error.answer, outages)
             raise
+        self._note_accepted(interrupt_id, slots, given, reply)
         await self._keep(names, parts, closed, reply, outages)
         return reply
+
+    def _note_accepted(
+        self,
+        interrupt_id: str,
+        slots: Mapping[int, tuple[Value, ...]],
+        given: Mapping[str, Value],
+        reply: Sequence[str],
+    ) -> None:
+        handled, *said = reply
+        if handled != "first":
+            return
+        may_have_run, *words = said
+        outcomes = zip(slots.items(), words[::_PER_ACTION], words[1::_PER_ACTION], strict=True)
+        for (index, (_, position, *_)), outcome, when in outcomes:
+            if outcome in _KEPT:
+                self.accepted.add(
+                    Accepted(
+                        interrupt_id,
+                        index,
+                        person=str(given["person"]),
+                        token=str(given["token"]),
+                        at=int(when),
+                        is_vote=outcome == Outcome.COUNTED,
+                        decision=kind_of(str(position)),
+                        may_have_run=bool(may_have_run),
+                    )
+                )
 
     async def _keep(
         self,
@@ -213,10 +250,9 @@ class Votes(Connected):
         reply: Sequence[str],
         outages: int,
     ) -> None:
-        handled, *said = reply
-        if handled != "first":
+        if reply[0] != "first":
             return
-        replies = [said[at : at + _PER_ACTION] for at in range(0, len(said), _PER_ACTION)]
+        replies = [reply[at : at + _PER_ACTION] for at in range(_FIRST_ACTION, len(reply), _PER_ACTION)]
         by_token: dict[str, list[Value]] = {}
         for part, (outcome, when, over, token) in zip(parts, replies, strict=True):
             if outcome in _WRITTEN_AGAIN:

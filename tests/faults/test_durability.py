@@ -10,6 +10,7 @@ from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.errors import ServerRefusesError, ServerUnsuitableError
 from bot.app import Bot, running
 from bot.sentences import in_answer
+from bot.slack.client import permalink
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_action
@@ -78,7 +79,7 @@ async def test_a_click_that_a_frozen_replica_does_not_confirm_is_not_accepted_an
     group, start_durable, client, slack, store, watcher
 ):
     """One replica of two holds it up. The person reads so, presses again once it is back, and decided once."""
-    await start_durable()
+    bot = await start_durable()
     interrupt = client.interrupt(asking(an_action()))
     waiting = asyncio.create_task(take(client, interrupt))
     card = await watcher.card(interrupt.id)
@@ -88,7 +89,8 @@ async def test_a_click_that_a_frozen_replica_does_not_confirm_is_not_accepted_an
     group.replicas[0].freeze()
     assert not await press(slack, card)
     assert not await press(slack, card)
-    await is_told(watcher, in_answer.NOT_CONFIRMED)
+    address = permalink(bot.slack.me.url, CHANNEL, card["ts"])
+    await is_told(watcher, in_answer.not_confirmed(address))
     group.replicas[0].thaw()
     await pressed_until_accepted(slack, card)
 

@@ -10,11 +10,15 @@ from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.failover import Failover
 from tests.support.faults import asking, eventually, nothing_owed, settled_card, take
-from tests.support.people import Someone
+from tests.support.people import Someone, buttons, words
 
-SENTENCE = (
-    "{person}'s decision about action {action} does not count: another server has taken over, and does not have it. "
-    "Please decide again."
+AGAIN = (
+    "{person} approved action {action}, but a technical fault lost that. The agent has not gone on with it. "
+    "Please decide again on the card."
+)
+FOR_GOOD = (
+    "{person} approved action {action}, but a technical fault lost that, and *the agent may have gone on with it*. "
+    "So nobody can decide this a second time. Look at what has run before the agent asks again."
 )
 
 
@@ -52,7 +56,7 @@ async def test_a_decision_that_was_lost_before_its_card_said_it_is_told(
     await failover.happen()
 
     await until(lambda: in_thread(watcher, interrupt.id))
-    assert in_thread(watcher, interrupt.id) == [SENTENCE.format(person="<@U0DANA>", action=2)]
+    assert in_thread(watcher, interrupt.id) == [AGAIN.format(person="<@U0DANA>", action=2)]
     await until(
         lambda: "has lost a decision in a failover, and people are asked to decide again" in caplog.text
     )
@@ -89,6 +93,28 @@ async def looked(bot) -> bool:
     return guard.outages > 0 and guard.written_again == guard.doubts and bot.health.ready
 
 
+async def test_a_call_that_may_have_run_is_not_approved_a_second_time(
+    failover, start_bot, client, slack, store, watcher
+):
+    """Its agent has the answer, and the new server does not know that. Whoever presses next approves nothing."""
+    await start_bot()
+    interrupt, agent, card = await asked(client, watcher, store, "pay")
+    failover.replicate()
+    await slack.fault("chat.update", "ratelimited", seconds=3)
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    assert (await agent).decisions == (ApproveDecision(),)
+
+    await failover.happen()
+
+    await until(lambda: in_thread(watcher, interrupt.id))
+    assert in_thread(watcher, interrupt.id) == [FOR_GOOD.format(person="<@U0DANA>", action=1)]
+    ended, *_ = watcher.cards(interrupt.id)
+    assert "an agent may have gone on with it" in words(ended["blocks"])
+    assert buttons(ended) == []
+    assert (await client.wait(interrupt.id)).code == "went_back"
+    await nothing_owed(store)
+
+
 async def test_a_vote_that_was_lost_is_told(failover, start_bot, client, slack, store, watcher, tmp_path):
     """Its person would wait for others, and they for nobody."""
     policy = tmp_path / "policy.yaml"
@@ -102,7 +128,34 @@ async def test_a_vote_that_was_lost_is_told(failover, start_bot, client, slack, 
     await failover.happen()
 
     await until(lambda: in_thread(watcher, interrupt.id))
-    assert in_thread(watcher, interrupt.id) == [SENTENCE.format(person="<@U0DANA>", action=1)]
+    assert in_thread(watcher, interrupt.id) == [AGAIN.format(person="<@U0DANA>", action=1)]
     for person in ("U0DANA", "U0ERIK"):
         await Someone(slack, person).press(card, "approve:0")
+    assert (await agent).decisions == (ApproveDecision(),)
+
+
+async def test_who_presses_before_the_votes_of_others_are_known_again_reads_when_to_press(
+    start_bot, client, slack, store, watcher, tmp_path
+):
+    """Nothing is stored, and Slack does not show that the click failed as well."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], quorum: 2, reject_quorum: 2}\n"
+    )
+    bot = await start_bot(policy=str(policy), approvers="", channel=None)
+    interrupt, agent, card = await asked(client, watcher, store, "pay")
+    erik = Someone(slack, "U0ERIK")
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    await until(lambda: "1 of 2" in words(watcher.cards(interrupt.id)[0]["blocks"]))
+    journal = bot.store.scripts.journal
+    journal.kept = 120
+    journal.note_outage()
+
+    pressed = await erik.press(card, "approve:0")
+
+    assert pressed["ack"]["ok"]
+    assert "Not recorded yet" in await erik.notice("in 10 seconds")
+    assert (await store.admitted(interrupt.id)).status == "pending"
+    journal.begin((), is_settled=True)
+    await erik.press(card, "approve:0")
     assert (await agent).decisions == (ApproveDecision(),)

@@ -452,3 +452,18 @@ local function write_audit(audit, event, id, ...)
   local seq = redis.call('INCR', audit .. '_seq')
   redis.call('XADD', audit, '*', 'event', event, 'id', id, 'seq', text(seq), ...)
 end
+
+-- End a record that knows less than people were shown, or than its agent was told, because Redis went back to an older state.
+local function refuse_rewound(req, card, undrawn, unresumed, audit, prefix, id, code, reason, mark)
+  local at = now()
+  local changes = { 'status', 'refused', 'code', code }
+  append_marked(changes, 'reason', reason, mark)
+  redis.call('HSET', card, unpack(changes))
+  redis.call('HSETNX', card, 'settled', text(at))
+  -- Its run may have continued before Redis went back.
+  redis.call('ZREM', unresumed, id)
+  wake_processes(req, prefix, id, WAITS)
+  queue_drawing(undrawn, id, at)
+  write_audit(audit, 'refused', id, 'code', code)
+  drop_waiting(prefix, id, redis.call('HGET', card, 'waiting'))
+end

@@ -16,7 +16,7 @@ from bot.rendering.card.alarm import alarm_blocks, alarm_text
 from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, on_call, proposal_deciders
 from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
 from bot.rendering.card.ran import all_reported_at, ran_blocks, ran_words
-from bot.rendering.card.times import assignment_blocks
+from bot.rendering.card.times import assignment_blocks, lost_blocks
 from bot.rendering.card.title import how, subject, title
 from bot.rendering.card.votes import votes_text
 from bot.sentences import on_card, words
@@ -40,6 +40,7 @@ def blocks_above(state: Approval, number: int) -> list[Block]:
         header("top", title(state, place)),
         *alarm_blocks(state, place),
         context("who", _line(state, place)),
+        *lost_blocks(state, place),
         *ran_blocks(state, place),
         *assignment_blocks(state, number),
         *agent_blocks(state.interrupt, state.actions[0].secrets),

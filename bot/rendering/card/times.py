@@ -1,10 +1,13 @@
 """What a card and its thread show about time: who is looking, who wants more of it, whom a reminder calls."""
 
+from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.mentions import mention
 from bot.domain.messages import Remark
 from bot.rendering.blocks import Block, context
 from bot.sentences import in_thread, on_card
+
+_SHOWN_PEOPLE = 5
 
 
 def assignment_blocks(state: Approval, number: int) -> list[Block]:
@@ -21,6 +24,24 @@ def assignment_blocks(state: Approval, number: int) -> list[Block]:
     ]
 
 
+def lost_blocks(state: Approval, place: Place) -> list[Block]:
+    """Say whose decisions are lost, while people have to make them again."""
+    people = {
+        mention(remark.by): None
+        for remark in state.remarks.values()
+        if remark.by and _is_missing(state, place, remark)
+    }
+    return [context("lost", on_card.lost([*people], _SHOWN_PEOPLE))] if people else []
+
+
+def _is_missing(state: Approval, place: Place, remark: Remark) -> bool:
+    """Whether a remark tells of a decision that is still open, and that its person has not made again."""
+    return remark.kind == "lost" and any(
+        state.is_open_at(index) and all(vote.user != remark.by for vote in state.votes.get(index, ()))
+        for index in {*remark.actions} & {*place.actions}
+    )
+
+
 def remark_text(remark: Remark) -> str:
     """Write a remark as mrkdwn; nothing in it is an agent's."""
     person, called = mention(remark.by or ""), [mention(name) for name in remark.mentions]
@@ -34,6 +55,8 @@ def remark_text(remark: Remark) -> str:
         case "extend":
             return in_thread.extended(person, remark.until)
         case "lost":
-            return in_thread.lost(person, remark.actions)
+            return in_thread.lost(person, remark.actions, remark.decision)
+        case "lost_for_good":
+            return in_thread.lost_for_good(person, remark.actions, remark.decision)
         case "hand_over":
             return in_thread.handed_over(person, called)

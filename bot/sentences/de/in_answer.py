@@ -9,10 +9,13 @@ from bot.sentences.kinds import Outsider
 NOT_DONE = "Nicht erledigt"
 RECORDED = "Gespeichert"
 
-NOT_RECORDED = "Der Speicher hat nicht rechtzeitig geantwortet. Deine Entscheidung ist vielleicht *nicht* gespeichert. Bitte drücke denselben Knopf noch einmal."
+NOT_SUBMITTED = (
+    "Das ist vielleicht *nicht* gespeichert, weil der Speicher des Bots nicht rechtzeitig geantwortet hat. "
+    "Bitte sende es noch einmal ab; es zählt nur einmal."
+)
 NOT_CONFIRMED = (
-    "Der Speicher hat das angenommen, aber nicht rechtzeitig bestätigt, dass es sicher ist. Es kann noch verloren gehen. "
-    "Wenn der Knopf noch da ist, drücke ihn bitte noch einmal."
+    "Das ist angekommen, aber der Bot konnte nicht rechtzeitig sicherstellen, dass es eine zweite Kopie gibt. "
+    "Bitte sende es in ein paar Sekunden noch einmal ab; es zählt nur einmal."
 )
 NOT_SIGNED = "Der Signaturschlüssel des Bots hat nicht rechtzeitig geantwortet. Nichts wurde gespeichert. Bitte drücke denselben Knopf noch einmal."
 MAY_NOT_SIGN = (
@@ -92,6 +95,39 @@ _CAN = {"approve": "freigeben", "edit": "bearbeiten", "reject": "ablehnen", "res
 
 def _name(decision: str) -> str:
     return f"„{_NAMES.get(decision, decision)}“"
+
+
+def not_recorded(card: str) -> str:
+    """Say that Redis did not answer in time.
+
+    Args:
+        card: The address of the message that was pressed, or empty.
+    """
+    return (
+        "Deine Entscheidung ist vielleicht *nicht* gespeichert, weil der Speicher des Bots nicht rechtzeitig geantwortet hat. "
+        f"Bitte drücke denselben Knopf noch einmal auf {_card(card, 'der Karte')}; es zählt nur einmal."
+    )
+
+
+def not_confirmed(card: str) -> str:
+    """Say that a decision counts, and may still be lost. `card` as in `not_recorded`."""
+    return (
+        "Deine Entscheidung ist angekommen, aber der Bot konnte nicht rechtzeitig sicherstellen, dass es eine zweite Kopie gibt. "
+        f"Steht sie auf {_card(card, 'der Karte')}, ist nichts zu tun. Sonst drücke denselben Knopf noch einmal; es zählt nur einmal."
+    )
+
+
+def too_early(seconds: int, card: str) -> str:
+    """Say that nobody knows yet what others have decided. `card` as in `not_recorded`; a form has none."""
+    where = f" auf {_card(card, 'der Karte')}" if card else ""
+    return (
+        "Noch nicht gespeichert: Nach einer technischen Störung stellt der Bot erst fest, was andere entschieden haben. "
+        f"Bitte in {seconds} Sekunden{where} noch einmal versuchen."
+    )
+
+
+def _card(address: str, words: str) -> str:
+    return f"<{address}|{words}>" if address else words
 
 
 def already_decided(index: int, decision: str, people: Sequence[str], at: datetime) -> str:

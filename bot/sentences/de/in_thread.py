@@ -10,6 +10,13 @@ MOST_CALLED = 20
 MOST_NUMBERS = 20
 """Actions named in one message."""
 
+_DID = {
+    "approve": "freigegeben",
+    "edit": "geändert und freigegeben",
+    "reject": "abgelehnt",
+    "respond": "beantwortet",
+}
+
 
 def reminder(indices: Sequence[int], called: Sequence[str]) -> str:
     """Remind people of what nobody has decided."""
@@ -43,12 +50,26 @@ def handed_over(person: str, to: Sequence[str]) -> str:
     return f"{person} übergibt das an {_called(to)}. Wer entscheiden darf, kann es weiterhin."
 
 
-def lost(person: str, indices: Sequence[int]) -> str:
-    """Say that a decision does not count, and why nobody sees it on the card."""
+def lost(person: str, indices: Sequence[int], decision: str) -> str:
+    """Say that a decision is lost, and that it has to be made again."""
+    careful = f" Vor einer Freigabe bitte {person} fragen." if decision == "reject" else ""
     return (
-        f"Was {person} entschieden hat, zählt nicht ({_actions(indices)}): Ein anderer Server hat übernommen und kennt es nicht. "
-        "Bitte noch einmal entscheiden."
+        f"{_did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen. "
+        f"Der Agent hat damit nicht weitergemacht. Bitte auf der Karte noch einmal entscheiden.{careful}"
     )
+
+
+def lost_for_good(person: str, indices: Sequence[int], decision: str) -> str:
+    """Say that a decision is lost with which the agent may have gone on, and that nobody can make it again."""
+    return (
+        f"{_did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen, und "
+        "*der Agent hat vielleicht schon damit weitergemacht*. Deshalb kann das niemand ein zweites Mal entscheiden. "
+        "Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt."
+    )
+
+
+def _did(person: str, indices: Sequence[int], decision: str) -> str:
+    return f"{person} hat {_actions(indices)} {_DID.get(decision, 'entschieden')}"
 
 
 def told(titles: Sequence[str], called: str, not_run: str) -> str:

@@ -491,6 +491,11 @@ def extend_by(duration: str) -> str:
     return f"Um {duration} verlängern"
 
 
+def lost(names: Sequence[str], at_most: int) -> str:
+    """Ask for decisions that are lost."""
+    return f"⚠️ *Bitte noch einmal entscheiden.* Durch eine technische Störung verloren: die Entscheidung von {and_more(names, at_most)}."
+
+
 def looking(person: str, until: datetime) -> str:
     """Say who is looking at a card."""
     return f"{person} sieht sich das an, bis {when(until)}. Wer entscheiden darf, kann es weiterhin."

@@ -9,10 +9,13 @@ from bot.sentences.kinds import Outsider
 NOT_DONE = "Not done"
 RECORDED = "Recorded"
 
-NOT_RECORDED = "The store did not answer in time, so your decision may *not* be recorded. Please press the same button again."
+NOT_SUBMITTED = (
+    "This may *not* be recorded, because the store of the bot did not answer in time. Please submit it again: "
+    "it counts only once."
+)
 NOT_CONFIRMED = (
-    "The store took this, but has not confirmed in time that it is safe, so it may still be lost. "
-    "If the button is still there, please press it again."
+    "This has arrived, but the bot could not make sure in time that a second copy of it exists. "
+    "Please submit it again in a few seconds: it counts only once."
 )
 NOT_SIGNED = "The signing key of the bot did not answer in time, so nothing was recorded. Please press the same button again."
 MAY_NOT_SIGN = (
@@ -72,6 +75,39 @@ _ENDED = {
     "refused": "was refused by the bot",
     "decided": "is already decided",
 }
+
+
+def not_recorded(card: str) -> str:
+    """Say that Redis did not answer in time.
+
+    Args:
+        card: The address of the message that was pressed, or empty.
+    """
+    return (
+        "Your decision may *not* be recorded, because the store of the bot did not answer in time. "
+        f"Please press the same button again on {_card(card)}: it counts only once."
+    )
+
+
+def not_confirmed(card: str) -> str:
+    """Say that a decision counts, and may still be lost. `card` as in `not_recorded`."""
+    return (
+        "Your decision has arrived, but the bot could not make sure in time that a second copy of it exists. "
+        f"If {_card(card)} shows it, there is nothing to do. If not, press the same button again: it counts only once."
+    )
+
+
+def too_early(seconds: int, card: str) -> str:
+    """Say that nobody knows yet what others have decided. `card` as in `not_recorded`; a form has none."""
+    where = f" on {_card(card)}" if card else ""
+    return (
+        "Not recorded yet: after a technical fault, the bot first makes sure what others have decided. "
+        f"Please do this again{where} in {seconds} seconds."
+    )
+
+
+def _card(address: str) -> str:
+    return f"<{address}|the card>" if address else "the card"
 
 
 def already_decided(index: int, decision: str, people: Sequence[str], at: datetime) -> str:

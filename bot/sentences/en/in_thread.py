@@ -10,6 +10,8 @@ MOST_CALLED = 20
 MOST_NUMBERS = 20
 """Actions named in one message."""
 
+_DID = {"approve": "approved", "edit": "changed and approved", "reject": "rejected", "respond": "answered"}
+
 
 def reminder(indices: Sequence[int], called: Sequence[str]) -> str:
     """Remind people of what nobody has decided."""
@@ -42,12 +44,25 @@ def handed_over(person: str, to: Sequence[str]) -> str:
     return f"{person} hands this over to {_called(to)}. Everybody who may decide still can."
 
 
-def lost(person: str, indices: Sequence[int]) -> str:
-    """Say that a decision does not count, and why nobody sees it on the card."""
+def lost(person: str, indices: Sequence[int], decision: str) -> str:
+    """Say that a decision is lost, and that it has to be made again."""
+    careful = f" Ask {person} before you approve it." if decision == "reject" else ""
     return (
-        f"{person}'s decision about {_actions(indices)} does not count: another server has taken over, and does not have it. "
-        "Please decide again."
+        f"{_did(person, indices, decision)}, but a technical fault lost that. The agent has not gone on with it. "
+        f"Please decide again on the card.{careful}"
     )
+
+
+def lost_for_good(person: str, indices: Sequence[int], decision: str) -> str:
+    """Say that a decision is lost with which the agent may have gone on, and that nobody can make it again."""
+    return (
+        f"{_did(person, indices, decision)}, but a technical fault lost that, and *the agent may have gone on with it*. "
+        "So nobody can decide this a second time. Look at what has run before the agent asks again."
+    )
+
+
+def _did(person: str, indices: Sequence[int], decision: str) -> str:
+    return f"{person} {_DID.get(decision, 'decided about')} {_actions(indices)}"
 
 
 def told(titles: Sequence[str], called: str, not_run: str) -> str:

@@ -478,6 +478,11 @@ def extend_by(duration: str) -> str:
     return f"Extend by {duration}"
 
 
+def lost(names: Sequence[str], at_most: int) -> str:
+    """Ask for decisions that are lost."""
+    return f"⚠️ *Please decide again.* A technical fault lost what was decided by {and_more(names, at_most)}."
+
+
 def looking(person: str, until: datetime) -> str:
     """Say who is looking at a card."""
     return f"{person} is looking at this, until {when(until)}. Everybody who may decide still can."

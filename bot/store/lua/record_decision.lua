@@ -19,8 +19,9 @@
 --       votes do not count any more, or are not signed: they are taken out, version of the rules that judged ('': the
 --       card's), what the audit says about it, the message that asks, and what the first call has returned when it is
 --       called again: outcome, when, and when this person had voted before, all '' for the first call
--- Returns {'first', of each action: outcome, when it was written in the server's milliseconds, when this person had voted
--- before or 0, the click under whose name it stands, …}, or why the click is not handled here, as `begin_delivery` does
+-- Returns {'first', '1' when the agent may go on with what is recorded now, else '', of each action: outcome, when it was
+-- written in the server's milliseconds, when this person had voted before or 0, the click under whose name it stands, …}, or
+-- why the click is not handled here, as `begin_delivery` does
 -- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': decided by this very click | 'voted': this person
 -- said the same before | 'taken' | 'closed'
 -- | 'gone': it agrees with a proposal that is not there any more | 'deleted': the message that was pressed is gone
@@ -45,7 +46,7 @@ local is_whole = redis.call('HEXISTS', req, 'body') == 1 and redis.call('HEXISTS
 local is_pending = is_whole and status == 'pending'
 -- Whoever judged the click may remember the record as it was before the message was deleted.
 local is_deleted = pressed ~= '' and string.find('\n' .. (deleted or ''), '\n' .. pressed .. '\n', 1, true)
-local outcomes, recorded, counted = { 'first' }, 0, 0
+local outcomes, recorded, counted = { 'first', '' }, 0, 0
 -- What is written in the end.
 local changes, events, given, deciders, noted = {}, {}, {}, {}, {}
 
@@ -218,6 +219,9 @@ if signed ~= '' then
   append(changes, SIGNED .. token, add_line(redis.call('HGET', card, SIGNED .. token), signed))
 end
 local left = still_open - recorded
+if recorded > 0 and (left == 0 or #processes_of(req, id, FOLLOWS) > 0) then
+  outcomes[2] = '1'
+end
 append(changes, 'open', text(left))
 queue_drawing(undrawn, id, at)
 if #given > 0 then

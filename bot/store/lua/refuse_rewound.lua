@@ -15,19 +15,9 @@ local id, prefix, part, code, reason, mark = unpack(ARGV)
 if redis.call('EXISTS', req) == 0 then
   return 'unknown'
 end
-local at = now()
 local shown = redis.call('HGET', card, 'part:' .. part)
 if shown then
   redis.call('HSET', card, 'part:' .. part, (string.gsub(shown, '%S+$', '=')))
 end
-local changes = { 'status', 'refused', 'code', code }
-append_marked(changes, 'reason', reason, mark)
-redis.call('HSET', card, unpack(changes))
-redis.call('HSETNX', card, 'settled', text(at))
--- Its run may have continued before Redis went back.
-redis.call('ZREM', unresumed, id)
-wake_processes(req, prefix, id, WAITS)
-queue_drawing(undrawn, id, at)
-write_audit(audit, 'refused', id, 'code', code)
-drop_waiting(prefix, id, redis.call('HGET', card, 'waiting'))
+refuse_rewound(req, card, undrawn, unresumed, audit, prefix, id, code, reason, mark)
 return 'ended'

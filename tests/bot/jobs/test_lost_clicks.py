@@ -1,5 +1,7 @@
 """Who is told that a decision is lost, and who is not."""
 
+import asyncio
+
 import pytest
 
 from agent_adapter.errors import ServerUnreachableError
@@ -7,6 +9,7 @@ from bot.domain.messages import Remark
 from bot.jobs.lost_clicks import LostClicks
 from tests.bot.store.test_votes import DANA, ERIK, asked, newest, press
 from tests.bot.store.test_written_again import APPROVED, REJECTED, bots, replica
+from tests.support.faults import eventually
 
 __all__ = ["bots", "replica"]
 
@@ -24,13 +27,14 @@ def looking(bot) -> LostClicks:
 
 
 async def told(store, state) -> list[Remark]:
-    return [remark for remark in (await newest(store, state)).remarks.values() if remark.kind == "lost"]
+    remarks = (await newest(store, state)).remarks.values()
+    return [remark for remark in remarks if remark.kind.startswith("lost")]
 
 
 async def test_one_click_on_several_actions_is_told_in_one_message(client, bots, replica):
     """It names those that are open."""
     bot, other = bots
-    state = await asked(client, bot, 3)
+    state = await asked(client, bot, 4)
     await replica.replicate()
     assert await press(bot, state, DANA, APPROVED, 0, 1, 2) == ["recorded"] * 3
     await replica.take_over(*bots)
@@ -39,7 +43,83 @@ async def test_one_click_on_several_actions_is_told_in_one_message(client, bots,
     await looking(bot).look()
 
     [remark] = await told(bot, state)
-    assert (remark.by, remark.actions) == (DANA, (0, 2))
+    assert (remark.kind, remark.by, remark.actions, remark.decision) == ("lost", DANA, (0, 2), "approve")
+
+
+@pytest.mark.parametrize("decision", [APPROVED, REJECTED])
+async def test_a_request_whose_agent_may_have_gone_on_is_not_decided_again(client, bots, replica, decision):
+    """All was decided, so the agent was told. It would run the calls twice, or run what somebody has rejected."""
+    bot, other = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(other, state, ERIK, APPROVED, 0)
+    await press(bot, state, DANA, decision, 1)
+    await replica.take_over(*bots)
+
+    await looking(bot).look()
+
+    assert await press(other, state, ERIK, APPROVED, 1) == ["closed"]
+    [remark] = await told(bot, state)
+    assert (remark.kind, remark.by, remark.actions) == ("lost_for_good", DANA, (1,))
+    answer = await client.wait(state.id)
+    assert (answer.status, answer.code, answer.decisions) == ("refused", "went_back", (None, None))
+
+
+async def test_an_agent_that_follows_each_decision_may_have_gone_on_with_the_first_one(client, bots, replica):
+    """It runs each call as soon as that is decided."""
+    bot, _ = bots
+    state = await asked(client, bot, 2)
+    following = asyncio.create_task(anext(client.decisions(state.id)))
+    await eventually(lambda: follows(bot, state))
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED, 0)
+    assert (await following).index == 0
+    await replica.take_over(*bots)
+
+    await looking(bot).look()
+
+    assert [remark.kind for remark in await told(bot, state)] == ["lost_for_good"]
+    assert (await newest(bot, state)).status == "refused"
+
+
+async def follows(store, state) -> bool:
+    fields = await store._redis.hkeys(store.keys.lane_for(state.id).req(state.id))
+    return any(name.startswith("f:") for name in fields)
+
+
+async def test_a_vote_is_given_again(client, bots, replica):
+    """Nothing can have run before everybody has voted."""
+    bot, _ = bots
+    state = await asked(client, bot, quorum=2)
+    await replica.replicate()
+    assert await press(bot, state, DANA, APPROVED) == ["counted"]
+    await replica.take_over(*bots)
+
+    await looking(bot).look()
+
+    assert [remark.kind for remark in await told(bot, state)] == ["lost"]
+    assert await press(bot, state, DANA, APPROVED, token="again") == ["counted"]
+
+
+async def test_a_request_that_was_decided_anew_before_anybody_looked_stays_decided(client, bots, replica):
+    """The agent was told that as well."""
+    bot, other = bots
+    state = await asked(client, bot)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED)
+    await replica.take_over(*bots)
+    load = bot.admitted
+
+    async def late(interrupt_id):
+        found = await load(interrupt_id)
+        await press(other, state, ERIK, REJECTED)
+        return found
+
+    bot.admitted = late
+    await looking(bot).look()
+
+    found = await newest(bot, state)
+    assert (found.status, found.remarks) == ("decided", {})
 
 
 async def test_who_has_decided_again_through_another_bot_is_told_nothing(client, bots, replica):

@@ -334,7 +334,7 @@ def _with_all_about_time(state):
         by="U0000000001",
         until=NOW,
     )
-    kinds = ("remind", "escalate", "extend", "hand_over", "lost")
+    kinds = ("remind", "escalate", "extend", "hand_over", "lost", "lost_for_good")
     return replace(
         state,
         # The properties are reckoned anew from these fields.

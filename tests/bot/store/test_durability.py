@@ -197,6 +197,17 @@ async def test_a_decision_that_nothing_confirmed_is_written_again_after_a_failov
     assert 1 in (await store.admitted(state.id)).decided
 
 
+async def test_a_decision_that_nothing_confirmed_is_looked_for_after_a_failover(
+    store: ApprovalStore, state: Approval, group: Group
+):
+    """Its person has read that it may be lost. Whether it is, only this bot can tell."""
+    group.replicas[0].freeze()
+    with pytest.raises(NotConfirmedError):
+        await decide(store, state, 1)
+
+    assert [each.index for click in store.accepted.clicks() for each in click] == [0, 1]
+
+
 @pytest.mark.parametrize("write", OF_CLICKS.values(), ids=OF_CLICKS)
 async def test_what_a_click_stores_has_to_be_confirmed(
     redis: Redis, store: ApprovalStore, state: Approval, group: Group, write: Write
