@@ -293,9 +293,9 @@ class Bot:
         # The wake-ups listen over a connection of their own, and notice it later.
         on_change(redis, self._doubt)
 
-    def _doubt(self) -> None:
+    def _doubt(self, is_certain: bool) -> None:  # noqa: FBT001  # a callback has no names
         for each in self.served:
-            each.restore_guard.doubt()
+            each.restore_guard.doubt(is_certain=is_certain)
 
     async def _agree_on_durability(self, redis: Redis, address: str) -> Durability:
         mode, replicas = self.settings.durability, self.settings.durability_replicas

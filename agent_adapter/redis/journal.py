@@ -84,9 +84,9 @@ AGAIN: Mapping[str, Again] = {
     "save_part": _again("drawn", ""),
     "mark_missed": _again("noted", "unknown"),
     "mark_read": _again("marked", "unknown", varying="pages mark"),
-    "extend": _again("extended", "closed"),
+    "extend": _again("extended repeat", "closed"),
     "end_standing": _again("ended", "unknown"),
-    "settle": _again("", "unknown behind early", without="known"),
+    "settle": _again("", "unknown behind", without="known"),
     "withdraw": _again("asked", "unknown"),
     "restore_claim": _again("", "unknown", varying="lease fence"),
     # An answer can be lost, and then the pool has repeated the call.
@@ -198,12 +198,12 @@ class Journal:
             is_certain: Whether a new server answers. Otherwise a connection was lost, and a wait that goes on already is not
                 made longer, because connections can be lost again and again.
         """
-        if not self.kept:
-            return
         if is_certain:
             self._lost_at, self._lost_before = time.monotonic(), None
-        elif not self.is_unsettled:
+        elif not self.is_doubted:
             self._lost_before, self._lost_at = self._lost_at, time.monotonic()
+        if not self.kept:
+            return
         self.outages += 1
         self.owe()
 
@@ -227,6 +227,11 @@ class Journal:
     def is_unsettled(self) -> bool:
         """Whether what Redis does not know may still be written again, by this process or by another."""
         return self.settles_in > 0
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether another server may have taken over just now, also where nothing is written again."""
+        return self._lost_for < SETTLES
 
     @property
     def settles_in(self) -> float:

@@ -316,8 +316,11 @@ def _authenticate(pool: ConnectionPool, credentials: CredentialProvider | str | 
     pool.connection_kwargs["credential_provider"] = Credentials.of(credentials)
 
 
-def on_change(redis: Redis, call: Callable[[], None]) -> None:
-    """Have something called before a command goes to a server that may know less than what answered before."""
+def on_change(redis: Redis, call: Callable[[bool], None]) -> None:
+    """Have something called before a command goes to a server that may know less than what answered before.
+
+    It is told whether that is certainly another one, or only a connection was made again.
+    """
     target = (
         redis if isinstance(redis, ClusterRedis) else redis.connection_pool.connection_kwargs.get("primary")
     )

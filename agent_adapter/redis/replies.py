@@ -238,12 +238,15 @@ class Replies:
             # The woken waits send their commands first; this loop then reads again while Redis answers them.
             await asyncio.sleep(0)
 
-    def leave_server(self) -> None:
+    def leave_server(self, is_certain: bool) -> None:  # noqa: FBT001  # a callback has no names
         """Write again, read every record, and read wake-ups from the server that answers now.
 
         The former one may let the loop wait without an answer.
+
+        Args:
+            is_certain: As in `Journal.note_outage`.
         """
-        self._scripts.journal.note_outage()
+        self._scripts.journal.note_outage(is_certain=is_certain)
         self._wake_all()
         in_background(self._redis.connection_pool.disconnect())
 

@@ -101,8 +101,8 @@ class Deadlines:
         why_not = to_agent.NOT_LOOKED
         if isinstance(state, Approval) and state.is_past and self._why_not:
             why_not = await self._why_not(state)
-            # It takes some seconds, in which another server may have taken over.
-            if self._store.is_unsettled:
+            # It takes some seconds, in which another server may have taken over. What that one has lost may be a rejection.
+            if self._store.is_unsettled or (not why_not and self._store.scripts.journal.is_doubted):
                 return UNSETTLED_AGAIN
         ended = await self._end(state.id, state.withdraw_asked, why_not)
         return ended or _until_first(standing_ahead(state), state)

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +13,7 @@ from bot.domain.approval import Approval
 from bot.domain.messages import Remark
 from bot.jobs.redis_restore import CODE as WENT_BACK
 from bot.jobs.redis_restore import LOOKS_EVERY, RestoreGuard
-from bot.store.accepted import Accepted
+from bot.store.accepted import KEPT_FOR, Accepted
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -23,6 +25,10 @@ REASON = (
     "it is still needed"
 )
 """Why a request ends whose decision is lost."""
+LATE, AGAIN_IN = 3.0, 5.0
+"""Seconds after which it looks once more: for what the former server was still answering, and for records that are not there."""
+TRIES = 3
+"""How often a click is looked for while people go on deciding."""
 LOOKED_WITHIN = 120.0
 """Seconds that one look may take, with everything that was accepted lately."""
 
@@ -36,50 +42,64 @@ class LostClicks:
 
     async def run(self, loop: Loop) -> None:
         """Look after each doubt, once everything is written again that is kept for that, until cancelled."""
-        looked_after = 0
+        looked_after, next_at, until = 0, math.inf, 0.0
         while True:
             loop.beat(within=LOOKED_WITHIN)
             await asyncio.sleep(LOOKS_EVERY)
-            doubts = self.guard.written_again
-            if doubts == looked_after:
+            doubts, now = self.guard.written_again, time.monotonic()
+            if doubts == looked_after and now < next_at:
                 continue
             try:
-                await self.look()
-                looked_after = doubts
+                is_complete = await self.look()
             except ServerUnreachableError as error:
                 loop.hinder(str(error))
+                continue
+            if doubts != looked_after:
+                looked_after, next_at, until = doubts, now + LATE, now + KEPT_FOR
+            else:
+                next_at = math.inf if is_complete or now > until else now + AGAIN_IN
 
-    async def look(self) -> None:
-        """Look once.
+    async def look(self) -> bool:
+        """Look once, and say whether the records of all clicks are there: a request may be asked again.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
         self.store.scripts.leave_former()
+        for (interrupt_id, index), person in self.store.revoked.items():
+            # A standing approval that somebody has revoked approves nothing more.
+            if await self.store.end_standing(interrupt_id, index, by=person) == "ended":
+                logger.error(
+                    "revocation.lost", extra={"interrupt_id": interrupt_id, "index": index, "user": person}
+                )
+        is_complete = True
         for click in self.store.accepted.clicks():
             try:
-                await self._look_for(click)
+                is_complete = await self._look_for(click) and is_complete
             except (InvalidRequestError, ServerFailedError, ValueError) as error:
                 # The presenter says what is wrong with this record.
                 logger.warning(
                     "click.not_looked_for",
                     extra={"interrupt_id": click[0].interrupt_id, "reason": str(error)},
                 )
+        return is_complete
 
-    async def _look_for(self, click: Sequence[Accepted]) -> None:
-        lost = await self.store.lost(click)
-        state = await self.store.admitted(click[0].interrupt_id) if lost else None
-        untold = [each for each in lost if state and not _has_decided(state, each)]
-        if state and untold:
-            await self._tell(state, untold)
-        self.store.accepted.forget(lost)
+    async def _look_for(self, click: Sequence[Accepted]) -> bool:
+        for _ in range(TRIES):
+            lost = await self.store.lost(click)
+            state = await self.store.admitted(click[0].interrupt_id) if lost else None
+            if lost and state is None:
+                return False
+            untold = [each for each in lost if state and not _has_decided(state, each)]
+            if not (state and untold) or await self._tell(state, untold):
+                self.store.accepted.forget(lost)
+                break
+        return True
 
-    async def _tell(self, state: Approval, lost: Sequence[Accepted]) -> None:
+    async def _tell(self, state: Approval, lost: Sequence[Accepted]) -> bool:
         person, still = lost[0].person, [each for each in lost if state.is_open_at(each.index)]
         # Whoever decided again would let the same calls run twice.
         is_over = any(each.may_have_run for each in still)
-        extra = {"interrupt_id": state.id, "indices": [each.index for each in lost], "user": person}
-        logger.error("click.lost", extra={**extra, "ended": is_over})
         remark = Remark(
             kind="lost_for_good" if is_over else "lost",
             places=tuple(state.places),
@@ -87,12 +107,17 @@ class LostClicks:
             by=person,
             decision=_common({each.decision for each in still}),
         )
-        await self.store.tell_lost(
+        is_told = await self.store.tell_lost(
             lost,
             remark if still else None,
             sentence=REASON if is_over else SENTENCE,
             code=WENT_BACK if is_over else "",
         )
+        if is_told:
+            indices = [each.index for each in lost]
+            extra = {"interrupt_id": state.id, "indices": indices, "user": person, "ended": is_over}
+            logger.error("click.lost", extra=extra)
+        return is_told
 
 
 def _common(decisions: Collection[str]) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 
 from redis.asyncio import Redis
@@ -18,7 +19,7 @@ from bot.jobs.redis_restore import RestoreGuard
 logger = logging.getLogger(__name__)
 
 QUIET = 5.0
-"""Seconds without a message after which a new connection is opened."""
+"""Seconds after which a new connection is opened, at the latest."""
 AGAIN_IN = 0.5
 """Seconds until the next attempt to connect."""
 
@@ -67,10 +68,11 @@ class WakeUps:
             await redis.aclose()
 
     async def _listen(self, redis: Redis, loop: Loop) -> None:
-        """Hear messages until there is none for a while.
+        """Hear messages for a while.
 
         After a failover the address can lead to another server, and a connection to the old one only goes silent.
         """
+        doubts = self._restore_guard.doubts
         # Over the connection that then listens: each time a new one.
         servers = await identities_of(redis)
         async with redis.pubsub() as heard:
@@ -80,10 +82,14 @@ class WakeUps:
                 # While this was not connected, a server may have come and gone.
                 self._restore_guard.meet(servers, is_new=is_new)
                 self._servers, self._is_connected = servers, True
+            elif servers and doubts == self._restore_guard.doubts:
+                self._restore_guard.store.scripts.journal.note_same()
             # What was said while nobody listened.
             self._draw()
             self._inboxes.look_at_all()
-            while await self._hear(heard):
+            # In a cluster, another server than the one that is heard here can be replaced.
+            until = time.monotonic() + QUIET
+            while time.monotonic() < until and await self._hear(heard):
                 loop.beat()
         loop.beat()
 

@@ -54,6 +54,8 @@ class Connected:
         """Encrypts what agents and people write."""
         self.accepted = AcceptedLately()
         """What Slack has shown as accepted through this process."""
+        self.revoked: dict[tuple[str, int], str] = {}
+        """Who has revoked which standing approvals through this process, newest last."""
         self.refused = Refused()
         """The calls that somebody refused through this process."""
 

@@ -6,6 +6,9 @@ from agent_adapter.contract.keys import Lane
 from bot.domain.approval import Approval
 from bot.store.reading import Reading, referred
 
+MOST_REVOKED = 1_000
+"""How many are remembered as revoked."""
+
 
 class StandingApprovals(Reading):
     """Keeps the standing approvals."""
@@ -43,4 +46,9 @@ class StandingApprovals(Reading):
             StoreUnavailableError: when Redis did not answer in time.
         """
         end = self._within if by == "time" else self._stored
-        return await end("end_standing", interrupt_id, index=index, by=by)
+        outcome = await end("end_standing", interrupt_id, index=index, by=by)
+        if by != "time" and outcome == "ended":
+            self.revoked[interrupt_id, index] = by
+            while len(self.revoked) > MOST_REVOKED:
+                del self.revoked[next(iter(self.revoked))]
+        return outcome

@@ -165,8 +165,11 @@ class Votes(Connected):
 
     async def tell_lost(
         self, lost: Sequence[Accepted], remark: Remark | None, *, sentence: str, code: str = ""
-    ) -> None:
+    ) -> bool:
         """Say once that a click is lost: in the audit trail, and with a remark also on the card and to the agents that wait.
+
+        Returns:
+            Whether it is said. Otherwise somebody has decided meanwhile: look again.
 
         Args:
             lost: What is lost of the click.
@@ -178,11 +181,13 @@ class Votes(Connected):
             ServerUnreachableError: when Redis does not answer.
         """
         first, said = lost[0], dumped(remark) if remark else ""
-        await self.scripts(
+        open_ones = remark.actions if remark else ()
+        outcome = await self.scripts(
             "tell_lost",
             self._of(first.interrupt_id),
-            [accepted.index for accepted in lost],
+            list(chain.from_iterable((each.index, int(each.index in open_ones)) for each in lost)),
             token=first.token,
+            at=first.at,
             by=first.person,
             remark=said,
             remark_mark=self._mark(first.interrupt_id, "remark", said) if said else None,
@@ -191,6 +196,7 @@ class Votes(Connected):
             reason=Private(sentence, "reason") if code else None,
             mark=self._mark(first.interrupt_id, "reason", sentence) if code else None,
         )
+        return bool(outcome != "changed")
 
     async def _recorded(
         self,
@@ -226,17 +232,19 @@ class Votes(Connected):
         if handled != "first":
             return
         may_have_run, *words = said
-        outcomes = zip(slots.items(), words[::_PER_ACTION], words[1::_PER_ACTION], strict=True)
-        for (index, (_, position, *_)), outcome, when in outcomes:
-            if outcome in _KEPT:
+        outcomes = (words[at : at + _PER_ACTION] for at in range(0, len(words), _PER_ACTION))
+        for (index, (_, position, *_)), (outcome, when, _, token) in zip(
+            slots.items(), outcomes, strict=True
+        ):
+            if outcome in _WRITTEN_AGAIN:
                 self.accepted.add(
                     Accepted(
                         interrupt_id,
                         index,
                         person=str(given["person"]),
-                        token=str(given["token"]),
+                        token=token,
                         at=int(when),
-                        is_vote=outcome == Outcome.COUNTED,
+                        is_vote=outcome in {Outcome.COUNTED, _VOTED},
                         decision=kind_of(str(position)),
                         may_have_run=bool(may_have_run),
                     )
@@ -331,7 +339,8 @@ class Votes(Connected):
         self, names: Named, given: Mapping[str, Value], reply: Sequence[str], outages: int
     ) -> None:
         outcome, *said = reply
-        if outcome == Outcome.RECORDED:
+        # A repeated call finds what the first one wrote, whose answer was lost.
+        if outcome in {Outcome.RECORDED, Outcome.REPEAT}:
             await self.scripts.keep("propose", names, outages=outages, first=said[0], **given)
 
     async def mark_read(self, state: Approval, call: Action, user: str, pages: int) -> None:

@@ -18,8 +18,9 @@
 --       waiting   the circle of people, groups and channels that it waits for
 --       asked     digest of the question
 --       first     when it was called first, in the server's milliseconds, '' for the first call
--- Returns {'recorded', the server's milliseconds} | {'repeat'}: this proposal is there already | {'taken'}: the action is
--- decided | {'closed'}. When it is called again also {'over'}: the action is decided | {'replaced'}: a later one is there
+-- Returns {'recorded', the server's milliseconds} | {'repeat', when it was recorded}: this proposal is there already
+-- | {'taken'}: the action is decided | {'closed'}. When it is called again also {'over'}: the action is decided
+-- | {'replaced'}: a later one is there
 
 local card, undrawn, audit = unpack(KEYS)
 local id, prefix, index, person, name, policy, proposal, mark, place, place_mark, remark, remark_mark, facts, message,
@@ -34,23 +35,26 @@ known, proposed = string.match(known or '', '^%S*'), tonumber(proposed or 0)
 local at = tonumber(first) or math.max(now(), proposed + 1)
 if decided then
   return { is_repeated and 'over' or 'taken' }
+elseif is_repeated and known == name then
+  return { 'repeat', text(proposed) }
 elseif is_closed(card, at) or is_repeated and asked ~= '' and question ~= asked then
   return { 'closed' }
 elseif known == name then
-  return { 'repeat' }
+  return { 'repeat', text(proposed) }
 elseif is_repeated and known ~= '' and proposed >= at then
   -- With the same time, a bot of an earlier version has replaced this one: it notes no time.
   return { 'replaced' }
 end
 
 -- Whoever proposes something has no vote from before any more, also none that is written again after a failover.
-local left, taken_out = {}, person
+local left, taken_out, out_until = {}, person, at
 for line in string.gmatch(votes or '', '[^\n]+') do
   local voter, position, when = string.match(line, '^(%S+) (%S+) %S+ (%d+) ')
   if is_repeated and tonumber(when) > at or voter ~= person and string.sub(position, 1, #PROPOSAL) ~= PROPOSAL then
     left[#left + 1] = line
-  elseif voter ~= person then
-    taken_out = taken_out .. ' ' .. voter
+  else
+    out_until = math.max(out_until, when)
+    taken_out = voter == person and taken_out or taken_out .. ' ' .. voter
   end
 end
 queue_drawing(undrawn, id, at)
@@ -62,7 +66,7 @@ if #left > 0 then
 else
   redis.call('HDEL', card, 'votes:' .. index)
 end
-local fields = { TAKEN_OUT .. index, with_taken_out(card, index, taken_out, at), PROPOSED .. index, text(at) }
+local fields = { TAKEN_OUT .. index, with_taken_out(card, index, taken_out, out_until), PROPOSED .. index, text(at) }
 if place ~= '' then
   local number, found = 0, redis.call('HGET', card, 'place:0')
   while found and found ~= place do

@@ -19,7 +19,7 @@
 --       votes do not count any more, or are not signed: they are taken out, version of the rules that judged ('': the
 --       card's), what the audit says about it, the message that asks, and what the first call has returned when it is
 --       called again: outcome, when, and when this person had voted before, all '' for the first call
--- Returns {'first', '1' when the agent may go on with what is recorded now, else '', of each action: outcome, when it was
+-- Returns {'first', '1' when the agent may go on with what this click has recorded, else '', of each action: outcome, when it was
 -- written in the server's milliseconds, when this person had voted before or 0, the click under whose name it stands, …}, or
 -- why the click is not handled here, as `begin_delivery` does
 -- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': decided by this very click | 'voted': this person
@@ -46,7 +46,7 @@ local is_whole = redis.call('HEXISTS', req, 'body') == 1 and redis.call('HEXISTS
 local is_pending = is_whole and status == 'pending'
 -- Whoever judged the click may remember the record as it was before the message was deleted.
 local is_deleted = pressed ~= '' and string.find('\n' .. (deleted or ''), '\n' .. pressed .. '\n', 1, true)
-local outcomes, recorded, counted = { 'first', '' }, 0, 0
+local outcomes, recorded, counted, is_known = { 'first', '' }, 0, 0, false
 -- What is written in the end.
 local changes, events, given, deciders, noted = {}, {}, {}, {}, {}
 
@@ -150,6 +150,17 @@ local function count(index, position, decision, votes, of_rules, facts, message)
   return 'counted', when
 end
 
+-- Say whether the vote of this very click is there.
+local function has_vote(votes)
+  for line in string.gmatch(votes or '', '[^\n]+') do
+    local voter, _, of_click = string.match(line, '^(%S+) (%S+) (%S+) ')
+    if voter == person and of_click == token then
+      return true
+    end
+  end
+  return false
+end
+
 -- Return the outcome, when it was written, when this person had voted before, and the click that gave a vote that is there.
 local function decide(index, position, decision, allowed, refused, of_rules, facts, message, was, _, over)
   local was_final = was == 'recorded' or was == 'repeat'
@@ -158,13 +169,15 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
     't:' .. index, 'at:' .. index, 'votes:' .. index, kind .. ':' .. index, kind))
   if decided_by then
     if has(decided_by, token) then
+      is_known = true
       return 'repeat', tonumber(decided_at)
     end
     return is_repeated and not was_final and 'over' or 'taken'
   elseif is_deleted then
     return 'deleted'
   elseif not is_pending or at >= tonumber(deadline) or is_repeated and asked ~= '' and question ~= asked then
-    return 'closed'
+    -- What ended keeps its votes.
+    return is_repeated and not was_final and has_vote(said) and 'voted' or 'closed'
   elseif is_repeated and not was_final and was_taken_out(card, index, person, at) then
     return 'replaced'
   end
@@ -209,6 +222,10 @@ for i = FIRST_ACTION, #ARGV, PER_ACTION do
   append(outcomes, outcome, text(when or at), text(voted or 0), its_click or token)
 end
 
+local left = (still_open or 0) - recorded
+if (recorded > 0 or is_known) and (left == 0 or #processes_of(req, id, FOLLOWS) > 0) then
+  outcomes[2] = '1'
+end
 if recorded + counted == 0 then
   if delivery then
     note_delivery(delivery, newest, text(called), owner)
@@ -217,10 +234,6 @@ if recorded + counted == 0 then
 end
 if signed ~= '' then
   append(changes, SIGNED .. token, add_line(redis.call('HGET', card, SIGNED .. token), signed))
-end
-local left = still_open - recorded
-if recorded > 0 and (left == 0 or #processes_of(req, id, FOLLOWS) > 0) then
-  outcomes[2] = '1'
 end
 append(changes, 'open', text(left))
 queue_drawing(undrawn, id, at)

@@ -16,7 +16,8 @@
 --       time, what the audit says about it, statement, the same three if they could not ('' for none)
 -- Returns {'settled', how: 'answerable' | 'unanswerable' | 'silent', where silence decides nothing} | {'early'}: the deadline is
 -- not reached | {'behind'}: more is open than when this was judged, so decisions from before it are still to be written again
--- | {'moved'}: another server answers than when this was judged | {the status it already ended with} | {'unknown'}
+-- | {'moved'}: another server answers than when this was judged | {the status it already ended with, and how if it is this
+-- one} | {'unknown'}
 
 local req, card, undrawn, due, unresumed, watched, audit = unpack(KEYS)
 local id, prefix, ending, reason, mark, code, grace, since, left, known, was, age = unpack(ARGV)
@@ -27,16 +28,17 @@ if redis.call('EXISTS', req) == 0 then
   return { 'unknown' }
 end
 local at = now() - age
-local status, deadline, policy, waiting, open = unpack(redis.call('HMGET', card,
-  'status', 'deadline', 'policy', 'waiting', 'open'))
+local status, deadline, policy, waiting, open, ended_how = unpack(redis.call('HMGET', card,
+  'status', 'deadline', 'policy', 'waiting', 'open', 'how'))
 policy = policy or ''
 if status and status ~= 'pending' then
-  return { status }
+  return { status, status == ending and ended_how or nil }
 end
 if unknown_server(known) then
   return { 'moved' }
 end
-if ending == 'expired' and at < tonumber(deadline or redis.call('HGET', req, 'deadline')) then
+-- Another server's clock can be behind that of the server on which it ended.
+if was == '' and ending == 'expired' and at < tonumber(deadline or redis.call('HGET', req, 'deadline')) then
   return { 'early' }
 end
 if left ~= '' and open and tonumber(open) > tonumber(left) then
@@ -83,6 +85,7 @@ end
 if signed then
   append(changes, SIGNED .. BY_TIME, signed)
 end
+append(changes, 'how', how)
 write_audit(audit, ending, id, 'code', code, 'policy', policy)
 redis.call('HSET', card, unpack(changes))
 wake_processes(req, prefix, id, WAITS)

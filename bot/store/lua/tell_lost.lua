@@ -4,6 +4,7 @@
 -- KEYS  req, card, undrawn, unresumed, audit
 -- ARGV  id, prefix
 --       token     of the click
+--       at        when it was stored
 --       by        who decided
 --       remark    the message about it in the thread, '' where others have decided meanwhile
 --       remark_mark
@@ -11,23 +12,33 @@
 --       code      of the end, or '' where people decide again
 --       reason
 --       mark      of it, or ''
---       of each action: index
--- Returns 'told' | 'repeat' | 'unknown'
+--       of each action: index, '1' where it is still to be decided, else '0'
+-- Returns 'told' | 'repeat' | 'unknown' | 'changed': one of those is decided, or this person has voted again
 
 local req, card, undrawn, unresumed, audit = unpack(KEYS)
-local id, prefix, token, by, remark, remark_mark, sentence, code, reason, mark = unpack(ARGV)
-local FIRST_ACTION = 11
+local id, prefix, token, at, by, remark, remark_mark, sentence, code, reason, mark = unpack(ARGV)
+local FIRST_ACTION, PER_ACTION = 12, 2
 
 local status = redis.call('HGET', card, 'status')
 if not status then
   return 'unknown'
-elseif redis.call('HSETNX', card, 'lost:' .. token, by) == 0 then
+end
+for i = FIRST_ACTION, #ARGV, PER_ACTION do
+  local decided, votes = unpack(redis.call('HMGET', card, 'd:' .. ARGV[i], 'votes:' .. ARGV[i]))
+  local _, _, voted = string.find('\n' .. (votes or ''), '\n' .. by .. ' %S+ %S+ (%d+) ')
+  if ARGV[i + 1] == '1' and (status ~= 'pending' or decided or tonumber(voted or 0) >= tonumber(at)) then
+    return 'changed'
+  end
+end
+if redis.call('HSETNX', card, 'lost:' .. token .. ':' .. at, by) == 0 then
   return 'repeat'
 end
-for i = FIRST_ACTION, #ARGV do
+for i = FIRST_ACTION, #ARGV, PER_ACTION do
   write_audit(audit, 'click_lost', id, 'index', ARGV[i], 'by', by)
 end
-if remark ~= '' and status == 'pending' then
+if remark ~= '' then
+  -- Somebody may have rejected it, so silence must not approve it.
+  redis.call('HSETNX', card, 'missed', text(now()))
   add_remark(card, remark, remark_mark, 'notice', sentence)
   if code ~= '' then
     refuse_rewound(req, card, undrawn, unresumed, audit, prefix, id, code, reason, mark)

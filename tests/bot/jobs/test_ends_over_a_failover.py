@@ -1,13 +1,17 @@
 """A deadline while the primary is replaced: silence approves nothing that somebody has rejected."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
 from agent_adapter.contract.hitl import RejectDecision
 from bot.jobs.deadlines import Deadlines
-from tests.bot.store.test_votes import DANA, SILENT, asked, is_shown, newest, press
-from tests.bot.store.test_written_again import REJECTED, bots, replica
+from bot.jobs.lost_clicks import LostClicks
+from bot.jobs.presenter import Presenter
+from tests.bot.store.test_votes import DANA, SILENT, asked, for_several, is_shown, newest, press
+from tests.bot.store.test_written_again import APPROVED, REJECTED, bots, replica
+from tests.support.builders import an_action, an_interrupt
 
 __all__ = ["bots", "replica"]
 CALLS = {"by_silence": True, "life": 900}
@@ -60,3 +64,60 @@ async def test_a_rejection_by_silence_stays_one(client, bots, replica, store, wh
 
     [recorded] = (await newest(store, state)).recorded
     assert isinstance(recorded.decision, RejectDecision)
+
+
+async def test_silence_does_not_approve_what_somebody_has_rejected_and_nothing_writes_again(
+    client, bots, replica, store
+):
+    """Only the bot that took the rejection knows of it. It says so to people and agents, and another bot keeps the deadline."""
+    drawing, clicks = bots
+    clicks.scripts.journal.kept = drawing.scripts.journal.kept = 0
+    state = await asked(client, drawing, 2, **CALLS)
+    await is_shown(drawing, state)
+    await replica.replicate()
+    assert await press(clicks, state, DANA, REJECTED, 0) == ["recorded"]
+    await replica.take_over(*bots)
+    await LostClicks(clicks, None).look()
+    await asyncio.sleep(1.0)
+
+    assert await drawing.settle(state.id, "expired", why_not="") == "settled"
+
+    assert {found.decision.type for found in (await newest(store, state)).recorded} == {"reject"}
+
+
+async def test_right_after_another_server_has_answered_silence_waits(client, bots, store):
+    """What it has lost may be a rejection, and nobody has said so yet."""
+    bot, _ = bots
+    bot.scripts.journal.kept = 0
+    state = await asked(client, bot, **SILENT)
+    await is_shown(bot, state)
+    await asyncio.sleep(0.45)
+    bot.scripts.journal.note_outage()
+
+    async def why_not(_seen):
+        return ""
+
+    assert await Deadlines(bot, why_not).on_due(state.id) is not None
+
+    assert (await newest(store, state)).status == "pending"
+
+
+async def test_a_request_is_not_ended_before_its_admission_and_its_decision_are_written_again(
+    client, bots, replica
+):
+    """Its deadline passes meanwhile, and the bot that draws meets the new server first."""
+    clicks, drawing = bots
+    interrupt = an_interrupt(an_action(), run="run-of-a-second", expires_in=timedelta(seconds=1))
+    asked_first = await clicks.load(await client.publish(interrupt))
+    await replica.replicate()
+    await clicks.admit(asked_first, for_several(1))
+    state = await newest(clicks, asked_first)
+    assert await press(clicks, state, DANA, APPROVED) == ["recorded"]
+    await replica.take_over(*bots)
+    await asyncio.sleep(1.1)
+
+    assert await Presenter(drawing, None, None).present(state.id) is not None
+
+    assert await clicks.scripts.write_again(within=0) == []
+    [recorded] = (await newest(clicks, state)).recorded
+    assert recorded.decision == APPROVED

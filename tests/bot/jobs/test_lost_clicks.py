@@ -4,11 +4,14 @@ import asyncio
 
 import pytest
 
+from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import ServerUnreachableError
 from bot.domain.messages import Remark
+from bot.domain.standing import StandingTerms
 from bot.jobs.lost_clicks import LostClicks
-from tests.bot.store.test_votes import DANA, ERIK, asked, newest, press
+from tests.bot.store.test_votes import DANA, ERIK, asked, for_several, newest, press
 from tests.bot.store.test_written_again import APPROVED, REJECTED, bots, replica
+from tests.support.builders import an_action, an_interrupt
 from tests.support.faults import eventually
 
 __all__ = ["bots", "replica"]
@@ -175,6 +178,88 @@ async def test_it_is_told_once_also_when_the_answer_of_redis_is_lost(client, bot
     await looking(bot).look()
 
     assert len(await told(bot, state)) == 1
+
+
+async def test_it_is_told_also_when_the_request_is_admitted_again_later(client, bots, replica):
+    """The new server had the question only, and another bot admits it a moment later."""
+    bot, other = bots
+    question = await bot.load(await client.publish(an_interrupt(an_action(), run="run-of-two")))
+    await replica.replicate()
+    await bot.admit(question, for_several(1))
+    state = await newest(bot, question)
+    await press(bot, state, DANA, APPROVED)
+    await replica.take_over(*bots)
+    assert not await looking(bot).look()
+
+    await other.admit(await other.load(state.id), for_several(1))
+    assert await looking(bot).look()
+
+    assert [remark.kind for remark in await told(bot, state)] == ["lost_for_good"]
+
+
+async def test_who_presses_again_while_the_bot_looks_is_told_nothing(client, bots, replica):
+    """Between the look and the word about it."""
+    bot, other = bots
+    state = await asked(client, bot)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED)
+    await replica.take_over(*bots)
+    tell = bot.tell_lost
+
+    async def late(*args, **more):
+        await press(other, state, DANA, APPROVED)
+        return await tell(*args, **more)
+
+    bot.tell_lost = late
+    await looking(bot).look()
+
+    assert (await newest(bot, state)).status == "decided"
+    assert await told(bot, state) == []
+
+
+async def test_what_is_lost_a_second_time_is_told_a_second_time(client, bots, replica):
+    """Dana did as she was asked, and voted again."""
+    bot, _ = bots
+    state = await asked(client, bot, quorum=2)
+    for _ in range(2):
+        await replica.replicate()
+        assert await press(bot, state, DANA, APPROVED) == ["counted"]
+        await replica.take_over(*bots)
+        await looking(bot).look()
+
+    assert [remark.by for remark in await told(bot, state)] == [DANA, DANA]
+
+
+async def test_a_click_that_only_its_second_press_accepted_is_told_as_well(client, bots, replica):
+    """The answer to the first press was lost, and the second one found what the first had stored."""
+    bot, _ = bots
+    state = await asked(client, bot, quorum=2)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED)
+    bot.accepted.forget(*bot.accepted.clicks())
+    await press(bot, state, DANA, APPROVED)
+    await replica.take_over(*bots)
+
+    await looking(bot).look()
+
+    assert len(await told(bot, state)) == 1
+
+
+async def test_a_standing_approval_that_was_revoked_ends_again(client, bots, replica, caplog):
+    """Otherwise it would approve the next call."""
+    bot, _ = bots
+    state = await asked(client, bot)
+    text = dump_recorded(APPROVED, fingerprint=state.actions[0].fingerprint, decided_by=DANA)
+    given = StandingTerms(uses=5)
+    await bot.record_decision(state.id, {0: text}, token="t", person=DANA, deadline=60, standing=given)
+    await replica.replicate()
+    assert await bot.end_standing(state.id, 0, by=ERIK) == "ended"
+    await replica.take_over(*bots)
+
+    await looking(bot).look()
+
+    assert not (await newest(bot, state)).standing[0].is_live(state.now)
+    assert "revocation.lost" in caplog.messages
 
 
 async def test_votes_that_something_else_has_overwritten_end_no_loop(client, bots, replica, redis, caplog):

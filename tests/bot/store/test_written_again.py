@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -16,11 +17,21 @@ from agent_adapter.redis.pool import freeze_meta
 from bot.api.agents import Agents
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import MessageId
-from bot.domain.messages import Shown
+from bot.domain.messages import Remark, Shown
 from bot.store.codec import body_digest, unix_milliseconds
 from bot.store.records import ApprovalStore
 from bot.store.votes import Voters
-from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, for_several, newest, press, tokens_of
+from tests.bot.store.test_votes import (
+    DANA,
+    ERIK,
+    MIRA,
+    asked,
+    for_several,
+    is_shown,
+    newest,
+    press,
+    tokens_of,
+)
 from tests.bot.use_cases.test_propose import a_proposal, agree, propose
 from tests.conftest import an_agent, until
 from tests.support.builders import an_action, an_interrupt
@@ -860,3 +871,98 @@ async def test_the_oldest_writes_are_dropped_first(client, bots):
 
     assert 0 < journal.bytes <= 20_000
     assert await bot.scripts.write_again() == []
+
+
+async def test_a_vote_does_not_count_again_that_its_person_gave_up_for_a_proposal(
+    client, bots, replica, redis
+):
+    """The vote came from a server whose clock was a minute ahead."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2)
+    await press(bot, state, DANA, APPROVED)
+    card = bot.keys.lane_for(state.id).card(state.id)
+    person, position, token, at, said = (await redis.hget(card, "votes:0")).split(" ", 4)
+    ahead = str(int(at) + 60_000)
+    await redis.hset(card, "votes:0", f"{person} {position} {token} {ahead} {said}")
+    writes = bot.scripts.journal._writes
+    for name, write in writes.items():
+        writes[name] = replace(write, args=tuple(ahead if arg == at else arg for arg in write.args))
+    await propose(other, state, a_proposal("large", by=DANA))
+
+    bot.scripts.journal.note_outage()
+    await bot.scripts.write_again(within=0)
+
+    assert (await newest(bot, state)).votes.get(0, ()) == ()
+
+
+@pytest.mark.parametrize("what", ["a vote", "a proposal"])
+async def test_nothing_is_called_lost_that_is_still_there(client, bots, what):
+    """The request has ended since, and then only a connection was lost."""
+    bot, _ = bots
+    state = await asked(client, bot, quorum=2)
+    if what == "a vote":
+        assert await press(bot, state, DANA, APPROVED) == ["counted"]
+    else:
+        await propose(bot, state, a_proposal())
+    assert await bot.settle(state.id, "withdrawn", reason="not needed") == "settled"
+
+    bot.scripts.journal.note_outage(is_certain=False)
+
+    assert await bot.scripts.write_again(within=0) == []
+
+
+async def test_what_silence_approved_stays_approved_where_the_clock_is_behind(client, bots, replica):
+    """By the clock of the new server, the deadline is still to come."""
+    bot, _ = bots
+    await bot.heartbeat("bot")
+    state = await asked(client, bot, by_silence=True, life=400)
+    await is_shown(bot, state)
+    await replica.replicate()
+    await asyncio.sleep(0.45)
+    assert await bot.settle(state.id, "expired", why_not="") == "settled"
+    await replica.take_over(bot)
+    writes = bot.scripts.journal._writes
+    for name, write in writes.items():
+        writes[name] = replace(write, at=write.at - 1)
+
+    assert await bot.scripts.write_again(within=0) == []
+
+    [recorded] = (await newest(bot, state)).recorded
+    assert (recorded.decided_by, recorded.decision) == ("expired", APPROVED)
+
+
+@pytest.mark.parametrize("what", ["propose", "extend", "settle"])
+async def test_what_was_sent_twice_because_an_answer_was_lost_is_written_again(client, bots, replica, what):
+    """The second answer says only that it is there."""
+    bot, _ = bots
+    await bot.heartbeat("bot")
+    state = await asked(client, bot, by_silence=True, life=400)
+    await is_shown(bot, state)
+    await replica.replicate()
+    run = bot.scripts._evaluate
+
+    async def twice(script, *rest):
+        if script.verb == what:
+            await run(script, *rest)
+        return await run(script, *rest)
+
+    bot.scripts._evaluate = twice
+    match what:
+        case "propose":
+            await propose(bot, state, a_proposal())
+        case "extend":
+            remark = Remark(kind="extend", places=(0,), by=DANA, until=state.deadline)
+            await bot.extend(state, remark, by=timedelta(hours=1))
+        case "settle":
+            await asyncio.sleep(0.45)
+            await bot.settle(state.id, "expired", why_not="")
+    before = await newest(bot, state)
+    await replica.take_over(*bots)
+    assert await bot.scripts.write_again(within=0) == []
+
+    after = await newest(bot, state)
+    assert (after.proposals, after.deadline, after.decided) == (
+        before.proposals,
+        before.deadline,
+        before.decided,
+    )
