@@ -121,22 +121,29 @@ class Sentinels:
 
     def told(self) -> str:
         """Say where they are, and how to fail over and back in another terminal."""
-        primary, sentinel = self.primary(), next(iter(self.sentinels))
+        sentinel = next(iter(self.sentinels))
         named = f"redis-cli -p {sentinel} SENTINEL GET-MASTER-ADDR-BY-NAME {SERVICE} | tail -n 1"
+        servers = "\n".join(f"  {port}: {shlex.join(each.command)}" for port, each in self.servers.items())
         return (
             f"REDIS_URL={self.url}\n"
-            f"The primary is at port {primary}. Servers: {', '.join(map(str, self.servers))}.\n"
-            "A planned failover:\n"
-            f"  redis-cli -p {primary} CLIENT PAUSE {_PAUSE} WRITE\n"
+            f"The primary is at port {self.primary()}. Servers: {', '.join(map(str, self.servers))}.\n"
+            "A planned failover. Paste all of it: the pause ends after ten seconds.\n"
+            f"  former=$({named})\n"
+            f"  redis-cli -p $former CLIENT PAUSE {_PAUSE} WRITE\n"
             f"  redis-cli -p {sentinel} SENTINEL FAILOVER {SERVICE}\n"
-            f"  until test $({named}) != {primary}; do sleep 0.1; done\n"
-            f"  redis-cli -p {primary} REPLICAOF 127.0.0.1 $({named})\n"
-            f"  redis-cli -p {primary} CLIENT UNPAUSE\n"
-            "A primary that ends:\n"
-            f"  redis-cli -p {primary} SHUTDOWN NOSAVE\n"
-            "It comes back, as a replica of the new primary, with this command, which keeps its terminal:\n"
-            f"  {shlex.join(self.servers[primary].command)} --replicaof 127.0.0.1 $({named})\n"
-            "Ctrl-C here ends all of them but that one.\n"
+            f"  until test $({named}) != $former; do sleep 0.1; done\n"
+            f"  redis-cli -p $former REPLICAOF 127.0.0.1 $({named})\n"
+            f"  redis-cli -p $former CLIENT UNPAUSE\n"
+            "A primary that is stopped:\n"
+            f"  former=$({named})\n"
+            "  redis-cli -p $former SHUTDOWN NOSAVE\n"
+            "A primary that crashes:\n"
+            f"  former=$({named})\n"
+            "  kill -9 $(redis-cli -p $former INFO server | tr -d '\\r' | sed -n 's/^process_id://p')\n"
+            "A server comes back, as a replica of the primary of then, with its command below and this behind it:\n"
+            f"  --replicaof 127.0.0.1 $({named})\n"
+            f"{servers}\n"
+            "Ctrl-C here ends all of them but a server that you have started so.\n"
         )
 
     def replicated(self) -> bool:

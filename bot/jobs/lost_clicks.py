@@ -13,6 +13,7 @@ from bot.domain.approval import Approval
 from bot.domain.messages import Remark
 from bot.jobs.redis_restore import CODE as WENT_BACK
 from bot.jobs.redis_restore import LOOKS_EVERY, RestoreGuard
+from bot.runtime.metrics import LOST_CLICKS
 from bot.store.accepted import KEPT_FOR, Accepted
 from bot.store.records import ApprovalStore
 
@@ -114,6 +115,7 @@ class LostClicks:
             code=WENT_BACK if is_over else "",
         )
         if is_told:
+            LOST_CLICKS.inc()
             indices = [each.index for each in lost]
             extra = {"interrupt_id": state.id, "indices": indices, "user": person, "ended": is_over}
             logger.error("click.lost", extra=extra)

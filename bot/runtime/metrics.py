@@ -29,6 +29,12 @@ BROKEN_SEALS = Counter(
     registry=COUNTED,
 )
 
+LOST_CLICKS = Counter(
+    "assent_lost_clicks",
+    "Clicks that Slack had shown as accepted, and that a failover has lost",
+    registry=COUNTED,
+)
+
 # From what a person notices to what is wrong. The objectives are limits of buckets: `bot.cli.monitoring`.
 WITHIN = (0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600)
 TIME_TO_CARD = Histogram(
@@ -72,6 +78,10 @@ class _Gauges(Collector):
             "1 while the policy file cannot be used and an older one is in force",
             int("policy" in self._health.warnings),
         )
+        warnings = GaugeMetricFamily("assent_warning", "1 for each warning of /readyz", labels=["code"])
+        for code in self._health.warnings:
+            warnings.add_metric([code], 1)
+        yield warnings
         yield GaugeMetricFamily(
             "assent_audit_bytes",
             "What the audit trail takes in Redis",

@@ -82,17 +82,20 @@ async def test_a_service_that_the_sentinels_do_not_know_is_named(sentinels, capl
     assert "background.ended" not in caplog.messages
 
 
-async def test_a_server_that_was_stopped_comes_back_with_the_command_that_is_told(sentinels):
+@pytest.mark.parametrize("word", ["SHUTDOWN", "kill -9"])
+async def test_a_server_that_was_stopped_comes_back_with_the_command_that_is_told(sentinels, word):
     """It is written for a shell, so that it can be pasted."""
-    lines = sentinels.told().splitlines()
-    stop, start = (
-        next(line for line in lines if f" {word} " in f"{line} ") for word in ("SHUTDOWN", "--replicaof")
-    )
+    lines = [line.strip() for line in sentinels.told().splitlines()]
+    at = next(n for n, line in enumerate(lines) if word in line)
     before = sentinels.primary()
+    server, replicaof = (
+        next(line for line in lines if line.startswith(begin)) for begin in (f"{before}: ", "--replicaof")
+    )
 
-    await asyncio.to_thread(subprocess.run, stop, shell=True, check=True)
+    await asyncio.to_thread(subprocess.run, "\n".join(lines[at - 1 : at + 1]), shell=True, check=True)
     await eventually(lambda: changed(sentinels, before))
-    returned = await asyncio.create_subprocess_shell(f"exec {start}")
+    command = server.partition(": ")[2]
+    returned = await asyncio.create_subprocess_shell(f"exec {command} {replicaof}")
     try:
         await has_all(sentinels)
     finally:
@@ -103,12 +106,10 @@ async def test_a_server_that_was_stopped_comes_back_with_the_command_that_is_tol
 async def test_a_planned_failover_ends_at_once_with_the_commands_that_are_told(sentinels):
     """After the last one, the former primary is a replica. Otherwise a Sentinel would make it one ten seconds later."""
     lines = sentinels.told().splitlines()
-    first, last = (
-        next(n for n, line in enumerate(lines) if word in line) for word in ("CLIENT PAUSE", "UNPAUSE")
-    )
+    first, last = (next(n for n, line in enumerate(lines) if word in line) for word in ("former=", "UNPAUSE"))
     before = sentinels.primary()
 
-    planned = "\n".join(["set -e", *lines[first : last + 1]])
+    planned = "\n".join(["set -e", *map(str.strip, lines[first : last + 1])])
     await asyncio.to_thread(subprocess.run, planned, shell=True, check=True)
 
     async with open_redis(f"redis://127.0.0.1:{before}") as at_former:

@@ -32,7 +32,7 @@ def exposed():
     SLACK_CALLS.labels("auth.test", "ok").inc(0)
     DECISIONS.labels("approve", "recorded").inc(0)
     kinds = dict.fromkeys(("undrawn", "due", "unresumed"), 1)
-    health = Health()
+    health = Health(warnings={"policy": "the policy file cannot be used"})
     health.loops.include(lambda: [Loop("drawing", within=60)])
     registry = build_registry(health, lambda: kinds, lambda: kinds, lambda: kinds)
     text = generate_latest(registry).decode() + generate_latest(COUNTED).decode()
