@@ -231,19 +231,20 @@ class Journal:
     @property
     def is_doubted(self) -> bool:
         """Whether another server may have taken over just now, also where nothing is written again."""
-        return self._lost_for < SETTLES
+        return self.lost_for < SETTLES
 
     @property
     def settles_in(self) -> float:
         """Seconds in which what Redis does not know may still be written again."""
-        return max(0.0, SETTLES - self._lost_for) if self.kept else 0.0
+        return max(0.0, SETTLES - self.lost_for) if self.kept else 0.0
 
     def may_have_lost(self, age: float) -> bool:
         """Whether Redis may have lost something that was written so many seconds ago, because of the last outage."""
-        return bool(self.kept) and -SLACKNESS <= age - self._lost_for < self.kept
+        return bool(self.kept) and -SLACKNESS <= age - self.lost_for < self.kept
 
     @property
-    def _lost_for(self) -> float:
+    def lost_for(self) -> float:
+        """Seconds since the last doubt whether the same server answers."""
         return time.monotonic() - self._lost_at
 
     def note(self, script: Script, keys: Sequence[str], args: Sequence[Sent], answer: Any) -> None:

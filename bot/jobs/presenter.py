@@ -123,7 +123,7 @@ class Presenter:
     def _may_be_written_again(self, state: Published) -> bool:
         """Whether a failover can have lost its admission, or why it has not ended yet."""
         is_ending = state.is_past and state.status in {"new", "pending"}
-        return is_ending or (state.status == "new" and self.line.restore_guard.may_be_shown(state))
+        return is_ending or (state.status == "new" and self.line.restore_guard.was_asked_before(state))
 
     async def _draw(self, state: Approval, part: Part) -> int | None:
         """Draw one message. Returns `None` when Slack shows it, else the milliseconds until the next attempt."""

@@ -111,8 +111,8 @@ class RestoreGuard:
             is_new: Whether they are others than those that answered before.
         """
         journal = self.store.scripts.journal
-        if journal.meet(servers) and not self._has_met:
-            # Since this process began, another server has taken over.
+        if journal.meet(servers) and journal.kept and not self._has_met:
+            # Since this process began, another server has taken over. Without a journal, it has not asked before.
             journal.note_outage()
         self.doubt(is_certain=is_new)
         self.outages += self._has_met
@@ -141,6 +141,11 @@ class RestoreGuard:
     def may_be_shown(self, state: Published) -> bool:
         """Whether a message may be in Slack that the record does not know: it was asked shortly before a failover."""
         return self.store.scripts.journal.may_have_lost((state.now - state.created_at).total_seconds())
+
+    def was_asked_before(self, state: Published) -> bool:
+        """Whether a request was asked before the last doubt, so that a failover can have lost what became of it."""
+        age = (state.now - state.created_at).total_seconds()
+        return self.may_be_shown(state) and age > self.store.scripts.journal.lost_for
 
     def is_sure(self, shown: Shown) -> bool:
         """Whether a message was compared with its record since the last doubt."""
