@@ -215,7 +215,7 @@ class ClusterRedis(Redis):
         return self._servers[host]
 
     def _changed(self) -> None:
-        self.on_change(False)  # a callback has no names
+        self.on_change(False)
 
     async def _look(self) -> None:
         """Ask a server where the slots are.

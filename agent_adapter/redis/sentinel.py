@@ -149,7 +149,7 @@ class Primary:
                 for sentinel in self._sentinels.sentinels:
                     await sentinel.connection_pool.disconnect()
         if self._last not in {None, found}:
-            self.on_change(True)  # a callback has no names
+            self.on_change(True)
         self._last = found
         return found
 
