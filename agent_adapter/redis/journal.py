@@ -84,7 +84,7 @@ AGAIN: Mapping[str, Again] = {
     "save_part": _again("drawn", ""),
     "mark_missed": _again("noted", "unknown"),
     "mark_read": _again("marked", "unknown", varying="pages mark"),
-    "extend": _again("extended repeat", "closed"),
+    "extend": _again("extended", "closed"),
     "end_standing": _again("ended", "unknown"),
     "settle": _again("", "unknown behind", without="known"),
     "withdraw": _again("asked", "unknown"),

@@ -100,12 +100,21 @@ class Deadlines:
             return UNSETTLED_AGAIN
         why_not = to_agent.NOT_LOOKED
         if isinstance(state, Approval) and state.is_past and self._why_not:
+            if self._may_lack_a_rejection(state):
+                return UNSETTLED_AGAIN
             why_not = await self._why_not(state)
-            # It takes some seconds, in which another server may have taken over. What that one has lost may be a rejection.
-            if self._store.is_unsettled or (not why_not and self._store.scripts.journal.is_doubted):
+            # It takes some seconds, in which another server may have taken over.
+            if self._store.is_unsettled or self._may_lack_a_rejection(state):
                 return UNSETTLED_AGAIN
         ended = await self._end(state.id, state.withdraw_asked, why_not)
         return ended or _until_first(standing_ahead(state), state)
+
+    def _may_lack_a_rejection(self, state: Approval) -> bool:
+        """Whether silence would approve something that another server may just have lost a rejection of."""
+        silent = any(
+            state.is_approved_by_silence(action.index) and not action.recorded for action in state.actions
+        )
+        return silent and self._store.scripts.journal.is_doubted
 
     async def _note_lapse(self, state: Published) -> None:
         has_lapsed = state.claimed_until is not None and state.claimed_until <= state.now

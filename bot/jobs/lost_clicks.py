@@ -67,59 +67,78 @@ class LostClicks:
             ServerUnreachableError: when Redis does not answer.
         """
         self.store.scripts.leave_former()
-        for (interrupt_id, index), person in self.store.revoked.items():
-            # A standing approval that somebody has revoked approves nothing more.
-            if await self.store.end_standing(interrupt_id, index, by=person) == "ended":
-                logger.error(
-                    "revocation.lost", extra={"interrupt_id": interrupt_id, "index": index, "user": person}
-                )
         is_complete = True
-        for click in self.store.accepted.clicks():
+        # A request that ends is not asked about again because of another click.
+        for click in sorted(self.store.accepted.clicks(), key=_may_have_run, reverse=True):
             try:
                 is_complete = await self._look_for(click) and is_complete
             except (InvalidRequestError, ServerFailedError, ValueError) as error:
-                # The presenter says what is wrong with this record.
-                logger.warning(
-                    "click.not_looked_for",
-                    extra={"interrupt_id": click[0].interrupt_id, "reason": str(error)},
-                )
+                _note_not_looked_for(click[0].interrupt_id, error)
+        for (interrupt_id, index), person in list(self.store.revoked.items()):
+            try:
+                await self._revoke_again(interrupt_id, index, person)
+            except ServerFailedError as error:
+                _note_not_looked_for(interrupt_id, error)
         return is_complete
+
+    async def _revoke_again(self, interrupt_id: str, index: int, person: str) -> None:
+        if await self.store.revoke_again(interrupt_id, index, by=person):
+            extra = {"interrupt_id": interrupt_id, "index": index, "user": person}
+            logger.error("revocation.lost", extra=extra)
 
     async def _look_for(self, click: Sequence[Accepted]) -> bool:
         for _ in range(TRIES):
-            lost = await self.store.lost(click)
-            state = await self.store.admitted(click[0].interrupt_id) if lost else None
-            if lost and state is None:
+            loss = await self.store.lost(click)
+            state = await self.store.admitted(click[0].interrupt_id) if loss and loss.clicks else None
+            if loss is None or (loss.clicks and state is None):
                 return False
-            untold = [each for each in lost if state and not _has_decided(state, each)]
-            if not (state and untold) or await self._tell(state, untold):
-                self.store.accepted.forget(lost)
+            untold = [each for each in loss.clicks if state and not _has_decided(state, each)]
+            if not (state and untold) or await self._tell(state, untold, is_followed=loss.is_followed):
+                self.store.accepted.forget(loss.clicks)
                 break
         return True
 
-    async def _tell(self, state: Approval, lost: Sequence[Accepted]) -> bool:
-        person, still = lost[0].person, [each for each in lost if state.is_open_at(each.index)]
+    async def _tell(self, state: Approval, lost: Sequence[Accepted], *, is_followed: bool) -> bool:
+        """Tell of the decisions of one click; false where somebody has decided meanwhile."""
+        person = lost[0].person
+        still = {each.index: each for each in lost if _is_undecided(state, each.index)}
         # Whoever decided again would let the same calls run twice.
-        is_over = any(each.may_have_run for each in still)
+        is_over = any(each.may_have_run or (is_followed and not each.is_vote) for each in still.values())
         remark = Remark(
             kind="lost_for_good" if is_over else "lost",
             places=tuple(state.places),
-            actions=tuple(each.index for each in still),
+            actions=tuple(still),
             by=person,
-            decision=_common({each.decision for each in still}),
+            decision=_common({each.decision for each in still.values()}),
         )
-        is_told = await self.store.tell_lost(
+        outcome = await self.store.tell_lost(
             lost,
-            remark if still else None,
+            # When the time is up, nobody can decide again.
+            remark if still and (is_over or not state.is_past) else None,
+            still,
             sentence=REASON if is_over else SENTENCE,
             code=WENT_BACK if is_over else "",
         )
-        if is_told:
+        if outcome == "told":
             LOST_CLICKS.inc()
             indices = [each.index for each in lost]
             extra = {"interrupt_id": state.id, "indices": indices, "user": person, "ended": is_over}
             logger.error("click.lost", extra=extra)
-        return is_told
+        return outcome in {"told", "repeat"}
+
+
+def _may_have_run(click: Sequence[Accepted]) -> bool:
+    return any(each.may_have_run for each in click)
+
+
+def _note_not_looked_for(interrupt_id: str, error: Exception) -> None:
+    # The presenter says what is wrong with this record.
+    logger.warning("click.not_looked_for", extra={"interrupt_id": interrupt_id, "reason": str(error)})
+
+
+def _is_undecided(state: Approval, index: int) -> bool:
+    """Whether nobody has decided an action, also when its time is up."""
+    return state.status == "pending" and state.recorded[index] is None and index not in state.unsigned
 
 
 def _common(decisions: Collection[str]) -> str:

@@ -77,7 +77,8 @@ class WakeUps:
         servers = await identities_of(redis)
         async with redis.pubsub() as heard:
             await heard.subscribe(*self._channels)
-            is_new = servers != self._servers
+            # In a cluster, they come in the order of their slots.
+            is_new = self._servers is None or {*servers} != {*self._servers}
             if is_new or not self._is_connected:
                 # While this was not connected, a server may have come and gone.
                 self._restore_guard.meet(servers, is_new=is_new)
@@ -89,12 +90,12 @@ class WakeUps:
             self._inboxes.look_at_all()
             # In a cluster, another server than the one that is heard here can be replaced.
             until = time.monotonic() + QUIET
-            while time.monotonic() < until and await self._hear(heard):
+            while (left := until - time.monotonic()) > 0 and await self._hear(heard, left):
                 loop.beat()
         loop.beat()
 
-    async def _hear(self, heard: PubSub) -> bool:
-        message = await heard.get_message(timeout=QUIET)
+    async def _hear(self, heard: PubSub, within: float) -> bool:
+        message = await heard.get_message(timeout=within)
         if message is None:
             return False
         if message["type"] == "message":

@@ -41,6 +41,15 @@ class Accepted:
         return any(who == self.person and when >= self.at for who, when in later)
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What Redis does not have any more of a click."""
+
+    clicks: list[Accepted]
+    is_followed: bool
+    """Whether an agent takes each decision of the request as it is made."""
+
+
 class AcceptedLately:
     """The decisions of the last two minutes: a failover can have lost them."""
 

@@ -52,3 +52,12 @@ class StandingApprovals(Reading):
             while len(self.revoked) > MOST_REVOKED:
                 del self.revoked[next(iter(self.revoked))]
         return outcome
+
+    async def revoke_again(self, interrupt_id: str, index: int, *, by: str) -> bool:
+        """End a standing approval that this person has revoked, and say whether it had not ended.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        outcome = await self.scripts("end_standing", self._of(interrupt_id), index=index, by=by)
+        return bool(outcome == "ended")

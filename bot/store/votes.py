@@ -1,6 +1,6 @@
 """Decisions, votes and proposals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -20,7 +20,7 @@ from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import Proposal, kind_of
 from bot.domain.waiting import circle_of_proposal
-from bot.store.accepted import Accepted
+from bot.store.accepted import Accepted, Loss
 from bot.store.audit import FACTS
 from bot.store.codec import dumped, milliseconds, place_field, proposal_field, unix_milliseconds
 from bot.store.connected import Connected
@@ -31,6 +31,8 @@ _KEPT = {"recorded", "counted"}
 _FIRST_ACTION, _PER_ACTION = 2, 4
 """Where the words of the first action begin in what the script returns, and how many words each action has: outcome, when,
 when its person had voted before, the name of the click."""
+_FOLLOWS = "f:"
+"""How the fields begin that name a process which takes each decision."""
 _VOTED = "voted"
 """What the script says for a vote that was there already."""
 _WRITTEN_AGAIN = {*_KEPT, "repeat", _VOTED}
@@ -152,28 +154,38 @@ class Votes(Connected):
         outcomes = (Outcome.REPEAT if word == _VOTED else Outcome(word) for word in words)
         return dict(zip(slots, outcomes, strict=True))
 
-    async def lost(self, click: Sequence[Accepted]) -> list[Accepted]:
-        """Give what Redis does not have any more of a click that it had taken.
+    async def lost(self, click: Sequence[Accepted]) -> Loss | None:
+        """Give what Redis does not have any more of a click that it had taken; `None` while it has nothing of the request.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
             ValueError: when something else has overwritten the votes.
         """
         interrupt_id = click[0].interrupt_id
-        _, card, _ = await read_hashes(self.scripts, self.keys.lane_for(interrupt_id), interrupt_id)
-        return [accepted for accepted in click if not accepted.is_in(card)]
+        req, card, _ = await read_hashes(self.scripts, self.keys.lane_for(interrupt_id), interrupt_id)
+        if not req:
+            return None
+        is_followed = any(name.startswith(_FOLLOWS) for name in req)
+        return Loss([accepted for accepted in click if not accepted.is_in(card)], is_followed)
 
     async def tell_lost(
-        self, lost: Sequence[Accepted], remark: Remark | None, *, sentence: str, code: str = ""
-    ) -> bool:
+        self,
+        lost: Sequence[Accepted],
+        remark: Remark | None,
+        still: Collection[int],
+        *,
+        sentence: str,
+        code: str = "",
+    ) -> str:
         """Say once that a click is lost: in the audit trail, and with a remark also on the card and to the agents that wait.
 
         Returns:
-            Whether it is said. Otherwise somebody has decided meanwhile: look again.
+            `told`, `repeat`, `unknown`, or `changed` when somebody has decided meanwhile.
 
         Args:
             lost: What is lost of the click.
-            remark: The message about it in the thread; `None` where others have decided meanwhile.
+            remark: The message about it in the thread; `None` where nobody has to know.
+            still: The actions of it that nobody has decided.
             sentence: What the agents hear.
             code: With it, the request is refused as well, and `sentence` says why.
 
@@ -181,11 +193,10 @@ class Votes(Connected):
             ServerUnreachableError: when Redis does not answer.
         """
         first, said = lost[0], dumped(remark) if remark else ""
-        open_ones = remark.actions if remark else ()
         outcome = await self.scripts(
             "tell_lost",
             self._of(first.interrupt_id),
-            list(chain.from_iterable((each.index, int(each.index in open_ones)) for each in lost)),
+            list(chain.from_iterable((each.index, int(each.index in still)) for each in lost)),
             token=first.token,
             at=first.at,
             by=first.person,
@@ -196,7 +207,7 @@ class Votes(Connected):
             reason=Private(sentence, "reason") if code else None,
             mark=self._mark(first.interrupt_id, "reason", sentence) if code else None,
         )
-        return bool(outcome != "changed")
+        return str(outcome)
 
     async def _recorded(
         self,
@@ -246,7 +257,7 @@ class Votes(Connected):
                         at=int(when),
                         is_vote=outcome in {Outcome.COUNTED, _VOTED},
                         decision=kind_of(str(position)),
-                        may_have_run=bool(may_have_run),
+                        may_have_run=bool(may_have_run) and outcome in {Outcome.RECORDED, Outcome.REPEAT},
                     )
                 )
 
@@ -338,9 +349,9 @@ class Votes(Connected):
     async def _keep_proposal(
         self, names: Named, given: Mapping[str, Value], reply: Sequence[str], outages: int
     ) -> None:
-        outcome, *said = reply
-        # A repeated call finds what the first one wrote, whose answer was lost.
-        if outcome in {Outcome.RECORDED, Outcome.REPEAT}:
+        _, *said = reply
+        # A repeated call of the same person finds what the first one wrote, whose answer was lost.
+        if said:
             await self.scripts.keep("propose", names, outages=outages, first=said[0], **given)
 
     async def mark_read(self, state: Approval, call: Action, user: str, pages: int) -> None:

@@ -13,7 +13,7 @@ from tests.support.faults import asking, eventually, nothing_owed, settled_card,
 from tests.support.people import Someone, buttons, words
 
 AGAIN = (
-    "{person} approved action {action}, but a technical fault lost that. The agent has not gone on with it. "
+    "{person} approved action {action}, but a technical fault lost that. As far as the bot knows, the agent has not gone on with it. "
     "Please decide again on the card."
 )
 FOR_GOOD = (

@@ -55,7 +55,7 @@ def lost(person: str, indices: Sequence[int], decision: str) -> str:
     careful = f" Vor einer Freigabe bitte {person} fragen." if decision == "reject" else ""
     return (
         f"{_did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen. "
-        f"Der Agent hat damit nicht weitergemacht. Bitte auf der Karte noch einmal entscheiden.{careful}"
+        f"Soweit der Bot weiß, hat der Agent damit nicht weitergemacht. Bitte auf der Karte noch einmal entscheiden.{careful}"
     )
 
 

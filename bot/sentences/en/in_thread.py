@@ -48,8 +48,8 @@ def lost(person: str, indices: Sequence[int], decision: str) -> str:
     """Say that a decision is lost, and that it has to be made again."""
     careful = f" Ask {person} before you approve it." if decision == "reject" else ""
     return (
-        f"{_did(person, indices, decision)}, but a technical fault lost that. The agent has not gone on with it. "
-        f"Please decide again on the card.{careful}"
+        f"{_did(person, indices, decision)}, but a technical fault lost that. As far as the bot knows, the agent has not gone on "
+        f"with it. Please decide again on the card.{careful}"
     )
 
 

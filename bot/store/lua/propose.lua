@@ -18,7 +18,7 @@
 --       waiting   the circle of people, groups and channels that it waits for
 --       asked     digest of the question
 --       first     when it was called first, in the server's milliseconds, '' for the first call
--- Returns {'recorded', the server's milliseconds} | {'repeat', when it was recorded}: this proposal is there already
+-- Returns {'recorded', the server's milliseconds} | {'repeat', and when if it is of this person}: it is there already
 -- | {'taken'}: the action is decided | {'closed'}. When it is called again also {'over'}: the action is decided
 -- | {'replaced'}: a later one is there
 
@@ -36,11 +36,13 @@ local at = tonumber(first) or math.max(now(), proposed + 1)
 if decided then
   return { is_repeated and 'over' or 'taken' }
 elseif is_repeated and known == name then
-  return { 'repeat', text(proposed) }
+  return { 'repeat' }
 elseif is_closed(card, at) or is_repeated and asked ~= '' and question ~= asked then
   return { 'closed' }
 elseif known == name then
-  return { 'repeat', text(proposed) }
+  -- Others can propose the same.
+  local is_theirs = proposed > 0 and was_taken_out(card, index, person, proposed)
+  return { 'repeat', is_theirs and text(proposed) or nil }
 elseif is_repeated and known ~= '' and proposed >= at then
   -- With the same time, a bot of an earlier version has replaced this one: it notes no time.
   return { 'replaced' }

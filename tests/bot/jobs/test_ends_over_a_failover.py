@@ -66,8 +66,9 @@ async def test_a_rejection_by_silence_stays_one(client, bots, replica, store, wh
     assert isinstance(recorded.decision, RejectDecision)
 
 
+@pytest.mark.parametrize("is_late", [False, True], ids=["before the deadline", "after the deadline"])
 async def test_silence_does_not_approve_what_somebody_has_rejected_and_nothing_writes_again(
-    client, bots, replica, store
+    client, bots, replica, store, is_late
 ):
     """Only the bot that took the rejection knows of it. It says so to people and agents, and another bot keeps the deadline."""
     drawing, clicks = bots
@@ -77,8 +78,11 @@ async def test_silence_does_not_approve_what_somebody_has_rejected_and_nothing_w
     await replica.replicate()
     assert await press(clicks, state, DANA, REJECTED, 0) == ["recorded"]
     await replica.take_over(*bots)
+    if is_late:
+        await asyncio.sleep(1.0)
     await LostClicks(clicks, None).look()
-    await asyncio.sleep(1.0)
+    if not is_late:
+        await asyncio.sleep(1.0)
 
     assert await drawing.settle(state.id, "expired", why_not="") == "settled"
 

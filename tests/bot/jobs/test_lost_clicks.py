@@ -90,6 +90,20 @@ async def follows(store, state) -> bool:
     return any(name.startswith("f:") for name in fields)
 
 
+async def test_after_a_request_has_ended_nobody_is_asked_to_decide_it_again(client, bots, replica):
+    """The first of two clicks left a call open, and the second one did not."""
+    bot, _ = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(bot, state, ERIK, APPROVED, 0)
+    await press(bot, state, DANA, APPROVED, 1)
+    await replica.take_over(*bots)
+
+    await looking(bot).look()
+
+    assert [(remark.kind, remark.by) for remark in await told(bot, state)] == [("lost_for_good", DANA)]
+
+
 async def test_a_vote_is_given_again(client, bots, replica):
     """Nothing can have run before everybody has voted."""
     bot, _ = bots

@@ -128,7 +128,7 @@ def test_a_remark_is_a_reply_to_the_card():
         (
             Remark(kind="lost", places=(0,), actions=(0, 1), by="U0DANA", decision="reject"),
             (
-                "<@U0DANA> rejected actions 1, 2, but a technical fault lost that. The agent has not gone on with it. "
+                "<@U0DANA> rejected actions 1, 2, but a technical fault lost that. As far as the bot knows, the agent has not gone on with it. "
                 "Please decide again on the card. Ask <@U0DANA> before you approve it."
             ),
         ),
