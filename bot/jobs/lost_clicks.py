@@ -40,23 +40,25 @@ class LostClicks:
 
     store: ApprovalStore
     guard: RestoreGuard
+    looked_after: int = 1
+    """After how many doubts it has looked. The first one comes with the first connection, when nothing was accepted yet."""
 
     async def run(self, loop: Loop) -> None:
         """Look after each doubt, once everything is written again that is kept for that, until cancelled."""
-        looked_after, next_at, until = 0, math.inf, 0.0
+        next_at, until = math.inf, 0.0
         while True:
             loop.beat(within=LOOKED_WITHIN)
             await asyncio.sleep(LOOKS_EVERY)
             doubts, now = self.guard.written_again, time.monotonic()
-            if doubts == looked_after and now < next_at:
+            if doubts <= self.looked_after and now < next_at:
                 continue
             try:
                 is_complete = await self.look()
             except ServerUnreachableError as error:
                 loop.hinder(str(error))
                 continue
-            if doubts != looked_after:
-                looked_after, next_at, until = doubts, now + LATE, now + KEPT_FOR
+            if doubts > self.looked_after:
+                self.looked_after, next_at, until = doubts, now + LATE, now + KEPT_FOR
             else:
                 next_at = math.inf if is_complete or now > until else now + AGAIN_IN
 

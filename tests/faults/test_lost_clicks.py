@@ -17,7 +17,7 @@ AGAIN = (
     "Please decide again on the card."
 )
 FOR_GOOD = (
-    "{person} approved action {action}, but a technical fault lost that, and *the agent may have gone on with it*. "
+    "{person} approved action {action}, but a technical fault lost that, and the agent may have gone on with it. "
     "So nobody can decide this a second time. Look at what has run before the agent asks again."
 )
 
