@@ -146,6 +146,11 @@ class Sentinels:
             "Ctrl-C here ends all of them but a server that you have started so.\n"
         )
 
+    def takes_writes(self) -> bool:
+        """Say whether the server that the first Sentinel names is a primary: right after a failover it may not know of it."""
+        with self._connected(self.primary()) as server:
+            return bool(server.role()[0] == "master")
+
     def replicated(self) -> bool:
         """Say whether every replica has what the primary had when this was called."""
         with self._connected(self.primary()) as server:

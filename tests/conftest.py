@@ -19,6 +19,7 @@ from playground.clusters import Cluster
 from playground.redis_server import RedisServer
 from playground.sentinels import Sentinels
 from playground.server import Playground
+from playground.wait_until import wait_until
 from playground.workspace import TEAM
 from tests.support.distributions import build
 from tests.support.lanes import require
@@ -115,6 +116,7 @@ def started_sentinels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sent
 @pytest.fixture
 def sentinels(started_sentinels: Sentinels) -> Sentinels:
     """They, over empty servers."""
+    wait_until(started_sentinels.takes_writes, "the server that the Sentinels name takes no writes")
     with connected(started_sentinels.url) as redis:
         redis.flushall()
     return started_sentinels
