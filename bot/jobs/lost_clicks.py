@@ -104,7 +104,7 @@ class LostClicks:
         """Tell of the decisions of one click; false where somebody has decided meanwhile."""
         person = lost[0].person
         still = {each.index: each for each in lost if _is_undecided(state, each.index)}
-        # Whoever decided again would let the same calls run twice.
+        # If people decided again, the same calls could run twice.
         is_over = any(each.may_have_run or (is_followed and not each.is_vote) for each in still.values())
         remark = Remark(
             kind="lost_for_good" if is_over else "lost",

@@ -133,6 +133,10 @@ class RestoreGuard:
         self.readings.begin()
         self.store.forget_remembered()
 
+    def note_same(self) -> None:
+        """Note that the same servers answer as before: only a connection was lost."""
+        self.store.scripts.journal.note_same()
+
     @property
     def is_unsettled(self) -> bool:
         """Whether bots may still write again what Redis has lost."""

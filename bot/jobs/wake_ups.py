@@ -84,7 +84,7 @@ class WakeUps:
                 self._restore_guard.meet(servers, is_new=is_new)
                 self._servers, self._is_connected = servers, True
             elif servers and doubts == self._restore_guard.doubts:
-                self._restore_guard.store.scripts.journal.note_same()
+                self._restore_guard.note_same()
             # What was said while nobody listened.
             self._draw()
             self._inboxes.look_at_all()

@@ -78,6 +78,11 @@ class Connected:
         """Whether this process or another one may still write again what Redis has lost."""
         return self.scripts.journal.is_unsettled
 
+    @property
+    def is_doubted(self) -> bool:
+        """Whether another server may have taken over just now, also where nothing is written again."""
+        return self.scripts.journal.is_doubted
+
     async def confirm(self, interrupt_id: str) -> None:
         """Wait until what was read of a record just now is as durable as what a person is told is stored.
 

@@ -96,7 +96,7 @@ async def looked(bot) -> bool:
 async def test_a_call_that_may_have_run_is_not_approved_a_second_time(
     failover, start_bot, client, slack, store, watcher
 ):
-    """Its agent has the answer, and the new server does not know that. Whoever presses next approves nothing."""
+    """Its agent has the answer, and the new server does not know that, so the request ends."""
     await start_bot()
     interrupt, agent, card = await asked(client, watcher, store, "pay")
     failover.replicate()

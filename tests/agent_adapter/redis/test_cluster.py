@@ -139,7 +139,7 @@ async def test_commands_go_on_after_a_planned_failover_and_tell_of_it_before(clu
 
 
 async def test_a_connection_that_is_made_again_says_that_it_may_be_the_same_server(cluster, redis):
-    """Servers close connections that are idle. That is no failover."""
+    """Servers close idle connections, which is not a failover."""
     name, changes = KEYS.lane(0).audit_seq, []
     await redis.set(name, "before")
     redis.on_change = changes.append
