@@ -11,7 +11,7 @@ from statistics import median
 
 import uvloop
 
-from benchmarks import approvals, clicks, home, neighbours, quiet, receipts, spread, waiting
+from benchmarks import approvals, clicks, drawing, home, neighbours, quiet, receipts, spread, waiting
 from benchmarks.figures import table
 from benchmarks.slack import Slack
 
@@ -38,6 +38,8 @@ async def measure(rounds: int, *, quick: bool) -> str:
         tabs = await home.measure()
         announce("receipts in tools")
         checks = receipts.measure()
+        announce("cards")
+        cards = drawing.measure()
         found = []
         for number in range(1, rounds + 1):
             announce(f"clicks, round {number} of {rounds}")
@@ -52,6 +54,7 @@ async def measure(rounds: int, *, quick: bool) -> str:
         *waiting.rows(still, many, beside, count),
         *home.rows(tabs),
         *receipts.rows(checks),
+        *drawing.rows(cards),
         *approvals.rows(shown),
         *quiet.rows(calm, last),
         *neighbours.rows(others, channels),

@@ -20,7 +20,7 @@ from agent_adapter.redis.pool import open_redis
 from agent_adapter.redis.scripts import AGENT_LUA, read_script
 from bot.domain.admission import Admission
 from bot.domain.admit import admit
-from bot.domain.approval import Published
+from bot.domain.approval import Approval, Published
 from bot.domain.audit import facts_of_question
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown
@@ -135,11 +135,18 @@ def approve_buttons(blocks: Blocks) -> dict[int, dict[str, Any]]:
 
 
 def _drawn(asked: Interrupt) -> tuple[Blocks, str]:
+    part = render_card(pending(asked))[0]
+    return part.blocks, part.text
+
+
+def pending(asked: Interrupt) -> Approval:
+    """Give a record whose card nobody has pressed, as the bot reads it from Redis."""
     now = int(time.time() * 1000)
     req = {"body": dump_interrupt(asked), "created": str(now), "deadline": str(now + LIFE)}
     card = {"status": "pending", **admission_fields(admission(asked))}
-    part = render_card(read_state(req, card, now=now))[0]
-    return part.blocks, part.text
+    found = read_state(req, card, now=now)
+    assert isinstance(found, Approval)
+    return found
 
 
 def _payload(asked: Interrupt, pressed: dict[str, Any], blocks: Blocks, text: str) -> dict[str, object]:

@@ -11,7 +11,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any, TypeAlias
 
@@ -96,6 +96,7 @@ class Script:
         return frozenset((*self.keys, *self.args))
 
 
+@cache
 def read_script(package: str, verb: str) -> Script:
     """Read a script, with the paragraphs of the prelude that it uses."""
     own = _read(package, verb)
@@ -105,19 +106,29 @@ def read_script(package: str, verb: str) -> Script:
 
 def _with_prelude(own: str) -> str:
     """Put the paragraphs of the prelude that a script uses before it. Lua builds each function at every call."""
-    text = own
+    text, used = own, _words(own)
     # A paragraph uses only what is defined before it.
-    for paragraph in reversed(_read(AGENT_LUA, PRELUDE).split("\n\n")):
-        defined = {
-            name for names in _DEFINED.findall(paragraph) for name in re.findall(r"\w+", " ".join(names))
-        }
-        if defined & _words(text):
-            text = f"{paragraph}\n\n{text}"
+    for paragraph, defined, words in reversed(_prelude()):
+        if defined & used:
+            text, used = f"{paragraph}\n\n{text}", used | words
     return text
 
 
-def _words(lua: str) -> set[str]:
-    return {*re.findall(r"\w+", re.sub("--.*", "", lua))}
+@cache
+def _prelude() -> list[tuple[str, frozenset[str], frozenset[str]]]:
+    """Read each paragraph of the prelude, the names that it defines, and all of its words."""
+    return [
+        (paragraph, _defined(paragraph), _words(paragraph))
+        for paragraph in _read(AGENT_LUA, PRELUDE).split("\n\n")
+    ]
+
+
+def _defined(lua: str) -> frozenset[str]:
+    return frozenset(name for names in _DEFINED.findall(lua) for name in re.findall(r"\w+", " ".join(names)))
+
+
+def _words(lua: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", re.sub("--.*", "", lua)))
 
 
 class Scripts:

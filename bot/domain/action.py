@@ -61,6 +61,8 @@ class Action:
         """What others can agree with: the stricter edit, or else the edit or answer with the most votes, the oldest first."""
         if found := self.stricter:
             return self._proposed_by(found)
+        if not self.votes:
+            return None
         written = [vote for vote in self.votes if isinstance(vote.decision, EditDecision | RespondDecision)]
         vote = max(written, key=lambda vote: len(self.voters(vote.position)), default=None)
         return self._written_by(vote) if vote else None

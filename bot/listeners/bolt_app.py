@@ -22,7 +22,8 @@ class BoltApp(AsyncApp):
     """Bolt's app. It first checks the app and the workspace that each payload names."""
 
     def __init__(self, slack: SlackClient, directory: Directory, **bolt: Any) -> None:
-        super().__init__(**bolt)
+        # Without a name, Bolt looks through the stack of calls for one.
+        super().__init__(name="assent", **bolt)
         self._slack = slack
         self._directory = directory
 

@@ -219,24 +219,28 @@ def call_blocks(action: Action, *, as_text: bool = True, alone: bool = False) ->
         as_text: Whether the message has room for short arguments beside their names.
         alone: Whether it is the only one of its card, whose title then names the tool.
     """
-    blocks: list[Block] = json.loads(_kept(action, as_text=as_text))
+    blocks: list[Block] = json.loads(_kept(action, as_text=as_text)[0])
     return [block for block in blocks if not (alone and block["block_id"] == f"a:{action.index}:title")]
 
 
 def call_size(action: Action, *, as_text: bool = True) -> tuple[int, int]:
     """Measure `call_blocks`: JSON characters and blocks. It is asked for at each drawing, and never changes."""
-    return units(drawn := _kept(action, as_text=as_text)), len(json.loads(drawn))
+    _, size, count = _kept(action, as_text=as_text)
+    return size, count
 
 
-def _kept(action: Action, *, as_text: bool) -> str:
-    """Draw the call once, and keep it as JSON: that takes little memory, and no caller can change it."""
+def _kept(action: Action, *, as_text: bool) -> tuple[str, int, int]:
+    """Draw the call once, and keep it as JSON, with its size: that takes little memory, and no caller can change it."""
     spoken = language()
     name = f"call:{as_text}:{spoken}"
     if name not in action.kept:
         # Slack may say who the reader is while this runs, and what is kept under one language speaks that one.
         with speaking(spoken):
-            action.kept[name] = encode(_call_blocks(action, as_text=as_text))
-    return str(action.kept[name])
+            blocks = _call_blocks(action, as_text=as_text)
+        drawn = encode(blocks)
+        action.kept[name] = drawn, units(drawn), len(blocks)
+    kept: tuple[str, int, int] = action.kept[name]
+    return kept
 
 
 def _call_blocks(action: Action, *, as_text: bool) -> list[Block]:

@@ -1,6 +1,6 @@
 """The buttons that decide several actions at once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from bot.domain.action import Action
@@ -99,31 +99,33 @@ def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Blo
     said = [on_card.left_out_proposed(proposed)] if proposed else []
     if voted:
         said.append(on_card.at_once_and_voted(at_once, voted) if at_once else on_card.YOUR_VOTE)
-    # The first that has room. Numbers alone still say which calls these are.
-    texts = ["\n".join((*said, which)) for which in _which(state, ready)]
-    text = next((text for text in texts if units(text) <= _CONFIRM), clip(texts[-1], _CONFIRM))
+    text = _with_room("\n".join((*said, which)) for which in _which(state, ready))
     title, yes = (
         (on_card.approve_calls, on_card.approve) if at_once else (on_card.agree_to_calls, on_card.agree)
     )
     return confirm(title(len(ready)), text, yes(len(ready)))
 
 
-def _which(state: Approval, ready: Sequence[int]) -> list[str]:
-    """Say which calls these are: all of their values, their tools, or their numbers."""
+def _with_room(texts: Iterable[str]) -> str:
+    """Give the first text that has room. The last one, numbers alone, still says which calls these are."""
+    text = ""
+    for text in texts:
+        if units(text) <= _CONFIRM:
+            break
+    return clip(text, _CONFIRM)
+
+
+def _which(state: Approval, ready: Sequence[int]) -> Iterator[str]:
+    """Say which calls these are, the longest first: all of their values, their tools, or their numbers."""
     calls = [state.actions[index] for index in ready]
-    values = question(calls, with_tool=len({call.request.name for call in calls}) > 1)
+    if values := question(calls, with_tool=len({call.request.name for call in calls}) > 1):
+        yield values
     which, odd = on_card.as_shown(_by_tool(state, ready)), _odd_ones(calls, is_brief=True)
     named = _odd_ones(calls, is_brief=False) or odd
     sums = [on_card.in_all(found)] if (found := totals(calls)) else []
-    said = [[values]] if values else []
-    said += [
-        [which, *sums, *named],
-        [which, *sums, *odd],
-        [which, *odd],
-        [which],
-        [on_card.as_shown(words.numbers(ready))],
-    ]
-    return ["\n".join(lines) for lines in said]
+    for lines in ([which, *sums, *named], [which, *sums, *odd], [which, *odd], [which]):
+        yield "\n".join(lines)
+    yield on_card.as_shown(words.numbers(ready))
 
 
 def _odd_ones(calls: Sequence[Action], *, is_brief: bool) -> list[str]:

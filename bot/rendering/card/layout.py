@@ -134,18 +134,20 @@ def _value(interrupt: Interrupt) -> str:
 def _cost(action: Action, value: str, who_decides: int, *, as_text: bool = False) -> tuple[int, int]:
     """Bound what an action takes at any time: JSON characters and blocks."""
     size, count = call_size(action, as_text=as_text)
-    line = json_size([divider(f"a:{action.index}:divider")])
-    foot = max(who_decides + _buttons_size(action, value), _OUTCOME + OUTCOME_TEXT)
+    line, buttons = _around(action, value)
+    foot = max(who_decides + buttons, _OUTCOME + OUTCOME_TEXT)
     return line + size + foot, count + 4 + bool(who_decides)
 
 
-def _buttons_size(action: Action, value: str) -> int:
-    """Measure the buttons of an action as it was asked. `_VOTES` counts those that come with a vote."""
-    name = f"buttons:{language()}"
+def _around(action: Action, value: str) -> tuple[int, int]:
+    """Measure the line above an action, and its buttons as it was asked. `_VOTES` counts those that come with a vote."""
+    name = f"around:{language()}"
     if name not in action.kept:
         asked = replace(action, votes=(), stricter=None)
-        action.kept[name] = json_size(button_blocks(asked, value))
-    return int(action.kept[name])
+        line = json_size([divider(f"a:{action.index}:divider")])
+        action.kept[name] = line, json_size(button_blocks(asked, value))
+    measured: tuple[int, int] = action.kept[name]
+    return measured
 
 
 def _votes_cost(terms: Terms) -> int:
