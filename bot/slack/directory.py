@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from agent_adapter.background import in_background
 from bot.domain.admission import Terms
-from bot.domain.errors import SlackError
+from bot.domain.errors import SlackBusyError, SlackError
 from bot.domain.on_call import entry_of, is_on_call, schedule_of
 from bot.domain.person import Person, is_person
 from bot.sentences.language import ENGLISH, language_of
@@ -56,6 +56,7 @@ class Directory:
         self._on_call: OnCall = on_call or _NoSchedules()
         self._kept: dict[tuple[str, str], tuple[float, object]] = {}
         self._asking: dict[tuple[str, str], tuple[float, asyncio.Task[object]]] = {}
+        self._refused: dict[str, tuple[float, SlackBusyError]] = {}
         self._came_from: dict[str, dict[str, float]] = {}
         self._languages: dict[str, str] = {}
 
@@ -278,6 +279,7 @@ class Directory:
             return cast("_T", kept[1])
         asked_at, asking = self._asking.get(name, (oldest, None))
         if asking is None or asked_at <= oldest:
+            self._may_ask(name)
             asked_at = time.monotonic()
             asking = in_background(
                 self._ask(name, ask(), asked_at), name="asking Slack", expected=(SlackError,)
@@ -286,11 +288,21 @@ class Directory:
         # When a click cannot wait any longer, the question goes on, and the next click finds the answer.
         return cast("_T", await asyncio.shield(asking))
 
+    def _may_ask(self, name: tuple[str, str]) -> None:
+        """Raise what Slack said when it asked to wait with such questions: in a burst, more of them would be refused as well."""
+        until, refused = self._refused.get(name[0], (-inf, None))
+        if refused and time.monotonic() < until:
+            raise SlackBusyError(refused.method, until - time.monotonic())
+
     async def _ask(
         self, name: tuple[str, str], answer: Coroutine[Any, Any, object], asked_at: float
     ) -> object:
         try:
             found = await answer
+        except SlackBusyError as busy:
+            self._refused[name[0]] = time.monotonic() + min(busy.retry_after, FRESH_FOR), busy
+            raise
+        else:
             if self._is_asked_now(name):
                 self._keep(name, (asked_at, found))
             return found
