@@ -85,7 +85,8 @@ AGAIN: Mapping[str, Again] = {
     "mark_missed": _again("noted", "unknown"),
     "mark_read": _again("marked", "unknown", varying="pages mark"),
     "extend": _again("extended", "closed"),
-    "end_standing": _again("ended", "unknown"),
+    # An answer can be lost, and then the person presses again.
+    "end_standing": _again("ended known", "unknown"),
     "settle": _again("", "unknown behind", without="known"),
     "withdraw": _again("asked", "unknown"),
     "restore_claim": _again("", "unknown", varying="lease fence"),
@@ -232,6 +233,11 @@ class Journal:
     def is_doubted(self) -> bool:
         """Whether another server may have taken over just now, also where nothing is written again."""
         return self.lost_for < SETTLES
+
+    @property
+    def is_looked_into(self) -> bool:
+        """Whether bots may still look for what a failover has lost: first, each waits for what others write again."""
+        return self.lost_for < SETTLES + (COMES_WITHIN if self.kept else 0)
 
     @property
     def settles_in(self) -> float:

@@ -31,10 +31,10 @@ class NotConfirmedError(StoreUnavailableError, UnconfirmedError):
 
 
 class TooEarlyError(StoreUnavailableError):
-    """After a failover, nobody can say yet what the votes of others are. Nothing was recorded."""
+    """After a failover, nobody can say yet what is asked, or what others have decided. Nothing was recorded."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__("votes from before a failover may still be written again")
+        super().__init__("what is from before a failover may still be written again")
         self.seconds = seconds
         """In how many seconds it can be tried again."""
 

@@ -114,7 +114,7 @@ class Deadlines:
         silent = any(
             state.is_approved_by_silence(action.index) and not action.recorded for action in state.actions
         )
-        return silent and self._store.is_doubted
+        return silent and self._store.is_looked_into
 
     async def _note_lapse(self, state: Published) -> None:
         has_lapsed = state.claimed_until is not None and state.claimed_until <= state.now

@@ -4,8 +4,9 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 from agent_adapter.errors import InvalidRequestError, ServerFailedError, ServerUnreachableError
 from agent_adapter.loops import Loop
@@ -14,7 +15,7 @@ from bot.domain.messages import Remark
 from bot.jobs.redis_restore import CODE as WENT_BACK
 from bot.jobs.redis_restore import LOOKS_EVERY, RestoreGuard
 from bot.runtime.metrics import LOST_CLICKS
-from bot.store.accepted import KEPT_FOR, Accepted
+from bot.store.accepted import KEPT_FOR, Accepted, Loss
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -27,7 +28,8 @@ REASON = (
 )
 """Why a request ends whose decision is lost."""
 LATE, AGAIN_IN = 3.0, 5.0
-"""Seconds after which it looks once more: for what the former server was still answering, and for records that are not there."""
+"""Seconds after which it looks once more: for what the former server was still answering, for agents that say again that they
+take each decision, and for records that are not there."""
 TRIES = 3
 """How often a click is looked for while people go on deciding."""
 LOOKED_WITHIN = 120.0
@@ -50,62 +52,101 @@ class LostClicks:
             loop.beat(within=LOOKED_WITHIN)
             await asyncio.sleep(LOOKS_EVERY)
             doubts, now = self.guard.written_again, time.monotonic()
-            if doubts <= self.looked_after and now < next_at:
+            is_first = doubts > self.looked_after
+            if not is_first and now < next_at:
                 continue
             try:
-                is_complete = await self.look()
+                # An agent can have taken a decision that looks as if nothing could have run with it.
+                is_complete = await self.look(ends_only=is_first)
             except ServerUnreachableError as error:
                 loop.hinder(str(error))
                 continue
-            if doubts > self.looked_after:
+            if is_first:
                 self.looked_after, next_at, until = doubts, now + LATE, now + KEPT_FOR
             else:
                 next_at = math.inf if is_complete or now > until else now + AGAIN_IN
 
-    async def look(self) -> bool:
+    async def look(self, *, ends_only: bool = False) -> bool:
         """Look once, and say whether the records of all clicks are there: a request may be asked again.
 
+        Args:
+            ends_only: Whether people are not asked again yet.
+
         Raises:
-            ServerUnreachableError: when Redis does not answer.
+            ServerUnreachableError: when Redis does not answer about some of them. It has looked at all others.
         """
         self.store.scripts.leave_former()
-        is_complete = True
-        # A request that ends is not asked about again because of another click.
-        for click in sorted(self.store.accepted.clicks(), key=_may_have_run, reverse=True):
+        looks: list[tuple[str, Callable[[], Awaitable[bool]]]] = [
+            (clicks[0][0].interrupt_id, partial(self._look_for, clicks, ends_only=ends_only))
+            for clicks in self.store.accepted.requests()
+        ]
+        looks += [
+            (interrupt_id, partial(self._revoke_again, interrupt_id, index, person))
+            for (interrupt_id, index), person in self.store.revoked.items()
+        ]
+        is_complete, unreachable = True, dict[int, ServerUnreachableError]()
+        for interrupt_id, look in looks:
+            lane = self.store.keys.lane_of(interrupt_id)
+            if lane in unreachable:
+                continue
             try:
-                is_complete = await self._look_for(click) and is_complete
+                is_complete = await look() and is_complete
+            except ServerUnreachableError as error:
+                unreachable[lane] = error
             except (InvalidRequestError, ServerFailedError, ValueError) as error:
-                _note_not_looked_for(click[0].interrupt_id, error)
-        for (interrupt_id, index), person in list(self.store.revoked.items()):
-            try:
-                await self._revoke_again(interrupt_id, index, person)
-            except ServerFailedError as error:
                 _note_not_looked_for(interrupt_id, error)
+        if unreachable:
+            raise next(iter(unreachable.values()))
         return is_complete
 
-    async def _revoke_again(self, interrupt_id: str, index: int, person: str) -> None:
+    async def _revoke_again(self, interrupt_id: str, index: int, person: str) -> bool:
         if await self.store.revoke_again(interrupt_id, index, by=person):
             extra = {"interrupt_id": interrupt_id, "index": index, "user": person}
             logger.error("revocation.lost", extra=extra)
-
-    async def _look_for(self, click: Sequence[Accepted]) -> bool:
-        for _ in range(TRIES):
-            loss = await self.store.lost(click)
-            state = await self.store.admitted(click[0].interrupt_id) if loss and loss.clicks else None
-            if loss is None or (loss.clicks and state is None):
-                return False
-            untold = [each for each in loss.clicks if state and not _has_decided(state, each)]
-            if not (state and untold) or await self._tell(state, untold, is_followed=loss.is_followed):
-                self.store.accepted.forget(loss.clicks)
-                break
         return True
 
-    async def _tell(self, state: Approval, lost: Sequence[Accepted], *, is_followed: bool) -> bool:
-        """Tell of the decisions of one click; false where somebody has decided meanwhile."""
-        person = lost[0].person
-        still = {each.index: each for each in lost if _is_undecided(state, each.index)}
+    async def _look_for(self, clicks: Sequence[Sequence[Accepted]], *, ends_only: bool) -> bool:
+        """Look for what was decided about one request. Returns false while Redis has nothing of it."""
+        decided = [each for click in clicks for each in click]
+        is_taken = any(map(_may_have_run, clicks))
+        last = next((each for each in decided if each.was_last), None)
+        # What the agent may have gone on with is named first.
+        for click in sorted(clicks, key=_may_have_run, reverse=True):
+            for _ in range(TRIES):
+                loss = await self.store.lost(click)
+                if loss is None:
+                    return False
+                loss = replace(loss, is_followed=loss.is_followed or is_taken)
+                if await self._is_told(loss, has_ended=last is not None, ends_only=ends_only):
+                    break
+        return last is None or await self._end_open(last)
+
+    async def _is_told(self, loss: Loss, *, has_ended: bool, ends_only: bool) -> bool:
+        """Tell of what is lost of a click; false where somebody has decided meanwhile."""
+        state = await self.store.admitted(loss.clicks[0].interrupt_id) if loss.clicks else None
+        untold = [each for each in loss.clicks if state and not _has_decided(state, each)]
+        if not (state and untold):
+            return True
         # If people decided again, the same calls could run twice.
-        is_over = any(each.may_have_run or (is_followed and not each.is_vote) for each in still.values())
+        is_over = has_ended or any(loss.is_followed and not each.is_vote for each in untold)
+        return (ends_only and not is_over) or await self._tell(state, untold, is_over=is_over)
+
+    async def _end_open(self, last: Accepted) -> bool:
+        """End a request that was decided, with what a bot that has gone knew of it. Returns false while Redis has nothing of it."""
+        state = await self.store.admitted(last.interrupt_id)
+        if state is None:
+            return False
+        still = [index for index in range(len(state.recorded)) if _is_undecided(state, index)]
+        if still:
+            await self._tell(
+                state, [replace(last, index=index, person="", decision="") for index in still], is_over=True
+            )
+        return True
+
+    async def _tell(self, state: Approval, lost: Sequence[Accepted], *, is_over: bool) -> bool:
+        """Tell of the decisions of one click; false where somebody has decided meanwhile."""
+        person, is_open = lost[0].person, state.status == "pending"
+        still = {each.index: each for each in lost if _is_undecided(state, each.index)}
         remark = Remark(
             kind="lost_for_good" if is_over else "lost",
             places=tuple(state.places),
@@ -117,9 +158,9 @@ class LostClicks:
             lost,
             # When the time is up, nobody can decide again.
             remark if still and (is_over or not state.is_past) else None,
-            still,
+            still if is_open else (),
             sentence=REASON if is_over else SENTENCE,
-            code=WENT_BACK if is_over else "",
+            code=WENT_BACK if is_over and is_open and still else "",
         )
         if outcome == "told":
             LOST_CLICKS.inc()
@@ -140,7 +181,11 @@ def _note_not_looked_for(interrupt_id: str, error: Exception) -> None:
 
 def _is_undecided(state: Approval, index: int) -> bool:
     """Whether nobody has decided an action, also when its time is up."""
-    return state.status == "pending" and state.recorded[index] is None and index not in state.unsigned
+    return (
+        state.status in {"pending", "expired"}
+        and state.recorded[index] is None
+        and index not in state.unsigned
+    )
 
 
 def _common(decisions: Collection[str]) -> str:

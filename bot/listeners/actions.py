@@ -104,8 +104,7 @@ class Buttons:
             why = await self.services.why_unreadable(click.interrupt_id, error)
             await self.services.refuse(click, why, until=until)
         except TooEarlyError as error:
-            sentence = in_answer.too_early(math.ceil(error.seconds), self._card(click))
-            await self.services.refuse(click, sentence, until=until)
+            await self.services.refuse(click, self._too_early(click, error), until=until)
         except NotConfirmedError:
             self._tell(click, in_answer.not_confirmed(self._card(click)))
             raise
@@ -130,7 +129,7 @@ class Buttons:
         found = await answer(state)
         # Reading the record costs more than all the rest, so only what speaks against a click is looked up.
         if not found.recorded and not found.is_final:
-            state = await records.admitted(click.interrupt_id)
+            state = await records.to_decide(click.interrupt_id)
             found = await answer(state)
         if state and found.draws_anew:
             await self.services.draw_again(state, click.channel, click.ts)
@@ -138,7 +137,7 @@ class Buttons:
 
     async def _store(self, click: Click, button: Button, does: Stores, delivery: Delivery) -> Answer:
         await delivery.begin()
-        state = await self.services.store.admitted(click.interrupt_id)
+        state = await self.services.store.to_decide(click.interrupt_id)
         if state is None or not has_button(state, click, button.scope):
             return Answer(False, in_answer.OUTDATED, why="outdated")
         if sentence := await self._asks_otherwise(state, click, button):
@@ -162,6 +161,8 @@ class Buttons:
             )
         except (UnreadableRecordError, ServerFailedError) as error:
             await self.services.tell(click, await self.services.why_unreadable(click.interrupt_id, error))
+        except TooEarlyError as error:
+            await self.services.tell(click, self._too_early(click, error))
         except (AgentAdapterError, SlackError) as error:
             logger.warning(
                 "form.not_opened", extra={"interrupt_id": click.interrupt_id, "reason": str(error)}
@@ -172,7 +173,7 @@ class Buttons:
                 await self.services.tell(click, in_answer.NOT_OPENED, over=shown)
 
     async def _open_now(self, click: Click, button: Button, does: Opens) -> None:
-        state = await self.services.store.admitted(click.interrupt_id)
+        state = await self.services.store.to_decide(click.interrupt_id)
         await self.services.judge.directory.met(click.user)
         if state is None or not has_button(state, click, button.scope):
             refused = Answer(False, in_answer.OUTDATED, why="outdated")
@@ -199,6 +200,9 @@ class Buttons:
         if sentence:
             await self.services.draw_again(state, click.channel, click.ts)
         return sentence
+
+    def _too_early(self, click: Click, error: TooEarlyError) -> str:
+        return in_answer.too_early(math.ceil(error.seconds), self._card(click))
 
     def _card(self, click: Click) -> str:
         """Give the address of the message that was pressed, where there is one."""

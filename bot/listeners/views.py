@@ -63,7 +63,7 @@ class Forms:
 
     async def _handle(self, submission: Submission, delivery: Delivery) -> Reply:
         await delivery.begin()
-        state = await self.services.store.admitted(submission.meta.id)
+        state = await self.services.store.to_decide(submission.meta.id)
         match BY_VERB.get(submission.form):
             case button, Opens(submit=submit) if (
                 submit and state and has_form(state, submission, button.scope)

@@ -1,7 +1,7 @@
 """What people decided lately through this process, to notice when Redis has lost it."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 MOST = 10_000
@@ -12,13 +12,13 @@ KEPT_FOR = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A decision or a vote that Slack has shown as accepted."""
+    """A decision, a vote or a proposal that Slack has shown as accepted."""
 
     interrupt_id: str
     index: int
     person: str
     token: str
-    """The name of the click."""
+    """The name of the click, or of what it proposed."""
     at: int
     """When it was stored, in the server's milliseconds."""
     is_vote: bool
@@ -27,11 +27,15 @@ class Accepted:
     """What was decided: `approve`, `edit`, `reject` or `respond`."""
     may_have_run: bool = False
     """Whether the agent may have gone on with it."""
+    was_last: bool = False
+    """Whether nothing of its request was open after it."""
 
     def is_in(self, card: Mapping[str, str]) -> bool:
         """Whether the bot's side of the record has it, or has what came after it."""
         if f"d:{self.index}" in card:
             return self.is_vote or self.token in card.get(f"t:{self.index}", "").split()
+        if not self.is_vote:
+            return False
         votes = (line.split(" ", 4) for line in card.get(f"votes:{self.index}", "").splitlines())
         later = [(who, int(when)) for who, _, _, when, _ in votes]
         # A vote that was taken out, because its person may not decide any more or has proposed something else.
@@ -54,25 +58,25 @@ class AcceptedLately:
     """The decisions of the last two minutes: a failover can have lost them."""
 
     def __init__(self) -> None:
-        self._found: dict[Accepted, float] = {}
+        self._found: dict[tuple[str, int, str, str], tuple[Accepted, float]] = {}
 
     def add(self, accepted: Accepted) -> None:
-        """Remember a decision. The oldest ones are forgotten."""
-        self._found[accepted] = now = time.monotonic()
+        """Remember a decision. The same one is remembered as it was stored last, and the oldest ones are forgotten."""
+        name, now = (accepted.interrupt_id, accepted.index, accepted.person, accepted.token), time.monotonic()
+        self._found.pop(name, None)
+        self._found[name] = accepted, now
         while True:
-            oldest, at = next(iter(self._found.items()))
+            oldest, (_, at) = next(iter(self._found.items()))
             if len(self._found) <= MOST and now - at <= KEPT_FOR:
                 return
             del self._found[oldest]
 
-    def forget(self, click: Iterable[Accepted]) -> None:
-        """Forget the decisions of a click."""
-        for accepted in click:
-            self._found.pop(accepted, None)
+    def requests(self) -> list[list[list[Accepted]]]:
+        """Give what was decided about each request, by click, oldest first.
 
-    def clicks(self) -> list[list[Accepted]]:
-        """Give the decisions of each click on a record, oldest first. None is dropped while nobody decides: Redis may be away."""
-        found: dict[tuple[str, str], list[Accepted]] = {}
-        for accepted in self._found:
-            found.setdefault((accepted.interrupt_id, accepted.token), []).append(accepted)
-        return [*found.values()]
+        None is dropped while nobody decides: Redis may be away.
+        """
+        found: dict[str, dict[str, list[Accepted]]] = {}
+        for accepted, _ in self._found.values():
+            found.setdefault(accepted.interrupt_id, {}).setdefault(accepted.token, []).append(accepted)
+        return [[*clicks.values()] for clicks in found.values()]

@@ -77,7 +77,8 @@ class Bots(Connected):
         if self.scripts.journal.kept:
             await self._guarded(self.scripts.agree_with_bots(begins=True))
         else:
-            self.scripts.journal.begin((), is_settled=True)
+            # Another bot may still have to tell that it lost a rejection.
+            self.scripts.journal.begin((), is_settled=not await self.alive())
 
     async def note_kept(self) -> None:
         """Tell agents for how long to keep what they write: a failover may have lost it.

@@ -55,7 +55,7 @@ class Connected:
         self.accepted = AcceptedLately()
         """What Slack has shown as accepted through this process."""
         self.revoked: dict[tuple[str, int], str] = {}
-        """Who has revoked which standing approvals through this process, newest last."""
+        """Who has revoked which standing approvals through this process, also where Redis did not answer; newest last."""
         self.refused = Refused()
         """The calls that somebody refused through this process."""
 
@@ -79,9 +79,9 @@ class Connected:
         return self.scripts.journal.is_unsettled
 
     @property
-    def is_doubted(self) -> bool:
-        """Whether another server may have taken over just now, also where nothing is written again."""
-        return self.scripts.journal.is_doubted
+    def is_looked_into(self) -> bool:
+        """Whether a bot may still find that a failover has lost what somebody decided."""
+        return self.scripts.journal.is_looked_into
 
     async def confirm(self, interrupt_id: str) -> None:
         """Wait until what was read of a record just now is as durable as what a person is told is stored.

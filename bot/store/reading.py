@@ -12,10 +12,11 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import Fields, expect_written
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, UnreadableRecordError
 from agent_adapter.receipts.answer import Verifier
-from agent_adapter.redis.journal import Journal
+from agent_adapter.redis.journal import SETTLES, Journal
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import read_hashes
 from bot.domain.approval import Approval, Published
+from bot.domain.errors import TooEarlyError
 from bot.runtime.offload import Received, offload
 from bot.runtime.statements import Signing
 from bot.store.believed import believed
@@ -144,6 +145,17 @@ class Reading(Connected):
             ServerUnreachableError: when Redis does not answer.
         """
         return _admitted(await self.load(interrupt_id))
+
+    async def to_decide(self, interrupt_id: str) -> Approval | None:
+        """Read a record for somebody who decides, as `admitted` does.
+
+        Raises:
+            TooEarlyError: when there is none, and after a failover a bot or its agent may still write it again.
+        """
+        state = await self.admitted(interrupt_id)
+        if state is None and self.scripts.journal.is_doubted:
+            raise TooEarlyError(SETTLES - self.scripts.journal.lost_for)
+        return state
 
     def recall(self, interrupt_id: str) -> Approval | None:
         """Give an admitted record as this process last read it. `None` when it is not in the cache.

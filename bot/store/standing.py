@@ -45,13 +45,13 @@ class StandingApprovals(Reading):
         Raises:
             StoreUnavailableError: when Redis did not answer in time.
         """
-        end = self._within if by == "time" else self._stored
-        outcome = await end("end_standing", interrupt_id, index=index, by=by)
-        if by != "time" and outcome == "ended":
-            self.revoked[interrupt_id, index] = by
-            while len(self.revoked) > MOST_REVOKED:
-                del self.revoked[next(iter(self.revoked))]
-        return outcome
+        if by == "time":
+            return await self._within("end_standing", interrupt_id, index=index, by=by)
+        # Before the answer, which can be lost.
+        self.revoked.setdefault((interrupt_id, index), by)
+        while len(self.revoked) > MOST_REVOKED:
+            del self.revoked[next(iter(self.revoked))]
+        return await self._stored("end_standing", interrupt_id, index=index, by=by)
 
     async def revoke_again(self, interrupt_id: str, index: int, *, by: str) -> bool:
         """End a standing approval that this person has revoked, and say whether it had not ended.

@@ -31,6 +31,8 @@ _KEPT = {"recorded", "counted"}
 _FIRST_ACTION, _PER_ACTION = 2, 4
 """Where the words of the first action begin in what the script returns, and how many words each action has: outcome, when,
 when its person had voted before, the name of the click."""
+_LAST = "last"
+"""What the script says of a click after which nothing of the request is open."""
 _FOLLOWS = "f:"
 """How the fields begin that name a process which takes each decision."""
 _VOTED = "voted"
@@ -196,7 +198,9 @@ class Votes(Connected):
         outcome = await self.scripts(
             "tell_lost",
             self._of(first.interrupt_id),
-            list(chain.from_iterable((each.index, int(each.index in still)) for each in lost)),
+            list(
+                chain.from_iterable((each.index, _kind(each) if each.index in still else "") for each in lost)
+            ),
             token=first.token,
             at=first.at,
             by=first.person,
@@ -242,12 +246,13 @@ class Votes(Connected):
         handled, *said = reply
         if handled != "first":
             return
-        may_have_run, *words = said
+        goes_on, *words = said
         outcomes = (words[at : at + _PER_ACTION] for at in range(0, len(words), _PER_ACTION))
         for (index, (_, position, *_)), (outcome, when, _, token) in zip(
             slots.items(), outcomes, strict=True
         ):
             if outcome in _WRITTEN_AGAIN:
+                is_vote = outcome in {Outcome.COUNTED, _VOTED}
                 self.accepted.add(
                     Accepted(
                         interrupt_id,
@@ -255,9 +260,10 @@ class Votes(Connected):
                         person=str(given["person"]),
                         token=token,
                         at=int(when),
-                        is_vote=outcome in {Outcome.COUNTED, _VOTED},
+                        is_vote=is_vote,
                         decision=kind_of(str(position)),
-                        may_have_run=bool(may_have_run) and outcome in {Outcome.RECORDED, Outcome.REPEAT},
+                        may_have_run=bool(goes_on) and not is_vote,
+                        was_last=goes_on == _LAST and not is_vote,
                     )
                 )
 
@@ -330,29 +336,43 @@ class Votes(Connected):
             "waiting": circle_of_proposal(proposal),
             "asked": asked,
         }
-        proposing = self._proposed(self._of(interrupt_id), given)
+        proposing = self._proposed(interrupt_id, given)
         return Outcome(await self._in_time(proposing, deadline + self.durability.extra))
 
-    async def _proposed(self, names: Named, given: Mapping[str, Value]) -> str:
+    async def _proposed(self, interrupt_id: str, given: Mapping[str, Value]) -> str:
         """Run the script, and keep what it has written."""
+        names = self._of(interrupt_id)
         reply: Sequence[str]
         outages = self.scripts.journal.outages
         closed, _ = await self.scripts.closed(names, given, ())
         try:
             reply = await self.durable("propose", names, first="", **closed)
         except NotConfirmedError as error:
-            await self._keep_proposal(names, closed, error.answer, outages)
+            await self._keep_proposal(interrupt_id, closed, error.answer, outages)
             raise
-        await self._keep_proposal(names, closed, reply, outages)
+        await self._keep_proposal(interrupt_id, closed, reply, outages)
         return reply[0]
 
     async def _keep_proposal(
-        self, names: Named, given: Mapping[str, Value], reply: Sequence[str], outages: int
+        self, interrupt_id: str, given: Mapping[str, Value], reply: Sequence[str], outages: int
     ) -> None:
         _, *said = reply
         # A repeated call of the same person finds what the first one wrote, whose answer was lost.
         if said:
-            await self.scripts.keep("propose", names, outages=outages, first=said[0], **given)
+            self.accepted.add(
+                Accepted(
+                    interrupt_id,
+                    int(str(given["index"])),
+                    person=str(given["person"]),
+                    token=str(given["name"]),
+                    at=int(said[0]),
+                    is_vote=True,
+                    decision="edit",
+                )
+            )
+            await self.scripts.keep(
+                "propose", self._of(interrupt_id), outages=outages, first=said[0], **given
+            )
 
     async def mark_read(self, state: Approval, call: Action, user: str, pages: int) -> None:
         """Note how many pages of an action, or of the call proposed instead, this person was shown, in order."""
@@ -401,6 +421,10 @@ class Votes(Connected):
             StoreUnavailableError: when Redis did not answer in time.
         """
         await self._within("mark_missed", interrupt_id)
+
+
+def _kind(lost: Accepted) -> str:
+    return "vote" if lost.is_vote else "decision"
 
 
 def _audited(facts: Facts | None) -> tuple[Private | str, str]:

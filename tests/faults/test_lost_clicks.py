@@ -1,11 +1,13 @@
 """A failover that loses what people decided, where nothing is written again: they are told, and so are the agents."""
 
 import asyncio
+import contextlib
 import logging
 
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.errors import ServerUnreachableError
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.failover import Failover
@@ -16,6 +18,7 @@ AGAIN = (
     "{person} approved action {action}, but a technical fault lost that. As far as the bot knows, the agent has not gone on with it. "
     "Please decide again on the card."
 )
+TOO_EARLY = "Not recorded yet: after a technical fault, the bot first makes sure what others have decided."
 FOR_GOOD = (
     "{person} approved action {action}, but a technical fault lost that, and the agent may have gone on with it. "
     "So nobody can decide this a second time. Look at what has run before the agent asks again."
@@ -68,6 +71,38 @@ async def test_a_decision_that_was_lost_before_its_card_said_it_is_told(
         await Someone(slack, "U0ERIK").press(card, f"approve:{index}")
     assert (await agent).decisions == (ApproveDecision(), ApproveDecision())
     await nothing_owed(store)
+
+
+async def test_who_submits_a_form_too_early_keeps_what_was_typed_and_reads_when_to_send_it_again(
+    failover, start_bot, client, slack, store, watcher
+):
+    """Its agent has asked again, and the bot that had admitted the question is slow to write that again."""
+    bot = await start_bot(reassert_seconds=120)
+    await until(lambda: not bot.store.is_unsettled)
+    failover.replicate()
+    interrupt, agent, card = await asked(client, watcher, store, "pay")
+    dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
+    rejecting, editing = await dana.opened(card, "reject:0"), await erik.opened(card, "edit:0")
+    checking = (await erik.submit(editing, to="somebody.else@example.com"))["views"][-1]
+    journal = bot.store.scripts.journal
+    journal._writes.clear()
+    await failover.happen()
+    await until(lambda: bot.store.is_unsettled)
+    await eventually(lambda: is_asked_again(bot, interrupt.id))
+
+    rejected, edited = await dana.submit(rejecting, Reason="a long reason"), await erik.submit(checking)
+    await Someone(slack, "U0MIRA").press(card, "approve:0")
+
+    assert TOO_EARLY in str(rejected)
+    assert TOO_EARLY in words(edited["views"][-1]["blocks"])
+    await until(lambda: any(TOO_EARLY in notice for notice in watcher.notices("U0MIRA")))
+    agent.cancel()
+
+
+async def is_asked_again(bot, interrupt_id) -> bool:
+    with contextlib.suppress(ServerUnreachableError):
+        return await bot.store.load(interrupt_id) is not None
+    return False
 
 
 async def test_decisions_that_the_new_server_has_are_not_told(

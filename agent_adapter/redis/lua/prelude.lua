@@ -49,6 +49,15 @@ local function with_taken_out(card, index, people, at)
   return table.concat(lines, '\n')
 end
 
+-- Write the votes that are left on an action, a line each.
+local function set_votes(card, index, lines)
+  if #lines > 0 then
+    redis.call('HSET', card, 'votes:' .. index, table.concat(lines, '\n'))
+  else
+    redis.call('HDEL', card, 'votes:' .. index)
+  end
+end
+
 -- Say whether a vote of this person from that time was taken out.
 local function was_taken_out(card, index, person, at)
   for line in string.gmatch(redis.call('HGET', card, TAKEN_OUT .. index) or '', '[^\n]+') do

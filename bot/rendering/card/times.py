@@ -5,7 +5,7 @@ from bot.domain.approval import Approval
 from bot.domain.mentions import mention
 from bot.domain.messages import Remark
 from bot.rendering.blocks import Block, context
-from bot.sentences import in_thread, on_card
+from bot.sentences import in_thread, on_card, words
 
 _SHOWN_PEOPLE = 5
 
@@ -44,7 +44,8 @@ def _is_missing(state: Approval, place: Place, remark: Remark) -> bool:
 
 def remark_text(remark: Remark) -> str:
     """Write a remark as mrkdwn; nothing in it is an agent's."""
-    person, called = mention(remark.by or ""), [mention(name) for name in remark.mentions]
+    person = mention(remark.by) if remark.by else words.SOMEBODY
+    called = [mention(name) for name in remark.mentions]
     match remark.kind:
         case "remind":
             return in_thread.reminder(remark.actions, called)

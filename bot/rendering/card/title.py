@@ -87,7 +87,7 @@ def how(state: Approval, place: Place) -> str:
 
 def _void(state: Approval) -> str:
     if state.status == "refused":
-        return on_card.ENDED if state.code == "went_back" else on_card.REFUSED
+        return on_card.MAY_HAVE_RUN if state.code == "went_back" else on_card.REFUSED
     return on_card.WITHDRAWN if state.status == "withdrawn" else on_card.EXPIRED
 
 

@@ -19,13 +19,8 @@ from bot.sentences.kinds import Deadline
 
 # --- The title --------------------------------------------------------------------------------------------------------
 
-WITHDRAWN, REFUSED, ENDED, EXPIRED, TIME_IS_UP = (
-    "Zurückgezogen",
-    "Zurückgewiesen",
-    "Beendet",
-    "Abgelaufen",
-    "Zeit ist um",
-)
+WITHDRAWN, REFUSED, EXPIRED, TIME_IS_UP = "Zurückgezogen", "Zurückgewiesen", "Abgelaufen", "Zeit ist um"
+MAY_HAVE_RUN = "Beendet, lief vielleicht"
 NOT_SIGNED = "Nicht signiert"
 WITHOUT_OBJECTION = "Ohne Widerspruch freigegeben"
 IN_ADVANCE = "Vorab freigegeben"

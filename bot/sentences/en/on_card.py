@@ -19,7 +19,8 @@ from bot.sentences.kinds import Deadline
 
 # --- The title --------------------------------------------------------------------------------------------------------
 
-WITHDRAWN, REFUSED, ENDED, EXPIRED, TIME_IS_UP = "Withdrawn", "Refused", "Ended", "Expired", "Time is up"
+WITHDRAWN, REFUSED, EXPIRED, TIME_IS_UP = "Withdrawn", "Refused", "Expired", "Time is up"
+MAY_HAVE_RUN = "Ended, may have run"
 NOT_SIGNED = "Not signed"
 WITHOUT_OBJECTION = "Approved without objection"
 IN_ADVANCE = "Approved in advance"

@@ -63,11 +63,7 @@ queue_drawing(undrawn, id, at)
 join_waiting(card, prefix, id, waiting, at)
 write_audit(audit, 'proposed', id, 'index', index, 'by', person, 'policy', policy, 'proposal', name,
   decision_facts(card, facts, message, at))
-if #left > 0 then
-  redis.call('HSET', card, 'votes:' .. index, table.concat(left, '\n'))
-else
-  redis.call('HDEL', card, 'votes:' .. index)
-end
+set_votes(card, index, left)
 local fields = { TAKEN_OUT .. index, with_taken_out(card, index, taken_out, out_until), PROPOSED .. index, text(at) }
 if place ~= '' then
   local number, found = 0, redis.call('HGET', card, 'place:0')

@@ -19,9 +19,10 @@
 --       votes do not count any more, or are not signed: they are taken out, version of the rules that judged ('': the
 --       card's), what the audit says about it, the message that asks, and what the first call has returned when it is
 --       called again: outcome, when, and when this person had voted before, all '' for the first call
--- Returns {'first', '1' when the agent may go on with what this click has recorded, else '', of each action: outcome, when it was
--- written in the server's milliseconds, when this person had voted before or 0, the click under whose name it stands, …}, or
--- why the click is not handled here, as `begin_delivery` does
+-- Returns {'first', whether the agent may go on with what this click has recorded: 'last' when nothing is open any more, 'taken'
+-- when it takes each decision, else '', of each action: outcome, when it was written in the server's milliseconds, when this
+-- person had voted before or 0, the click under whose name it stands, …}, or why the click is not handled here, as
+-- `begin_delivery` does
 -- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': decided by this very click | 'voted': this person
 -- said the same before | 'taken' | 'closed'
 -- | 'gone': it agrees with a proposal that is not there any more | 'deleted': the message that was pressed is gone
@@ -223,8 +224,8 @@ for i = FIRST_ACTION, #ARGV, PER_ACTION do
 end
 
 local left = (still_open or 0) - recorded
-if (recorded > 0 or is_known) and (left == 0 or #processes_of(req, id, FOLLOWS) > 0) then
-  outcomes[2] = '1'
+if recorded > 0 or is_known then
+  outcomes[2] = left == 0 and 'last' or #processes_of(req, id, FOLLOWS) > 0 and 'taken' or ''
 end
 if recorded + counted == 0 then
   if delivery then

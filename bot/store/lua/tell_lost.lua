@@ -12,14 +12,14 @@
 --       code      of the end, or '' where people decide again
 --       reason
 --       mark      of it, or ''
---       of each action: index, '1' where nobody has decided it, else '0'
+--       of each action: index, and where nobody has decided it what was lost: 'decision' | 'vote', else ''
 -- Returns 'told' | 'repeat' | 'unknown' | 'changed': one of those is decided, or this person has voted again
 
 local req, card, undrawn, unresumed, audit = unpack(KEYS)
 local id, prefix, token, at, by, remark, remark_mark, sentence, code, reason, mark = unpack(ARGV)
 local FIRST_ACTION, PER_ACTION = 12, 2
 
-local status = redis.call('HGET', card, 'status')
+local status, policy = unpack(redis.call('HMGET', card, 'status', 'policy'))
 if not status then
   return 'unknown'
 end
@@ -27,15 +27,41 @@ local told = 'lost:' .. token .. ':' .. at
 if redis.call('HEXISTS', card, told) == 1 then
   return 'repeat'
 end
+-- What is lost replaced an earlier vote of the same person. That one counts no longer, also if it is written again.
+local replaced = {}
+local function drop_earlier_vote(index, votes)
+  local left = {}
+  for line in string.gmatch(votes, '[^\n]+') do
+    local voter, position, when = string.match(line, '^(%S+) (%S+) %S+ (%d+) ')
+    if voter ~= by then
+      left[#left + 1] = line
+    elseif tonumber(when) >= tonumber(at) then
+      return false
+    else
+      replaced[#replaced + 1] = { index = index, position = position, left = left }
+    end
+  end
+  return true
+end
+
 for i = FIRST_ACTION, #ARGV, PER_ACTION do
-  local decided, votes = unpack(redis.call('HMGET', card, 'd:' .. ARGV[i], 'votes:' .. ARGV[i]))
-  local _, _, voted = string.find('\n' .. (votes or ''), '\n' .. by .. ' %S+ %S+ (%d+) ')
-  if ARGV[i + 1] == '1' and (status ~= 'pending' or decided or tonumber(voted or 0) >= tonumber(at)) then
+  local index, lost = ARGV[i], ARGV[i + 1]
+  local decided, votes = unpack(redis.call('HMGET', card, 'd:' .. index, 'votes:' .. index))
+  if lost ~= '' and (status ~= 'pending' or decided) or lost == 'vote' and not drop_earlier_vote(index, votes or '') then
     return 'changed'
   end
 end
+
+-- Shared keys first, which something else can have overwritten: what is written after them is written once.
+queue_drawing(undrawn, id, now())
+redis.call('ZSCORE', unresumed, id)
 for i = FIRST_ACTION, #ARGV, PER_ACTION do
   write_audit(audit, 'click_lost', id, 'index', ARGV[i], 'by', by)
+end
+for _, vote in ipairs(replaced) do
+  write_audit(audit, 'uncounted', id, 'index', vote.index, 'by', by, 'policy', policy or '', 'position', vote.position)
+  set_votes(card, vote.index, vote.left)
+  redis.call('HSET', card, TAKEN_OUT .. vote.index, with_taken_out(card, vote.index, by, tonumber(at)))
 end
 if status == 'pending' then
   -- Somebody may have rejected it, so silence must not approve it.
@@ -44,11 +70,10 @@ end
 if remark ~= '' then
   add_remark(card, remark, remark_mark, 'notice', sentence)
 end
+redis.call('HSET', card, told, by)
 if code ~= '' then
   refuse_rewound(req, card, undrawn, unresumed, audit, prefix, id, code, reason, mark)
 elseif remark ~= '' then
-  queue_drawing(undrawn, id, now())
   wake_processes(req, prefix, id, WAITS)
 end
-redis.call('HSET', card, told, by)
 return 'told'

@@ -9,7 +9,8 @@ from agent_adapter.contract.hitl import RejectDecision
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.lost_clicks import LostClicks
 from bot.jobs.presenter import Presenter
-from tests.bot.store.test_votes import DANA, SILENT, asked, for_several, is_shown, newest, press
+from bot.store.records import ApprovalStore
+from tests.bot.store.test_votes import DANA, MIRA, SILENT, asked, for_several, is_shown, newest, press
 from tests.bot.store.test_written_again import APPROVED, REJECTED, bots, replica
 from tests.support.builders import an_action, an_interrupt
 
@@ -64,6 +65,53 @@ async def test_a_rejection_by_silence_stays_one(client, bots, replica, store, wh
 
     [recorded] = (await newest(store, state)).recorded
     assert isinstance(recorded.decision, RejectDecision)
+
+
+async def test_a_bot_that_starts_keeps_no_deadline_while_another_one_may_have_lost_a_rejection(
+    client, bots, replica, redis
+):
+    """It has not seen the failover that came right before it, and the bot that has is still looking."""
+    clicks, _ = bots
+    clicks.scripts.journal.kept = 0
+    await clicks.heartbeat("clicks")
+    state = await asked(client, clicks, 2, **CALLS)
+    await is_shown(clicks, state)
+    await replica.replicate()
+    await press(clicks, state, DANA, REJECTED, 0)
+    await asyncio.sleep(1.0)
+    await replica.take_over(clicks)
+    new = ApprovalStore(redis, clicks.keys, address="here")
+    await new.begin_journal()
+
+    assert await Deadlines(new, objecting_to_nothing).on_due(state.id) is not None
+
+    assert (await newest(new, state)).status == "pending"
+
+
+async def test_silence_waits_until_the_bots_have_looked_for_what_nobody_writes_again(
+    client, bots, replica, monkeypatch
+):
+    """The rejection of two people was lost, and the bot that knew the first one has gone. The other one waits for it in vain."""
+    clicks, drawing = bots
+    state = await asked(client, drawing, reject_quorum=2, **CALLS)
+    await is_shown(drawing, state)
+    await replica.replicate()
+    await press(clicks, state, DANA, REJECTED)
+    assert await press(clicks, state, MIRA, REJECTED) == ["recorded"]
+    await asyncio.sleep(1.0)
+    await replica.take_over(*bots)
+    # Eleven seconds later: nothing counts as unsettled any more.
+    monkeypatch.setattr("agent_adapter.redis.journal.SETTLES", 0.1)
+    await asyncio.sleep(0.2)
+
+    assert not drawing.is_unsettled
+    assert await Deadlines(drawing, objecting_to_nothing).on_due(state.id) is not None
+
+    assert (await newest(drawing, state)).status == "pending"
+
+
+async def objecting_to_nothing(_):
+    return ""
 
 
 @pytest.mark.parametrize("is_late", [False, True], ids=["before the deadline", "after the deadline"])

@@ -4,13 +4,19 @@ import asyncio
 
 import pytest
 
+from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
-from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.errors import ServerRefusesError, ServerUnreachableError
+from bot.domain.errors import StoreUnavailableError
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
 from bot.jobs.lost_clicks import LostClicks
-from tests.bot.store.test_votes import DANA, ERIK, asked, for_several, newest, press
+from bot.rendering.card.times import remark_text
+from bot.store.accepted import Accepted, AcceptedLately
+from bot.store.records import ApprovalStore
+from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, for_several, newest, press
 from tests.bot.store.test_written_again import APPROVED, REJECTED, bots, replica
+from tests.bot.use_cases.test_propose import a_proposal, propose
 from tests.support.builders import an_action, an_interrupt
 from tests.support.faults import eventually
 
@@ -116,6 +122,150 @@ async def test_a_vote_is_given_again(client, bots, replica):
 
     assert [remark.kind for remark in await told(bot, state)] == ["lost"]
     assert await press(bot, state, DANA, APPROVED, token="again") == ["counted"]
+
+
+async def test_a_final_decision_is_not_taken_for_a_later_vote_of_the_same_person(client, bots, replica):
+    """Mira's vote was the last one that was needed. The agent has gone on, and Mira presses again before anybody looks."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED)
+    assert await press(bot, state, MIRA, APPROVED) == ["recorded"]
+    await replica.take_over(*bots)
+    assert await press(other, state, MIRA, APPROVED, token="again") == ["counted"]
+
+    await looking(bot).look()
+
+    assert (await newest(bot, state)).status == "refused"
+
+
+@pytest.mark.parametrize("lost", ["a rejection", "a proposal"])
+async def test_an_earlier_vote_does_not_count_where_what_replaced_it_is_lost(client, bots, replica, lost):
+    """Dana approved, and then thought otherwise. She is asked again, and nobody goes on with her approval."""
+    bot, other = bots
+    state = await asked(client, bot, quorum=2, reject_quorum=2)
+    await press(bot, state, DANA, APPROVED)
+    await replica.replicate()
+    if lost == "a rejection":
+        assert await press(bot, state, DANA, REJECTED) == ["counted"]
+    else:
+        assert await propose(bot, state, a_proposal("two", by=DANA, amount=9)) == "recorded"
+    await replica.take_over(*bots)
+
+    await looking(bot).look()
+
+    [remark] = await told(bot, state)
+    assert (remark.by, remark.decision) == (DANA, "reject" if lost == "a rejection" else "edit")
+    assert (await newest(bot, state)).votes == {}
+    assert await press(other, state, MIRA, APPROVED) == ["counted"]
+
+
+async def test_a_request_that_was_decided_is_not_decided_again_because_of_one_of_its_clicks(
+    client, bots, replica
+):
+    """Both calls have run. Erik, whose click was the last one, presses again before anybody looks."""
+    bot, other = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED, 0)
+    await press(bot, state, ERIK, APPROVED, 1)
+    await replica.take_over(*bots)
+    assert await press(other, state, ERIK, APPROVED, 1, token="again") == ["recorded"]
+
+    await looking(bot).look()
+
+    assert await press(other, state, DANA, APPROVED, 0, token="again") == ["closed"]
+
+
+async def test_a_bot_ends_what_was_decided_also_where_another_one_knew_the_missing_decision(
+    client, bots, replica
+):
+    """It has written its own decision again, which was the last one. The bot with the other one has gone."""
+    bot, gone = bots
+    state = await asked(client, bot, 2)
+    await press(bot, state, ERIK, APPROVED, 1)
+    await replica.replicate()
+    bot.accepted = AcceptedLately()
+    await press(gone, state, DANA, APPROVED, 0)
+    await press(bot, state, ERIK, APPROVED, 1)
+    await replica.take_over(*bots)
+
+    await looking(bot).look()
+
+    found = await newest(bot, state)
+    assert (found.status, found.decided) == ("refused", {1})
+    [remark] = await told(bot, state)
+    assert remark_text(remark).startswith("Somebody decided about action 1, but a technical fault lost that")
+
+
+async def test_an_agent_that_began_to_take_decisions_after_one_was_made_takes_it_as_well(
+    client, bots, replica
+):
+    """The failover lost that it does, together with the decision. It says so again before people are asked anew."""
+    bot, _ = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED, 0)
+    taken = client.decisions(state.id)
+    assert (await anext(taken)).index == 0
+    waiting = asyncio.create_task(anext(taken))
+    await replica.take_over(*bots)
+
+    await looking(bot).look(ends_only=True)
+    assert await told(bot, state) == []
+    await eventually(lambda: follows(bot, state))
+    await looking(bot).look()
+
+    assert [remark.kind for remark in await told(bot, state)] == ["lost_for_good"]
+    waiting.cancel()
+
+
+async def test_it_is_told_also_where_the_deadline_has_passed_meanwhile(client, bots, replica):
+    """The card says that nobody decided in time, and the agent has run the call."""
+    bot, other = bots
+    state = await asked(client, bot, life=900)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED)
+    await replica.take_over(*bots)
+    await asyncio.sleep(1.0)
+    await other.settle(state.id, "expired", why_not="nobody answered")
+
+    await looking(bot).look()
+
+    assert (await newest(bot, state)).status == "expired"
+    assert [remark.kind for remark in await told(bot, state)] == ["lost_for_good"]
+
+
+async def test_a_request_that_a_second_failover_opens_again_ends_again(client, bots, replica):
+    """That it had ended was lost as well."""
+    bot, _ = bots
+    state = await asked(client, bot)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED)
+    for _ in range(2):
+        await replica.take_over(*bots)
+        await looking(bot).look()
+
+    assert (await newest(bot, state)).status == "refused"
+
+
+async def test_a_server_that_does_not_answer_holds_up_nothing_on_the_others(redis):
+    """In a cluster, each of them has some lanes."""
+    bot, looked_for = ApprovalStore(redis, Keys("assent", lanes=16)), []
+    for agent in ("billing", "mail", "billing"):
+        name = f"{agent}.{len(bot.accepted.requests()):032x}"
+        bot.accepted.add(Accepted(name, 0, DANA, token="t", at=1, is_vote=False))
+
+    async def lost(click):
+        looked_for.append(click[0].interrupt_id.partition(".")[0])
+        if looked_for[-1] == "billing":
+            raise ServerUnreachableError("its server is down")
+
+    bot.lost = lost
+    with pytest.raises(ServerUnreachableError):
+        await looking(bot).look()
+
+    assert looked_for == ["billing", "mail"]
 
 
 async def test_a_request_that_was_decided_anew_before_anybody_looked_stays_decided(client, bots, replica):
@@ -250,7 +400,7 @@ async def test_a_click_that_only_its_second_press_accepted_is_told_as_well(clien
     state = await asked(client, bot, quorum=2)
     await replica.replicate()
     await press(bot, state, DANA, APPROVED)
-    bot.accepted.forget(*bot.accepted.clicks())
+    bot.accepted = AcceptedLately()
     await press(bot, state, DANA, APPROVED)
     await replica.take_over(*bots)
 
@@ -274,6 +424,55 @@ async def test_a_standing_approval_that_was_revoked_ends_again(client, bots, rep
 
     assert not (await newest(bot, state)).standing[0].is_live(state.now)
     assert "revocation.lost" in caplog.messages
+
+
+@pytest.mark.parametrize("kept", [0, 120])
+async def test_a_revocation_whose_answer_was_lost_is_made_again(client, bots, replica, kept):
+    """The second press finds that it has ended."""
+    bot, _ = bots
+    bot.scripts.journal.kept = kept
+    state = await asked(client, bot)
+    text = dump_recorded(APPROVED, fingerprint=state.actions[0].fingerprint, decided_by=DANA)
+    given = StandingTerms(uses=5)
+    await bot.record_decision(state.id, {0: text}, token="t", person=DANA, deadline=60, standing=given)
+    await replica.replicate()
+    run = bot.scripts._evaluate
+
+    async def lose(script, *rest):
+        await run(script, *rest)
+        raise ServerUnreachableError("the connection was lost")
+
+    bot.scripts._evaluate = lose
+    with pytest.raises(StoreUnavailableError):
+        await bot.end_standing(state.id, 0, by=ERIK)
+    bot.scripts._evaluate = run
+    assert await bot.end_standing(state.id, 0, by=ERIK) == "known"
+    await replica.take_over(*bots)
+
+    await bot.scripts.write_again(within=0)
+    await looking(bot).look()
+
+    assert not (await newest(bot, state)).standing[0].is_live(state.now)
+
+
+async def test_what_something_else_overwrites_has_nobody_told_again_and_again(client, bots, replica, redis):
+    """Each look fails there, and the next one begins anew."""
+    bot, _ = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED, 0)
+    await replica.take_over(*bots)
+    undrawn = bot.keys.lane_for(state.id).undrawn
+    await redis.delete(undrawn)
+    await redis.set(undrawn, "x")
+    for _ in range(3):
+        with pytest.raises(ServerRefusesError):
+            await looking(bot).look()
+
+    await redis.delete(undrawn)
+    await looking(bot).look()
+
+    assert len(await told(bot, state)) == 1
 
 
 async def test_votes_that_something_else_has_overwritten_end_no_loop(client, bots, replica, redis, caplog):

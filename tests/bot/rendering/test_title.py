@@ -114,7 +114,7 @@ def test_what_several_people_or_nobody_decided_is_counted_or_said_in_words(how, 
         ({"status": "expired"}, "Expired: send_email"),
         ({"status": "withdrawn"}, "Withdrawn: send_email"),
         ({"status": "refused"}, "Refused: send_email"),
-        ({"status": "refused", "code": "went_back"}, "Ended: send_email"),
+        ({"status": "refused", "code": "went_back"}, "Ended, may have run: send_email"),
         ({"now": NOW + timedelta(hours=2)}, "Time is up: send_email"),
     ],
 )

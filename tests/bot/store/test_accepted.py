@@ -15,6 +15,7 @@ VOTE = Accepted("a.1", 0, "U0DANA", "click-1", 1_000, is_vote=True)
         (FINAL, {"d:0": "…", "t:0": "click-2"}, False),
         (FINAL, {"d:1": "…", "t:1": "click-1"}, False),
         (FINAL, {}, False),
+        (FINAL, {"votes:0": "U0DANA approve click-2 1500 {}"}, False),
         (VOTE, {"votes:0": "U0ERIK approve click-2 900 {}\nU0DANA approve click-1 1000 {}"}, True),
         (VOTE, {"votes:0": "U0ERIK approve click-2 1000 {}"}, False),
         (VOTE, {"d:0": "…", "t:0": "click-2 click-3"}, True),
@@ -25,6 +26,7 @@ VOTE = Accepted("a.1", 0, "U0DANA", "click-1", 1_000, is_vote=True)
     ],
     ids=[
         "decided by it", "decided by another click", "another action is decided", "nothing is decided",
+        "voted again since",
         "voted", "somebody else has voted", "decided without the vote", "voted otherwise since", "voted otherwise before",
         "taken out since", "taken out before",
     ],
@@ -40,7 +42,7 @@ def test_the_newest_decisions_are_remembered():
     for number in range(MOST + 10):
         lately.add(Accepted("a.1", number, "U0DANA", "click", 1, is_vote=False))
 
-    [remembered] = lately.clicks()
+    [[remembered]] = lately.requests()
     assert len(remembered) == MOST
     assert remembered[-1].index == MOST + 9
 
@@ -51,8 +53,8 @@ def test_who_decides_after_two_minutes_lets_earlier_decisions_be_forgotten(monke
     monkeypatch.setattr("bot.store.accepted.time.monotonic", lambda: now)
     lately.add(FINAL)
     now = 3_600.0
-    assert lately.clicks() == [[FINAL]]
+    assert lately.requests() == [[[FINAL]]]
 
     lately.add(VOTE)
 
-    assert lately.clicks() == [[VOTE]]
+    assert lately.requests() == [[[VOTE]]]

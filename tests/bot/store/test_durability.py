@@ -205,7 +205,7 @@ async def test_a_decision_that_nothing_confirmed_is_looked_for_after_a_failover(
     with pytest.raises(NotConfirmedError):
         await decide(store, state, 1)
 
-    assert [each.index for click in store.accepted.clicks() for each in click] == [0, 1]
+    assert [each.index for click in store.accepted.requests()[0] for each in click] == [0, 1]
 
 
 @pytest.mark.parametrize("write", OF_CLICKS.values(), ids=OF_CLICKS)

@@ -62,7 +62,7 @@ class Replica:
     async def take_over(self, *bots: ApprovalStore) -> None:
         await self._redis.flushall()
         for name, dumped in self._had.items():
-            await self._redis.restore(name, 0, dumped)
+            await self._redis.restore(name, 0, dumped, replace=True)
         for bot in bots:
             bot.scripts.journal.note_outage()
 
