@@ -589,10 +589,9 @@ class ApprovalClient:
         await self._replies.start()
         given: set[int] = set()
         with self._replies.following(interrupt_id) as watch:
+            await patiently(partial(self._records.add_waiter, interrupt_id, each_decision=True))
             while True:
                 watch.arm()
-                # Each time: a failover can have lost it, and bots have to know that what is decided may be under way.
-                await patiently(partial(self._records.add_waiter, interrupt_id, each_decision=True))
                 record = await patiently(partial(self._records.load, interrupt_id))
                 resume = record.resume()
                 recorded = [each.decision if each else None for each in record.recorded()]

@@ -22,8 +22,10 @@ from agent_adapter.errors import (
     AgentAdapterError,
     LockedRecordError,
     LoopBrokenError,
+    ServerFailedError,
     ServerRefusesError,
     ServerUnreachableError,
+    UnreadableRecordError,
 )
 from agent_adapter.loops import Loop, Loops
 from agent_adapter.redis.pool import COMMAND_TIMEOUT, end_task, entries_of
@@ -270,6 +272,8 @@ class Replies:
         # After a failover, entries that were written meanwhile may be below the cursor.
         for interrupt_id in list(self._waiting):
             self.wake(interrupt_id)
+        if self._followed:
+            in_background(self._follow_again(), name="following again")
 
     def _start_writing(self) -> None:
         if not self._is_closed and (self._writing is None or self._writing.done()):
@@ -318,8 +322,18 @@ class Replies:
                 lambda interrupt_id: ServerRefusesError(f"{interrupt_id}: this wait was given up: {error}")
             )
 
+    async def _follow_again(self) -> None:
+        """Say again which decisions this process takes: a failover can have lost that, and what is decided may be under way."""
+        for interrupt_id in list(self._followed):
+            # Whoever waits for a record that something else has overwritten reads it, and is told.
+            with contextlib.suppress(ServerFailedError, UnreadableRecordError):
+                await self._scripts(
+                    "add_waiter", self._lane.of(interrupt_id), process=self._process, follows=1
+                )
+
     async def _look(self) -> None:
         ids = list(self._waiting)
+        await self._follow_again()
         # `client_heartbeat` names only records that have ended, so the waits for single decisions are woken here.
         for interrupt_id in self._followed:
             self.wake(interrupt_id)

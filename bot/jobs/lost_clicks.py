@@ -30,6 +30,8 @@ REASON = (
 LATE, AGAIN_IN = 3.0, 5.0
 """Seconds after which it looks once more: for what the former server was still answering, for agents that say again that they
 take each decision, and for records that are not there."""
+LOOKS_ANEW = 1.0
+"""Seconds after which it looks again where Redis did not answer."""
 TRIES = 3
 """How often a click is looked for while people go on deciding."""
 LOOKED_WITHIN = 120.0
@@ -42,29 +44,33 @@ class LostClicks:
 
     store: ApprovalStore
     guard: RestoreGuard
+    doubts: int = 1
+    """How many doubts it knows. The first one comes with the first connection, when nothing was accepted yet."""
     looked_after: int = 1
-    """After how many doubts it has looked. The first one comes with the first connection, when nothing was accepted yet."""
+    """After how many of them it has looked."""
 
     async def run(self, loop: Loop) -> None:
         """Look after each doubt, once everything is written again that is kept for that, until cancelled."""
-        next_at, until = math.inf, 0.0
+        next_at, asks_at, until = math.inf, 0.0, 0.0
         while True:
             loop.beat(within=LOOKED_WITHIN)
             await asyncio.sleep(LOOKS_EVERY)
             doubts, now = self.guard.written_again, time.monotonic()
-            is_first = doubts > self.looked_after
-            if not is_first and now < next_at:
+            if doubts > self.doubts:
+                self.doubts, next_at, asks_at, until = doubts, now, now + LATE, now + KEPT_FOR
+            if now < next_at:
                 continue
             try:
                 # An agent can have taken a decision that looks as if nothing could have run with it.
-                is_complete = await self.look(ends_only=is_first)
+                is_complete = await self.look(ends_only=now < asks_at)
             except ServerUnreachableError as error:
+                next_at = now + LOOKS_ANEW
                 loop.hinder(str(error))
                 continue
-            if is_first:
-                self.looked_after, next_at, until = doubts, now + LATE, now + KEPT_FOR
-            else:
-                next_at = math.inf if is_complete or now > until else now + AGAIN_IN
+            self.looked_after = doubts
+            next_at = now + AGAIN_IN if now < until and not is_complete else math.inf
+            if now < asks_at:
+                next_at = asks_at
 
     async def look(self, *, ends_only: bool = False) -> bool:
         """Look once, and say whether the records of all clicks are there: a request may be asked again.
@@ -116,16 +122,18 @@ class LostClicks:
                 loss = await self.store.lost(click)
                 if loss is None:
                     return False
+                state = await self.store.admitted(click[0].interrupt_id)
+                if state is None:
+                    return False
                 loss = replace(loss, is_followed=loss.is_followed or is_taken)
-                if await self._is_told(loss, has_ended=last is not None, ends_only=ends_only):
+                if await self._is_told(state, loss, has_ended=last is not None, ends_only=ends_only):
                     break
         return last is None or await self._end_open(last)
 
-    async def _is_told(self, loss: Loss, *, has_ended: bool, ends_only: bool) -> bool:
+    async def _is_told(self, state: Approval, loss: Loss, *, has_ended: bool, ends_only: bool) -> bool:
         """Tell of what is lost of a click; false where somebody has decided meanwhile."""
-        state = await self.store.admitted(loss.clicks[0].interrupt_id) if loss.clicks else None
-        untold = [each for each in loss.clicks if state and not _has_decided(state, each)]
-        if not (state and untold):
+        untold = [each for each in loss.clicks if not _has_decided(state, each)]
+        if not untold:
             return True
         # If people decided again, the same calls could run twice.
         is_over = has_ended or any(loss.is_followed and not each.is_vote for each in untold)
@@ -137,10 +145,10 @@ class LostClicks:
         if state is None:
             return False
         still = [index for index in range(len(state.recorded)) if _is_undecided(state, index)]
-        if still:
-            await self._tell(
-                state, [replace(last, index=index, person="", decision="") for index in still], is_over=True
-            )
+        if still and state.status == "pending":
+            # Under a name of its own: what is lost of that click may have been told before.
+            lost = replace(last, token=f"{last.token}.rest", person="", decision="")
+            await self._tell(state, [replace(lost, index=index) for index in still], is_over=True)
         return True
 
     async def _tell(self, state: Approval, lost: Sequence[Accepted], *, is_over: bool) -> bool:

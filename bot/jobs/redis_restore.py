@@ -262,7 +262,7 @@ class RestoreGuard:
         if journal.kept and servers != self._told:
             await self.store.note_kept()
             self._told = servers
-        if journal.kept and servers != self._settled and not journal.is_owed and not self.is_unsettled:
+        if journal.kept and servers != self._settled and not (journal.is_owed or journal.is_looked_into):
             await self.store.note_settled(servers)
             self._settled = servers
 

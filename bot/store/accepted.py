@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MOST = 10_000
 """Decisions to remember: some 5 MB."""
@@ -61,10 +61,19 @@ class AcceptedLately:
         self._found: dict[tuple[str, int, str, str], tuple[Accepted, float]] = {}
 
     def add(self, accepted: Accepted) -> None:
-        """Remember a decision. The same one is remembered as it was stored last, and the oldest ones are forgotten."""
+        """Remember a decision, and forget the oldest ones.
+
+        Of the same one again, the time counts. What an agent may have heard of it stays true.
+        """
         name, now = (accepted.interrupt_id, accepted.index, accepted.person, accepted.token), time.monotonic()
-        self._found.pop(name, None)
-        self._found[name] = accepted, now
+        before, _ = self._found.pop(name, (accepted, 0))
+        both = replace(
+            accepted,
+            is_vote=accepted.is_vote and before.is_vote,
+            may_have_run=accepted.may_have_run or before.may_have_run,
+            was_last=accepted.was_last or before.was_last,
+        )
+        self._found[name] = both, now
         while True:
             oldest, (_, at) = next(iter(self._found.items()))
             if len(self._found) <= MOST and now - at <= KEPT_FOR:

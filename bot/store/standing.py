@@ -51,7 +51,10 @@ class StandingApprovals(Reading):
         self.revoked.setdefault((interrupt_id, index), by)
         while len(self.revoked) > MOST_REVOKED:
             del self.revoked[next(iter(self.revoked))]
-        return await self._stored("end_standing", interrupt_id, index=index, by=by)
+        outcome = await self._stored("end_standing", interrupt_id, index=index, by=by)
+        if outcome == "unknown":
+            self.revoked.pop((interrupt_id, index), None)
+        return outcome
 
     async def revoke_again(self, interrupt_id: str, index: int, *, by: str) -> bool:
         """End a standing approval that this person has revoked, and say whether it had not ended.

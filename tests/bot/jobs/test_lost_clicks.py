@@ -124,15 +124,18 @@ async def test_a_vote_is_given_again(client, bots, replica):
     assert await press(bot, state, DANA, APPROVED, token="again") == ["counted"]
 
 
-async def test_a_final_decision_is_not_taken_for_a_later_vote_of_the_same_person(client, bots, replica):
+@pytest.mark.parametrize("through", [0, 1], ids=["the same bot", "another bot"])
+async def test_a_final_decision_is_not_taken_for_a_later_vote_of_the_same_person(
+    client, bots, replica, through
+):
     """Mira's vote was the last one that was needed. The agent has gone on, and Mira presses again before anybody looks."""
-    bot, other = bots
+    bot, _ = bots
     state = await asked(client, bot, quorum=2)
     await replica.replicate()
     await press(bot, state, DANA, APPROVED)
     assert await press(bot, state, MIRA, APPROVED) == ["recorded"]
     await replica.take_over(*bots)
-    assert await press(other, state, MIRA, APPROVED, token="again") == ["counted"]
+    assert await press(bots[through], state, MIRA, APPROVED) == ["counted"]
 
     await looking(bot).look()
 
@@ -160,8 +163,9 @@ async def test_an_earlier_vote_does_not_count_where_what_replaced_it_is_lost(cli
     assert await press(other, state, MIRA, APPROVED) == ["counted"]
 
 
+@pytest.mark.parametrize("through", [0, 1], ids=["the same bot", "another bot"])
 async def test_a_request_that_was_decided_is_not_decided_again_because_of_one_of_its_clicks(
-    client, bots, replica
+    client, bots, replica, through
 ):
     """Both calls have run. Erik, whose click was the last one, presses again before anybody looks."""
     bot, other = bots
@@ -170,11 +174,28 @@ async def test_a_request_that_was_decided_is_not_decided_again_because_of_one_of
     await press(bot, state, DANA, APPROVED, 0)
     await press(bot, state, ERIK, APPROVED, 1)
     await replica.take_over(*bots)
-    assert await press(other, state, ERIK, APPROVED, 1, token="again") == ["recorded"]
+    assert await press(bots[through], state, ERIK, APPROVED, 1) == ["recorded"]
 
     await looking(bot).look()
 
     assert await press(other, state, DANA, APPROVED, 0, token="again") == ["closed"]
+
+
+async def test_a_request_that_was_decided_ends_also_where_somebody_made_the_last_decision_anew(
+    client, bots, replica
+):
+    """Nobody knows the other one any more, with which the agent has gone on as well."""
+    bot, gone = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(gone, state, MIRA, APPROVED, 0)
+    await press(bot, state, DANA, APPROVED, 1)
+    await replica.take_over(*bots)
+    assert await press(gone, state, ERIK, APPROVED, 1) == ["recorded"]
+
+    await looking(bot).look()
+
+    assert (await newest(bot, state)).status == "refused"
 
 
 async def test_a_bot_ends_what_was_decided_also_where_another_one_knew_the_missing_decision(
@@ -344,21 +365,22 @@ async def test_it_is_told_once_also_when_the_answer_of_redis_is_lost(client, bot
     assert len(await told(bot, state)) == 1
 
 
-async def test_it_is_told_also_when_the_request_is_admitted_again_later(client, bots, replica):
+@pytest.mark.parametrize(("quorum", "kind"), [(1, "lost_for_good"), (2, "lost")])
+async def test_it_is_told_also_when_the_request_is_admitted_again_later(client, bots, replica, quorum, kind):
     """The new server had the question only, and another bot admits it a moment later."""
     bot, other = bots
     question = await bot.load(await client.publish(an_interrupt(an_action(), run="run-of-two")))
     await replica.replicate()
-    await bot.admit(question, for_several(1))
+    await bot.admit(question, for_several(1, quorum=quorum))
     state = await newest(bot, question)
     await press(bot, state, DANA, APPROVED)
     await replica.take_over(*bots)
     assert not await looking(bot).look()
 
-    await other.admit(await other.load(state.id), for_several(1))
+    await other.admit(await other.load(state.id), for_several(1, quorum=quorum))
     assert await looking(bot).look()
 
-    assert [remark.kind for remark in await told(bot, state)] == ["lost_for_good"]
+    assert [remark.kind for remark in await told(bot, state)] == [kind]
 
 
 async def test_who_presses_again_while_the_bot_looks_is_told_nothing(client, bots, replica):

@@ -1,5 +1,7 @@
 """What was accepted lately, and whether a record still has it."""
 
+from dataclasses import replace
+
 import pytest
 
 from bot.store.accepted import MOST, Accepted, AcceptedLately
@@ -55,6 +57,15 @@ def test_who_decides_after_two_minutes_lets_earlier_decisions_be_forgotten(monke
     now = 3_600.0
     assert lately.requests() == [[[FINAL]]]
 
-    lately.add(VOTE)
+    lately.add(later := replace(VOTE, token="click-2"))
 
-    assert lately.requests() == [[[VOTE]]]
+    assert lately.requests() == [[[later]]]
+
+
+def test_the_same_click_again_takes_back_nothing_that_an_agent_may_have_heard():
+    """After a failover, a vote that was the last one that was needed may be one of two again."""
+    lately = AcceptedLately()
+    lately.add(replace(FINAL, may_have_run=True, was_last=True))
+    lately.add(replace(VOTE, at=2_000))
+
+    assert lately.requests() == [[[replace(FINAL, at=2_000, may_have_run=True, was_last=True)]]]
