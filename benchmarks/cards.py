@@ -43,7 +43,7 @@ NAMESPACE = "assent"
 KEYS = Keys(NAMESPACE)
 LANE = KEYS.lane_for(AGENT)
 PER_PIPELINE = 500
-DRAWN_WITHIN = 120.0
+DRAWN_WITHIN = 300.0
 Blocks: TypeAlias = list[dict[str, Any]]
 
 
