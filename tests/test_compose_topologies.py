@@ -1,9 +1,11 @@
 """Sentinels and a cluster in containers: what the compose files start is started here without containers."""
 
+import random
 import re
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,18 +39,19 @@ class Containers:
 
     def __init__(self, name: str, folder: Path) -> None:
         self.services, self.folder, self.name = services_of(name), folder, name
-        self.ports = {
-            each: self._port() for each in self.services if re.match(r"redis(-\d)?$|sentinel", each)
-        }
+        servers = [each for each in self.services if re.match(r"redis(-\d)?$|sentinel", each)]
+        self.ports = dict(zip(servers, self._ports(), strict=False))
         self.started = {}
         users = lines(users_of(Keys("assent", LANES[name]), ["billing"], []), folder / "redis_passwords")
         (folder / "redis_users").write_text("".join(f"{line}\n" for line in users))
         (folder / "redis_servers").write_text("secret-of-servers\n")
         self.passwords = dict(line.split() for line in (folder / "redis_passwords").read_text().splitlines())
 
-    def _port(self) -> int:
-        port = free_port()
-        return port if port < 50_000 else self._port()
+    def _ports(self) -> Iterator[int]:
+        """Give free ports below those that the system gives to others. A server in a cluster takes a second one as well."""
+        for port in random.sample(range(11_000, 20_000), k=9_000):
+            if free_port(port) == port and free_port(port + 10_000) == port + 10_000:
+                yield port
 
     def here(self, text: str) -> str:
         """Write a command or an address as it is here."""

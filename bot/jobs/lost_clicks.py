@@ -122,6 +122,8 @@ class LostClicks:
                 loss = await self.store.lost(click)
                 if loss is None:
                     return False
+                if not loss.clicks:
+                    break
                 state = await self.store.admitted(click[0].interrupt_id)
                 if state is None:
                     return False
