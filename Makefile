@@ -20,8 +20,8 @@ SECOND := tests/agent_adapter $(addprefix tests/bot/,cli http runtime slack) \
 	$(addprefix tests/acceptance/test_,deciding.py demo.py endings.py functions.py http_api.py langchain_agent.py openai_agents.py process.py spoon.py)
 # What meets each kind of use, for a Redis of another kind. Tests of silence are left out: they give a card 0.4 seconds to
 # appear, and a failover takes longer. So is one that counts pages: what somebody has read can be lost, and then they read again.
-SPREAD := $(addprefix tests/acceptance/test_,audit.py bulk.py deadlines.py deciding.py edits.py http_api.py places.py quorum.py \
-	resume_elsewhere.py standing_approvals.py \
+SPREAD := $(addprefix tests/acceptance/test_,audit.py bulk.py confirming.py deadlines.py deciding.py edits.py functions.py high_risk.py \
+	http_api.py langchain_agent.py openai_agents.py places.py quorum.py resume_elsewhere.py review.py rules.py standing_approvals.py \
 	deliveries.py::test_a_click_that_failed_half_way_can_be_sent_again \
 	queues.py::test_a_request_that_two_bots_admit_joins_the_queue_once) -k 'not silence and not shown_the_changed_call'
 TOPOLOGIES ?= sentinel cluster users
