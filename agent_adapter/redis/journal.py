@@ -236,7 +236,7 @@ class Journal:
 
     @property
     def is_looked_into(self) -> bool:
-        """Whether bots may still look for what a failover has lost: first, each waits for what others write again."""
+        """Whether a bot may still find that a failover has lost something. It first waits for what others write again."""
         return self.lost_for < SETTLES + (COMES_WITHIN if self.kept else 0)
 
     @property

@@ -325,7 +325,7 @@ class Replies:
     async def _follow_again(self) -> None:
         """Say again which decisions this process takes: a failover can have lost that, and what is decided may be under way."""
         for interrupt_id in list(self._followed):
-            # Whoever waits for a record that something else has overwritten reads it, and is told.
+            # A record can be damaged. `decisions` reads it, too, and raises the error there.
             with contextlib.suppress(ServerFailedError, UnreadableRecordError):
                 await self._scripts(
                     "add_waiter", self._lane.of(interrupt_id), process=self._process, follows=1

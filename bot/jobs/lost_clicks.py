@@ -142,7 +142,7 @@ class LostClicks:
         return (ends_only and not is_over) or await self._tell(state, untold, is_over=is_over)
 
     async def _end_open(self, last: Accepted) -> bool:
-        """End a request that was decided, with what a bot that has gone knew of it. Returns false while Redis has nothing of it."""
+        """End a request that was decided and is open again: its other clicks are lost. Returns false while Redis has nothing of it."""
         state = await self.store.admitted(last.interrupt_id)
         if state is None:
             return False

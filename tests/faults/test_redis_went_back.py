@@ -95,7 +95,7 @@ async def a_bot_lives(request, playground, redis, redis_url):
 
 
 def card_of(watcher, interrupt_id):
-    card, *_in_its_thread = watcher.cards(interrupt_id)
+    [card] = [each for each in watcher.cards(interrupt_id) if each.get("thread_ts", each["ts"]) == each["ts"]]
     return card
 
 

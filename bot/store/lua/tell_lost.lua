@@ -52,7 +52,7 @@ for i = FIRST_ACTION, #ARGV, PER_ACTION do
   end
 end
 
--- Shared keys first, which something else can have overwritten: what is written after them is written once.
+-- Another program can have overwritten a shared key. Then the script fails here, before it has written any message.
 queue_drawing(undrawn, id, now())
 redis.call('ZSCORE', unresumed, id)
 for i = FIRST_ACTION, #ARGV, PER_ACTION do
