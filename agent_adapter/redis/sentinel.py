@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from redis.asyncio.connection import Connection
+from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio.connection import Connection, SSLConnection
 from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
+from redis.asyncio.sentinel import MasterNotFoundError
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, ReadOnlyError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -90,6 +91,23 @@ def _newest(answers: Sequence[_Answer | None]) -> Host | None:
     return next((answer.primary for answer in known if answer.epoch == newest and answer.is_up), None)
 
 
+class _ClosedAtOnce(ConnectionPool):
+    """Connections that close without a wait, in which a process that ends would leave them open."""
+
+    def __init__(self, **options: Any) -> None:
+        self._made: list[Connection] = []
+        super().__init__(**options)
+
+    def make_connection(self) -> Connection:
+        connection: Connection = super().make_connection()  # type: ignore[no-untyped-call]  # redis-py does not type it
+        self._made.append(connection)
+        return connection
+
+    async def disconnect(self, *_: Any, **__: Any) -> None:
+        for connection in self._made:
+            await connection.disconnect(nowait=True)
+
+
 class Primary:
     """Finds the server of a service that takes writes now."""
 
@@ -104,19 +122,19 @@ class Primary:
         self._look: asyncio.Task[None] | None = None
         self._looked_at = -_LOOKS_EVERY
         self._hosts = shown_hosts(address.hosts)
-        self._sentinels = Sentinel(  # type: ignore[no-untyped-call]  # redis-py does not type it
-            address.hosts,
-            sentinel_kwargs={
-                **{name: value for name, value in options.items() if name.startswith("ssl_")},
-                **address.login,
-                "ssl": address.server_url.startswith("rediss:"),
-                # Its answers are compared, and one of them is bytes otherwise.
-                "decode_responses": True,
-                "socket_timeout": _ANSWER_WITHIN,
-                "socket_connect_timeout": _ANSWER_WITHIN,
-                "retry": Retry(NoBackoff(), 0),
-            },
-        )
+        asking = {
+            **{name: value for name, value in options.items() if name.startswith("ssl_")},
+            **address.login,
+            "connection_class": SSLConnection if address.server_url.startswith("rediss:") else Connection,
+            # Its answers are compared, and one of them is bytes otherwise.
+            "decode_responses": True,
+            "socket_timeout": _ANSWER_WITHIN,
+            "socket_connect_timeout": _ANSWER_WITHIN,
+            "retry": Retry(NoBackoff(), 0),
+        }
+        self._sentinels = [
+            Redis.from_pool(_ClosedAtOnce(host=host, port=port, **asking)) for host, port in address.hosts
+        ]
 
     async def find(self) -> Host:
         """Ask all Sentinels, and believe the newest answer: one that was cut off from the others names a former primary.
@@ -146,7 +164,7 @@ class Primary:
             try:
                 found = await self._ask()
             finally:
-                for sentinel in self._sentinels.sentinels:
+                for sentinel in self._sentinels:
                     await sentinel.connection_pool.disconnect()
         if self._last not in {None, found}:
             self.on_change(True)
@@ -171,7 +189,7 @@ class Primary:
 
         Once most of them agree, the others are not waited for: their machines may be gone.
         """
-        asked = [in_background(self._heard_of(each)) for each in self._sentinels.sentinels]
+        asked = [in_background(self._heard_of(each)) for each in self._sentinels]
         refused, answers = list[BaseException](), list[_Answer | None]()
         try:
             for each in asyncio.as_completed(asked):
@@ -208,7 +226,7 @@ class Primary:
         if not (state and named):
             return None
         is_new = tuple(named) != (state["ip"], state["port"])
-        is_up = is_new or self._sentinels.check_master_state(state, self._service)
+        is_up = is_new or (state["is_master"] and not state["is_sdown"] and not state["is_odown"])
         host, port = named
         return _Answer((host, int(port)), int(state["config-epoch"]), is_up)
 
@@ -230,7 +248,7 @@ class Primary:
         """Count the replicas that the Sentinels know, also those that are away. They forget none by themselves."""
         counted = 0
         async with self._asking:
-            for sentinel in self._sentinels.sentinels:
+            for sentinel in self._sentinels:
                 with suppress(RedisError, OSError):
                     state: Any = await sentinel.sentinel_master(self._service)
                     counted = max(counted, int(state["num-slaves"]))

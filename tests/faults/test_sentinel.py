@@ -1,6 +1,7 @@
 """A primary, two replicas and three Sentinels: the bot and its agents follow the primary."""
 
 import asyncio
+import gc
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -8,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from agent_adapter.background import in_background
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.pool import address_of, known_replicas, open_redis
+from agent_adapter.redis.sentinel import Primary, SentinelAddress
 from agent_adapter.redis.server_check import check_server
 from playground.sentinels import Sentinels
 from tests.faults.flow import Flow, breaking
@@ -226,6 +229,27 @@ async def test_a_sentinel_that_hangs_holds_nobody_up(sentinels):
             assert all(await asyncio.gather(*(redis.ping() for _ in range(20))))
     finally:
         process.send_signal(signal.SIGCONT)
+
+
+def test_a_process_that_ends_while_it_asks_leaves_no_connection_to_a_sentinel_open(sentinels, recwarn):
+    """At whichever step of a question the event loop ends."""
+    address = SentinelAddress.of(sentinels.url)
+
+    async def ask(steps: int) -> None:
+        primary = Primary(address, {})
+        await primary.find()
+        asking = in_background(primary.find())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        asking.cancel()
+
+    gc.collect()
+    recwarn.clear()
+    for steps in range(120):
+        asyncio.run(ask(steps))
+    gc.collect()
+
+    assert [str(each.message) for each in recwarn] == []
 
 
 async def test_a_sentinel_that_refuses_to_answer_does_not_hide_the_others(sentinels):
