@@ -123,6 +123,7 @@ class Sentinels:
         """Say where they are, and how to fail over and back in another terminal."""
         sentinel = next(iter(self.sentinels))
         named = f"redis-cli -p {sentinel} SENTINEL GET-MASTER-ADDR-BY-NAME {SERVICE} | tail -n 1"
+        failover = f"redis-cli -p {sentinel} SENTINEL FAILOVER {SERVICE}"
         servers = "\n".join(f"  {port}: {shlex.join(each.command)}" for port, each in self.servers.items())
         return (
             f"REDIS_URL={self.url}\n"
@@ -130,9 +131,10 @@ class Sentinels:
             "A planned failover. Paste all of it: the pause ends after ten seconds.\n"
             f"  former=$({named})\n"
             f"  redis-cli -p $former CLIENT PAUSE {_PAUSE} WRITE\n"
-            f"  redis-cli -p {sentinel} SENTINEL FAILOVER {SERVICE}\n"
-            f"  until test $({named}) != $former; do sleep 0.1; done\n"
-            f"  redis-cli -p $former REPLICAOF 127.0.0.1 $({named})\n"
+            f"  if {failover} | grep -x OK; then\n"
+            f"    until test $({named}) != $former; do sleep 0.1; done\n"
+            f"    redis-cli -p $former REPLICAOF 127.0.0.1 $({named})\n"
+            "  fi\n"
             f"  redis-cli -p $former CLIENT UNPAUSE\n"
             "A primary that is stopped:\n"
             f"  former=$({named})\n"
@@ -143,6 +145,8 @@ class Sentinels:
             "A server comes back, as a replica of the primary of then, with its command below and this behind it:\n"
             f"  --replicaof 127.0.0.1 $({named})\n"
             f"{servers}\n"
+            "A failover without the other commands can lose what people decide meanwhile:\n"
+            f"  {failover}\n"
             "Ctrl-C here ends all of them but a server that you have started so.\n"
         )
 

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import random
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
@@ -39,6 +40,11 @@ RETRY_EVERY = 1.0
 FIRST_LOOK = 5.0
 """Seconds after the first wait until the log says that no bot runs."""
 IDS_PER_LOOK = 500
+FOLLOWING_BLOCK, FOLLOWING_TIMEOUT = 2.0, 2.5
+"""Seconds that a process that takes each decision waits for the next, and then for the answer. So it notices that a server is gone
+before people are asked to decide again."""
+FOLLOWED_FOR = 120.0
+"""Seconds after the last decision was taken in which a failover can still lose it."""
 AGREES_EVERY = 2
 """Looks between two questions whether the bots keep what is written: they may have started after this process."""
 SILENT_ROUNDS = 3
@@ -83,6 +89,11 @@ class Replies:
         # Only this process reads the stream, so the stream starts before the first publish.
         self._cursor = "0-0"
         self._followed: Counter[str] = Counter()
+        self._left: dict[str, float] = {}
+        """When those that are followed no more were left, by the monotonic clock."""
+        self._reading: asyncio.Timeout | None = None
+        self._is_hastened = False
+        """Whether a read that had begun was given less time, to look whether the server is still there."""
         self._tasks: list[asyncio.Task[None]] = []
         self._writing: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
@@ -144,6 +155,9 @@ class Replies:
     def following(self, interrupt_id: str) -> Iterator["Watch"]:
         """Watch one interrupt, and read it at every interval too, for a caller that wants each decision."""
         watch = self.watch(interrupt_id)
+        if self._reading and not self._followed:
+            self._is_hastened = True
+            self._reading.reschedule(self._loop.time() + FOLLOWING_BLOCK + FOLLOWING_TIMEOUT)
         self._followed[interrupt_id] += 1
         try:
             yield watch
@@ -151,6 +165,7 @@ class Replies:
             watch.leave()
             self._followed[interrupt_id] -= 1
             self._followed += Counter()
+            self._left[interrupt_id] = time.monotonic()
 
     async def close(self) -> None:
         """Stop the loops for good."""
@@ -215,11 +230,15 @@ class Replies:
         while True:
             try:
                 # After a lost connection, an answer has to come at once: until then, nothing is written again.
-                block = 0.001 if failures else min(self._block, self._scripts.journal.notices_within)
-                async with asyncio.timeout(block + COMMAND_TIMEOUT):
+                block = 0.001 if failures else min(self._block, self._notices_within)
+                more = FOLLOWING_TIMEOUT if self._followed else COMMAND_TIMEOUT
+                async with asyncio.timeout(block + more) as self._reading:
                     answer = await self._redis.xread({stream: self._cursor}, block=int(1000 * block))
             except (RedisError, OSError) as error:
                 failures += 1
+                if self._is_hastened:
+                    self._is_hastened = False
+                    continue
                 # Commands may reach another server before this loop does.
                 self._scripts.journal.note_outage(is_certain=False)
                 said = explained(self._scripts.address, error)
@@ -231,6 +250,7 @@ class Replies:
                 await asyncio.sleep(_backoff(failures))
                 continue
             loop.beat()
+            self._is_hastened = False
             if failures:
                 failures = 0
                 await self._reconnected()
@@ -272,7 +292,7 @@ class Replies:
         # After a failover, entries that were written meanwhile may be below the cursor.
         for interrupt_id in list(self._waiting):
             self.wake(interrupt_id)
-        if self._followed:
+        if self._taken:
             in_background(self._follow_again(), name="following again")
 
     def _start_writing(self) -> None:
@@ -324,12 +344,23 @@ class Replies:
 
     async def _follow_again(self) -> None:
         """Say again which decisions this process takes: a failover can have lost that, and what is decided may be under way."""
-        for interrupt_id in list(self._followed):
+        for interrupt_id in self._taken:
             # A record can be damaged. `decisions` reads it, too, and raises the error there.
             with contextlib.suppress(ServerFailedError, UnreadableRecordError):
                 await self._scripts(
                     "add_waiter", self._lane.of(interrupt_id), process=self._process, follows=1
                 )
+
+    @property
+    def _taken(self) -> list[str]:
+        """Of which interrupts this process takes each decision, or has done so lately."""
+        now = time.monotonic()
+        self._left = {name: at for name, at in self._left.items() if now - at < FOLLOWED_FOR}
+        return [*{*self._followed, *self._left}]
+
+    @property
+    def _notices_within(self) -> float:
+        return FOLLOWING_BLOCK if self._followed else self._scripts.journal.notices_within
 
     async def _look(self) -> None:
         ids = list(self._waiting)

@@ -142,8 +142,8 @@ class Admissions:
         return admitted
 
     async def _covered(self, state: Published, admission: Admission) -> list[StandingMatch]:
-        """Give the actions that standing approvals answer. After a failover none: their end may not be written again yet."""
-        if self.store.is_unsettled:
+        """Give the actions that standing approvals answer. After a failover none at first: somebody may have revoked them."""
+        if self.store.is_unsettled or self.store.decides_in:
             return []
         found = await self.standing.matching(state, admission)
         return [matched for matched in found if await self._still_holds(matched)]

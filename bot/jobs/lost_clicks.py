@@ -5,10 +5,11 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from agent_adapter.errors import InvalidRequestError, ServerFailedError, ServerUnreachableError
+from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.loops import Loop
 from bot.domain.approval import Approval
 from bot.domain.messages import Remark
@@ -16,6 +17,7 @@ from bot.jobs.redis_restore import CODE as WENT_BACK
 from bot.jobs.redis_restore import LOOKS_EVERY, RestoreGuard
 from bot.runtime.metrics import LOST_CLICKS
 from bot.store.accepted import KEPT_FOR, Accepted, Loss
+from bot.store.codec import body_digest
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -27,9 +29,9 @@ REASON = (
     "it is still needed"
 )
 """Why a request ends whose decision is lost."""
-LATE, AGAIN_IN = 3.0, 5.0
+LATE, AGAIN_IN = 5.0, 5.0
 """Seconds after which it looks once more: for what the former server was still answering, for agents that say again that they
-take each decision, and for records that are not there."""
+take each decision, and for records that are not there. Before the first of these looks, this bot decides nothing."""
 LOOKS_ANEW = 1.0
 """Seconds after which it looks again where Redis did not answer."""
 TRIES = 3
@@ -52,11 +54,14 @@ class LostClicks:
     async def run(self, loop: Loop) -> None:
         """Look after each doubt, once everything is written again that is kept for that, until cancelled."""
         next_at, asks_at, until = math.inf, 0.0, 0.0
+        # Where this loop starts again after an error, it looks again.
+        self.doubts = self.looked_after
         while True:
             loop.beat(within=LOOKED_WITHIN)
             await asyncio.sleep(LOOKS_EVERY)
             doubts, now = self.guard.written_again, time.monotonic()
-            if doubts > self.doubts:
+            # Another bot may still write again what builds on what this one knows.
+            if doubts > self.doubts and not self.store.is_unsettled:
                 self.doubts, next_at, asks_at, until = doubts, now, now + LATE, now + KEPT_FOR
             if now < next_at:
                 continue
@@ -67,10 +72,18 @@ class LostClicks:
                 next_at = now + LOOKS_ANEW
                 loop.hinder(str(error))
                 continue
-            self.looked_after = doubts
-            next_at = now + AGAIN_IN if now < until and not is_complete else math.inf
             if now < asks_at:
                 next_at = asks_at
+                continue
+            self.looked_after = self.doubts
+            await self._note_looked()
+            next_at = now + AGAIN_IN if now < until and not is_complete else math.inf
+
+    async def _note_looked(self) -> None:
+        """Let people decide again, unless another bot may still find something or there is a new doubt."""
+        with suppress(ServerUnreachableError):
+            is_alone = await self.store.alive() <= {self.guard.process}
+            self.store.has_looked = is_alone and self.looked_after == self.guard.doubts
 
     async def look(self, *, ends_only: bool = False) -> bool:
         """Look once, and say whether the records of all clicks are there: a request may be asked again.
@@ -99,7 +112,7 @@ class LostClicks:
                 is_complete = await look() and is_complete
             except ServerUnreachableError as error:
                 unreachable[lane] = error
-            except (InvalidRequestError, ServerFailedError, ValueError) as error:
+            except Exception as error:  # noqa: BLE001  # what is lost of the other requests has to be told
                 _note_not_looked_for(interrupt_id, error)
         if unreachable:
             raise next(iter(unreachable.values()))
@@ -113,9 +126,14 @@ class LostClicks:
 
     async def _look_for(self, clicks: Sequence[Sequence[Accepted]], *, ends_only: bool) -> bool:
         """Look for what was decided about one request. Returns false while Redis has nothing of it."""
-        decided = [each for click in clicks for each in click]
+        state = await self.store.admitted(clicks[0][0].interrupt_id)
+        if state is None:
+            return False
+        # The same run may ask something else under this id by now. Nobody has decided that.
+        asked = {"", body_digest(state.body)}
+        clicks = [*filter(None, ([each for each in click if each.asked in asked] for click in clicks))]
         is_taken = any(map(_may_have_run, clicks))
-        last = next((each for each in decided if each.was_last), None)
+        last = next((each for click in clicks for each in click if each.was_last), None)
         # What the agent may have gone on with is named first.
         for click in sorted(clicks, key=_may_have_run, reverse=True):
             for _ in range(TRIES):
@@ -137,8 +155,9 @@ class LostClicks:
         untold = [each for each in loss.clicks if not _has_decided(state, each)]
         if not untold:
             return True
-        # If people decided again, the same calls could run twice.
-        is_over = has_ended or any(loss.is_followed and not each.is_vote for each in untold)
+        # If people decided again, the same calls could run twice. A card that showed the decision may have ended it already.
+        is_over = has_ended or state.code == WENT_BACK
+        is_over = is_over or any(loss.is_followed and not each.is_vote for each in untold)
         return (ends_only and not is_over) or await self._tell(state, untold, is_over=is_over)
 
     async def _end_open(self, last: Accepted) -> bool:
@@ -158,7 +177,8 @@ class LostClicks:
         person, is_open = lost[0].person, state.status == "pending"
         still = {each.index: each for each in lost if _is_undecided(state, each.index)}
         remark = Remark(
-            kind="lost_for_good" if is_over else "lost",
+            # When the time is up, nobody can decide again.
+            kind="lost_for_good" if is_over or state.is_past else "lost",
             places=tuple(state.places),
             actions=tuple(still),
             by=person,
@@ -166,8 +186,7 @@ class LostClicks:
         )
         outcome = await self.store.tell_lost(
             lost,
-            # When the time is up, nobody can decide again.
-            remark if still and (is_over or not state.is_past) else None,
+            remark if still else None,
             still if is_open else (),
             sentence=REASON if is_over else SENTENCE,
             code=WENT_BACK if is_over and is_open and still else "",
@@ -190,9 +209,9 @@ def _note_not_looked_for(interrupt_id: str, error: Exception) -> None:
 
 
 def _is_undecided(state: Approval, index: int) -> bool:
-    """Whether nobody has decided an action, also when its time is up."""
+    """Whether nobody has decided an action, also when its time is up or its card has ended it."""
     return (
-        state.status in {"pending", "expired"}
+        state.status in {"pending", "expired", "refused"}
         and state.recorded[index] is None
         and index not in state.unsigned
     )
@@ -203,6 +222,8 @@ def _common(decisions: Collection[str]) -> str:
 
 
 def _has_decided(state: Approval, lost: Accepted) -> bool:
-    """Whether the same person has decided the action with another click."""
+    """Whether the same person has decided the action in the same way with another click."""
     recorded = state.recorded[lost.index]
-    return recorded is not None and lost.person in {recorded.decided_by, *recorded.agreed_by}
+    if recorded is None or recorded.decision.type != lost.decision:
+        return False
+    return lost.person in {recorded.decided_by, *recorded.agreed_by}

@@ -127,6 +127,7 @@ class RestoreGuard:
         if self.doubts:
             # Before the first one, this process had no connection that it could lose.
             self.store.scripts.journal.note_outage(is_certain=is_certain)
+            self.store.has_looked = False
         self.doubts += 1
         self._since = time.time()
         self._sure.clear()

@@ -18,8 +18,8 @@ from bot.jobs.redis_restore import RestoreGuard
 
 logger = logging.getLogger(__name__)
 
-QUIET = 5.0
-"""Seconds after which a new connection is opened, at the latest."""
+QUIET = 3.0
+"""Seconds after which a new connection is opened, at the latest. So each bot has told what is lost before any bot decides again."""
 AGAIN_IN = 0.5
 """Seconds until the next attempt to connect."""
 

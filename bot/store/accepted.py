@@ -29,6 +29,8 @@ class Accepted:
     """Whether the agent may have gone on with it."""
     was_last: bool = False
     """Whether nothing of its request was open after it."""
+    asked: str = ""
+    """The digest of the question."""
 
     def is_in(self, card: Mapping[str, str]) -> bool:
         """Whether the bot's side of the record has it, or has what came after it."""

@@ -9,11 +9,11 @@ from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
-from agent_adapter.redis.journal import Journal
+from agent_adapter.redis.journal import SETTLES, Journal
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.redis.server_check import answered
-from bot.domain.errors import StoreUnavailableError
+from bot.domain.errors import StoreUnavailableError, TooEarlyError
 from bot.domain.seal import Trust
 from bot.runtime.statements import Signing
 from bot.store.accepted import AcceptedLately
@@ -52,6 +52,8 @@ class Connected:
         """The same scripts for what a person is told is stored: each raises NotConfirmedError when that is not certain."""
         self.cipher = self.scripts.cipher
         """Encrypts what agents and people write."""
+        self.has_looked = True
+        """Whether neither this bot nor another one can still find that a failover has lost what somebody decided."""
         self.accepted = AcceptedLately()
         """What Slack has shown as accepted through this process."""
         self.revoked: dict[tuple[str, int], str] = {}
@@ -82,6 +84,24 @@ class Connected:
     def is_looked_into(self) -> bool:
         """Whether a bot may still find that a failover has lost what somebody decided."""
         return self.scripts.journal.is_looked_into
+
+    @property
+    def decides_in(self) -> float:
+        """Seconds until anything is decided again after a failover, where nothing is written again.
+
+        Before, somebody could decide otherwise than another person just did, and nobody would know it.
+        """
+        journal = self.scripts.journal
+        return 0.0 if self.has_looked or journal.kept else max(0.0, SETTLES - journal.lost_for)
+
+    def expect_looked(self) -> None:
+        """Refuse to store what somebody decides while a bot may find that an earlier decision is lost.
+
+        Raises:
+            TooEarlyError: with the time until then.
+        """
+        if wait := self.decides_in:
+            raise TooEarlyError(wait)
 
     async def confirm(self, interrupt_id: str) -> None:
         """Wait until what was read of a record just now is as durable as what a person is told is stored.

@@ -113,7 +113,7 @@ class Votes(Connected):
             HandledBeforeError: when the same click was handled before.
             StoreUnavailableError: when Redis has not answered within `deadline` seconds. It may have been recorded.
                             Press again with the same token to find out.
-            TooEarlyError: when votes from before a failover may still be written again.
+            TooEarlyError: when what was decided before a failover may still be written again, or be found to be lost.
             NotConfirmedError: when it was recorded, and is not as durable yet as the operator asks.
         """
         named, judged, rules, said = positions or {}, voters or {}, policies or {}, facts or {}
@@ -140,6 +140,7 @@ class Votes(Connected):
             "asked": asked,
             **(delivery.names if delivery else NO_DELIVERY),
         }
+        self.expect_looked()
         if self.is_unsettled and any(each.allowed for each in judged.values()):
             # Somebody may have replaced one of these votes, and the bot that knows it has not written it again yet.
             raise TooEarlyError(self.scripts.journal.settles_in)
@@ -199,7 +200,9 @@ class Votes(Connected):
             "tell_lost",
             self._of(first.interrupt_id),
             list(
-                chain.from_iterable((each.index, _kind(each) if each.index in still else "") for each in lost)
+                chain.from_iterable(
+                    (each.index, _kind(each) if each.index in still else "", each.decision) for each in lost
+                )
             ),
             token=first.token,
             at=first.at,
@@ -264,6 +267,7 @@ class Votes(Connected):
                         decision=kind_of(str(position)),
                         may_have_run=bool(goes_on) and not is_vote,
                         was_last=goes_on == _LAST and not is_vote,
+                        asked=str(given["asked"]),
                     )
                 )
 
@@ -317,7 +321,9 @@ class Votes(Connected):
 
         Raises:
             StoreUnavailableError: when Redis has not answered within `deadline` seconds.
+            TooEarlyError: as `record_decision`.
         """
+        self.expect_looked()
         text = proposal_field(proposal, at=unix_milliseconds(datetime.now(UTC)))
         elsewhere, said = place_field(place) if place else "", dumped(remark)
         given: dict[str, Value] = {
@@ -368,6 +374,7 @@ class Votes(Connected):
                     at=int(said[0]),
                     is_vote=True,
                     decision="edit",
+                    asked=str(given["asked"]),
                 )
             )
             await self.scripts.keep(

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from agent_adapter import ApprovalClient, Context
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.errors import ServerUnreachableError
 from tests.conftest import until
@@ -13,6 +14,7 @@ from tests.support.builders import an_action
 from tests.support.failover import Failover
 from tests.support.faults import asking, eventually, nothing_owed, settled_card, take
 from tests.support.people import Someone, buttons, words
+from tests.support.proxy import Proxy
 
 AGAIN = (
     "{person} approved action {action}, but a technical fault lost that. As far as the bot knows, the agent has not gone on with it. "
@@ -144,7 +146,7 @@ async def test_a_call_that_may_have_run_is_not_approved_a_second_time(
     await until(lambda: in_thread(watcher, interrupt.id))
     assert in_thread(watcher, interrupt.id) == [FOR_GOOD.format(person="<@U0DANA>", action=1)]
     ended, *_ = watcher.cards(interrupt.id)
-    assert "an agent may have gone on with it" in words(ended["blocks"])
+    assert "The agent may have gone on with it" in words(ended["blocks"])
     assert buttons(ended) == []
     assert (await client.wait(interrupt.id)).code == "went_back"
     await nothing_owed(store)
@@ -194,3 +196,82 @@ async def test_who_presses_before_the_votes_of_others_are_known_again_reads_when
     journal.begin((), is_settled=True)
     await erik.press(card, "approve:0")
     assert (await agent).decisions == (ApproveDecision(),)
+
+
+@pytest.mark.parametrize("count", [1, 2], ids=["one bot", "two bots"])
+async def test_nobody_decides_before_all_bots_have_looked_for_what_is_lost(
+    failover, start_bot, client, slack, store, watcher, count
+):
+    """The other one may know that somebody has just decided otherwise. Alone, a bot needs half the time."""
+    bots = [await start_bot() for _ in range(count)]
+    interrupt, agent, card = await asked(client, watcher, store, "pay")
+    failover.replicate()
+    dana = Someone(slack, "U0DANA")
+
+    await failover.happen()
+    await until(lambda: all(bot.store.decides_in for bot in bots))
+    await dana.press(card, "approve:0")
+
+    assert TOO_EARLY in await dana.notice("Not recorded yet")
+    assert (await eventually(lambda: store.admitted(interrupt.id))).status == "pending"
+    await until(lambda: not any(bot.store.decides_in for bot in bots))
+    await dana.press(card, "approve:0")
+    assert (await agent).decisions == (ApproveDecision(),)
+
+
+async def test_no_standing_approval_is_used_before_all_bots_have_looked(
+    failover, start_bot, client, slack, store, watcher, tmp_path
+):
+    """Somebody may have revoked it through another bot, and that is lost. So people are asked."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0DANA], standing: {same: arguments, scope: agent, lasts: 1h, uses: 5}}\n"
+    )
+    bots = [await start_bot(policy=str(policy), approvers="", channel=None) for _ in range(2)]
+    first, second = (
+        client.interrupt(asking(an_action("pay")), run="run", pauses=[pause], context=Context())
+        for pause in ("first", "second")
+    )
+    dana, agent = Someone(slack, "U0DANA"), asyncio.create_task(take(client, first))
+    view = await dana.opened(await watcher.card(first.id), "sticky:0")
+    await dana.submit(view)
+    await agent
+    await settled_card(store, watcher, first.id, stage="resumed")
+    failover.replicate()
+
+    await failover.happen()
+    await until(lambda: all(bot.store.decides_in for bot in bots))
+    agent = asyncio.create_task(take(client, second))
+
+    assert "approve:0" in buttons(await watcher.card(second.id))
+    agent.cancel()
+
+
+async def test_an_agent_that_takes_each_decision_says_so_again_before_people_are_asked_again(
+    failover, start_bot, slack, store, watcher
+):
+    """It began after the first one was made, and its connection to the former server just goes silent."""
+    await start_bot()
+    way = Proxy(failover.first.url.removeprefix("unix://"))
+    await way.start()
+    async with ApprovalClient.from_url(way.url, agent="billing") as following:
+        interrupt = following.interrupt(asking(an_action("pay"), an_action("note")))
+        await following.publish(interrupt)
+        card = await watcher.card(interrupt.id)
+        await settled_card(store, watcher, interrupt.id)
+        failover.replicate()
+        await slack.fault("chat.update", "ratelimited", seconds=3)
+        await Someone(slack, "U0DANA").press(card, "approve:0")
+        decisions = following.decisions(interrupt.id)
+        assert (await anext(decisions)).index == 0
+        rest = asyncio.create_task(anext(decisions))
+        way.lead_to(failover.second.url)
+        way.fall_silent()
+
+        failover.proxy.lead_to(failover.second.url)
+        await failover.proxy.reset()
+
+        await until(lambda: in_thread(watcher, interrupt.id))
+        assert in_thread(watcher, interrupt.id) == [FOR_GOOD.format(person="<@U0DANA>", action=1)]
+        rest.cancel()
+    await way.close()

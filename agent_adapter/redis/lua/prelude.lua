@@ -58,15 +58,15 @@ local function set_votes(card, index, lines)
   end
 end
 
--- Say whether a vote of this person from that time was taken out.
-local function was_taken_out(card, index, person, at)
+-- Give the time up to which votes of this person were taken out; 0 where none was.
+local function taken_out_at(card, index, person)
   for line in string.gmatch(redis.call('HGET', card, TAKEN_OUT .. index) or '', '[^\n]+') do
     local who, when = string.match(line, '^(%S+) (%d+)$')
-    if who == person and tonumber(when) >= at then
-      return true
+    if who == person then
+      return tonumber(when)
     end
   end
-  return false
+  return 0
 end
 
 local function now()

@@ -3,11 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
+from bot.domain.ids import parse_action_id
 from bot.rendering.blocks import Block, header, section
+from bot.rendering.buttons import READ, REVOKE
+from bot.rendering.card.title import TITLE_ROOM
 from bot.sentences import on_card
+from bot.text.literal import clip
 
 _NOTE = "went_back"
 _LONGEST_TEXT = 3_900
+_ONLY_SHOW = {"", READ.verb, REVOKE.verb}
+"""What a card that is decided has, too: its texts, and buttons that show more or end a standing approval."""
+_ASKING = {"who", "unread", "looking", "lost"}
+"""The lines of an open card that are about what is still to be decided."""
 
 
 def render_unreadable() -> tuple[str, list[Block]]:
@@ -26,8 +34,27 @@ def _ended(reason: str) -> tuple[str, list[Block]]:
 
 
 def render_noted(message: Mapping[str, Any], note: str) -> tuple[str, list[Block]]:
-    """Draw one of our messages as Slack has it, without its buttons and with a note above."""
+    """Draw one of our messages as Slack has it, without its buttons and with a note above.
+
+    Where something was still to be decided, it no longer says who can do that until when.
+    """
     before: list[Block] = list(message.get("blocks", ()))
     kept = [block for block in before if block.get("block_id") != _NOTE and block.get("type") != "actions"]
+    if any(map(_decides, before)):
+        kept = [_over(block) for block in kept if block.get("block_id") not in _ASKING]
     text = f"{note.replace('*', '')} {message.get('text', '')}"[:_LONGEST_TEXT]
     return text, [section(_NOTE, note), *kept]
+
+
+def _decides(block: Block) -> bool:
+    """Whether a block has a button of a card that is open. That one which shows all calls is on each card of several."""
+    names = [str(element.get("action_id", "")) for element in block.get("elements", ())]
+    verbs = {parse_action_id(name)[0] for name in names}
+    return block.get("block_id") != "rows:all" and not verbs <= _ONLY_SHOW
+
+
+def _over(block: Block) -> Block:
+    """Say in the title of a card that was open that it has ended."""
+    if block.get("block_id") != "top":
+        return block
+    return header("top", clip(on_card.ended(on_card.OVER, block["text"]["text"]), TITLE_ROOM))

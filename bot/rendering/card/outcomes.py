@@ -1,6 +1,6 @@
 """What became of an action: its state, who decided it, and the text of the decision."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from agent_adapter.contract.hitl import EditDecision, RejectDecision, RespondDecision
@@ -10,6 +10,7 @@ from bot.domain.admission import Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.masking import hide
 from bot.domain.mentions import approver_names
+from bot.domain.messages import Remark
 from bot.rendering.arguments import change_lines
 from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import pairs_of
@@ -17,6 +18,8 @@ from bot.rendering.card.votes import votes_text
 from bot.rendering.cautions import caution_lines
 from bot.sentences import on_action, on_card
 from bot.text.literal import visible
+
+_RUNS_NOTHING = {"reject", "respond"}
 
 
 def status_of(state: Approval, action: Action) -> str:
@@ -51,6 +54,20 @@ def is_void(state: Approval) -> bool:
     """Say whether nothing that was decided will be run or passed on."""
     raised = state.status == "expired" and state.on_expiry == "raise"
     return raised or state.status in {"withdrawn", "refused"}
+
+
+def may_have_run(state: Approval) -> bool:
+    """Say whether a call of a request whose decisions are lost may have run: one that is not known to be rejected or answered."""
+    lost = [remark for remark in state.remarks.values() if remark.kind in {"lost", "lost_for_good"}]
+    return not all(_runs_nothing(action, lost) for action in state.actions)
+
+
+def _runs_nothing(action: Action, lost: Sequence[Remark]) -> bool:
+    if action.recorded is not None:
+        return action.recorded.decision.type in _RUNS_NOTHING
+    decisions = {remark.decision for remark in lost if action.index in remark.actions}
+    # Of several people, one may have said what no bot knows any more.
+    return bool(decisions) and decisions <= _RUNS_NOTHING and not action.terms.needs_votes
 
 
 def not_run_words(state: Approval, place: Place) -> list[str]:

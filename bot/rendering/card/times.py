@@ -5,6 +5,7 @@ from bot.domain.approval import Approval
 from bot.domain.mentions import mention
 from bot.domain.messages import Remark
 from bot.rendering.blocks import Block, context
+from bot.rendering.card.outcomes import may_have_run
 from bot.sentences import in_thread, on_card, words
 
 _SHOWN_PEOPLE = 5
@@ -25,7 +26,9 @@ def assignment_blocks(state: Approval, number: int) -> list[Block]:
 
 
 def lost_blocks(state: Approval, place: Place) -> list[Block]:
-    """Say whose decisions are lost, while people have to make them again."""
+    """Say whose decisions are lost, while people have to make them again; and what it means where nobody can."""
+    if state.status == "refused" and state.code == "went_back":
+        return [context("lost", on_card.lost_for_good(may_have_run=may_have_run(state)))]
     people = {
         mention(remark.by): None
         for remark in state.remarks.values()

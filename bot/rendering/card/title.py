@@ -8,12 +8,12 @@ from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.rendering.calls import safe_name
 from bot.rendering.card.alarm import alarm
-from bot.rendering.card.outcomes import is_void
+from bot.rendering.card.outcomes import is_void, may_have_run
 from bot.sentences import on_card, words
 from bot.text.literal import clip
 from bot.text.names import plain_name
 
-_ROOM = 150
+TITLE_ROOM = 150
 """What Slack takes as a title."""
 TITLE_LINE = 41
 """Characters of a title that a phone shows on one line."""
@@ -26,11 +26,11 @@ def title(state: Approval, place: Place) -> str:
     """
     news, found = run_suffix(state, place), alarm(state, place)
     if not (found or failed_in(state, place)):
-        return clip(_title(state, place), _ROOM - len(news)) + news
+        return clip(_title(state, place), TITLE_ROOM - len(news)) + news
     news = news or (on_card.NOT_STARTED if found == "not_started" else on_card.OUTCOME_UNKNOWN)
     start = on_card.WARNS if found else ""
     return start + clip(
-        on_card.news_first(news, subject(state, place), how(state, place)), _ROOM - len(start)
+        on_card.news_first(news, subject(state, place), how(state, place)), TITLE_ROOM - len(start)
     )
 
 
@@ -87,7 +87,9 @@ def how(state: Approval, place: Place) -> str:
 
 def _void(state: Approval) -> str:
     if state.status == "refused":
-        return on_card.MAY_HAVE_RUN if state.code == "went_back" else on_card.REFUSED
+        if state.code == "went_back":
+            return on_card.MAY_HAVE_RUN if may_have_run(state) else on_card.DECISION_LOST
+        return on_card.REFUSED
     return on_card.WITHDRAWN if state.status == "withdrawn" else on_card.EXPIRED
 
 

@@ -61,11 +61,17 @@ def lost(person: str, indices: Sequence[int], decision: str) -> str:
 
 def lost_for_good(person: str, indices: Sequence[int], decision: str) -> str:
     """Say that a decision is lost with which the agent may have gone on, and that nobody can make it again."""
-    heard = "davon erfahren" if decision == "reject" else "damit weitergemacht"
+    runs_nothing = decision in {"reject", "respond"}
+    heard = "davon erfahren" if runs_nothing else "damit weitergemacht"
+    then = (
+        "Damit läuft nichts"
+        if runs_nothing
+        else "Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt"
+    )
     return (
         f"{_did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen, und "
         f"der Agent hat vielleicht schon {heard}. Deshalb kann das niemand ein zweites Mal entscheiden. "
-        "Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt."
+        f"{then}."
     )
 
 

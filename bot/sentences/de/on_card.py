@@ -20,7 +20,9 @@ from bot.sentences.kinds import Deadline
 # --- The title --------------------------------------------------------------------------------------------------------
 
 WITHDRAWN, REFUSED, EXPIRED, TIME_IS_UP = "Zurückgezogen", "Zurückgewiesen", "Abgelaufen", "Zeit ist um"
+OVER = "Beendet"
 MAY_HAVE_RUN = "Beendet, lief vielleicht"
+DECISION_LOST = "Beendet, Entscheidung verloren"
 NOT_SIGNED = "Nicht signiert"
 WITHOUT_OBJECTION = "Ohne Widerspruch freigegeben"
 IN_ADVANCE = "Vorab freigegeben"
@@ -104,7 +106,7 @@ def counted(outcomes: Mapping[str, int]) -> str:
 
 # --- The line below: how it ended, and how the run goes on ----------------------------------------------------------------
 
-WENT_BACK = "der Server ist auf einen älteren Stand zurückgefallen"
+WENT_BACK = "durch eine technische Störung ging verloren, was entschieden war"
 NOT_ASKED = "das konnte nicht gefragt werden"
 NOBODY_OBJECTED = "niemand hat widersprochen"
 DECIDED_HERE_ONLY = "hier entschieden, aber nicht überall"
@@ -489,6 +491,13 @@ def extend_by(duration: str) -> str:
 def lost(names: Sequence[str], at_most: int) -> str:
     """Ask for decisions that are lost."""
     return f"⚠️ *Bitte noch einmal entscheiden.* Durch eine technische Störung verloren: die Entscheidung von {and_more(names, at_most)}."
+
+
+def lost_for_good(*, may_have_run: bool) -> str:
+    """Say what it means that a decision is lost which nobody can make again."""
+    if may_have_run:
+        return "Der Agent hat vielleicht schon damit weitergemacht. Bitte prüfen, was gelaufen ist, bevor er noch einmal fragt."
+    return "Mit einer Ablehnung oder Antwort läuft nichts. Wenn es noch gebraucht wird, muss der Agent noch einmal fragen."
 
 
 def looking(person: str, until: datetime) -> str:

@@ -55,10 +55,12 @@ def lost(person: str, indices: Sequence[int], decision: str) -> str:
 
 def lost_for_good(person: str, indices: Sequence[int], decision: str) -> str:
     """Say that a decision is lost with which the agent may have gone on, and that nobody can make it again."""
-    heard = "heard of it" if decision == "reject" else "gone on with it"
+    runs_nothing = decision in {"reject", "respond"}
+    heard = "heard of it" if runs_nothing else "gone on with it"
+    then = "Nothing runs with that" if runs_nothing else "Look at what has run before the agent asks again"
     return (
         f"{_did(person, indices, decision)}, but a technical fault lost that, and the agent may have {heard}. "
-        "So nobody can decide this a second time. Look at what has run before the agent asks again."
+        f"So nobody can decide this a second time. {then}."
     )
 
 

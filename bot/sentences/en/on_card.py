@@ -20,7 +20,9 @@ from bot.sentences.kinds import Deadline
 # --- The title --------------------------------------------------------------------------------------------------------
 
 WITHDRAWN, REFUSED, EXPIRED, TIME_IS_UP = "Withdrawn", "Refused", "Expired", "Time is up"
+OVER = "Ended"
 MAY_HAVE_RUN = "Ended, may have run"
+DECISION_LOST = "Ended, decision lost"
 NOT_SIGNED = "Not signed"
 WITHOUT_OBJECTION = "Approved without objection"
 IN_ADVANCE = "Approved in advance"
@@ -97,7 +99,7 @@ def counted(outcomes: Mapping[str, int]) -> str:
 
 # --- The line below: how it ended, and how the run goes on ----------------------------------------------------------------
 
-WENT_BACK = "the server went back to an older state"
+WENT_BACK = "a technical fault lost what was decided"
 NOT_ASKED = "this could not be asked"
 NOBODY_OBJECTED = "nobody objected"
 DECIDED_HERE_ONLY = "decided here, but not everywhere"
@@ -482,6 +484,13 @@ def extend_by(duration: str) -> str:
 def lost(names: Sequence[str], at_most: int) -> str:
     """Ask for decisions that are lost."""
     return f"⚠️ *Please decide again.* A technical fault lost what was decided by {and_more(names, at_most)}."
+
+
+def lost_for_good(*, may_have_run: bool) -> str:
+    """Say what it means that a decision is lost which nobody can make again."""
+    if may_have_run:
+        return "The agent may have gone on with it. Look at what has run, then let the agent ask again if it is still needed."
+    return "Nothing runs with a rejection or an answer. If it is still needed, the agent has to ask again."
 
 
 def looking(person: str, until: datetime) -> str:

@@ -41,7 +41,7 @@ elseif is_closed(card, at) or is_repeated and asked ~= '' and question ~= asked 
   return { 'closed' }
 elseif known == name then
   -- Others can propose the same.
-  local is_theirs = proposed > 0 and was_taken_out(card, index, person, proposed)
+  local is_theirs = proposed > 0 and taken_out_at(card, index, person) >= proposed
   return { 'repeat', is_theirs and text(proposed) or nil }
 elseif is_repeated and known ~= '' and proposed >= at then
   -- With the same time, a bot of an earlier version has replaced this one: it notes no time.

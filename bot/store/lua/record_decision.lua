@@ -139,8 +139,8 @@ local function count(index, position, decision, votes, of_rules, facts, message)
     return 'voted', votes.voted, votes.its_click
   end
   local kept = votes.kept
-  -- Later than this person's vote before it, also when the clock was set back.
-  local when = math.max(at, votes.voted + 1)
+  -- Later than this person's vote before it, and than a vote of theirs that was taken out, also when the clock was set back.
+  local when = math.max(at, votes.voted + 1, taken_out_at(card, index, person) + 1)
   kept[#kept + 1] = votes.mine or table.concat({ person, position, token, text(when), decision }, ' ')
   append(changes, 'votes:' .. index, table.concat(kept, '\n'))
   counted = counted + 1
@@ -179,7 +179,7 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
   elseif not is_pending or at >= tonumber(deadline) or is_repeated and asked ~= '' and question ~= asked then
     -- What ended keeps its votes.
     return is_repeated and not was_final and has_vote(said) and 'voted' or 'closed'
-  elseif is_repeated and not was_final and was_taken_out(card, index, person, at) then
+  elseif is_repeated and not was_final and taken_out_at(card, index, person) >= at then
     return 'replaced'
   end
   local needed = needed_for(index, position, own or of_all or 1)

@@ -4,15 +4,22 @@ import asyncio
 
 import pytest
 
+from agent_adapter.contract.identity import interrupt_id
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import ServerRefusesError, ServerUnreachableError
-from bot.domain.errors import StoreUnavailableError
+from agent_adapter.loops import Loop
+from bot.domain.errors import StoreUnavailableError, TooEarlyError
+from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
 from bot.jobs.lost_clicks import LostClicks
+from bot.jobs.redis_restore import RestoreGuard
 from bot.rendering.card.times import remark_text
+from bot.runtime.health import Health
+from bot.slack.client import SlackClient
 from bot.store.accepted import Accepted, AcceptedLately
+from bot.store.codec import body_digest
 from bot.store.records import ApprovalStore
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, for_several, newest, press
 from tests.bot.store.test_written_again import APPROVED, REJECTED, bots, replica
@@ -107,7 +114,152 @@ async def test_after_a_request_has_ended_nobody_is_asked_to_decide_it_again(clie
 
     await looking(bot).look()
 
-    assert [(remark.kind, remark.by) for remark in await told(bot, state)] == [("lost_for_good", DANA)]
+    remarks = [(remark.kind, remark.by, remark.actions) for remark in await told(bot, state)]
+    assert remarks == [("lost_for_good", DANA, (1,)), ("lost_for_good", ERIK, (0,))]
+
+
+async def test_what_a_card_has_ended_first_is_told_as_well(client, bots, replica, caplog):
+    """The card already showed the decision, so the request was refused before anybody looked for lost clicks."""
+    bot, _ = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(bot, state, ERIK, APPROVED, 0)
+    await replica.take_over(*bots)
+    await bot.refuse_rewound(state.id, MessageId(0, "card"), code="went_back", reason="it was shown")
+
+    await looking(bot).look()
+
+    [remark] = await told(bot, state)
+    assert (remark.kind, remark.by, remark.actions) == ("lost_for_good", ERIK, (0,))
+    [line] = [each for each in caplog.records if each.message == "click.lost"]
+    assert line.ended is True
+
+
+async def test_another_question_under_the_same_id_is_not_taken_for_the_one_that_was_decided(
+    client, bots, replica
+):
+    """The question is lost as well. Its run starts again and asks something else, which has fewer calls."""
+    bot, _ = bots
+    await replica.replicate()
+    first = await published(client, bot, "pay", "pay")
+    await press(bot, first, DANA, APPROVED, 1, asked=body_digest(first.body))
+    await replica.take_over(*bots)
+    second = await published(client, bot, "drop_table")
+    assert second.id == first.id
+
+    await looking(bot).look()
+
+    assert (await newest(bot, second)).status == "pending"
+    assert await told(bot, second) == []
+
+
+async def published(client, bot, *tools):
+    """What the same run asks at the same place."""
+    interrupt = an_interrupt(*map(an_action, tools), id=interrupt_id("billing", "run", ["place"]))
+    state = await bot.load(await client.publish(interrupt))
+    await bot.admit(state, for_several(len(tools)))
+    return await newest(bot, state)
+
+
+async def test_a_request_that_cannot_be_looked_for_keeps_no_other_one_from_being_told(client, bots, replica):
+    """Whatever is wrong with it."""
+    bot, _ = bots
+    damaged, state = await asked(client, bot, 2), await asked(client, bot, 2)
+    await replica.replicate()
+    for each in (damaged, state):
+        await press(bot, each, DANA, APPROVED, 0)
+    await replica.take_over(*bots)
+    admitted = bot.admitted
+
+    async def broken(interrupt_id):
+        if interrupt_id == damaged.id:
+            raise LookupError
+        return await admitted(interrupt_id)
+
+    bot.admitted = broken
+    await looking(bot).look()
+
+    bot.admitted = admitted
+    assert [remark.kind for remark in await told(bot, state)] == ["lost"]
+
+
+async def test_when_its_loop_starts_again_after_an_error_it_looks_again(client, bots, replica, playground):
+    """What is lost would be told by nobody else."""
+    bot, _ = bots
+    state = await asked(client, bot)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED)
+    await replica.take_over(*bots)
+    slack = SlackClient(playground.bot_token, playground.api_url, None)
+    guard = RestoreGuard(bot, slack, Health(), "bot")
+    guard.doubts = guard.written_again = 2
+    lost_clicks, leave = LostClicks(bot, guard), bot.scripts.leave_former
+
+    bot.scripts.leave_former = lambda: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        await lost_clicks.run(Loop("lost clicks", within=60))
+    bot.scripts.leave_former = leave
+    again = asyncio.create_task(lost_clicks.run(Loop("lost clicks", within=60)))
+
+    await eventually(lambda: is_told(bot, state))
+    again.cancel()
+
+
+async def is_told(bot, state) -> bool:
+    return bool(await told(bot, state))
+
+
+async def test_a_rejection_that_is_lost_when_the_time_is_up_is_told_in_the_thread(client, bots, replica):
+    """Nobody can decide it again."""
+    bot, _ = bots
+    state = await asked(client, bot, 2, life=2_000)
+    await replica.replicate()
+    await press(bot, state, DANA, REJECTED, 0)
+    await replica.take_over(*bots)
+    await eventually(lambda: is_past(bot, state))
+
+    await looking(bot).look()
+
+    [remark] = await told(bot, state)
+    assert (remark.kind, remark.by, remark.decision) == ("lost_for_good", DANA, "reject")
+    assert (await newest(bot, state)).status == "pending"
+
+
+async def is_past(bot, state) -> bool:
+    return (await newest(bot, state)).is_past
+
+
+async def test_a_vote_is_later_than_the_one_that_was_taken_out_though_the_clock_was_set_back(
+    client, bots, replica, redis
+):
+    """Otherwise its loss would look as if it was taken out."""
+    bot, _ = bots
+    state = await asked(client, bot, quorum=2, reject_quorum=2)
+    ahead = (await redis.time())[0] * 1000 + 60_000
+    await redis.hset(bot.keys.lane_for(state.id).card(state.id), "out:0", f"{DANA} {ahead}")
+    await replica.replicate()
+    assert await press(bot, state, DANA, REJECTED) == ["counted"]
+    await replica.take_over(*bots)
+
+    await looking(bot).look()
+
+    assert [remark.kind for remark in await told(bot, state)] == ["lost"]
+
+
+async def test_after_a_failover_nothing_is_decided_before_the_bots_have_looked(client, bots, replica):
+    """Somebody else may just have decided otherwise. Where it is written again, only votes wait."""
+    bot, _ = bots
+    state = await asked(client, bot)
+    bot.has_looked = False
+    bot.scripts.journal.note_outage()
+
+    with pytest.raises(TooEarlyError) as deciding:
+        await press(bot, state, DANA, APPROVED)
+    with pytest.raises(TooEarlyError):
+        await propose(bot, state, a_proposal())
+    assert 9 < deciding.value.seconds <= 10
+    bot.has_looked = True
+    assert await press(bot, state, DANA, APPROVED) == ["recorded"]
 
 
 async def test_a_vote_is_given_again(client, bots, replica):
@@ -277,12 +429,12 @@ async def test_a_server_that_does_not_answer_holds_up_nothing_on_the_others(redi
         name = f"{agent}.{len(bot.accepted.requests()):032x}"
         bot.accepted.add(Accepted(name, 0, DANA, token="t", at=1, is_vote=False))
 
-    async def lost(click):
-        looked_for.append(click[0].interrupt_id.partition(".")[0])
+    async def admitted(interrupt_id):
+        looked_for.append(interrupt_id.partition(".")[0])
         if looked_for[-1] == "billing":
             raise ServerUnreachableError("its server is down")
 
-    bot.lost = lost
+    bot.admitted = admitted
     with pytest.raises(ServerUnreachableError):
         await looking(bot).look()
 

@@ -136,7 +136,7 @@ def test_a_remark_is_a_reply_to_the_card():
             Remark(kind="lost_for_good", places=(0,), actions=(0,), by="U0DANA", decision="reject"),
             (
                 "<@U0DANA> rejected action 1, but a technical fault lost that, and the agent may have heard of it. "
-                "So nobody can decide this a second time. Look at what has run before the agent asks again."
+                "So nobody can decide this a second time. Nothing runs with that."
             ),
         ),
         (

@@ -86,6 +86,7 @@ async def press(
     *indices: int,
     voters: Voters | None = None,
     token: str = "",
+    asked: str = "",
 ) -> list[str]:
     """Record one person's decision on actions, and give the outcomes. The same decision again is the same click without a token."""
     decisions = dict.fromkeys(indices or (0,), decision)
@@ -100,6 +101,7 @@ async def press(
         positions=dict.fromkeys(decisions, position_of(decision)),
         person=by,
         deadline=60,
+        asked=asked,
         voters=dict.fromkeys(decisions, voters) if voters else None,
     )
     return [str(outcomes[index]) for index in decisions]
