@@ -143,7 +143,7 @@ class Admissions:
 
     async def _covered(self, state: Published, admission: Admission) -> list[StandingMatch]:
         """Give the actions that standing approvals answer. After a failover none at first: somebody may have revoked them."""
-        if self.store.is_unsettled or self.store.decides_in:
+        if self.store.may_have_lost_ends:
             return []
         found = await self.standing.matching(state, admission)
         return [matched for matched in found if await self._still_holds(matched)]

@@ -31,9 +31,11 @@ REASON = (
 """Why a request ends whose decision is lost."""
 LATE, AGAIN_IN = 5.0, 5.0
 """Seconds after which it looks once more: for what the former server was still answering, for agents that say again that they
-take each decision, and for records that are not there. Before the first of these looks, this bot decides nothing."""
+take each decision, and for records that are not there."""
 LOOKS_ANEW = 1.0
 """Seconds after which it looks again where Redis did not answer."""
+AT_ONCE = 8
+"""How many requests it looks for at the same time: people who press wait for it."""
 TRIES = 3
 """How often a click is looked for while people go on deciding."""
 LOOKED_WITHIN = 120.0
@@ -50,6 +52,8 @@ class LostClicks:
     """How many doubts it knows. The first one comes with the first connection, when nothing was accepted yet."""
     looked_after: int = 1
     """After how many of them it has looked."""
+    will_ask: bool = False
+    """Whether the last look found something that people will be asked again, but not yet."""
 
     async def run(self, loop: Loop) -> None:
         """Look after each doubt, once everything is written again that is kept for that, until cancelled."""
@@ -72,18 +76,18 @@ class LostClicks:
                 next_at = now + LOOKS_ANEW
                 loop.hinder(str(error))
                 continue
-            if now < asks_at:
-                next_at = asks_at
-                continue
-            self.looked_after = self.doubts
-            await self._note_looked()
-            next_at = now + AGAIN_IN if now < until and not is_complete else math.inf
+            if now >= asks_at:
+                self.looked_after = self.doubts
+            if now >= asks_at or (is_complete and not self.will_ask and not self.store.deciding):
+                await self._note_looked()
+            again = math.inf if is_complete or now >= until else now + AGAIN_IN
+            next_at = asks_at if now < asks_at else again
 
     async def _note_looked(self) -> None:
-        """Let people decide again, unless another bot may still find something or there is a new doubt."""
+        """Let people decide again, unless there is a new doubt."""
         with suppress(ServerUnreachableError):
-            is_alone = await self.store.alive() <= {self.guard.process}
-            self.store.has_looked = is_alone and self.looked_after == self.guard.doubts
+            self.store.is_alone = await self.store.alive() <= {self.guard.process}
+            self.store.has_looked = self.doubts == self.guard.doubts
 
     async def look(self, *, ends_only: bool = False) -> bool:
         """Look once, and say whether the records of all clicks are there: a request may be asked again.
@@ -95,6 +99,7 @@ class LostClicks:
             ServerUnreachableError: when Redis does not answer about some of them. It has looked at all others.
         """
         self.store.scripts.leave_former()
+        self.will_ask = False
         looks: list[tuple[str, Callable[[], Awaitable[bool]]]] = [
             (clicks[0][0].interrupt_id, partial(self._look_for, clicks, ends_only=ends_only))
             for clicks in self.store.accepted.requests()
@@ -103,20 +108,23 @@ class LostClicks:
             (interrupt_id, partial(self._revoke_again, interrupt_id, index, person))
             for (interrupt_id, index), person in self.store.revoked.items()
         ]
-        is_complete, unreachable = True, dict[int, ServerUnreachableError]()
-        for interrupt_id, look in looks:
+        turns, unreachable = asyncio.Semaphore(AT_ONCE), dict[int, ServerUnreachableError]()
+
+        async def looked(interrupt_id: str, look: Callable[[], Awaitable[bool]]) -> bool:
             lane = self.store.keys.lane_of(interrupt_id)
-            if lane in unreachable:
-                continue
-            try:
-                is_complete = await look() and is_complete
-            except ServerUnreachableError as error:
-                unreachable[lane] = error
-            except Exception as error:  # noqa: BLE001  # what is lost of the other requests has to be told
-                _note_not_looked_for(interrupt_id, error)
+            async with turns:
+                try:
+                    return lane in unreachable or await look()
+                except ServerUnreachableError as error:
+                    unreachable[lane] = error
+                except Exception as error:  # noqa: BLE001  # what is lost of the other requests has to be told
+                    _note_not_looked_for(interrupt_id, error)
+            return True
+
+        found = await asyncio.gather(*(looked(*each) for each in looks))
         if unreachable:
             raise next(iter(unreachable.values()))
-        return is_complete
+        return all(found)
 
     async def _revoke_again(self, interrupt_id: str, index: int, person: str) -> bool:
         if await self.store.revoke_again(interrupt_id, index, by=person):
@@ -158,7 +166,10 @@ class LostClicks:
         # If people decided again, the same calls could run twice. A card that showed the decision may have ended it already.
         is_over = has_ended or state.code == WENT_BACK
         is_over = is_over or any(loss.is_followed and not each.is_vote for each in untold)
-        return (ends_only and not is_over) or await self._tell(state, untold, is_over=is_over)
+        if ends_only and not is_over:
+            self.will_ask = True
+            return True
+        return await self._tell(state, untold, is_over=is_over)
 
     async def _end_open(self, last: Accepted) -> bool:
         """End a request that was decided and is open again: its other clicks are lost. Returns false while Redis has nothing of it."""

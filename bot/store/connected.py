@@ -22,6 +22,8 @@ from bot.store.durability import LOCAL, Confirming, Durability, ends
 from bot.store.refused import Refused
 from bot.store.sealed import sealed_fact
 
+LOOKS_WITHIN, LOOKED_EVERY = 1.0, 0.05
+"""Seconds that a click waits until a bot has looked for what is lost, and between two of its questions."""
 _T = TypeVar("_T")
 
 
@@ -53,7 +55,11 @@ class Connected:
         self.cipher = self.scripts.cipher
         """Encrypts what agents and people write."""
         self.has_looked = True
-        """Whether neither this bot nor another one can still find that a failover has lost what somebody decided."""
+        """Whether this bot has looked, since the last doubt, for what a failover has lost of what it took, and has told it."""
+        self.is_alone = True
+        """Whether there was no other bot then that could find something as well."""
+        self.deciding = 0
+        """How many decisions Redis has not answered yet: a former server may still do so."""
         self.accepted = AcceptedLately()
         """What Slack has shown as accepted through this process."""
         self.revoked: dict[tuple[str, int], str] = {}
@@ -87,21 +93,30 @@ class Connected:
 
     @property
     def decides_in(self) -> float:
-        """Seconds until anything is decided again after a failover, where nothing is written again.
+        """Seconds until this bot decides again after a failover, at the latest, where nothing is written again.
 
         Before, somebody could decide otherwise than another person just did, and nobody would know it.
         """
         journal = self.scripts.journal
         return 0.0 if self.has_looked or journal.kept else max(0.0, SETTLES - journal.lost_for)
 
-    def expect_looked(self) -> None:
-        """Refuse to store what somebody decides while a bot may find that an earlier decision is lost.
+    @property
+    def may_have_lost_ends(self) -> bool:
+        """Whether a standing approval may be there that somebody has ended: through another bot, or before this one has looked."""
+        has_looked = self.has_looked and self.is_alone
+        return self.is_unsettled or (self.scripts.journal.is_doubted and not has_looked)
+
+    async def looked(self) -> None:
+        """Wait a moment, until this bot has looked for decisions that are lost: what somebody decides now could contradict them.
 
         Raises:
-            TooEarlyError: with the time until then.
+            TooEarlyError: when it takes longer.
         """
-        if wait := self.decides_in:
-            raise TooEarlyError(wait)
+        until = time.monotonic() + LOOKS_WITHIN
+        while wait := self.decides_in:
+            if time.monotonic() >= until:
+                raise TooEarlyError(wait)
+            await asyncio.sleep(LOOKED_EVERY)
 
     async def confirm(self, interrupt_id: str) -> None:
         """Wait until what was read of a record just now is as durable as what a person is told is stored.

@@ -1,6 +1,7 @@
 """Decisions, votes and proposals."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -140,7 +141,7 @@ class Votes(Connected):
             "asked": asked,
             **(delivery.names if delivery else NO_DELIVERY),
         }
-        self.expect_looked()
+        await self.looked()
         if self.is_unsettled and any(each.allowed for each in judged.values()):
             # Somebody may have replaced one of these votes, and the bot that knows it has not written it again yet.
             raise TooEarlyError(self.scripts.journal.settles_in)
@@ -216,6 +217,14 @@ class Votes(Connected):
         )
         return str(outcome)
 
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        self.deciding += 1
+        try:
+            yield
+        finally:
+            self.deciding -= 1
+
     async def _recorded(
         self,
         interrupt_id: str,
@@ -230,7 +239,8 @@ class Votes(Connected):
         parts = [tuple(islice(words, len(slot))) for slot in slots.values()]
         calls = chain.from_iterable((*part, "", "", "") for part in parts)
         try:
-            reply: Sequence[str] = await self.durable("record_decision", names, calls, **closed)
+            with self._counted():
+                reply: Sequence[str] = await self.durable("record_decision", names, calls, **closed)
         except NotConfirmedError as error:
             self._note_accepted(interrupt_id, slots, given, error.answer)
             await self._keep(names, parts, closed, error.answer, outages)
@@ -323,7 +333,7 @@ class Votes(Connected):
             StoreUnavailableError: when Redis has not answered within `deadline` seconds.
             TooEarlyError: as `record_decision`.
         """
-        self.expect_looked()
+        await self.looked()
         text = proposal_field(proposal, at=unix_milliseconds(datetime.now(UTC)))
         elsewhere, said = place_field(place) if place else "", dumped(remark)
         given: dict[str, Value] = {
@@ -352,7 +362,8 @@ class Votes(Connected):
         outages = self.scripts.journal.outages
         closed, _ = await self.scripts.closed(names, given, ())
         try:
-            reply = await self.durable("propose", names, first="", **closed)
+            with self._counted():
+                reply = await self.durable("propose", names, first="", **closed)
         except NotConfirmedError as error:
             await self._keep_proposal(interrupt_id, closed, error.answer, outages)
             raise
