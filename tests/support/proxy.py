@@ -48,6 +48,8 @@ class Proxy:
         """Take no more connections and end those that are open."""
         self._server.close()
         await self._end()
+        # The event loop ends a transport in a later turn, and a test may end right here.
+        await asyncio.sleep(0.05)
 
     async def _end(self) -> None:
         for link in self._links:
@@ -59,6 +61,8 @@ class Proxy:
         link = asyncio.create_task(self._link(reader, writer))
         self._links.add(link)
         link.add_done_callback(self._links.discard)
+        # Also of a link that was cancelled before it began.
+        link.add_done_callback(lambda _: writer.transport.abort())
 
     async def _link(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._clients.add(writer)
