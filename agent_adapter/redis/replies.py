@@ -90,8 +90,9 @@ class Replies:
         self._cursor = "0-0"
         self._followed: Counter[str] = Counter()
         self._left: dict[str, float] = {}
-        """When those that are followed no more were left, by the monotonic clock."""
+        """When this process stopped following each of them, by the monotonic clock."""
         self._reading: asyncio.Timeout | None = None
+        """The time limit of the read that goes on now."""
         self._is_hastened = False
         """Whether a read that had begun was given less time, to look whether the server is still there."""
         self._tasks: list[asyncio.Task[None]] = []
@@ -155,7 +156,7 @@ class Replies:
     def following(self, interrupt_id: str) -> Iterator["Watch"]:
         """Watch one interrupt, and read it at every interval too, for a caller that wants each decision."""
         watch = self.watch(interrupt_id)
-        if self._reading and not self._followed:
+        if self._reading and not self._reading.expired() and not self._followed:
             self._is_hastened = True
             self._reading.reschedule(self._loop.time() + FOLLOWING_BLOCK + FOLLOWING_TIMEOUT)
         self._followed[interrupt_id] += 1
@@ -236,6 +237,8 @@ class Replies:
                     answer = await self._redis.xread({stream: self._cursor}, block=int(1000 * block))
             except (RedisError, OSError) as error:
                 failures += 1
+                # A limit that is over cannot be changed.
+                self._reading = None
                 if self._is_hastened:
                     self._is_hastened = False
                     continue
@@ -249,6 +252,7 @@ class Replies:
                 self._end_refused(said)
                 await asyncio.sleep(_backoff(failures))
                 continue
+            self._reading = None
             loop.beat()
             self._is_hastened = False
             if failures:

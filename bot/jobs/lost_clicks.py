@@ -117,7 +117,7 @@ class LostClicks:
                     return lane in unreachable or await look()
                 except ServerUnreachableError as error:
                     unreachable[lane] = error
-                except Exception as error:  # noqa: BLE001  # what is lost of the other requests has to be told
+                except Exception as error:  # noqa: BLE001  # the other requests must still be looked at
                     _note_not_looked_for(interrupt_id, error)
             return True
 

@@ -223,7 +223,7 @@ async def test_a_bot_that_has_lost_something_takes_no_decision_before_it_has_sai
 async def test_a_click_waits_a_moment_until_the_bot_has_looked(
     failover, start_bot, client, slack, store, watcher
 ):
-    """Where nothing is lost, its person notices no more of a failover."""
+    """Where nothing is lost, the person only waits a moment."""
     bot = await start_bot()
     _, agent, card = await asked(client, watcher, store, "pay")
     failover.replicate()
@@ -290,4 +290,30 @@ async def test_an_agent_that_takes_each_decision_says_so_again_before_people_are
         await until(lambda: in_thread(watcher, interrupt.id))
         assert in_thread(watcher, interrupt.id) == [FOR_GOOD.format(person="<@U0DANA>", action=1)]
         rest.cancel()
+    await way.close()
+
+
+async def test_an_agent_can_begin_to_take_decisions_while_redis_is_away(
+    failover, start_bot, slack, store, watcher, caplog
+):
+    """It gets them when Redis is back."""
+    await start_bot()
+    way = Proxy(failover.first.url.removeprefix("unix://"))
+    await way.start()
+    async with ApprovalClient.from_url(way.url, agent="billing") as following:
+        interrupt = following.interrupt(asking(an_action("pay")))
+        await following.publish(interrupt)
+        card = await watcher.card(interrupt.id)
+        waiting = asyncio.create_task(following.wait(interrupt.id))
+        way.lead_to("unix:///nowhere")
+        await way.reset()
+        await until(lambda: "replies.disconnected" in caplog.text)
+
+        first = asyncio.create_task(anext(following.decisions(interrupt.id)))
+        await asyncio.sleep(1)
+        way.lead_to(failover.first.url)
+        await Someone(slack, "U0DANA").press(card, "approve:0")
+
+        assert (await first).decision == ApproveDecision()
+        assert (await waiting).decisions == (ApproveDecision(),)
     await way.close()

@@ -184,7 +184,7 @@ async def test_a_request_that_cannot_be_looked_for_keeps_no_other_one_from_being
 
 
 async def test_when_its_loop_starts_again_after_an_error_it_looks_again(client, bots, replica, playground):
-    """What is lost would be told by nobody else."""
+    """No other bot knows what this one has taken."""
     bot, _ = bots
     state = await asked(client, bot)
     await replica.replicate()
