@@ -188,8 +188,8 @@ class LostClicks:
         person, is_open = lost[0].person, state.status == "pending"
         still = {each.index: each for each in lost if _is_undecided(state, each.index)}
         remark = Remark(
-            # When the time is up, nobody can decide again.
-            kind="lost_for_good" if is_over or state.is_past else "lost",
+            # When the request has ended or its time is up, nobody can decide again.
+            kind="lost" if is_open and not (is_over or state.is_past) else "lost_for_good",
             places=tuple(state.places),
             actions=tuple(still),
             by=person,

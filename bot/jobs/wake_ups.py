@@ -19,7 +19,8 @@ from bot.jobs.redis_restore import RestoreGuard
 logger = logging.getLogger(__name__)
 
 QUIET = 3.0
-"""Seconds after which a new connection is opened, at the latest. So each bot has told what is lost before any bot decides again."""
+"""Seconds after which a new connection is opened, at the latest. So each bot has looked for what is lost before another one asks
+people to decide again."""
 AGAIN_IN = 0.5
 """Seconds until the next attempt to connect."""
 

@@ -118,6 +118,20 @@ async def test_after_a_request_has_ended_nobody_is_asked_to_decide_it_again(clie
     assert remarks == [("lost_for_good", DANA, (1,)), ("lost_for_good", ERIK, (0,))]
 
 
+async def test_nobody_is_asked_again_on_a_request_that_was_refused_for_another_reason(client, bots, replica):
+    """Its card has no buttons any more."""
+    bot, _ = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(bot, state, ERIK, APPROVED, 0)
+    await replica.take_over(*bots)
+    await bot.refuse_rewound(state.id, MessageId(0, "card"), code="seal", reason="somebody changed it")
+
+    await looking(bot).look()
+
+    assert [remark.kind for remark in await told(bot, state)] == ["lost_for_good"]
+
+
 async def test_what_a_card_has_ended_first_is_told_as_well(client, bots, replica, caplog):
     """The card already showed the decision, so the request was refused before anybody looked for lost clicks."""
     bot, _ = bots
