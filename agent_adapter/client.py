@@ -82,7 +82,7 @@ from agent_adapter.redis.pool import (
 )
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.records import Record, Records, milliseconds
-from agent_adapter.redis.replies import Replies
+from agent_adapter.redis.replies import Replies, Watch
 from agent_adapter.redis.reports import Reports
 from agent_adapter.redis.runs import Runs
 from agent_adapter.redis.scripts import Scripts
@@ -447,29 +447,32 @@ class ApprovalClient:
         """
         expect_id(interrupt_id)
         await self._replies.start()
-        watch, told = self._replies.watch(interrupt_id), tuple[str, ...]()
+        # Thousands may wait here, so this frame holds no more than the wait needs.
+        watch = self._replies.watch(interrupt_id)
         try:
             await patiently(partial(self._records.add_waiter, interrupt_id))
             while True:
                 watch.arm()
-                record = await self._record_again(interrupt_id)
-                if resume := record.resume():
-                    return resume
-                if record.notice:
-                    logger.warning("%s waits: %s", interrupt_id, record.notice)
-                # An empty tuple costs no memory; each empty set costs a wait 0.2 KB.
-                faults = tuple(map(str, record.faults.values()))
-                for fault in sorted({*faults} - {*told}):
-                    logger.warning("%s waits on: %s", interrupt_id, fault)
-                told = faults
-                asked = Asked.by(record.interrupt)
-                # Thousands may wait here, so the record is not kept in memory meanwhile.
-                del record
-                sent = await watch.woken
-                if resume := self._records.sent_answer(interrupt_id, asked, sent):
+                found = await self._look(interrupt_id, watch)
+                if isinstance(found, Resume):
+                    return found
+                if resume := self._records.sent_answer(interrupt_id, found, await watch.woken):
                     return resume
         finally:
             watch.leave()
+
+    async def _look(self, interrupt_id: str, watch: Watch) -> Resume | Asked:
+        """Return the answer, or else what the next wake-up is compared with."""
+        record = await self._record_again(interrupt_id)
+        if resume := record.resume():
+            return resume
+        if record.notice:
+            logger.warning("%s waits: %s", interrupt_id, record.notice)
+        faults = tuple(map(str, record.faults.values()))
+        for fault in sorted({*faults} - {*watch.told}):
+            logger.warning("%s waits on: %s", interrupt_id, fault)
+        watch.told = faults
+        return Asked.by(record.interrupt)
 
     async def _record_again(self, interrupt_id: str) -> Record:
         """Read a record that was there. After a failover, the bot may first have to write it again."""
