@@ -395,23 +395,25 @@ class ApprovalClient:
         expect_interrupt(interrupt)
         return await self._publish(interrupt, waits=interrupt.continuation is None)
 
-    async def _publish(self, interrupt: Interrupt, *, waits: bool) -> str:
+    async def _publish(self, interrupt: Interrupt, *, waits: bool, since: float | None = None) -> str:
         if interrupt.agent != self.agent:
             raise InvalidRequestError(
                 f"interrupt.agent: {interrupt.agent!r} cannot be asked for through the client of {self.agent!r}"
             )
         await self._replies.start()
         with _span("assent.publish", interrupt) as span:
-            record_id = await self._publish_once(interrupt, waits=waits)
+            record_id = await self._publish_once(interrupt, waits=waits, since=since)
             # Another one, if the question was known.
             span.note(interrupt_id=record_id)
             return record_id
 
-    async def _publish_once(self, interrupt: Interrupt, *, waits: bool) -> str:
+    async def _publish_once(self, interrupt: Interrupt, *, waits: bool, since: float | None) -> str:
         asked, replaced, attempt = interrupt, "", 0
         trace = tracing.current() or _trace_of(interrupt)
         while True:
-            outcome, found = await self._records.publish(asked, waits=waits, replaced=replaced, trace=trace)
+            outcome, found = await self._records.publish(
+                asked, waits=waits, replaced=replaced, trace=trace, since=since
+            )
             if outcome == "created":
                 return found
             if outcome == "mixed":
@@ -769,8 +771,9 @@ class ApprovalClient:
 
     async def _answered(self, interrupt: Interrupt, stack: AsyncExitStack) -> tuple[Interrupt, DecidedResume]:
         """Ask, wait and claim; the stack holds the claim."""
+        since = time.monotonic()
         while True:
-            record_id = await self._publish(interrupt, waits=True)
+            record_id = await self._publish(interrupt, waits=True, since=since)
             try:
                 await self.wait(record_id)
                 return await stack.enter_async_context(self._claims.held(record_id))

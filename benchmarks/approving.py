@@ -18,11 +18,14 @@ from playground.client import Control
 from tests.faults.flow import PEOPLE, Flow
 from tests.support.builders import an_action
 from tests.support.faults import Watcher, asking
+from tests.support.people import buttons
 
 ACTIONS = 2
 """On each card. All of them have their buttons on one message."""
 SETTLES_WITHIN = 60.0
 """Seconds that people and agents have when nobody asks any more."""
+READS_EVERY = 0.5
+"""Seconds between two looks of a person into the thread of a card that they have decided."""
 LOOK_AFTER = 10.0
 """Seconds after which every card has to be as its record."""
 _BEFORE = timedelta(seconds=5)
@@ -35,6 +38,8 @@ class Asked:
     interrupt: Interrupt
     accepted: dict[int, str] = field(default_factory=dict)
     """By the index of an action, whose approval Slack showed as accepted."""
+    again: set[int] = field(default_factory=set)
+    """The actions that somebody approved again, because the card's thread asked for it."""
     resume: Resume | None = None
     failure: str = ""
 
@@ -42,6 +47,11 @@ class Asked:
     def reached(self) -> int:
         """How many of the accepted approvals the agent got, each by the person who gave it."""
         return sum(self._has(index, user) for index, user in self.accepted.items())
+
+    @property
+    def lost(self) -> int:
+        """How many of the accepted approvals the agent did not get, or not before somebody approved again."""
+        return len(self.accepted) - self.reached + len(self.again)
 
     def _has(self, index: int, user: str) -> bool:
         if not self.resume:
@@ -58,6 +68,8 @@ class Counts(NamedTuple):
     reached: int
     """Those that their agent got."""
     lost: int
+    untold: int
+    """Those of the lost ones of which the thread of the card says nothing."""
     doubled: int
     """Cards of one record beside each other, and actions that the audit trail says were decided twice."""
     wrong: int
@@ -102,7 +114,9 @@ class Load:
         """Wait as long as a card may be late, and count."""
         await asyncio.sleep(LOOK_AFTER)
         differences = [found for each in self._asked if (found := await self._difference(each.interrupt.id))]
-        cards = [len(self._watcher.cards(each.interrupt.id)) for each in self._asked]
+        cards = [
+            len(self._watcher.cards(each.interrupt.id)) - len(self._thread(each)) for each in self._asked
+        ]
         accepted, reached = (
             sum(len(each.accepted) for each in self._asked),
             sum(each.reached for each in self._asked),
@@ -113,7 +127,8 @@ class Load:
         return Counts(
             accepted,
             reached,
-            accepted - reached,
+            sum(each.lost for each in self._asked),
+            sum(each.lost for each in self._asked if not self._thread(each)),
             sum(max(0, count - 1) for count in cards) + await self._decided_again(audit),
             len(differences),
             round(max(waits, default=0.0), 2),
@@ -129,7 +144,9 @@ class Load:
         try:
             await self._watcher.card(asked.interrupt.id, within=SETTLES_WITHIN)
             await asyncio.gather(*(self._press(flow, asked, index) for index in range(ACTIONS)))
-            await agent
+            while not agent.done():
+                await asyncio.wait([agent], timeout=READS_EVERY)
+                await self._press_again(flow, asked)
         except TimeoutError:
             asked.failure = "no card"
         except asyncio.CancelledError:
@@ -144,6 +161,18 @@ class Load:
         if await flow.approve(user, asked.interrupt.id, index):
             asked.accepted[index] = user
             self._accepted_at.append(time.monotonic())
+
+    async def _press_again(self, flow: Flow, asked: Asked) -> None:
+        """Approve again what the thread of the card says was lost, as long as it has a button."""
+        said = " ".join(self._thread(asked))
+        [card, *_] = self._watcher.cards(asked.interrupt.id)
+        for index in {*asked.accepted} - asked.again:
+            if f"action {index + 1}," in said and f"approve:{index}" in buttons(card):
+                asked.again.add(index)
+                await self._press(flow, asked, index)
+
+    def _thread(self, asked: Asked) -> list[str]:
+        return self._watcher.thread(asked.interrupt.id)
 
     async def _agent(self, client: ApprovalClient, asked: Asked) -> None:
         """Ask until there is an answer. What has gone on with one does not go on again."""

@@ -37,6 +37,8 @@ KNOWN = 32
 """How many servers are remembered."""
 AT_ONCE = 8
 """How many records are written again at the same time: people and agents use the same connections."""
+UNREPLICATED = 20.0
+"""Seconds before another server took over, in which it may lack what the former one accepted. Without `kept`, nothing says it."""
 SLACKNESS = 2.0
 """Seconds by which the loss of a connection is noticed later than what was lost was written."""
 AGAIN_EVERY, AGAIN_AT_MOST = 0.25, 2.0
@@ -246,7 +248,7 @@ class Journal:
 
     def may_have_lost(self, age: float) -> bool:
         """Whether Redis may have lost something that was written so many seconds ago, because of the last outage."""
-        return bool(self.kept) and -SLACKNESS <= age - self.lost_for < self.kept
+        return -SLACKNESS <= age - self.lost_for < (self.kept or UNREPLICATED)
 
     @property
     def lost_for(self) -> float:

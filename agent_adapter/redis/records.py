@@ -274,7 +274,13 @@ class Records:
         self._marks = marks
 
     async def publish(
-        self, interrupt: Interrupt, *, waits: bool, replaced: str = "", trace: TraceContext | None = None
+        self,
+        interrupt: Interrupt,
+        *,
+        waits: bool,
+        replaced: str = "",
+        trace: TraceContext | None = None,
+        since: float | None = None,
     ) -> tuple[str, str]:
         """Store an interrupt once.
 
@@ -283,6 +289,7 @@ class Records:
             waits: Whether this process waits for the answer.
             replaced: The id of the ended record that is asked again.
             trace: Where it is asked in a trace.
+            since: When this process first asked it, by the monotonic clock, if that may have been before.
 
         Returns:
             (`created`, its id), (`known`, the id of the record that already asks about its pauses), or (`mixed`, the id
@@ -306,6 +313,7 @@ class Records:
             body=Private(body, "body"),
             signature=await self._signed(interrupt, body),
             lifetime=milliseconds(interrupt.expires_in),
+            age=0 if since is None else int((time.monotonic() - since) * 1000),
             process=self.process if waits else "",
             traceparent=trace.parent if trace else "",
             tracestate=trace.state if trace else "",

@@ -8,7 +8,7 @@ import pytest
 
 from agent_adapter import ApprovalClient, Context
 from agent_adapter.contract.hitl import ApproveDecision
-from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.errors import InterruptRefusedError, ServerUnreachableError
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.failover import Failover
@@ -150,6 +150,66 @@ async def test_a_call_that_may_have_run_is_not_approved_a_second_time(
     assert buttons(ended) == []
     assert (await client.wait(interrupt.id)).code == "went_back"
     await nothing_owed(store)
+
+
+async def test_a_request_that_the_new_server_never_had_keeps_its_card(
+    failover, start_bot, client, slack, store, watcher, caplog
+):
+    """Its agent asks again at once. A second card would leave buttons on the first one that decide nothing."""
+    await start_bot()
+    failover.replicate()
+    interrupt, agent, card = await asked(client, watcher, store, "pay")
+
+    await failover.happen()
+
+    await until(lambda: "interrupt.forgotten" in caplog.messages)
+    await settled_card(store, watcher, interrupt.id)
+    assert [each["ts"] for each in watcher.cards(interrupt.id)] == [card["ts"]]
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    assert (await agent).decisions == (ApproveDecision(),)
+
+
+async def test_a_request_that_the_new_server_never_had_ends_when_its_card_shows_a_decision(
+    failover, start_bot, client, slack, store, watcher
+):
+    """Nobody may decide it otherwise beside what the card says."""
+    await start_bot()
+    failover.replicate()
+    interrupt, agent, card = await asked(client, watcher, store, "pay", "note")
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    await until(lambda: "1 of 2 open" in watcher.cards(interrupt.id)[0]["text"])
+
+    await failover.happen()
+
+    with pytest.raises(InterruptRefusedError, match="went back to an older state"):
+        await agent
+    await until(lambda: in_thread(watcher, interrupt.id))
+    ended, *_ = watcher.cards(interrupt.id)
+    assert ended["ts"] == card["ts"]
+    assert "The server went back to an older state" in words(ended["blocks"])
+    assert buttons(ended) == []
+
+
+async def test_a_card_that_the_new_server_does_not_know_is_found(
+    failover, start_bot, client, slack, store, watcher
+):
+    """The new server has the request, and not that its card was posted."""
+    await start_bot()
+    posting = await slack.fault("chat.postMessage", "ratelimited", seconds=2, times=None)
+    interrupt = client.interrupt(asking(an_action("pay")))
+    agent = asyncio.create_task(take(client, interrupt))
+    await eventually(lambda: store.admitted(interrupt.id))
+    failover.replicate()
+    await slack.remove_fault(posting)
+    card = await watcher.card(interrupt.id)
+    await settled_card(store, watcher, interrupt.id)
+
+    await failover.happen()
+
+    await settled_card(store, watcher, interrupt.id)
+    assert [each["ts"] for each in watcher.cards(interrupt.id)] == [card["ts"]]
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    assert (await agent).decisions == (ApproveDecision(),)
 
 
 async def test_a_vote_that_was_lost_is_told(failover, start_bot, client, slack, store, watcher, tmp_path):

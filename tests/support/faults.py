@@ -72,6 +72,10 @@ class Watcher:
         """Give the messages that belong to an interrupt, oldest first."""
         return [m for m in self._messages.values() if _payload(m).get("id") == interrupt_id]
 
+    def thread(self, interrupt_id: str) -> list[str]:
+        """Give what stands beside the card of an interrupt, in its thread, oldest first."""
+        return [m["text"] for m in self.cards(interrupt_id) if MessageId.parse(_payload(m)["part"]).is_beside]
+
     def showing(self, interrupt_id: str, button: str) -> Json:
         """Give the message of an interrupt that has this button."""
         [found] = [card for card in self.cards(interrupt_id) if button in buttons(card)]

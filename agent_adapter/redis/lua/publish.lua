@@ -6,6 +6,7 @@
 --       body
 --       signature     of the agent, or ''
 --       lifetime      milliseconds to the deadline
+--       age           milliseconds since it was first asked: a failover can have lost it, and not its card
 --       process       which waits, or ''
 --       traceparent   where it is asked in a trace, or ''
 --       tracestate    or ''
@@ -17,7 +18,7 @@
 -- Returns {'created', id} | {'known', id} | {'mixed', id}: some pauses belong to that record, others do not
 
 local req, run, inbox = unpack(KEYS)
-local id, prefix, body, signature, lifetime, process, traceparent, tracestate,
+local id, prefix, body, signature, lifetime, age, process, traceparent, tracestate,
   pauses, replaced, continuation, needs, head_start = unpack(ARGV)
 local FIRST_PAUSE = 4
 
@@ -56,6 +57,6 @@ end
 if traceparent ~= '' then
   redis.call('HSET', req, 'traceparent', traceparent, 'tracestate', tracestate)
 end
-redis.call('HSET', req, 'body', body, 'pauses', pauses, 'created', text(at), 'deadline', text(at + lifetime))
+redis.call('HSET', req, 'body', body, 'pauses', pauses, 'created', text(at - age), 'deadline', text(at + lifetime))
 wake_bots(prefix, id)
 return { 'created', id }
