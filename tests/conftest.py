@@ -26,7 +26,7 @@ from tests.support.lanes import require
 from tests.support.postgres import PostgresServer, binaries
 from tests.support.properties import FULL, bounded
 from tests.support.redis_users import address_for
-from tests.support.topologies import ON, close_to_strangers, connected
+from tests.support.topologies import ON, connected
 
 APPROVERS = "U0DANA,U0ERIK,U0MIRA"
 SERVERS = {
@@ -63,8 +63,6 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
     """One real Redis for the whole run."""
     server = RedisServer(Path(tmp_path_factory.mktemp("redis")))
     server.start()
-    if ON == "users":
-        close_to_strangers(server.url)
     yield server
     server.stop()
 

@@ -16,12 +16,22 @@ from agent_adapter.redis.pool import SCHEMA
 from bot.app import Bot
 from playground.client import Control
 from playground.clusters import Cluster
+from playground.redis_server import RedisServer
 from playground.sentinels import Sentinels
 from tests.conftest import keys_of, until
 from tests.support.people import Someone
-from tests.support.redis_users import under_users
+from tests.support.redis_users import has_users, under_users
 from tests.support.signing import verified
-from tests.support.topologies import KEYS, LANES, ON, connected, hand_over, kill_primary, opened
+from tests.support.topologies import (
+    KEYS,
+    LANES,
+    ON,
+    close_to_strangers,
+    connected,
+    hand_over,
+    kill_primary,
+    opened,
+)
 
 ENCRYPTED = {
     "test_deciding", "test_editing", "test_http_api", "test_langchain_agent", "test_proposals", "test_quorum", "test_review",
@@ -40,9 +50,20 @@ FAILOVERS: dict[str, Callable[[Sentinels | Cluster], None]] = {
 failover, nothing is approved by it."""
 
 
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """One real Redis for these tests. It lets nobody in without a user, if it knows the users that `python -m bot acl` makes."""
+    server = RedisServer(Path(tmp_path_factory.mktemp("users")))
+    server.start()
+    if has_users(server.url):
+        close_to_strangers(server.url)
+    yield server
+    server.stop()
+
+
 @pytest.fixture(autouse=True)
 def redis_users() -> Iterator[None]:
-    """Bots and agents have users of their own in Redis, with the rights that `python -m bot acl` gives them."""
+    """Bots, agents, workers and operators have users of their own in Redis, so a right that is missing there fails a test."""
     with under_users():
         yield
 

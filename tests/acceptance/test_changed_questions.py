@@ -7,7 +7,6 @@ import pytest
 
 from agent_adapter import ApprovalClient, ConflictError, Context
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.keys import Keys
 from agent_adapter.dialects import DIALECTS
 from agent_adapter.errors import InterruptExpiredError
 from agent_adapter.receipts.ring import Ring
@@ -19,7 +18,7 @@ from tests.support.builders import an_action, an_interrupt
 from tests.support.http_api import a_key, speaking
 from tests.support.people import words
 from tests.support.redis_users import address_for
-from tests.support.topologies import connected
+from tests.support.topologies import KEYS, connected
 
 # Whoever changes a question reads it first.
 pytestmark = pytest.mark.unencrypted
@@ -76,7 +75,7 @@ def rewrite(redis_url):
     """Change fields of a stored question. Returns the text that was there."""
 
     def rewrite(interrupt_id, text=None, **changed):
-        name = Keys().lane_for(interrupt_id).req(interrupt_id)
+        name = KEYS.lane_for(interrupt_id).req(interrupt_id)
         with connected(redis_url, decode_responses=True) as redis:
             before = redis.hget(name, "body")
             redis.hset(name, "body", text or encode(decode(before) | changed))
@@ -218,4 +217,4 @@ async def test_a_batch_that_expired_half_decided_runs_nothing_whatever_is_writte
                 pytest.fail("it ran")
         rewrite(interrupt_id, before)
         with connected(redis_url) as redis:
-            redis.hset(Keys().lane_for(interrupt_id).card(interrupt_id), "on_timeout", "reject")
+            redis.hset(KEYS.lane_for(interrupt_id).card(interrupt_id), "on_timeout", "reject")

@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from agent_adapter import Context
-from agent_adapter.contract.keys import Keys
 from bot.rendering.modal.view import ViewMeta
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.people import Someone, block_of, words
 from tests.support.signing import unsigned
-from tests.support.topologies import opened
+from tests.support.topologies import KEYS, opened
 
 PAYMENTS = Path("docs/policies/payments.yaml")
 RULES = """
@@ -323,7 +322,7 @@ async def test_the_same_edit_is_one_proposal_also_where_another_version_named_it
     await in_channel(mira, "C0FINANCE", "1 of 2")
     await bot.stop()
     async with opened(redis_url) as redis:
-        card = await anext(redis.scan_iter("assent:{00}:card:*"))
+        card = await anext(redis.scan_iter("assent:*:card:*"))
         proposal, votes = await redis.hmget(card, "proposal:0", "votes:0")
         name = proposal.partition(" ")[0]
         renamed = {"proposal:0": proposal.replace(name, "other"), "votes:0": votes.replace(name, "other")}
@@ -755,7 +754,7 @@ async def test_nobody_agrees_with_arguments_that_were_put_into_a_proposal(
     view = await erik.opened(card, "agree:0")
 
     async with opened(redis_url) as redis:
-        key = Keys().lane_for(interrupt_id).card(interrupt_id)
+        key = KEYS.lane_for(interrupt_id).card(interrupt_id)
         proposal = await redis.hget(key, "proposal:0")
         await redis.hset(key, "proposal:0", proposal.replace("9317", "9999317"))
     await erik.slack.submit(erik.user, view["id"], {})

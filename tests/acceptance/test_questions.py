@@ -9,7 +9,6 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from agent_adapter import Context
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.keys import Keys
 from agent_adapter.receipts.dsse import load_envelope
 from agent_adapter.receipts.statement import load_statement
 from bot.domain.ids import MessageId, button_value
@@ -19,6 +18,7 @@ from bot.store.codec import body_digest
 from tests.support.builders import an_action, an_interrupt
 from tests.support.people import words
 from tests.support.signing import signed_or_not, unsigned
+from tests.support.topologies import KEYS
 
 RULES = """\
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK, U0MIRA]}
@@ -54,7 +54,7 @@ async def asked(client, dana, tool="pay", *, more=(), saying="wants to run", **a
 
 
 async def stored(redis, interrupt_id):
-    return await redis.hgetall(Keys().lane_for(interrupt_id).card(interrupt_id))
+    return await redis.hgetall(KEYS.lane_for(interrupt_id).card(interrupt_id))
 
 
 async def decided(redis, interrupt_id):
@@ -65,13 +65,13 @@ async def decided(redis, interrupt_id):
 
 async def forge(bot, redis, interrupt_id, **fields):
     """Write into the bot's half of a record, and have the bot forget what it read before."""
-    await redis.hset(Keys().lane_for(interrupt_id).card(interrupt_id), mapping=fields)
+    await redis.hset(KEYS.lane_for(interrupt_id).card(interrupt_id), mapping=fields)
     bot.store.forget_remembered()
 
 
 async def swap(bot, redis, interrupt_id, **args):
     """Have a record ask something else, with everything in Redis that says what it asks."""
-    req = Keys().lane_for(interrupt_id).req(interrupt_id)
+    req = KEYS.lane_for(interrupt_id).req(interrupt_id)
     body = decode(await redis.hget(req, "body"))
     body["request"]["action_requests"][0]["args"] |= args
     await redis.hset(req, "body", encode(body))
@@ -131,7 +131,7 @@ async def test_a_click_counts_for_the_call_of_the_card_while_the_bot_remembers_i
     """Whatever was written into Redis meanwhile, the decision names the call that was shown."""
     interrupt_id, card = await asked(client, dana)
     fingerprint = (await bot.store.admitted(interrupt_id)).actions[0].fingerprint
-    req = Keys().lane_for(interrupt_id).req(interrupt_id)
+    req = KEYS.lane_for(interrupt_id).req(interrupt_id)
     body = decode(await redis.hget(req, "body"))
     body["request"]["action_requests"][0]["args"]["amount"] = 100_000
     await redis.hset(req, "body", encode(body))

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent_adapter import Context
-from agent_adapter.contract.keys import Keys
 from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
@@ -15,7 +14,7 @@ from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt
 from tests.support.faults import eventually
 from tests.support.people import Someone, buttons
-from tests.support.topologies import connected
+from tests.support.topologies import KEYS, connected
 
 RULES = """\
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], quorum: 2, risk: high, mask: [iban]}
@@ -46,23 +45,23 @@ class Stored:
         self.redis = redis
 
     def card(self, interrupt_id):
-        return self.redis.hgetall(Keys().lane_for(interrupt_id).card(interrupt_id))
+        return self.redis.hgetall(KEYS.lane_for(interrupt_id).card(interrupt_id))
 
     def change(self, interrupt_id, **fields):
         """Write fields of the card; `None` removes one."""
-        name = Keys().lane_for(interrupt_id).card(interrupt_id)
+        name = KEYS.lane_for(interrupt_id).card(interrupt_id)
         for written, value in fields.items():
             field = written.replace("_of_", ":")
             self.redis.hset(name, field, value) if value is not None else self.redis.hdel(name, field)
 
     def change_question(self, interrupt_id, **fields):
-        self.redis.hset(Keys().lane_for(interrupt_id).req(interrupt_id), mapping=fields)
+        self.redis.hset(KEYS.lane_for(interrupt_id).req(interrupt_id), mapping=fields)
 
     def body(self, interrupt_id):
-        return self.redis.hget(Keys().lane_for(interrupt_id).req(interrupt_id), "body")
+        return self.redis.hget(KEYS.lane_for(interrupt_id).req(interrupt_id), "body")
 
     def audited(self, interrupt_id):
-        entries = (fields for _, fields in self.redis.xrange(Keys().lane_for(interrupt_id).audit))
+        entries = (fields for _, fields in self.redis.xrange(KEYS.lane_for(interrupt_id).audit))
         return [entry for entry in entries if entry["id"] == interrupt_id]
 
 
@@ -86,7 +85,7 @@ def swap_body_and_its_digest(stored, record, other):
 
 def take_the_card_of_another(stored, record, other):
     """The other one is a note of low risk, which one person approves."""
-    lane = Keys().lane_for(record)
+    lane = KEYS.lane_for(record)
     mine = {name: text for name, text in stored.card(record).items() if "part:" in name}
     stored.redis.delete(lane.card(record))
     stored.redis.hset(lane.card(record), mapping=stored.card(other) | mine)
@@ -387,7 +386,7 @@ async def test_a_message_that_no_bot_noted_is_not_taken_for_the_card_of_a_queue(
     card = await dana.card("deploy")
     await dana.press(card, "approve:0")
     await dana.card("Approved")
-    keys, channel = Keys(), card["channel"]
+    keys, channel = KEYS, card["channel"]
 
     named = {
         "name": "q",

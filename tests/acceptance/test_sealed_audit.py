@@ -14,9 +14,11 @@ from agent_adapter.receipts.signer import LocalSigner
 from bot.cli.doctor import examine
 from bot.jobs.audit_mover import FULL
 from bot.jobs.sealer import Sealer
+from bot.store.audit_log import number_of
 from bot.tlog.note import size_in
 from tests.conftest import keys_of
 from tests.support.builders import an_action, review
+from tests.support.topologies import KEYS, LANE
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ async def test_what_people_decided_is_in_a_log_that_others_can_check(bot, client
     assert events[:3] == ["published", "admitted", "decided"]
     code, told = verify(tmp_path / "trail" / "log", "--key", signing.ring_path)
     assert code == 0, told
-    assert "assent/assent/00" in told
+    assert f"assent/assent/{number_of(LANE)}" in told
 
 
 async def test_an_anchor_in_a_channel_shows_that_the_log_was_cut_back(
@@ -77,7 +79,7 @@ async def test_an_anchor_in_a_channel_shows_that_the_log_was_cut_back(
 
     anchor.write_text(message["blocks"][1]["elements"][0]["elements"][0]["text"])
     assert verify(log, "--key", signing.ring_path, "--against", anchor)[0] == 0
-    (log / "00" / "checkpoint").write_bytes(before)
+    (log / number_of(LANE) / "checkpoint").write_bytes(before)
     assert verify(log, "--key", signing.ring_path)[0] == 0
     code, told = verify(log, "--key", signing.ring_path, "--against", anchor)
     assert code == 1
@@ -93,7 +95,7 @@ async def seal(bot, lane):
 async def test_a_running_bot_seals_by_itself(bot):
     """Its first look comes at once."""
     assert "sealing" in {loop.name for loop in bot.health.loops}
-    assert bot.health.audit_unsealed == {"00": 0}
+    assert bot.health.audit_unsealed == {number_of(lane): 0 for lane in KEYS.all_lanes()}
 
 
 async def test_doctor_notices_a_log_that_is_not_the_one_of_the_other_bots(bot, client, dana, tmp_path):
@@ -109,7 +111,9 @@ async def test_doctor_notices_a_log_that_is_not_the_one_of_the_other_bots(bot, c
     elsewhere = [str(finding) async for finding in examine(apart) if finding.subject == "log"]
 
     assert all(sentence.startswith("ok") for sentence in here)
-    assert any("is behind what another bot has sealed (00)" in sentence for sentence in elsewhere)
+    assert any(
+        f"is behind what another bot has sealed ({number_of(LANE)})" in sentence for sentence in elsewhere
+    )
 
 
 async def test_while_too_much_is_not_sealed_nobody_is_asked_and_the_agent_learns_why(
@@ -134,7 +138,7 @@ async def test_while_too_much_is_not_sealed_nobody_is_asked_and_the_agent_learns
 
 
 def records(bot):
-    return bot.store._redis.scan_iter("assent:{00}:card:*")
+    return bot.store._redis.scan_iter("assent:*:card:*")
 
 
 async def noticed(bot, key):
@@ -148,7 +152,7 @@ async def test_whoever_reads_the_trail_is_told_what_is_not_sealed(bot, client, d
     await dana.press(await dana.card(), "approve:0")
     await reviewing
     note = await seal(bot, lane)
-    said = tmp_path / "trail" / "log" / "00" / "said"
+    said = tmp_path / "trail" / "log" / number_of(LANE) / "said"
     (said / f"{size_in(note):012d}").write_bytes((said / "000000000000").read_bytes())
     await redis.xadd(lane.audit, {"event": "decided", "id": "billing.forged", "by": "U0ERIK"})
 
@@ -164,7 +168,7 @@ async def test_a_batch_that_was_changed_is_told_to_whoever_reads_the_trail(bot, 
     await dana.press(await dana.card(), "approve:0")
     await reviewing
     await seal(bot, bot.store.keys.lane_for("billing"))
-    first = tmp_path / "trail" / "log" / "00" / "said" / "000000000000"
+    first = tmp_path / "trail" / "log" / number_of(LANE) / "said" / "000000000000"
     first.write_text(first.read_text().replace("U0DANA", "U0ERIK"))
 
     code, _, errors = show_all(bot, tmp_path)

@@ -20,7 +20,6 @@ from agent_adapter import (
 )
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.identity import action_fingerprints
-from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.integrations import functions, langgraph
 from agent_adapter.receipts.used import SqliteUsed
@@ -28,7 +27,7 @@ from tests.support.people import Someone
 from tests.support.redis_users import address_for
 from tests.support.scripted_model import ScriptedModel, says
 from tests.support.signing import unsigned
-from tests.support.topologies import connected
+from tests.support.topologies import KEYS, connected
 
 VERIFIER = Path(__file__).parents[2] / "verifiers/assent_verify.py"
 NOOR = Context(requested_by="U0NOOR")
@@ -145,7 +144,7 @@ async def test_a_decision_that_somebody_wrote_into_redis_runs_no_such_tool(redis
                 decided_by="U0DANA",
             )
             redis.hset(
-                Keys().lane_for(interrupt_id).card(interrupt_id),
+                KEYS.lane_for(interrupt_id).card(interrupt_id),
                 mapping={"d:0": text, "at:0": "1795000000000", "status": "decided"},
             )
         with pytest.raises(ReceiptError) as refused:

@@ -4,7 +4,6 @@ import pytest
 
 from agent_adapter import ApprovalClient, Context
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
@@ -14,7 +13,7 @@ from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.people import words
 from tests.support.redis_users import address_for
 from tests.support.signing import unsigned
-from tests.support.topologies import connected
+from tests.support.topologies import KEYS, connected
 
 SAYS = " · verified agent"
 
@@ -121,7 +120,7 @@ async def test_whoever_writes_to_redis_cannot_make_an_agent_verified(
         forger = asking(redis_url, by)
     async with forger as client:
         first, second = await client.publish(asked("pay")), await client.publish(asked("send"))
-    lane = Keys().lane_for(first)
+    lane = KEYS.lane_for(first)
     with connected(redis_url, decode_responses=True) as redis:
         if fault == "other question":
             redis.hset(lane.req(second), "signature", redis.hget(lane.req(first), "signature"))
@@ -144,7 +143,7 @@ async def test_a_question_that_was_changed_after_it_was_signed_is_not_verified(
     async with asking(redis_url, signer) as client:
         interrupt_id = await client.publish(asked("pay"))
     with connected(redis_url, decode_responses=True) as redis:
-        name = Keys().lane_for(interrupt_id).req(interrupt_id)
+        name = KEYS.lane_for(interrupt_id).req(interrupt_id)
         body = decode(redis.hget(name, "body"))
         body["request"]["action_requests"][0]["args"]["to"] = "mallory@example.com"
         redis.hset(name, "body", encode(body))
@@ -163,7 +162,7 @@ async def test_what_was_verified_stays_so_and_what_was_not_is_not_verified_later
         before, after = await client.publish(asked("pay")), await plain.publish(asked("send"))
         await dana.card("pay")
         await dana.card("send")
-        lane = Keys().lane_for(before)
+        lane = KEYS.lane_for(before)
         with connected(redis_url, decode_responses=True) as redis:
             redis.hset(lane.req(after), "signature", redis.hget(lane.req(before), "signature"))
         write_keys(

@@ -1,10 +1,8 @@
-"""Which Redis the tests run on: `ASSENT_TESTS_ON` is `server`, `sentinel`, `cluster` or `users`.
+"""Which Redis the tests run on: `ASSENT_TESTS_ON` is `server`, `sentinel` or `cluster`.
 
 - `server`, where nothing is said: one server.
 - `sentinel`: a primary and two replicas behind three Sentinels.
 - `cluster`: three primaries with a replica each.
-- `users`: one server that lets nobody in without a user. Bots, agents, workers and operators have those of
-  `python -m bot acl`, so a right that is missing there fails a test.
 """
 
 import os
@@ -24,7 +22,7 @@ from agent_adapter.redis.sentinel import SentinelAddress
 from playground.clusters import Cluster
 from playground.sentinels import Sentinels
 
-Topology: TypeAlias = Literal["server", "sentinel", "cluster", "users"]
+Topology: TypeAlias = Literal["server", "sentinel", "cluster"]
 
 ON = os.environ.get("ASSENT_TESTS_ON") or "server"
 if ON not in get_args(Topology):
