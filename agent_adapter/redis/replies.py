@@ -8,11 +8,13 @@ connection and every `reconcile_every` seconds.
 import asyncio
 import contextlib
 import logging
+import math
 import random
 import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -90,7 +92,7 @@ class Replies:
         self._cursor = "0-0"
         self._followed: Counter[str] = Counter()
         self._left: dict[str, float] = {}
-        """When this process stopped following each of them, by the monotonic clock."""
+        """When this process stopped following each of them, by the monotonic clock; newest last."""
         self._reading: asyncio.Timeout | None = None
         """The time limit of the read that goes on now."""
         self._is_hastened = False
@@ -156,7 +158,7 @@ class Replies:
     def following(self, interrupt_id: str) -> Iterator["Watch"]:
         """Watch one interrupt, and read it at every interval too, for a caller that wants each decision."""
         watch = self.watch(interrupt_id)
-        if self._reading and not self._reading.expired() and not self._followed:
+        if self._reading and not self._reading.expired() and not self._takes_each:
             self._is_hastened = True
             self._reading.reschedule(self._loop.time() + FOLLOWING_BLOCK + FOLLOWING_TIMEOUT)
         self._followed[interrupt_id] += 1
@@ -166,6 +168,7 @@ class Replies:
             watch.leave()
             self._followed[interrupt_id] -= 1
             self._followed += Counter()
+            self._left.pop(interrupt_id, None)
             self._left[interrupt_id] = time.monotonic()
 
     async def close(self) -> None:
@@ -231,16 +234,13 @@ class Replies:
         while True:
             try:
                 # After a lost connection, an answer has to come at once: until then, nothing is written again.
-                block = 0.001 if failures else min(self._block, self._notices_within)
-                more = FOLLOWING_TIMEOUT if self._followed else COMMAND_TIMEOUT
-                async with asyncio.timeout(block + more) as self._reading:
-                    answer = await self._redis.xread({stream: self._cursor}, block=int(1000 * block))
+                answer = await self._next(
+                    stream, 0.001 if failures else min(self._block, self._notices_within)
+                )
             except (RedisError, OSError) as error:
                 failures += 1
-                # A limit that is over cannot be changed.
-                self._reading = None
-                if self._is_hastened:
-                    self._is_hastened = False
+                was_hastened, self._is_hastened = self._is_hastened, False
+                if was_hastened and isinstance(error, TimeoutError):
                     continue
                 # Commands may reach another server before this loop does.
                 self._scripts.journal.note_outage(is_certain=False)
@@ -252,7 +252,6 @@ class Replies:
                 self._end_refused(said)
                 await asyncio.sleep(_backoff(failures))
                 continue
-            self._reading = None
             loop.beat()
             self._is_hastened = False
             if failures:
@@ -263,6 +262,15 @@ class Replies:
                 self.wake(fields["id"], self._answer_of(fields["id"], fields.get("answer", "")))
             # The woken waits send their commands first; this loop then reads again while Redis answers them.
             await asyncio.sleep(0)
+
+    async def _next(self, stream: str, block: float) -> Any:
+        more = FOLLOWING_TIMEOUT if self._takes_each else COMMAND_TIMEOUT
+        try:
+            async with asyncio.timeout(block + more) as self._reading:
+                return await self._redis.xread({stream: self._cursor}, block=int(1000 * block))
+        finally:
+            # A limit that is over cannot be changed.
+            self._reading = None
 
     def leave_server(self, is_certain: bool) -> None:  # noqa: FBT001  # a callback has no names
         """Write again, read every record, and read wake-ups from the server that answers now.
@@ -278,6 +286,9 @@ class Replies:
 
     async def _reconnected(self) -> None:
         """Read every record, and write again unless only the connection was lost."""
+        if self._takes_each:
+            # The other connections may be as silent as this one was, and bots wait for a few seconds only.
+            self._scripts.leave_former()
         journal = self._scripts.journal
         servers = await self._servers() if journal.kept else ()
         if journal.meet(servers):
@@ -363,8 +374,14 @@ class Replies:
         return [*{*self._followed, *self._left}]
 
     @property
+    def _takes_each(self) -> bool:
+        """Whether this process takes each decision of some interrupt, or has done so lately."""
+        left_at = next(reversed(self._left.values()), -math.inf)
+        return bool(self._followed) or time.monotonic() - left_at < FOLLOWED_FOR
+
+    @property
     def _notices_within(self) -> float:
-        return FOLLOWING_BLOCK if self._followed else self._scripts.journal.notices_within
+        return FOLLOWING_BLOCK if self._takes_each else self._scripts.journal.notices_within
 
     async def _look(self) -> None:
         ids = list(self._waiting)

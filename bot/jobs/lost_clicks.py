@@ -5,9 +5,9 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal, TypeAlias
 
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.loops import Loop
@@ -18,6 +18,7 @@ from bot.jobs.redis_restore import LOOKS_EVERY, RestoreGuard
 from bot.runtime.metrics import LOST_CLICKS
 from bot.store.accepted import KEPT_FOR, Accepted, Loss
 from bot.store.codec import body_digest
+from bot.store.connected import LOOKS_AGAIN_IN
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -29,9 +30,9 @@ REASON = (
     "it is still needed"
 )
 """Why a request ends whose decision is lost."""
-LATE, AGAIN_IN = 5.0, 5.0
-"""Seconds after which it looks once more: for what the former server was still answering, for agents that say again that they
-take each decision, and for records that are not there."""
+LATE = 5.0
+"""Seconds after which it looks once more: for what the former server was still answering, and for agents that say again that they
+take each decision."""
 LOOKS_ANEW = 1.0
 """Seconds after which it looks again where Redis did not answer."""
 AT_ONCE = 8
@@ -40,6 +41,20 @@ TRIES = 3
 """How often a click is looked for while people go on deciding."""
 LOOKED_WITHIN = 120.0
 """Seconds that one look may take, with everything that was accepted lately."""
+Outcome: TypeAlias = Literal["told", "missing", "will ask"]
+"""What a look has done about one request: see `Found`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a look has found out."""
+
+    missing: frozenset[str]
+    """The requests of which Redis has nothing. They may be asked again."""
+    will_ask: frozenset[str]
+    """The requests about which people will be asked again, but not yet."""
+    unreachable: dict[int, ServerUnreachableError]
+    """The lanes where Redis did not answer."""
 
 
 @dataclass
@@ -52,12 +67,12 @@ class LostClicks:
     """How many doubts it knows. The first one comes with the first connection, when nothing was accepted yet."""
     looked_after: int = 1
     """After how many of them it has looked."""
-    will_ask: bool = False
-    """Whether the last look found something that people will be asked again, but not yet."""
+    changes: int = 0
+    """How many changes of the server it knows."""
 
     async def run(self, loop: Loop) -> None:
         """Look after each doubt, once everything is written again that is kept for that, until cancelled."""
-        next_at, asks_at, until = math.inf, 0.0, 0.0
+        next_at, until, asks_at = math.inf, 0.0, math.inf
         # Where this loop starts again after an error, it looks again.
         self.doubts = self.looked_after
         while True:
@@ -66,41 +81,57 @@ class LostClicks:
             doubts, now = self.guard.written_again, time.monotonic()
             # Another bot may still write again what builds on what this one knows.
             if doubts > self.doubts and not self.store.is_unsettled:
-                self.doubts, next_at, asks_at, until = doubts, now, now + LATE, now + KEPT_FOR
+                self.doubts, next_at, until = doubts, now, now + KEPT_FOR
+                if asks_at == math.inf or self.guard.changes > self.changes:
+                    # A connection to the same server that is lost again and again puts nothing off.
+                    asks_at, self.changes = now + LATE, self.guard.changes
             if now < next_at:
                 continue
-            try:
-                # An agent can have taken a decision that looks as if nothing could have run with it.
-                is_complete = await self.look(ends_only=now < asks_at)
-            except ServerUnreachableError as error:
+            # An agent can have taken a decision that looks as if nothing could have run with it.
+            ends_only, in_flight = now < asks_at, self.store.deciding
+            found = await self.look(ends_only=ends_only)
+            await self._note_looked(found, ends_only=ends_only, in_flight=in_flight)
+            for error in found.unreachable.values():
                 next_at = now + LOOKS_ANEW
                 loop.hinder(str(error))
+            if found.unreachable:
                 continue
-            if now >= asks_at:
-                self.looked_after = self.doubts
-            if now >= asks_at or (is_complete and not self.will_ask and not self.store.deciding):
-                await self._note_looked()
-            again = math.inf if is_complete or now >= until else now + AGAIN_IN
-            next_at = asks_at if now < asks_at else again
+            if ends_only:
+                next_at = asks_at
+                continue
+            self.looked_after, asks_at, next_at = self.doubts, math.inf, math.inf
+            if found.missing and now < until:
+                asks_at = next_at = now + LOOKS_AGAIN_IN
+            elif found.missing:
+                self._give_up(found.missing)
 
-    async def _note_looked(self) -> None:
-        """Let people decide again, unless there is a new doubt."""
-        with suppress(ServerUnreachableError):
+    async def _note_looked(self, found: Found, *, ends_only: bool, in_flight: int) -> None:
+        """Let people decide again wherever all is told, unless there is a new doubt."""
+        try:
             self.store.is_alone = await self.store.alive() <= {self.guard.process}
-            self.store.has_looked = self.doubts == self.guard.doubts
+        except ServerUnreachableError:
+            self.store.is_alone = False
+        self.store.missing = found.missing
+        if self.doubts != self.guard.doubts or (ends_only and in_flight):
+            return
+        untold = map(self.store.keys.lane_of, found.will_ask)
+        self.store.unlooked = frozenset([*found.unreachable, *untold])
 
-    async def look(self, *, ends_only: bool = False) -> bool:
-        """Look once, and say whether the records of all clicks are there: a request may be asked again.
+    def _give_up(self, missing: Collection[str]) -> None:
+        """Say of which requests nothing has come back. Nobody is told otherwise: they have no card that could be drawn."""
+        for interrupt_id in missing:
+            LOST_CLICKS.inc()
+            logger.error("click.lost", extra={"interrupt_id": interrupt_id, "ended": False})
+        self.store.missing = frozenset()
+
+    async def look(self, *, ends_only: bool = False) -> Found:
+        """Look once for everything that was accepted lately, and tell what is lost.
 
         Args:
             ends_only: Whether people are not asked again yet.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer about some of them. It has looked at all others.
         """
         self.store.scripts.leave_former()
-        self.will_ask = False
-        looks: list[tuple[str, Callable[[], Awaitable[bool]]]] = [
+        looks: list[tuple[str, Callable[[], Awaitable[Outcome]]]] = [
             (clicks[0][0].interrupt_id, partial(self._look_for, clicks, ends_only=ends_only))
             for clicks in self.store.accepted.requests()
         ]
@@ -110,66 +141,75 @@ class LostClicks:
         ]
         turns, unreachable = asyncio.Semaphore(AT_ONCE), dict[int, ServerUnreachableError]()
 
-        async def looked(interrupt_id: str, look: Callable[[], Awaitable[bool]]) -> bool:
+        async def looked(interrupt_id: str, look: Callable[[], Awaitable[Outcome]]) -> tuple[Outcome, str]:
             lane = self.store.keys.lane_of(interrupt_id)
             async with turns:
                 try:
-                    return lane in unreachable or await look()
+                    if lane not in unreachable:
+                        return await look(), interrupt_id
                 except ServerUnreachableError as error:
                     unreachable[lane] = error
                 except Exception as error:  # noqa: BLE001  # the other requests must still be looked at
                     _note_not_looked_for(interrupt_id, error)
-            return True
+            return "told", interrupt_id
 
         found = await asyncio.gather(*(looked(*each) for each in looks))
-        if unreachable:
-            raise next(iter(unreachable.values()))
-        return all(found)
+        missing, will_ask = (
+            frozenset(interrupt_id for outcome, interrupt_id in found if outcome == kind)
+            for kind in ("missing", "will ask")
+        )
+        return Found(missing, will_ask, unreachable)
 
-    async def _revoke_again(self, interrupt_id: str, index: int, person: str) -> bool:
+    async def _revoke_again(self, interrupt_id: str, index: int, person: str) -> Outcome:
         if await self.store.revoke_again(interrupt_id, index, by=person):
             extra = {"interrupt_id": interrupt_id, "index": index, "user": person}
             logger.error("revocation.lost", extra=extra)
-        return True
+        return "told"
 
-    async def _look_for(self, clicks: Sequence[Sequence[Accepted]], *, ends_only: bool) -> bool:
-        """Look for what was decided about one request. Returns false while Redis has nothing of it."""
+    async def _look_for(self, clicks: Sequence[Sequence[Accepted]], *, ends_only: bool) -> Outcome:
+        """Look for what was decided about one request."""
         state = await self.store.admitted(clicks[0][0].interrupt_id)
         if state is None:
-            return False
+            return "missing"
         # The same run may ask something else under this id by now. Nobody has decided that.
         asked = {"", body_digest(state.body)}
         clicks = [*filter(None, ([each for each in click if each.asked in asked] for click in clicks))]
         is_taken = any(map(_may_have_run, clicks))
         last = next((each for click in clicks for each in click if each.was_last), None)
+        outcomes: set[Outcome] = {"told"}
         # What the agent may have gone on with is named first.
         for click in sorted(clicks, key=_may_have_run, reverse=True):
             for _ in range(TRIES):
                 loss = await self.store.lost(click)
                 if loss is None:
-                    return False
+                    return "missing"
                 if not loss.clicks:
                     break
                 state = await self.store.admitted(click[0].interrupt_id)
                 if state is None:
-                    return False
+                    return "missing"
                 loss = replace(loss, is_followed=loss.is_followed or is_taken)
-                if await self._is_told(state, loss, has_ended=last is not None, ends_only=ends_only):
+                outcome = await self._tell_of(state, loss, has_ended=last is not None, ends_only=ends_only)
+                if outcome:
+                    outcomes.add(outcome)
                     break
-        return last is None or await self._end_open(last)
+        if last and not await self._end_open(last):
+            return "missing"
+        return "will ask" if "will ask" in outcomes else "told"
 
-    async def _is_told(self, state: Approval, loss: Loss, *, has_ended: bool, ends_only: bool) -> bool:
-        """Tell of what is lost of a click; false where somebody has decided meanwhile."""
+    async def _tell_of(
+        self, state: Approval, loss: Loss, *, has_ended: bool, ends_only: bool
+    ) -> Outcome | None:
+        """Tell of what is lost of a click; `None` where somebody has decided meanwhile."""
         untold = [each for each in loss.clicks if not _has_decided(state, each)]
         if not untold:
-            return True
+            return "told"
         # If people decided again, the same calls could run twice. A card that showed the decision may have ended it already.
         is_over = has_ended or state.code == WENT_BACK
         is_over = is_over or any(loss.is_followed and not each.is_vote for each in untold)
         if ends_only and not is_over:
-            self.will_ask = True
-            return True
-        return await self._tell(state, untold, is_over=is_over)
+            return "will ask"
+        return "told" if await self._tell(state, untold, is_over=is_over) else None
 
     async def _end_open(self, last: Accepted) -> bool:
         """End a request that was decided and is open again: its other clicks are lost. Returns false while Redis has nothing of it."""

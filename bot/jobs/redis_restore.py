@@ -55,6 +55,8 @@ class RestoreGuard:
     The messages of version 0.1 do not say in which one theirs is."""
     doubts: int = 0
     """How often there was a reason to compare again."""
+    changes: int = 0
+    """How often another server answered, or an older state of the same one."""
     outages: int = 0
     """How often servers answered again after the connection was lost."""
     written_again: int = 0
@@ -93,6 +95,7 @@ class RestoreGuard:
                 logger.error("store.went_back", extra={"bot": self.process})
                 self.health.warnings[CODE] = WARNING
                 self.lost_since = beat.before / 1000
+                self.changes += 1
                 self.doubt()
             self._epochs = beat.epochs
         return beat
@@ -114,6 +117,7 @@ class RestoreGuard:
         if journal.meet(servers) and journal.kept and not self._has_met:
             # Since this process began, another server has taken over. Without a journal, it has not asked before.
             journal.note_outage()
+        self.changes += is_new
         self.doubt(is_certain=is_new)
         self.outages += self._has_met
         self.servers, self._has_met = servers, True
@@ -127,7 +131,7 @@ class RestoreGuard:
         if self.doubts:
             # Before the first one, this process had no connection that it could lose.
             self.store.scripts.journal.note_outage(is_certain=is_certain)
-            self.store.has_looked = False
+            self.store.doubt()
         self.doubts += 1
         self._since = time.time()
         self._sure.clear()

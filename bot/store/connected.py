@@ -1,6 +1,7 @@
 """The scripts, called for one record."""
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable
 from typing import Any, TypeVar, cast
@@ -24,6 +25,8 @@ from bot.store.sealed import sealed_fact
 
 LOOKS_WITHIN, LOOKED_EVERY = 1.0, 0.05
 """Seconds that a click waits until a bot has looked for what is lost, and between two of its questions."""
+LOOKS_AGAIN_IN = 5.0
+"""Seconds until a bot looks again for requests that were not there."""
 _T = TypeVar("_T")
 
 
@@ -54,10 +57,14 @@ class Connected:
         """The same scripts for what a person is told is stored: each raises NotConfirmedError when that is not certain."""
         self.cipher = self.scripts.cipher
         """Encrypts what agents and people write."""
-        self.has_looked = True
-        """Whether this bot has looked, since the last doubt, for what a failover has lost of what it took, and has told it."""
-        self.is_alone = True
-        """Whether there was no other bot then that could find something as well."""
+        self.unlooked: frozenset[int] = frozenset()
+        """The lanes in which this bot still has to look, since the last doubt, for what a failover has lost of what it took."""
+        self.missing: frozenset[str] = frozenset()
+        """The requests of which Redis had nothing when it looked. They can be asked again under the same id."""
+        self.doubted_at = -math.inf
+        """When there was a doubt last, by the monotonic clock."""
+        self.is_alone = False
+        """Whether there was no other bot, when it had looked, that could find something as well."""
         self.deciding = 0
         """How many decisions Redis has not answered yet: a former server may still do so."""
         self.accepted = AcceptedLately()
@@ -91,29 +98,37 @@ class Connected:
         """Whether a bot may still find that a failover has lost what somebody decided."""
         return self.scripts.journal.is_looked_into
 
-    @property
-    def decides_in(self) -> float:
-        """Seconds until this bot decides again after a failover, at the latest, where nothing is written again.
+    def doubt(self) -> None:
+        """Note that a failover can have lost what this bot took, wherever it was stored."""
+        self.unlooked = frozenset(range(self.keys.lanes))
+        self.doubted_at = time.monotonic()
+
+    def decides_in(self, interrupt_id: str) -> float:
+        """Seconds until this bot decides about a request again after a failover, at the latest, where nothing is written again.
 
         Before, somebody could decide otherwise than another person just did, and nobody would know it.
         """
-        journal = self.scripts.journal
-        return 0.0 if self.has_looked or journal.kept else max(0.0, SETTLES - journal.lost_for)
+        if self.scripts.journal.kept:
+            return 0.0
+        if interrupt_id in self.missing:
+            return LOOKS_AGAIN_IN
+        is_looked_at = self.keys.lane_of(interrupt_id) not in self.unlooked
+        return 0.0 if is_looked_at else max(0.0, SETTLES - (time.monotonic() - self.doubted_at))
 
     @property
     def may_have_lost_ends(self) -> bool:
         """Whether a standing approval may be there that somebody has ended: through another bot, or before this one has looked."""
-        has_looked = self.has_looked and self.is_alone
+        has_looked = self.is_alone and not self.unlooked
         return self.is_unsettled or (self.scripts.journal.is_doubted and not has_looked)
 
-    async def looked(self) -> None:
+    async def looked(self, interrupt_id: str) -> None:
         """Wait a moment, until this bot has looked for decisions that are lost: what somebody decides now could contradict them.
 
         Raises:
             TooEarlyError: when it takes longer.
         """
         until = time.monotonic() + LOOKS_WITHIN
-        while wait := self.decides_in:
+        while wait := self.decides_in(interrupt_id):
             if time.monotonic() >= until:
                 raise TooEarlyError(wait)
             await asyncio.sleep(LOOKED_EVERY)

@@ -10,7 +10,12 @@ from agent_adapter.contract.identity import pause_digest
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import Fields, expect_written
-from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, UnreadableRecordError
+from agent_adapter.errors import (
+    InvalidRequestError,
+    ServerFailedError,
+    ServerUnreachableError,
+    UnreadableRecordError,
+)
 from agent_adapter.receipts.answer import Verifier
 from agent_adapter.redis.journal import SETTLES, Journal
 from agent_adapter.redis.private import RecordCipher
@@ -111,7 +116,11 @@ class Reading(Connected):
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        req, _, _ = await read_hashes(self.scripts, self.keys.lane_for(interrupt_id), interrupt_id)
+        try:
+            req, _, _ = await read_hashes(self.scripts, self.keys.lane_for(interrupt_id), interrupt_id)
+        except (ServerFailedError, UnreadableRecordError):
+            # Something else has overwritten a part of it. The presenter says so.
+            return True
         return bool(req)
 
     async def has_asked(self, interrupt: Interrupt) -> bool:

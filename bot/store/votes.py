@@ -141,7 +141,7 @@ class Votes(Connected):
             "asked": asked,
             **(delivery.names if delivery else NO_DELIVERY),
         }
-        await self.looked()
+        await self.looked(interrupt_id)
         if self.is_unsettled and any(each.allowed for each in judged.values()):
             # Somebody may have replaced one of these votes, and the bot that knows it has not written it again yet.
             raise TooEarlyError(self.scripts.journal.settles_in)
@@ -333,7 +333,7 @@ class Votes(Connected):
             StoreUnavailableError: when Redis has not answered within `deadline` seconds.
             TooEarlyError: as `record_decision`.
         """
-        await self.looked()
+        await self.looked(interrupt_id)
         text = proposal_field(proposal, at=unix_milliseconds(datetime.now(UTC)))
         elsewhere, said = place_field(place) if place else "", dumped(remark)
         given: dict[str, Value] = {

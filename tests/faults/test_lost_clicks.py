@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 import logging
+from datetime import timedelta
 
 import pytest
+from redis import Redis
 
-from agent_adapter import ApprovalClient, Context
+from agent_adapter import ApprovalClient, Context, loops
 from agent_adapter.contract.hitl import ApproveDecision
-from agent_adapter.errors import InterruptRefusedError, ServerUnreachableError
+from agent_adapter.errors import InterruptRefusedError, LoopBrokenError, ServerUnreachableError
+from agent_adapter.redis.replies import Replies
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.failover import Failover
@@ -270,13 +273,13 @@ async def test_a_bot_that_has_lost_something_takes_no_decision_before_it_has_sai
     await dana.press(card, "approve:0")
 
     await failover.happen()
-    await until(lambda: bot.store.decides_in)
+    await until(lambda: bot.store.unlooked)
     await erik.press(card, "approve:0")
 
     assert TOO_EARLY in await erik.notice("Not recorded yet")
     assert in_thread(watcher, interrupt.id) == []
     await until(lambda: in_thread(watcher, interrupt.id))
-    assert not bot.store.decides_in
+    assert not bot.store.unlooked
     agent.cancel()
 
 
@@ -289,7 +292,7 @@ async def test_a_click_waits_a_moment_until_the_bot_has_looked(
     failover.replicate()
 
     await failover.happen()
-    await until(lambda: bot.store.decides_in)
+    await until(lambda: bot.store.unlooked)
     await Someone(slack, "U0DANA").press(card, "approve:0")
 
     assert (await agent).decisions == (ApproveDecision(),)
@@ -323,10 +326,13 @@ async def test_no_standing_approval_is_used_before_all_bots_have_looked(
     agent.cancel()
 
 
+@pytest.mark.parametrize(
+    ("pause", "leaves"), [(0, False), (6, False), (6, True)], ids=["just begun", "begun before", "left"]
+)
 async def test_an_agent_that_takes_each_decision_says_so_again_before_people_are_asked_again(
-    failover, start_bot, slack, store, watcher
+    failover, start_bot, slack, store, watcher, pause, leaves
 ):
-    """It began after the first one was made, and its connection to the former server just goes silent."""
+    """Also when it waits for the rest by now. All its connections to the former server just go silent."""
     await start_bot()
     way = Proxy(failover.first.url.removeprefix("unix://"))
     await way.start()
@@ -336,11 +342,14 @@ async def test_an_agent_that_takes_each_decision_says_so_again_before_people_are
         card = await watcher.card(interrupt.id)
         await settled_card(store, watcher, interrupt.id)
         failover.replicate()
-        await slack.fault("chat.update", "ratelimited", seconds=3)
+        await slack.fault("chat.update", "ratelimited", seconds=3 + pause)
         await Someone(slack, "U0DANA").press(card, "approve:0")
         decisions = following.decisions(interrupt.id)
         assert (await anext(decisions)).index == 0
-        rest = asyncio.create_task(anext(decisions))
+        if leaves:
+            await decisions.aclose()
+        rest = asyncio.create_task(following.wait(interrupt.id) if leaves else anext(decisions))
+        await asyncio.sleep(pause)
         way.lead_to(failover.second.url)
         way.fall_silent()
 
@@ -351,6 +360,47 @@ async def test_an_agent_that_takes_each_decision_says_so_again_before_people_are
         assert in_thread(watcher, interrupt.id) == [FOR_GOOD.format(person="<@U0DANA>", action=1)]
         rest.cancel()
     await way.close()
+
+
+async def test_a_connection_that_is_lost_while_somebody_begins_to_take_decisions_counts_as_lost(failover):
+    """What the new server lacks is written again, also where nothing says which server it is."""
+    for server in (failover.first, failover.second):
+        with Redis.from_url(server.url) as redis:
+            redis.execute_command("ACL", "SETUSER", "anyone", "on", "nopass", "~*", "&*", "+@all", "-info")
+    url = failover.proxy.url.replace("://", "://anyone:x@")
+    async with ApprovalClient.from_url(url, agent="billing", reassert=timedelta(seconds=120)) as following:
+        interrupt = following.interrupt(asking(an_action("pay")))
+        await following.publish(interrupt)
+        waiting = asyncio.create_task(following.wait(interrupt.id))
+        failover.replicate()
+        await asyncio.sleep(1)
+        await following.withdraw(interrupt.id, "not needed")
+        first = asyncio.create_task(anext(following.decisions(interrupt.id)))
+        await until(lambda: following._replies._is_hastened)
+
+        await failover.happen()
+
+        await until(lambda: following._journal.outages)
+        waiting.cancel()
+        first.cancel()
+
+
+async def test_a_loop_that_broke_keeps_nobody_from_taking_decisions(client, monkeypatch):
+    """The loops start again."""
+    monkeypatch.setattr(loops, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("agent_adapter.redis.replies.FIRST_LOOK", 0.01)
+    look = Replies._look
+    monkeypatch.setattr(Replies, "_look", lambda self: asyncio.sleep(0, 1 / 0))
+    interrupt = client.interrupt(asking(an_action("pay")))
+    await client.publish(interrupt)
+    with pytest.raises(LoopBrokenError):
+        await client.wait(interrupt.id)
+    monkeypatch.setattr(Replies, "_look", look)
+    await asyncio.sleep(0.1)
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1):
+            await anext(client.decisions(interrupt.id))
 
 
 async def test_an_agent_can_begin_to_take_decisions_while_redis_is_away(

@@ -1,18 +1,21 @@
 """Who is told that a decision is lost, and who is not."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import pytest
 
 from agent_adapter.contract.identity import interrupt_id
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
-from agent_adapter.errors import ServerRefusesError, ServerUnreachableError
+from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.loops import Loop
+from agent_adapter.redis.pool import end_task
 from bot.domain.errors import StoreUnavailableError, TooEarlyError
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingTerms
+from bot.jobs import lost_clicks
 from bot.jobs.lost_clicks import LostClicks
 from bot.jobs.redis_restore import RestoreGuard
 from bot.rendering.card.times import remark_text
@@ -207,13 +210,13 @@ async def test_when_its_loop_starts_again_after_an_error_it_looks_again(client, 
     slack = SlackClient(playground.bot_token, playground.api_url, None)
     guard = RestoreGuard(bot, slack, Health(), "bot")
     guard.doubts = guard.written_again = 2
-    lost_clicks, leave = LostClicks(bot, guard), bot.scripts.leave_former
+    looks, leave = LostClicks(bot, guard), bot.scripts.leave_former
 
     bot.scripts.leave_former = lambda: 1 / 0
     with pytest.raises(ZeroDivisionError):
-        await lost_clicks.run(Loop("lost clicks", within=60))
+        await looks.run(Loop("lost clicks", within=60))
     bot.scripts.leave_former = leave
-    again = asyncio.create_task(lost_clicks.run(Loop("lost clicks", within=60)))
+    again = asyncio.create_task(looks.run(Loop("lost clicks", within=60)))
 
     await eventually(lambda: is_told(bot, state))
     again.cancel()
@@ -264,7 +267,7 @@ async def test_after_a_failover_nothing_is_decided_before_the_bots_have_looked(c
     """Somebody else may just have decided otherwise. Where it is written again, only votes wait."""
     bot, _ = bots
     state = await asked(client, bot)
-    bot.has_looked = False
+    bot.doubt()
     bot.scripts.journal.note_outage()
 
     with pytest.raises(TooEarlyError) as deciding:
@@ -272,7 +275,7 @@ async def test_after_a_failover_nothing_is_decided_before_the_bots_have_looked(c
     with pytest.raises(TooEarlyError):
         await propose(bot, state, a_proposal())
     assert 8 < deciding.value.seconds <= 10
-    bot.has_looked = True
+    bot.unlooked = frozenset()
     assert await press(bot, state, DANA, APPROVED) == ["recorded"]
 
 
@@ -449,10 +452,132 @@ async def test_a_server_that_does_not_answer_holds_up_nothing_on_the_others(redi
             raise ServerUnreachableError("its server is down")
 
     bot.admitted = admitted
-    with pytest.raises(ServerUnreachableError):
-        await looking(bot).look()
+    found = await looking(bot).look()
 
     assert looked_for == ["billing", "mail"]
+    assert [*found.unreachable] == [bot.keys.lane_of("billing")]
+
+
+async def test_a_server_that_does_not_answer_keeps_nobody_from_deciding_on_the_others(redis, playground):
+    """Not even where nothing says which other bots there are."""
+    bot = ApprovalStore(redis, Keys("assent", lanes=16))
+    for agent in ("billing", "mail"):
+        bot.accepted.add(Accepted(f"{agent}.{1:032x}", 0, DANA, token="t", at=1, is_vote=False))
+
+    async def down(interrupt_id="billing."):
+        if interrupt_id.startswith("billing."):
+            raise ServerUnreachableError("its server is down")
+
+    bot.admitted = bot.alive = down
+    bot.doubt()
+    async with doubting(bot, playground):
+        await eventually(lambda: can_decide(bot, "mail.2"))
+
+        assert bot.decides_in("billing.2")
+
+
+async def can_decide(bot, interrupt_id) -> bool:
+    return not bot.decides_in(interrupt_id)
+
+
+async def test_a_connection_that_is_lost_again_and_again_puts_no_loss_off(
+    client, bots, replica, playground, monkeypatch
+):
+    """The same server answers each time."""
+    monkeypatch.setattr(lost_clicks, "LATE", 1.0)
+    bot, _ = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(bot, state, DANA, APPROVED, 0)
+    await replica.take_over(*bots)
+
+    async with doubting(bot, playground) as guard:
+
+        async def is_told_at_last() -> bool:
+            guard.doubts = guard.written_again = guard.doubts + 1
+            return bool(await told(bot, state))
+
+        await eventually(is_told_at_last)
+
+
+async def test_an_answer_that_came_while_the_bot_looked_is_looked_for(bots, playground):
+    """Whoever waited for it has been shown that it was accepted, and the look began before."""
+    bot, _ = bots
+    bot.deciding = 1
+    looks = []
+
+    def answered():
+        looks.append(bot.deciding)
+        bot.deciding = 0
+
+    bot.scripts.leave_former = answered
+    bot.doubt()
+    async with doubting(bot, playground):
+        await eventually(lambda: has_looked(looks))
+        assert bot.unlooked
+        await eventually(lambda: can_decide(bot, "billing.1"))
+
+    assert looks == [1, 0]
+
+
+async def has_looked(looks) -> bool:
+    return bool(looks)
+
+
+async def test_nobody_decides_a_request_that_was_gone_before_it_is_looked_at_again(
+    client, bots, replica, playground
+):
+    """Its agent, or another process of it, asks the same again. What was decided before may have run."""
+    bot, other = bots
+    question = await bot.load(await client.publish(an_interrupt(an_action(), run="run-of-two")))
+    await replica.replicate()
+    await bot.admit(question, for_several(1))
+    state = await newest(bot, question)
+    await press(bot, state, DANA, APPROVED)
+    await replica.take_over(*bots)
+
+    async with doubting(bot, playground):
+        await eventually(lambda: is_missed(bot, state))
+        await other.admit(await other.load(state.id), for_several(1))
+        with pytest.raises(TooEarlyError):
+            await press(bot, state, ERIK, APPROVED)
+        await eventually(lambda: is_told(bot, state))
+
+    assert (await newest(bot, state)).code == "went_back"
+
+
+async def is_missed(bot, state) -> bool:
+    return state.id in bot.missing
+
+
+async def test_what_comes_back_never_is_in_the_log(client, bots, replica, playground, monkeypatch, caplog):
+    """There is no card on which it could be told."""
+    monkeypatch.setattr(lost_clicks, "LATE", 0.5)
+    monkeypatch.setattr(lost_clicks, "KEPT_FOR", 0.5)
+    bot, _ = bots
+    await replica.replicate()
+    state = await asked(client, bot)
+    await press(bot, state, DANA, APPROVED)
+    await replica.take_over(*bots)
+
+    async with doubting(bot, playground):
+        await eventually(lambda: is_logged(caplog, "click.lost"))
+
+    assert not bot.missing
+
+
+async def is_logged(caplog, event) -> bool:
+    return event in caplog.messages
+
+
+@asynccontextmanager
+async def doubting(bot, playground):
+    """Let the bot look, as it does after another server has answered."""
+    guard = RestoreGuard(bot, SlackClient(playground.bot_token, playground.api_url, None), Health(), "bot")
+    guard.doubts = guard.written_again = 2
+    looks = asyncio.create_task(LostClicks(bot, guard).run(Loop("lost clicks", within=60)))
+    yield guard
+    await end_task(looks)
 
 
 async def test_a_request_that_was_decided_anew_before_anybody_looked_stays_decided(client, bots, replica):
@@ -524,8 +649,7 @@ async def test_it_is_told_once_also_when_the_answer_of_redis_is_lost(client, bot
         return answer
 
     bot.scripts._evaluate = lose
-    with pytest.raises(ServerUnreachableError):
-        await looking(bot).look()
+    assert (await looking(bot).look()).unreachable
     await looking(bot).look()
 
     assert len(await told(bot, state)) == 1
@@ -541,10 +665,10 @@ async def test_it_is_told_also_when_the_request_is_admitted_again_later(client, 
     state = await newest(bot, question)
     await press(bot, state, DANA, APPROVED)
     await replica.take_over(*bots)
-    assert not await looking(bot).look()
+    assert (await looking(bot).look()).missing == {state.id}
 
     await other.admit(await other.load(state.id), for_several(1, quorum=quorum))
-    assert await looking(bot).look()
+    assert not (await looking(bot).look()).missing
 
     assert [remark.kind for remark in await told(bot, state)] == [kind]
 
@@ -654,8 +778,7 @@ async def test_what_something_else_overwrites_has_nobody_told_again_and_again(cl
     await redis.delete(undrawn)
     await redis.set(undrawn, "x")
     for _ in range(3):
-        with pytest.raises(ServerRefusesError):
-            await looking(bot).look()
+        assert (await looking(bot).look()).unreachable
 
     await redis.delete(undrawn)
     await looking(bot).look()

@@ -935,3 +935,24 @@ async def test_a_pause_counts_as_asked_about_unless_its_record_was_refused(clien
     assert not await store.has_asked(an_interrupt(run="another"))
     await store.settle(both.id, "refused", code="namespace", reason="asked elsewhere")
     assert not await store.has_asked(again)
+
+
+@pytest.mark.parametrize("overwritten", ["card", "req"])
+async def test_a_record_that_something_else_has_overwritten_is_stored(client, store, redis, overwritten):
+    """Its card is not taken for one whose record is lost, and the search for such cards goes on."""
+    interrupt_id = await publish(client, store)
+    key = getattr(store.keys.lane_for(interrupt_id), overwritten)(interrupt_id)
+    await redis.delete(key)
+    await redis.set(key, "x")
+
+    assert await store.is_stored(interrupt_id)
+    assert not await store.is_stored("billing.unknown")
+
+
+async def test_a_bot_that_starts_beside_others_uses_no_standing_approval_for_a_moment(client, store, redis):
+    """A failover just before can have lost that somebody revoked it, and another bot still has to say so."""
+    await store.heartbeat("another")
+    new = ApprovalStore(redis, store.keys)
+    await new.begin_journal()
+
+    assert new.may_have_lost_ends
