@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PYTHON312 ?= $(shell for p in python3.12 "$$(pyenv prefix 3.12 2>/dev/null)/bin/python3.12"; do "$$p" --version >/dev/null 2>&1 && echo "$$p" && break; done)
 BIN := .venv/bin
 CORES := $(shell getconf _NPROCESSORS_ONLN)
-# Most tests wait for somebody, so there is one process more than there are cores. With several servers for each, there is none.
+# Most tests wait for somebody, so there is one process more than there are cores.
 JOBS ?= $(shell expr $(CORES) + 1)
 # The lock file is also the constraint: without it, pip takes the newest version for a package that another one names with an extra,
 # and then finds no hash for it.
@@ -18,13 +18,11 @@ UNIT := $(addprefix tests/agent_adapter/,contract dialects test_gating.py test_f
 # Where another Python, or other versions of packages, make a difference: signatures, annotations, asyncio, processes, the frameworks.
 SECOND := tests/agent_adapter $(addprefix tests/bot/,cli http runtime slack) \
 	$(addprefix tests/acceptance/test_,deciding.py demo.py endings.py functions.py http_api.py langchain_agent.py openai_agents.py process.py spoon.py)
-# What meets each kind of use, for a Redis of another kind. Tests of silence are left out: they give a card 0.4 seconds to
-# appear, and a failover takes longer. So is one that counts pages: what somebody has read can be lost, and then they read again.
-SPREAD := $(addprefix tests/acceptance/test_,audit.py bulk.py confirming.py deadlines.py deciding.py edits.py functions.py high_risk.py \
-	http_api.py langchain_agent.py openai_agents.py places.py quorum.py resume_elsewhere.py review.py rules.py standing_approvals.py \
-	deliveries.py::test_a_click_that_failed_half_way_can_be_sent_again \
-	queues.py::test_a_request_that_two_bots_admit_joins_the_queue_once) -k 'not silence and not shown_the_changed_call'
-TOPOLOGIES ?= sentinel cluster users
+# Left out on a Redis of another kind: modules that only draw, and tests of silence. Those give a card 0.4 seconds to appear, and a
+# failover takes longer.
+DRAWING := $(addprefix --ignore=tests/acceptance/test_,accessibility.py gallery.py page.py texts.py)
+TIMED := -k 'not silence and not shown_the_changed_call'
+TOPOLOGIES ?= sentinel cluster
 # With it, every process would compile the project and its tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -99,9 +97,9 @@ faults: .venv/dev.ok     ## Kills, races and generated input in their full count
 	@$(BIN)/python $(REDIS)
 	@ASSENT_FAULTS=full $(BIN)/python $(PYTEST) -m "faults or hypothesis" tests/faults tests/agent_adapter tests/bot tests/playground tests/test_log_verifier.py $(ARGS)
 
-topologies: .venv/dev.ok     ## Sentinels, a cluster, users only: a part of tests/acceptance on each (ARGS=tests/acceptance for all)
+topologies: .venv/dev.ok     ## tests/acceptance on Sentinels and in a cluster, with failovers (ARGS=tests/acceptance/test_… for a part)
 	@$(BIN)/python $(REDIS)
-	@for each in $(TOPOLOGIES); do echo "on: $$each"; ASSENT_TESTS_ON=$$each $(BIN)/python $(PYTEST) -n $(CORES) $(or $(ARGS),$(SPREAD)) || exit 1; done
+	@for each in $(TOPOLOGIES); do echo "on: $$each"; ASSENT_TESTS_ON=$$each $(BIN)/python $(PYTEST) $(TIMED) $(or $(ARGS),$(DRAWING) tests/acceptance) || exit 1; done
 
 failovers: .venv/dev.ok     ## Is what Slack accepted kept? A few failovers; ARGS="--planned 100 --unplanned 100" for an hour and a half
 	@$(BIN)/python $(REDIS)

@@ -69,7 +69,7 @@ class Counts(NamedTuple):
     """Those that their agent got."""
     lost: int
     untold: int
-    """Those of the lost ones of which the thread of the card says nothing."""
+    """Those of the lost ones of which neither the card nor its thread says anything."""
     doubled: int
     """Cards of one record beside each other, and actions that the audit trail says were decided twice."""
     wrong: int
@@ -113,7 +113,11 @@ class Load:
     async def counts(self, audit: AuditStore) -> Counts:
         """Wait as long as a card may be late, and count."""
         await asyncio.sleep(LOOK_AFTER)
-        differences = [found for each in self._asked if (found := await self._difference(each.interrupt.id))]
+        differences = [
+            found
+            for each in self._asked
+            if (found := await self._difference(each.interrupt.id, has_run=bool(each.resume)))
+        ]
         cards = [
             len(self._watcher.cards(each.interrupt.id)) - len(self._thread(each)) for each in self._asked
         ]
@@ -128,7 +132,7 @@ class Load:
             accepted,
             reached,
             sum(each.lost for each in self._asked),
-            sum(each.lost for each in self._asked if not self._thread(each)),
+            sum(each.lost for each in self._asked if not self._is_told(each)),
             sum(max(0, count - 1) for count in cards) + await self._decided_again(audit),
             len(differences),
             round(max(waits, default=0.0), 2),
@@ -171,6 +175,9 @@ class Load:
                 asked.again.add(index)
                 await self._press(flow, asked, index)
 
+    def _is_told(self, asked: Asked) -> bool:
+        return bool(self._thread(asked)) or self._watcher.is_noted(asked.interrupt.id)
+
     def _thread(self, asked: Asked) -> list[str]:
         return self._watcher.thread(asked.interrupt.id)
 
@@ -186,9 +193,12 @@ class Load:
                 asked.failure = f"{type(error).__name__}: {error}".replace(asked.interrupt.id, "…")
                 return
 
-    async def _difference(self, interrupt_id: str) -> str:
+    async def _difference(self, interrupt_id: str, *, has_run: bool) -> str:
         state = await self._store.load(interrupt_id)
-        if state and self._watcher.agrees(state):
+        if self._watcher.is_noted(interrupt_id) or (state and self._watcher.agrees(state)):
+            return ""
+        if state is None and has_run:
+            # Redis has lost the record, and the card still says what became of it.
             return ""
         said = " | ".join(card["text"] for card in self._watcher.cards(interrupt_id))
         return f"{interrupt_id} says {said!r}, its record {f'{state.status}, {state.stage}' if state else 'is gone'}"

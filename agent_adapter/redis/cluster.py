@@ -104,9 +104,10 @@ class AtServer(Connection):
         super().__init__(**options)
 
     async def _connect(self) -> None:
+        await super()._connect()  # type: ignore[no-untyped-call]
+        # No command has gone over it yet. A server that stays away is no reason to doubt the others.
         if self._was_connected:
             self._on_again()
-        await super()._connect()  # type: ignore[no-untyped-call]
         self._was_connected = True
 
 

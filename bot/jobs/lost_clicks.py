@@ -5,7 +5,7 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -69,56 +69,71 @@ class LostClicks:
     """After how many of them it has looked."""
     changes: int = 0
     """How many changes of the server it knows."""
+    next_at: float = math.inf
+    """When it looks next."""
+    asks_at: float = math.inf
+    """From when on people are asked again; infinite once all is told."""
+    until: float = 0.0
+    """Until when what is missing may come back."""
+    told: set[tuple[str, str]] = field(default_factory=set)
+    """Of which clicks of which requests it has told."""
 
     async def run(self, loop: Loop) -> None:
         """Look after each doubt, once everything is written again that is kept for that, until cancelled."""
-        next_at, until, asks_at = math.inf, 0.0, math.inf
         # Where this loop starts again after an error, it looks again.
         self.doubts = self.looked_after
         while True:
             loop.beat(within=LOOKED_WITHIN)
             await asyncio.sleep(LOOKS_EVERY)
-            doubts, now = self.guard.written_again, time.monotonic()
-            # Another bot may still write again what builds on what this one knows.
-            if doubts > self.doubts and not self.store.is_unsettled:
-                self.doubts, next_at, until = doubts, now, now + KEPT_FOR
-                if asks_at == math.inf or self.guard.changes > self.changes:
-                    # A connection to the same server that is lost again and again puts nothing off.
-                    asks_at, self.changes = now + LATE, self.guard.changes
-            if now < next_at:
+            now = time.monotonic()
+            self._hear(now)
+            if now < self.next_at:
                 continue
             # An agent can have taken a decision that looks as if nothing could have run with it.
-            ends_only, in_flight = now < asks_at, self.store.deciding
+            ends_only, in_flight = now < self.asks_at, self.store.deciding
             found = await self.look(ends_only=ends_only)
             await self._note_looked(found, ends_only=ends_only, in_flight=in_flight)
             for error in found.unreachable.values():
-                next_at = now + LOOKS_ANEW
                 loop.hinder(str(error))
-            if found.unreachable:
-                continue
-            if ends_only:
-                next_at = asks_at
-                continue
-            self.looked_after, asks_at, next_at = self.doubts, math.inf, math.inf
-            if found.missing and now < until:
-                asks_at = next_at = now + LOOKS_AGAIN_IN
-            elif found.missing:
-                self._give_up(found.missing)
+            self._plan(found, now, ends_only=ends_only)
+
+    def _hear(self, now: float) -> None:
+        """Look at once after a new doubt, unless another bot may still write again what builds on what this one knows."""
+        doubts = self.guard.written_again
+        if doubts <= self.doubts or self.store.is_unsettled:
+            return
+        self.doubts, self.next_at, self.until = doubts, now, now + KEPT_FOR
+        if self.asks_at == math.inf or self.guard.changes > self.changes:
+            # A connection to the same server that is lost again and again puts nothing off.
+            self.asks_at, self.changes = now + LATE, self.guard.changes
+
+    def _plan(self, found: Found, now: float, *, ends_only: bool) -> None:
+        if found.unreachable:
+            self.next_at = now + LOOKS_ANEW
+        elif ends_only:
+            self.next_at = self.asks_at
+        elif found.missing and now < self.until:
+            self.asks_at = self.next_at = now + LOOKS_AGAIN_IN
+            self.looked_after = self.doubts
+        else:
+            self._give_up(found.missing)
+            self.asks_at = self.next_at = math.inf
+            self.looked_after = self.doubts
 
     async def _note_looked(self, found: Found, *, ends_only: bool, in_flight: int) -> None:
         """Let people decide again wherever all is told, unless there is a new doubt."""
-        try:
-            self.store.is_alone = await self.store.alive() <= {self.guard.process}
-        except ServerUnreachableError:
-            self.store.is_alone = False
         self.store.missing = found.missing
         if self.doubts != self.guard.doubts or (ends_only and in_flight):
             return
         untold = map(self.store.keys.lane_of, found.will_ask)
         self.store.unlooked = frozenset([*found.unreachable, *untold])
+        try:
+            self.store.is_alone = await self.store.alive() <= {self.guard.process}
+        except ServerUnreachableError:
+            self.store.is_alone = False
 
     def _give_up(self, missing: Collection[str]) -> None:
-        """Say of which requests nothing has come back. Nobody is told otherwise: they have no card that could be drawn."""
+        """Say of which requests nothing has come back. They have no record, so nobody can be told on a card."""
         for interrupt_id in missing:
             LOST_CLICKS.inc()
             logger.error("click.lost", extra={"interrupt_id": interrupt_id, "ended": False})
@@ -208,7 +223,7 @@ class LostClicks:
         is_over = has_ended or state.code == WENT_BACK
         is_over = is_over or any(loss.is_followed and not each.is_vote for each in untold)
         if ends_only and not is_over:
-            return "will ask"
+            return "told" if (state.id, untold[0].token) in self.told else "will ask"
         return "told" if await self._tell(state, untold, is_over=is_over) else None
 
     async def _end_open(self, last: Accepted) -> bool:
@@ -242,6 +257,8 @@ class LostClicks:
             sentence=REASON if is_over else SENTENCE,
             code=WENT_BACK if is_over and is_open and still else "",
         )
+        if outcome in {"told", "repeat"}:
+            self.told.add((state.id, lost[0].token))
         if outcome == "told":
             LOST_CLICKS.inc()
             indices = [each.index for each in lost]

@@ -49,6 +49,8 @@ class WakeUps:
         self._servers: tuple[str, ...] | None = None
         """The servers that last answered; empty when they do not say who they are, `None` before the first answer."""
         self._is_connected = False
+        self._doubts_at = 0.0
+        """From when on there is a new doubt while nothing is connected, by the monotonic clock."""
         self._channels = [*self._told, *(lane.channel("wake") for lane in keys.all_lanes())]
 
     async def run(self, loop: Loop) -> None:
@@ -59,14 +61,22 @@ class WakeUps:
                 try:
                     await self._listen(redis, loop)
                 except (RedisError, OSError) as error:
-                    self._is_connected = False
                     logger.warning("wake.disconnected", extra={"reason": str(error)})
-                    # The server that answers next can hold an older state.
-                    self._restore_guard.doubt(is_certain=False)
+                    self._doubt()
                     loop.hinder(str(explained(self._address, error)))
                     await asyncio.sleep(AGAIN_IN)
         finally:
             await redis.aclose()
+
+    def _doubt(self) -> None:
+        """Note that the server that answers next can hold an older state.
+
+        In a cluster, a server can be away for long. Whatever follows a doubt needs some time on the others.
+        """
+        if self._is_connected or time.monotonic() >= self._doubts_at:
+            self._restore_guard.doubt(is_certain=False)
+            self._doubts_at = time.monotonic() + QUIET
+        self._is_connected = False
 
     async def _listen(self, redis: Redis, loop: Loop) -> None:
         """Hear messages for a while.

@@ -44,10 +44,10 @@ FAILOVERS: dict[str, Callable[[Sentinels | Cluster], None]] = {
     "test_bulk": kill_primary,
     "test_deciding": hand_over,
     "test_http_api": kill_primary,
-    "test_standing_approvals": hand_over,
+    "test_edits": hand_over,
 }
-"""On Sentinels and in a cluster, what happens to the primary in each of these modules. No test of silence is among them: after a
-failover, nothing is approved by it."""
+"""On Sentinels and in a cluster, what happens to the primary in each of these modules. None is about silence or standing approvals:
+for a while after a failover, nothing is approved by them."""
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from agent_adapter.contract.hitl import ActionRequest, ReviewConfig
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.pool import end_task
 from bot.domain.approval import Approval, Published
-from bot.domain.ids import MessageId
+from bot.domain.ids import KEPT, MessageId
 from bot.domain.messages import Stage
 from bot.rendering.card.card import render_card
 from bot.runtime.settings import Settings, variable_of
@@ -75,6 +75,10 @@ class Watcher:
     def thread(self, interrupt_id: str) -> list[str]:
         """Give what stands beside the card of an interrupt, in its thread, oldest first."""
         return [m["text"] for m in self.cards(interrupt_id) if MessageId.parse(_payload(m)["part"]).is_beside]
+
+    def is_noted(self, interrupt_id: str) -> bool:
+        """Whether a card stays as it is, with a note that Redis no longer knows what it says."""
+        return any(_payload(m).get("digest") == KEPT for m in self.cards(interrupt_id))
 
     def showing(self, interrupt_id: str, button: str) -> Json:
         """Give the message of an interrupt that has this button."""
