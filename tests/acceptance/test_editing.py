@@ -7,7 +7,7 @@ import pytest
 from agent_adapter import HITLRequest
 from tests.support.builders import an_action
 from tests.support.people import Someone, block_of, is_last_step, words
-from tests.support.topologies import opened
+from tests.support.topologies import opened, scanned
 
 NINE = {f"field{number}": f"value {number}" for number in range(9)}
 
@@ -138,7 +138,7 @@ async def test_only_what_the_last_step_showed_is_approved(client, dana, redis):
 
 
 async def drafts(redis):
-    return [key async for key in redis.scan_iter("*:draft:*")]
+    return await scanned(redis, "*:draft:*")
 
 
 async def test_a_draft_that_is_gone_approves_nothing(client, dana, redis):

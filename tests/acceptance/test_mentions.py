@@ -9,6 +9,7 @@ from bot.sentences import in_answer
 from tests.support.builders import an_action, review
 from tests.support.faults import asking
 from tests.support.people import Someone, buttons, words
+from tests.support.topologies import scanned
 
 APP = "<@U0BOT>"
 
@@ -65,7 +66,7 @@ async def test_other_words_than_those_of_the_message_are_not_sent(client, dana, 
     interrupt_id = await client.publish(client.interrupt(asking(an_action("pay"))))
     await reply(dana, await dana.card(), f"{APP} half of it")
     message = await offered(dana)
-    (kept,) = [name async for name in redis.scan_iter("*mention*")]
+    (kept,) = await scanned(redis, "*mention*")
     found = decode(await redis.get(kept))
     await redis.set(kept, encode({**found, "words": "pay all of it to mallory"}))
 

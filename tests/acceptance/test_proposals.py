@@ -10,7 +10,7 @@ from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.people import Someone, block_of, words
 from tests.support.signing import unsigned
-from tests.support.topologies import KEYS, opened
+from tests.support.topologies import KEYS, opened, scanned
 
 PAYMENTS = Path("docs/policies/payments.yaml")
 RULES = """
@@ -322,7 +322,7 @@ async def test_the_same_edit_is_one_proposal_also_where_another_version_named_it
     await in_channel(mira, "C0FINANCE", "1 of 2")
     await bot.stop()
     async with opened(redis_url) as redis:
-        card = await anext(redis.scan_iter("assent:*:card:*"))
+        [card] = await scanned(redis, "*:card:*")
         proposal, votes = await redis.hmget(card, "proposal:0", "votes:0")
         name = proposal.partition(" ")[0]
         renamed = {"proposal:0": proposal.replace(name, "other"), "votes:0": votes.replace(name, "other")}

@@ -13,6 +13,7 @@ from bot.slack.manifest import SCOPES
 from tests.conftest import until
 from tests.support.builders import an_action, review
 from tests.support.people import Someone, buttons, words
+from tests.support.topologies import scanned
 
 RULES = """
 default:
@@ -118,7 +119,7 @@ async def test_a_rule_narrows_what_is_offered(bot, slack, client):
 
 async def bot_cards(bot):
     """Give the fields of every card in the store."""
-    keys = [key async for key in bot.store._redis.scan_iter("*:card:*")]
+    keys = await scanned(bot.store._redis, "*:card:*")
     return {key.rpartition(":")[2]: await bot.store._redis.hgetall(key) for key in keys}
 
 

@@ -16,9 +16,9 @@ from bot.jobs.audit_mover import FULL
 from bot.jobs.sealer import Sealer
 from bot.store.audit_log import number_of
 from bot.tlog.note import size_in
-from tests.conftest import keys_of
+from tests.conftest import keys_of, until
 from tests.support.builders import an_action, review
-from tests.support.topologies import KEYS, LANE
+from tests.support.topologies import KEYS, LANE, scanned
 
 
 @pytest.fixture
@@ -95,7 +95,8 @@ async def seal(bot, lane):
 async def test_a_running_bot_seals_by_itself(bot):
     """Its first look comes at once."""
     assert "sealing" in {loop.name for loop in bot.health.loops}
-    assert bot.health.audit_unsealed == {number_of(lane): 0 for lane in KEYS.all_lanes()}
+    nothing_left = {number_of(lane): 0 for lane in KEYS.all_lanes()}
+    await until(lambda: bot.health.audit_unsealed == nothing_left)
 
 
 async def test_doctor_notices_a_log_that_is_not_the_one_of_the_other_bots(bot, client, dana, tmp_path):
@@ -126,7 +127,7 @@ async def test_while_too_much_is_not_sealed_nobody_is_asked_and_the_agent_learns
     second = review(client, an_action("pay", {"to": "bob"}))
 
     async with asyncio.timeout(30):
-        while "the audit trail is full" not in str([await noticed(bot, key) async for key in records(bot)]):
+        while "the audit trail is full" not in str([await noticed(bot, key) for key in await records(bot)]):
             await asyncio.sleep(0.1)
     await dana.press(card, "approve:0")
     assert (await first).decisions[0].type == "approve"
@@ -137,8 +138,8 @@ async def test_while_too_much_is_not_sealed_nobody_is_asked_and_the_agent_learns
     assert (await second).decisions[0].type == "approve"
 
 
-def records(bot):
-    return bot.store._redis.scan_iter("assent:*:card:*")
+async def records(bot):
+    return await scanned(bot.store._redis, "*:card:*")
 
 
 async def noticed(bot, key):

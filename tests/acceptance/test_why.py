@@ -9,9 +9,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from agent_adapter import HITLRequest, Outcome
 from bot.slack.manifest import WHY, build_manifest
+from bot.store.audit_log import number_of
 from tests.conftest import until
 from tests.support.builders import an_action, review
 from tests.support.people import words
+from tests.support.topologies import scanned
 
 RULES = """
 default:
@@ -147,7 +149,14 @@ async def test_after_the_record_is_gone_the_audit_trail_answers(bot, client, dan
 async def forgotten(bot):
     """Remove the records. The audit trail stays."""
     redis, lane = bot.store._redis, bot.store.keys.lane_for("billing")
-    async for key in redis.scan_iter(f"{lane.prefix}*:billing.*"):
+    for key in await scanned(redis, f"{lane.prefix}*:billing.*"):
+        await redis.delete(key)
+    bot.store.forget_remembered()
+
+
+async def emptied(bot, redis):
+    """Remove everything."""
+    for key in await scanned(redis, "*"):
         await redis.delete(key)
     bot.store.forget_remembered()
 
@@ -270,8 +279,7 @@ rules:
 async def test_when_the_trail_is_gone_as_well_that_is_said(bot, client, dana, why, redis):
     """Nothing is made up."""
     card = await decided(client, dana, an_action("mail"))
-    await redis.flushdb()
-    bot.store.forget_remembered()
+    await emptied(bot, redis)
 
     assert "Nothing is known about this card any more" in await why("U0ERIK", card)
 
@@ -284,9 +292,8 @@ async def test_what_was_erased_is_said_to_be_erased_also_long_after_the_card(
     card = await decided(client, dana, an_action("mail"))
     lane = bot.store.keys.lane_for("billing")
     ((_, first),) = await redis.xrange(lane.audit, count=1)
-    await redis.flushdb()
-    bot.store.forget_remembered()
-    await bot.audit.note_erased("00", first["id"], by="dana@host", places="0-2", reason="")
+    await emptied(bot, redis)
+    await bot.audit.note_erased(number_of(lane), first["id"], by="dana@host", places="0-2", reason="")
 
     said = await why("U0ERIK", card)
 

@@ -16,7 +16,7 @@ from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 from agent_adapter.contract.keys import IN_CLUSTER, Keys
-from agent_adapter.redis.cluster import ClusterAddress
+from agent_adapter.redis.cluster import ClusterAddress, primaries_of
 from agent_adapter.redis.pool import open_redis
 from agent_adapter.redis.sentinel import SentinelAddress
 from playground.clusters import Cluster
@@ -52,6 +52,11 @@ def as_tester(url: str) -> str:
 def opened(url: str) -> AsyncRedis:
     """Give a connection of the bot's kind, but of somebody who may do everything."""
     return open_redis(as_tester(url))
+
+
+async def scanned(redis: AsyncRedis, pattern: str) -> list[str]:
+    """Give the names of the keys on all its servers that are like this."""
+    return [key for server in await primaries_of(redis) async for key in server.scan_iter(pattern)]
 
 
 def connected(url: str, **options: Any) -> Any:

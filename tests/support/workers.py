@@ -29,6 +29,7 @@ from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_admission
 from tests.support.scripted_model import ScriptedModel, says
+from tests.support.topologies import scanned
 
 # The SDK would send what it traces to its maker.
 set_tracing_disabled(True)
@@ -183,7 +184,7 @@ async def working(approvals: ApprovalClient, *registry: Any, **given: Any) -> As
 async def ids(store: ApprovalStore, kind: str = "req") -> list[str]:
     """Give the ids of every record, oldest first."""
     prefix = store.keys.lane_for("billing").prefix + f"{kind}:"
-    found = [key.removeprefix(prefix) async for key in store._redis.scan_iter(f"{prefix}*")]
+    found = [key.removeprefix(prefix) for key in await scanned(store._redis, f"{prefix}*")]
     created = {id: int(await store._redis.hget(prefix + id, "created")) for id in found}
     return sorted(found, key=created.__getitem__)
 
