@@ -269,6 +269,29 @@ async def test_an_approval_that_nobody_has_kept_is_neither_asked_again_nor_said_
     await nothing_owed(store)
 
 
+@pytest.mark.timeout(300)
+async def test_a_part_of_the_cluster_that_is_gone_keeps_nobody_from_deciding_about_the_others(
+    cluster, start_bot, agents, slack, watcher
+):
+    """A primary and its replica are down, and the cluster goes on without their slots."""
+    for port in cluster.servers:
+        cluster.ask(port, "CONFIG", "SET", "cluster-require-full-coverage", "no")
+    bot = await start_bot()
+    gone = home_of(cluster, "billing")
+    client = next(agents[name] for name in AGENTS if home_of(cluster, name) != gone)
+    interrupts = [client.interrupt(asking(an_action("pay"))) for _ in range(3)]
+    waiting = [asyncio.create_task(take(client, interrupt)) for interrupt in interrupts]
+    cards = [await watcher.card(interrupt.id) for interrupt in interrupts]
+    cluster.servers[cluster.replica_of(gone)].kill()
+    cluster.servers[gone].kill()
+    await until(lambda: any(loop.trouble for loop in bot.health.loops), within=30)
+
+    for agent, card in zip(waiting, cards, strict=True):
+        await asyncio.sleep(3)
+        await Someone(slack, "U0MIRA").press(card, "approve:0")
+        assert (await asyncio.wait_for(agent, 10)).decisions == (ApproveDecision(),)
+
+
 async def pressed_until_taken(slack, card) -> None:
     """Press as a person does: again, as long as Slack shows that it did not work."""
 
