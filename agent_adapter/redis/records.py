@@ -59,6 +59,8 @@ from agent_adapter.seal import Seal
 
 SMALL = 16_384
 """Up to this many characters, a stored interrupt is read on the event loop; longer ones in a thread."""
+ASKED_LATELY = 60.0
+"""Seconds after which a question that is asked again counts as a new one: nobody looks for its card any more."""
 REASON_SHOWN = 1_000
 """Characters of an error that are shown on a card."""
 
@@ -313,7 +315,7 @@ class Records:
             body=Private(body, "body"),
             signature=await self._signed(interrupt, body),
             lifetime=milliseconds(interrupt.expires_in),
-            age=0 if since is None else int((time.monotonic() - since) * 1000),
+            age=_age(since),
             process=self.process if waits else "",
             traceparent=trace.parent if trace else "",
             tracestate=trace.state if trace else "",
@@ -650,6 +652,11 @@ def _of_our_types(interrupt_id: str) -> Iterator[None]:
         if "WRONGTYPE" not in str(error):
             raise
         raise UnreadableRecordError(f"{interrupt_id} cannot be read: {error}") from error
+
+
+def _age(since: float | None) -> int:
+    age = 0.0 if since is None else time.monotonic() - since
+    return int(age * 1000) if age < ASKED_LATELY else 0
 
 
 def milliseconds(duration: timedelta) -> int:
