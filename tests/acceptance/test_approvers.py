@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from agent_adapter import HITLRequest
+from playground.errors import ControlError
 from tests.support.builders import an_action
 from tests.support.people import Someone, buttons, words
 
