@@ -197,10 +197,10 @@ class Load:
         state = await self._store.load(interrupt_id)
         if self._watcher.is_noted(interrupt_id) or (state and self._watcher.agrees(state)):
             return ""
-        if state is None and has_run:
-            # Redis has lost the record, and the card still says what became of it.
-            return ""
         said = " | ".join(card["text"] for card in self._watcher.cards(interrupt_id))
+        if has_run and said.endswith("the agent has resumed."):
+            # The card says what became of it, whatever Redis has lost.
+            return ""
         return f"{interrupt_id} says {said!r}, its record {f'{state.status}, {state.stage}' if state else 'is gone'}"
 
     async def _decided_again(self, audit: AuditStore) -> int:

@@ -198,6 +198,7 @@ def ask_in_bulk(redis: Redis, count: int, *, lifetime: int = LIFE) -> list[str]:
                     body=body.replace(model.id, record).replace(model.run, run),
                     signature="",
                     lifetime=lifetime,
+                    age=0,
                     process=f"{AGENT}.gone",
                     traceparent="",
                     tracestate="",
