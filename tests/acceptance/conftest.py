@@ -18,6 +18,7 @@ from playground.client import Control
 from playground.clusters import Cluster
 from playground.redis_server import RedisServer
 from playground.sentinels import Sentinels
+from playground.wait_until import wait_until
 from tests.conftest import keys_of, until
 from tests.support.people import Someone
 from tests.support.redis_users import has_users, under_users
@@ -71,8 +72,14 @@ def redis_users() -> Iterator[None]:
 @pytest.fixture
 def redis_url(redis_url: str) -> str:
     """A bot has been here before: an agent may not begin a namespace."""
-    with connected(redis_url) as redis:
-        redis.hset(KEYS.meta, mapping={"schema": SCHEMA, "lanes": LANES})
+
+    def begun() -> bool:
+        with connected(redis_url) as redis:
+            redis.hset(KEYS.meta, mapping={"schema": SCHEMA, "lanes": LANES})
+        return True
+
+    # The test before may have ended with a failover.
+    wait_until(begun, "Redis takes no writes")
     return redis_url
 
 
