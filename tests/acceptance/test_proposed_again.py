@@ -148,6 +148,7 @@ async def test_people_of_another_channel_do_not_read_the_values_of_the_call_befo
     await client.publish(asking(an_action("refund", {"amount": 450}), pause="b"))
     shown = words((await dana.card("2nd proposal"))["blocks"])
 
-    assert "900" not in shown
+    link = first["ts"].replace(".", "")
+    assert link in shown
+    assert "900" not in shown.replace(link, "")
     assert "asked in another channel" in shown
-    assert first["ts"].replace(".", "") in shown
