@@ -19,7 +19,7 @@ rules:
     match: {tool: connect}
     modal_only: [notes]
   - name: small refunds
-    match: {tool: refund, args: {properties: {amount: {type: number, maximum: 500}}, required: [amount]}}
+    match: {tool: refund, args: {properties: {amount: {type: number, maximum: 600000}}, required: [amount]}}
     channel: C0SHARED
 """
 
@@ -49,25 +49,25 @@ async def sent_back(client, dana, interrupt, saying):
 @pytest.mark.usefixtures("bot")
 async def test_the_next_proposal_says_what_is_different_and_links_to_the_one_before(client, dana):
     """For the same tool in the same run. The third says that it is the third."""
-    first = await sent_back(client, dana, asking(an_action("pay", {"amount": 900}), pause="a"), "900")
+    first = await sent_back(client, dana, asking(an_action("pay", {"amount": 731946}), pause="a"), "731946")
 
-    await client.publish(asking(an_action("pay", {"amount": 450}), pause="b"))
+    await client.publish(asking(an_action("pay", {"amount": 528317}), pause="b"))
     second = await dana.card("2nd proposal")
 
     shown = words(second["blocks"])
     assert "<@U0DANA> asked for changes" in shown
-    assert "amount: 900 -> 450" in shown
+    assert "amount: 731946 -> 528317" in shown
     assert f"/archives/{first['channel']}/p{first['ts'].replace('.', '')}|" in shown
     await dana.fill(await dana.opened(second, "changes:0"), What="Less.")
     await client.publish(asking(an_action("pay", {"amount": 400}), pause="c"))
-    assert "amount: 450 -> 400" in words((await dana.card("3rd proposal"))["blocks"])
+    assert "amount: 528317 -> 400" in words((await dana.card("3rd proposal"))["blocks"])
 
 
 @pytest.mark.usefixtures("bot")
 async def test_the_same_call_again_is_said_to_be_the_same(client, dana):
     """An agent that changed nothing is found out at a glance."""
-    call = an_action("pay", {"amount": 900})
-    await sent_back(client, dana, asking(call, pause="a"), "900")
+    call = an_action("pay", {"amount": 731946})
+    await sent_back(client, dana, asking(call, pause="a"), "731946")
 
     await client.publish(asking(call, pause="b"))
 
@@ -80,37 +80,37 @@ async def test_the_same_call_again_is_said_to_be_the_same(client, dana):
 @pytest.mark.usefixtures("bot")
 async def test_another_tool_or_another_run_is_a_question_of_its_own(client, dana, tool, run):
     """Nothing says that it is instead of the call before."""
-    await sent_back(client, dana, asking(an_action("pay", {"amount": 900}), pause="a"), "900")
+    await sent_back(client, dana, asking(an_action("pay", {"amount": 731946}), pause="a"), "731946")
 
-    await client.publish(asking(an_action(tool, {"amount": 450}), pause="b", run=run))
+    await client.publish(asking(an_action(tool, {"amount": 528317}), pause="b", run=run))
 
-    assert "proposal" not in words((await dana.card("450"))["blocks"])
+    assert "proposal" not in words((await dana.card("528317"))["blocks"])
 
 
 @pytest.mark.usefixtures("bot")
 async def test_another_agent_with_the_same_run_is_told_nothing_of_the_call_before(client, redis_url, dana):
     """An agent chooses the name of its run, so it could read what another one asked."""
-    await sent_back(client, dana, asking(an_action("pay", {"amount": 900}), pause="a"), "900")
+    await sent_back(client, dana, asking(an_action("pay", {"amount": 731946}), pause="a"), "731946")
 
     async with an_agent(redis_url, "rogue") as other:
-        call = an_interrupt(an_action("pay", {"amount": 450}), agent="rogue", run="run-1")
+        call = an_interrupt(an_action("pay", {"amount": 528317}), agent="rogue", run="run-1")
         await other.publish(call)
-        shown = words((await dana.card("450"))["blocks"])
+        shown = words((await dana.card("528317"))["blocks"])
 
     assert "proposal" not in shown
-    assert "900" not in shown
+    assert "731946" not in shown
 
 
 @pytest.mark.usefixtures("bot")
 async def test_a_rejection_without_a_request_for_changes_begins_nothing(client, dana):
     """The call after it may be about something else."""
-    await client.publish(asking(an_action("pay", {"amount": 900}), pause="a"))
-    await dana.fill(await dana.opened(await dana.card("900"), "reject:0"), Reason="No.")
+    await client.publish(asking(an_action("pay", {"amount": 731946}), pause="a"))
+    await dana.fill(await dana.opened(await dana.card("731946"), "reject:0"), Reason="No.")
     await dana.card("Rejected")
 
-    await client.publish(asking(an_action("pay", {"amount": 450}), pause="b"))
+    await client.publish(asking(an_action("pay", {"amount": 528317}), pause="b"))
 
-    assert "proposal" not in words((await dana.card("450"))["blocks"])
+    assert "proposal" not in words((await dana.card("528317"))["blocks"])
 
 
 @pytest.mark.usefixtures("bot")
@@ -131,10 +131,10 @@ async def test_what_one_of_the_two_may_not_show_is_on_neither_card(client, dana)
 @pytest.mark.usefixtures("bot")
 async def test_of_several_calls_of_the_tool_none_is_said_to_be_the_second(client, dana):
     """Nobody knows which of them it is."""
-    await sent_back(client, dana, asking(an_action("pay", {"amount": 900}), pause="a"), "900")
+    await sent_back(client, dana, asking(an_action("pay", {"amount": 731946}), pause="a"), "731946")
 
     await client.publish(
-        asking(an_action("pay", {"amount": 450}), an_action("pay", {"amount": 451}), pause="b")
+        asking(an_action("pay", {"amount": 528317}), an_action("pay", {"amount": 451}), pause="b")
     )
 
     assert "proposal" not in words((await dana.card("451"))["blocks"])
@@ -143,12 +143,14 @@ async def test_of_several_calls_of_the_tool_none_is_said_to_be_the_second(client
 @pytest.mark.usefixtures("bot")
 async def test_people_of_another_channel_do_not_read_the_values_of_the_call_before(client, dana):
     """They get the link, which Slack opens for those who may read there."""
-    first = await sent_back(client, dana, asking(an_action("refund", {"amount": 900}), pause="a"), "900")
+    first = await sent_back(
+        client, dana, asking(an_action("refund", {"amount": 731946}), pause="a"), "731946"
+    )
 
-    await client.publish(asking(an_action("refund", {"amount": 450}), pause="b"))
+    await client.publish(asking(an_action("refund", {"amount": 528317}), pause="b"))
     shown = words((await dana.card("2nd proposal"))["blocks"])
 
     link = first["ts"].replace(".", "")
     assert link in shown
-    assert "900" not in shown.replace(link, "")
+    assert "731946" not in shown.replace(link, "")
     assert "asked in another channel" in shown
