@@ -142,6 +142,7 @@ class Done:
     message: str
     answers: tuple[Answer, ...]
     ran: tuple[Call, ...]
+    """In the order of the agent's tools: LangGraph runs the calls of one turn side by side."""
 
 
 async def work(
@@ -155,16 +156,17 @@ async def work(
         requested_by: Slack id of the person who gave the task.
     """
     desk = Desk(tell)
+    tools: list[Callable[..., Awaitable[str]]] = [
+        desk.find_order,
+        desk.refund_customer,
+        desk.send_email,
+        desk.restart_service,
+        desk.ask_person,
+        desk.close_ticket,
+    ]
     agent = create_agent(
         ScriptedModel(),
-        [
-            desk.find_order,
-            desk.refund_customer,
-            desk.send_email,
-            desk.restart_service,
-            desk.ask_person,
-            desk.close_ticket,
-        ],
+        tools,
         middleware=[HumanInTheLoopMiddleware(REVIEWED)],
         checkpointer=InMemorySaver(),
     )
@@ -175,7 +177,9 @@ async def work(
     )
     *_, last = result["messages"]
     await tell(last.text)
-    return Done(last.text, answers_in(result["messages"]), tuple(desk.ran))
+    names = [tool.__name__ for tool in tools]
+    ran = sorted(desk.ran, key=lambda call: names.index(call.tool))
+    return Done(last.text, answers_in(result["messages"]), tuple(ran))
 
 
 def answers_in(messages: Sequence[BaseMessage]) -> tuple[Answer, ...]:
