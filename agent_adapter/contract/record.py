@@ -469,7 +469,7 @@ def decided(interrupt: Interrupt, resume: Resume) -> DecidedResume:
     match resume.status:
         case "refused":
             raise InterruptRefusedError(
-                f"{interrupt.id} could not be asked: {resume.reason}", code=resume.code or "refused"
+                f"{interrupt.id} was refused: {resume.reason}", code=resume.code or "refused"
             )
         case "withdrawn":
             raise InterruptWithdrawnError(

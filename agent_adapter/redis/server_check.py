@@ -55,8 +55,8 @@ FOR_NOW = {
     "READONLY": REPLICA,
     "MASTERDOWN": "is a replica that has lost its primary: use the address of the primary",
     "NOREPLICAS": (
-        "takes no writes, because fewer replicas follow it than min-replicas-to-write asks for: bring the replicas "
-        "back, or lower the setting"
+        "takes no writes, because fewer replicas follow it than min-replicas-to-write asks for. Right after a failover "
+        "they follow by themselves. If it stays so, bring the replicas back, or lower min-replicas-to-write"
     ),
     "MISCONF": "takes no writes, because it cannot write to its own disk: its log says why",
     "UNBLOCKED": "handed over to another server while somebody waited there: the next attempt finds it",

@@ -40,9 +40,11 @@ def render_noted(message: Mapping[str, Any], note: str) -> tuple[str, list[Block
     """
     before: list[Block] = list(message.get("blocks", ()))
     kept = [block for block in before if block.get("block_id") != _NOTE and block.get("type") != "actions"]
+    text = message.get("text", "")
     if any(map(_decides, before)):
         kept = [_over(block) for block in kept if block.get("block_id") not in _ASKING]
-    text = f"{note.replace('*', '')} {message.get('text', '')}"[:_LONGEST_TEXT]
+        text = on_card.ended(on_card.OVER, text)
+    text = f"{note.replace('*', '')} {text}"[:_LONGEST_TEXT]
     return text, [section(_NOTE, note), *kept]
 
 

@@ -20,7 +20,7 @@ from bot.sentences.kinds import Deadline
 # --- The title --------------------------------------------------------------------------------------------------------
 
 WITHDRAWN, REFUSED, EXPIRED, TIME_IS_UP = "Zurückgezogen", "Zurückgewiesen", "Abgelaufen", "Zeit ist um"
-OVER = "Beendet"
+OVER = "Beendet, siehe Hinweis oben"
 MAY_HAVE_RUN = "Beendet, lief vielleicht"
 DECISION_LOST = "Beendet, Entscheidung verloren"
 NOT_SIGNED = "Nicht signiert"
@@ -302,7 +302,9 @@ CHANGED_WHY = (
 )
 BEHIND = (
     "*Der Server ist auf einen älteren Stand zurückgefallen.* Was diese Karte zeigt, war davor, und der Server weiß es "
-    "nicht mehr. Darüber wird kein zweites Mal entschieden: Ein Agent, der noch darauf wartet, wurde zurückgewiesen."
+    "nicht mehr. Deshalb ist die Anfrage beendet, und niemand kann noch einmal darüber entscheiden. Falls ein Agent noch "
+    "wartete, weiß er, dass er nichts ausführen soll. Sieh nach, was gelaufen ist, und lass den Agenten noch einmal "
+    "fragen, wenn es noch nötig ist."
 )
 LOST = (
     "*Der Server ist auf einen älteren Stand zurückgefallen, und die Daten dieser Anfrage sind weg.* Hier kann nichts "

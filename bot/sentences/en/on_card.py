@@ -20,7 +20,7 @@ from bot.sentences.kinds import Deadline
 # --- The title --------------------------------------------------------------------------------------------------------
 
 WITHDRAWN, REFUSED, EXPIRED, TIME_IS_UP = "Withdrawn", "Refused", "Expired", "Time is up"
-OVER = "Ended"
+OVER = "Ended, see the note above"
 MAY_HAVE_RUN = "Ended, may have run"
 DECISION_LOST = "Ended, decision lost"
 NOT_SIGNED = "Not signed"
@@ -297,7 +297,8 @@ CHANGED_WHY = (
 )
 BEHIND = (
     "*The server went back to an older state.* What this card shows happened before that, and the server no longer "
-    "knows it. It is not decided a second time: an agent that still waits for it was refused."
+    "knows it. So the request has ended, and nobody can decide it again. If an agent still waited, it was told to run "
+    "nothing. Look at what has run, then let the agent ask again if it is still needed."
 )
 LOST = (
     "*The server went back to an older state, and the record of this request is gone.* Nothing can be decided here. An "

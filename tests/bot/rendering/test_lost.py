@@ -6,6 +6,8 @@ from bot.rendering.card.lost_records import render_noted
 from tests.bot.rendering.slack_side import button_labels, shown
 from tests.support.builders import a_state, an_action, an_interrupt
 
+ENDED = "Ended, see the note above"
+
 
 def test_a_card_with_a_note_keeps_what_it_said_and_loses_its_buttons():
     """Slack gives the blocks as they are; a note that is written again takes the place of the one before."""
@@ -16,10 +18,10 @@ def test_a_card_with_a_note_keeps_what_it_said_and_loses_its_buttons():
 
     for blocks, note in ((first, "*First* note"), (second, "*Second* note")):
         assert shown(blocks[:1]) == note
-        assert shown(blocks).count(" note") == 1
+        assert shown(blocks).count("* note") == 1
         assert '"al"' in shown(blocks)
         assert button_labels(blocks) == []
-    assert (text, again) == (f"First note {card.text}", f"Second note {card.text}")
+    assert (text, again) == (f"First note {ENDED}: {card.text}", f"Second note {card.text}")
 
 
 def test_a_card_that_was_open_says_that_it_has_ended_and_not_who_can_decide_until_when():
@@ -30,7 +32,7 @@ def test_a_card_that_was_open_says_that_it_has_ended_and_not_who_can_decide_unti
 
     _, blocks = render_noted({"text": card.text, "blocks": card.blocks}, "*A* note")
 
-    assert blocks[1]["text"]["text"] == f"Ended: {title}"
+    assert blocks[1]["text"]["text"] == f"{ENDED}: {title}"
     assert "Can decide" in shown(card.blocks)
     assert "Can decide" not in shown(blocks)
 
