@@ -87,7 +87,8 @@ class Replies:
         self._grace = grace
         self._block = block
         self._every = reconcile_every
-        self._waiting: dict[str, tuple[Woken, ...]] = {}
+        self._waiting: dict[str, Watch] = {}
+        """The last wait for each interrupt, which knows the one before."""
         # Only this process reads the stream, so the stream starts before the first publish.
         self._cursor = "0-0"
         self._followed: Counter[str] = Counter()
@@ -196,13 +197,21 @@ class Replies:
 
     def _fail(self, error_of: Callable[[str], AgentAdapterError]) -> None:
         for interrupt_id in list(self._waiting):
-            for future in self._waiting.pop(interrupt_id):
-                if not future.done():
-                    future.set_exception(error_of(interrupt_id))
+            for watch in self._out(interrupt_id):
+                if not watch.woken.done():
+                    watch.woken.set_exception(error_of(interrupt_id))
                     # Python would warn about an error that nobody reads.
-                    future.exception()
+                    watch.woken.exception()
 
-    def enter(self, interrupt_id: str) -> Woken:
+    def _out(self, interrupt_id: str) -> list["Watch"]:
+        """Take all waits for an interrupt out of the table."""
+        found, watch = [], self._waiting.pop(interrupt_id, None)
+        while watch:
+            found.append(watch)
+            watch = watch.before
+        return found
+
+    def enter(self, interrupt_id: str, watch: "Watch") -> Woken:
         """Return a future that is done once this interrupt may have changed.
 
         Raises:
@@ -212,22 +221,25 @@ class Replies:
             raise _closed(interrupt_id)
         if self._broken:
             raise self._broken_wait(interrupt_id)
-        future: Woken = asyncio.get_running_loop().create_future()
-        self._waiting[interrupt_id] = (*self._waiting.get(interrupt_id, ()), future)
-        return future
+        self._put(interrupt_id, watch)
+        return asyncio.get_running_loop().create_future()
 
-    def leave(self, interrupt_id: str, woken: Woken) -> None:
-        """Stop waking this future."""
-        woken.cancel()
-        others = tuple(future for future in self._waiting.pop(interrupt_id, ()) if future is not woken)
-        if others:
-            self._waiting[interrupt_id] = others
+    def _put(self, interrupt_id: str, watch: "Watch") -> None:
+        watch.before = self._waiting.get(interrupt_id)
+        self._waiting[interrupt_id] = watch
+
+    def leave(self, interrupt_id: str, watch: "Watch") -> None:
+        """Stop waking this wait."""
+        watch.woken.cancel()
+        for each in reversed(self._out(interrupt_id)):
+            if each is not watch:
+                self._put(interrupt_id, each)
 
     def wake(self, interrupt_id: str, answer: str = "") -> None:
         """Wake the waits for this interrupt, with its answer if there is one; without, they read the record."""
-        for future in self._waiting.pop(interrupt_id, ()):
-            if not future.done():
-                future.set_result(answer)
+        for watch in self._out(interrupt_id):
+            if not watch.woken.done():
+                watch.woken.set_result(answer)
 
     async def _read(self, loop: Loop) -> None:
         stream, failures = self._lane.replies(self._process), 0
@@ -428,12 +440,14 @@ class Replies:
 class Watch:
     """One wait for one interrupt: armed before the record is read, awaited afterwards."""
 
-    __slots__ = ("_id", "_replies", "told", "woken")
+    __slots__ = ("_id", "_replies", "before", "told", "woken")
 
     def __init__(self, replies: Replies, interrupt_id: str) -> None:
         self._replies = replies
         self._id = interrupt_id
-        self.woken = replies.enter(interrupt_id)
+        self.before: Watch | None = None
+        """The wait for the same interrupt that began before: a link costs less memory than a list of them."""
+        self.woken = replies.enter(interrupt_id, self)
         """A future, because a coroutine around it would cost memory in each wait."""
         # An empty tuple costs nothing; an empty set costs each wait 0.2 KB.
         self.told: tuple[str, ...] = ()
@@ -446,11 +460,13 @@ class Watch:
             AgentAdapterError: when the client was closed.
         """
         if self.woken.done():
-            self.woken = self._replies.enter(self._id)
+            # A future that was cancelled is still to be woken.
+            self.leave()
+            self.woken = self._replies.enter(self._id, self)
 
     def leave(self) -> None:
         """Stop watching."""
-        self._replies.leave(self._id, self.woken)
+        self._replies.leave(self._id, self)
 
 
 def _closed(interrupt_id: str) -> AgentAdapterError:

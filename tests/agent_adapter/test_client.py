@@ -630,6 +630,22 @@ async def test_who_follows_is_woken_by_each_decision(client: ApprovalClient, sto
         assert (await waiting).status == "decided"
 
 
+async def test_of_several_waits_for_one_interrupt_one_that_gives_up_takes_no_other_along(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """Whichever of them it is, the first, one between, or the last; without a look at intervals."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
+    await admit(store, interrupt_id)
+    async with ApprovalClient.from_url(url_of(client), agent="billing") as unhurried, asyncio.timeout(30):
+        waits = [asyncio.create_task(unhurried.wait(interrupt_id)) for _ in range(5)]
+        await asyncio.sleep(0.1)
+        for each in (waits[0], waits[2], waits[4]):
+            each.cancel()
+        await asyncio.sleep(0)
+        await decide(store, interrupt_id, 0, ApproveDecision())
+        assert [(await each).status for each in (waits[1], waits[3])] == ["decided"] * 2
+
+
 async def test_a_decision_about_another_call_is_refused(client: ApprovalClient, store: ApprovalStore):
     """A stored decision whose fingerprint is not the asked action's never reaches the run."""
     interrupt_id = await client.publish(client.interrupt(batch("a")))
