@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
@@ -478,11 +479,13 @@ class ApprovalClient:
 
     async def _record_again(self, interrupt_id: str) -> Record:
         """Read a record that was there. After a failover, the bot may first have to write it again."""
-        until = time.monotonic() + (COMES_WITHIN if self._journal.kept else 0)
+        # Redis may be away for long. Nothing is written again before it is back.
+        until = math.inf
         while True:
             try:
                 return await patiently(partial(self._records.load, interrupt_id))
             except UnknownInterruptError:
+                until = min(until, time.monotonic() + (COMES_WITHIN if self._journal.kept else 0))
                 if time.monotonic() >= until:
                     raise
             await asyncio.sleep(AGAIN_EVERY)

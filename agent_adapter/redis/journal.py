@@ -162,6 +162,10 @@ class Journal:
     _lost_at: float = field(default_factory=time.monotonic)
     _lost_before: float | None = None
     """The value before an outage that is not certain."""
+    _gone_at: float = math.inf
+    """When the outage began after which the last doubt came: meanwhile, nothing could be written."""
+    _noted_at: float = -math.inf
+    """When an outage was last noted."""
     _writes: dict[tuple[object, ...], Write] = field(default_factory=dict)
 
     @property
@@ -201,10 +205,14 @@ class Journal:
             is_certain: Whether a new server answers. Otherwise a connection was lost, and a wait that goes on already is not
                 made longer, because connections can be lost again and again.
         """
+        now = time.monotonic()
+        if now - self._noted_at > SETTLES:
+            self._gone_at = now
+        self._noted_at = now
         if is_certain:
-            self._lost_at, self._lost_before = time.monotonic(), None
+            self._lost_at, self._lost_before = now, None
         elif not self.is_doubted:
-            self._lost_before, self._lost_at = self._lost_at, time.monotonic()
+            self._lost_before, self._lost_at = self._lost_at, now
         if not self.kept:
             return
         self.outages += 1
@@ -217,6 +225,7 @@ class Journal:
 
     def note_same(self) -> None:
         """Note that the server that answers is the one from before: only the connection was lost."""
+        self._noted_at = -math.inf
         if self._lost_before is not None:
             self._lost_at, self._lost_before = self._lost_before, None
 
@@ -248,7 +257,8 @@ class Journal:
 
     def may_have_lost(self, age: float) -> bool:
         """Whether Redis may have lost something that was written so many seconds ago, because of the last outage."""
-        return -SLACKNESS <= age - self.lost_for < (self.kept or UNREPLICATED)
+        away_for = max(0.0, self._lost_at - self._gone_at)
+        return -SLACKNESS <= age - self.lost_for < away_for + (self.kept or UNREPLICATED)
 
     @property
     def lost_for(self) -> float:

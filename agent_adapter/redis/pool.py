@@ -27,6 +27,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from agent_adapter.contract.keys import IN_CLUSTER, Keys
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, ServerUnsuitableError
+from agent_adapter.redis.address import Answering, AtAddress
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
 from agent_adapter.redis.cluster import PASSING, AtAnyServer, AtServer, ClusterAddress, ClusterRedis
 from agent_adapter.redis.credentials import Credentials
@@ -52,6 +53,11 @@ REPEAT_WITHIN = 8.0
 """Seconds after which a command is not tried again. A try that has started may still take its own time-out."""
 
 
+before_sending: ContextVar[Callable[[], None] | None] = ContextVar("before_sending", default=None)
+"""Called before each command of a task goes over a connection that is made, also when it is sent again. It may raise an error
+in place of that."""
+
+
 @dataclass
 class Generation:
     """Which connections of a pool may still be used: those that were made since its number was last raised."""
@@ -65,7 +71,7 @@ class _Sending(AbstractConnection):
     redis-py does not notice that an idle connection was reset, and writes to it. asyncio's own loop then raises an
     OSError, and redis-py tries again. uvloop raises a RuntimeError, which redis-py does not expect.
 
-    A connection of a generation that is over is made again before it is used.
+    A connection of a generation that is over is made again before it is used. `before_sending` is called for each command.
 
     It also ends in a cancellation that Python 3.11 loses: its `asyncio.wait_for`, in which redis-py writes, ignores one
     that comes in the moment when the write ends.
@@ -74,6 +80,7 @@ class _Sending(AbstractConnection):
     def __init__(self, *, generation: Generation | None = None, **options: Any) -> None:
         self._generation = generation or Generation()
         self._made_in = self._generation.number
+        self._is_greeting = False
         super().__init__(**options)
 
     async def connect(self) -> None:
@@ -83,6 +90,7 @@ class _Sending(AbstractConnection):
         await super().connect()  # type: ignore[no-untyped-call]  # redis-py does not type it
 
     async def on_connect_check_health(self, *args: Any, **kwargs: Any) -> None:
+        self._is_greeting = True
         try:
             await super().on_connect_check_health(*args, **kwargs)
         except AuthenticationError as error:
@@ -90,6 +98,8 @@ class _Sending(AbstractConnection):
                 raise
             # A new password can be known to the server before the provider has it. So it is asked again.
             raise RedisConnectionError("it refuses what the provider of credentials gave") from error
+        finally:
+            self._is_greeting = False
 
     def pack_command(self, *args: Any) -> list[bytes]:
         # redis-py reads with hiredis but writes in Python: twelve calls for each of a script's thirty arguments.
@@ -102,6 +112,10 @@ class _Sending(AbstractConnection):
             return super().pack_command(*args)
 
     async def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
+        if not self.is_connected:
+            await self.connect_check_health(check_health=False)
+        if not self._is_greeting and (check := before_sending.get()):
+            check()
         before = await cancellations()
         try:
             await super().send_packed_command(*args, **kwargs)
@@ -113,15 +127,15 @@ class _Sending(AbstractConnection):
             raise asyncio.CancelledError
 
 
-class _Tcp(_Sending, Connection):
+class _Tcp(_Sending, AtAddress, Connection):
     pass
 
 
-class _Tls(_Sending, SSLConnection):
+class _Tls(_Sending, AtAddress, SSLConnection):
     pass
 
 
-class _Unix(_Sending, UnixDomainSocketConnection):
+class _Unix(_Sending, AtAddress, UnixDomainSocketConnection):
     pass
 
 
@@ -267,6 +281,8 @@ def _open(
     pool.connection_kwargs["generation"] = Generation()
     if sentinels:
         pool.connection_kwargs["primary"] = Primary(sentinels, pool.connection_kwargs)
+    else:
+        pool.connection_kwargs["answering"] = Answering()
     pool.connection_class = (_AT_PRIMARY if sentinels else _SENDING)[pool.connection_class]
     return Redis.from_pool(pool)
 
@@ -321,9 +337,8 @@ def on_change(redis: Redis, call: Callable[[bool], None]) -> None:
 
     It is told whether that is certainly another one, or only a connection was made again.
     """
-    target = (
-        redis if isinstance(redis, ClusterRedis) else redis.connection_pool.connection_kwargs.get("primary")
-    )
+    options = redis.connection_pool.connection_kwargs
+    target = redis if isinstance(redis, ClusterRedis) else options.get("primary") or options.get("answering")
     if target is not None:
         target.on_change = call
 

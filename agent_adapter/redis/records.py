@@ -59,7 +59,7 @@ from agent_adapter.seal import Seal
 
 SMALL = 16_384
 """Up to this many characters, a stored interrupt is read on the event loop; longer ones in a thread."""
-ASKED_LATELY = 60.0
+ASKED_LATELY = 600.0
 """Seconds after which a question that is asked again counts as a new one: nobody looks for its card any more."""
 REASON_SHOWN = 1_000
 """Characters of an error that are shown on a card."""

@@ -186,9 +186,11 @@ class LostClicks:
         state = await self.store.admitted(clicks[0][0].interrupt_id)
         if state is None:
             return "missing"
-        # The same run may ask something else under this id by now. Nobody has decided that.
         asked = {"", body_digest(state.body)}
-        clicks = [*filter(None, ([each for each in click if each.asked in asked] for click in clicks))]
+        for click in (each for each in clicks if each[0].asked not in asked):
+            # The same run asks something else under this id by now. Nobody has decided that, so its card says nothing.
+            await self._tell(state, click, is_over=True, is_asked=False)
+        clicks = [click for click in clicks if click[0].asked in asked]
         is_taken = any(map(_may_have_run, clicks))
         last = next((each for click in clicks for each in click if each.was_last), None)
         outcomes: set[Outcome] = {"told"}
@@ -238,10 +240,19 @@ class LostClicks:
             await self._tell(state, [replace(lost, index=index) for index in still], is_over=True)
         return True
 
-    async def _tell(self, state: Approval, lost: Sequence[Accepted], *, is_over: bool) -> bool:
-        """Tell of the decisions of one click; false where somebody has decided meanwhile."""
+    async def _tell(
+        self, state: Approval, lost: Sequence[Accepted], *, is_over: bool, is_asked: bool = True
+    ) -> bool:
+        """Tell of the decisions of one click; false where somebody has decided meanwhile.
+
+        Args:
+            state: The record.
+            lost: What is lost of the click.
+            is_over: Whether nobody decides about it again.
+            is_asked: Whether it was about what the record asks. Otherwise only the log and the audit trail have it.
+        """
         person, is_open = lost[0].person, state.status == "pending"
-        still = {each.index: each for each in lost if _is_undecided(state, each.index)}
+        still = {each.index: each for each in lost if is_asked and _is_undecided(state, each.index)}
         remark = Remark(
             # When the request has ended or its time is up, nobody can decide again.
             kind="lost" if is_open and not (is_over or state.is_past) else "lost_for_good",

@@ -1,8 +1,9 @@
 """What people decided lately through this process, to notice when Redis has lost it."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 MOST = 10_000
 """Decisions to remember: some 5 MB."""
@@ -59,7 +60,13 @@ class Loss:
 class AcceptedLately:
     """The decisions of the last two minutes: a failover can have lost them."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_unlooked: Callable[[str], bool] = lambda _: False) -> None:
+        """Remember nothing yet.
+
+        Args:
+            is_unlooked: Whether a request is still to be looked for since a failover. Its decisions are not forgotten.
+        """
+        self._is_unlooked = is_unlooked
         self._found: dict[tuple[str, int, str, str], tuple[Accepted, float]] = {}
 
     def add(self, accepted: Accepted) -> None:
@@ -76,11 +83,11 @@ class AcceptedLately:
             was_last=accepted.was_last or before.was_last,
         )
         self._found[name] = both, now
-        while True:
-            oldest, (_, at) = next(iter(self._found.items()))
-            if len(self._found) <= MOST and now - at <= KEPT_FOR:
-                return
-            del self._found[oldest]
+        over = takewhile(lambda found: now - found[1][1] > KEPT_FOR, self._found.items())
+        for old in [name for name, (each, _) in over if not self._is_unlooked(each.interrupt_id)]:
+            del self._found[old]
+        if len(self._found) > MOST:
+            del self._found[next(iter(self._found))]
 
     def requests(self) -> list[list[list[Accepted]]]:
         """Give what was decided about each request, by click, oldest first.

@@ -3,7 +3,10 @@
 import asyncio
 import math
 import time
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from redis.asyncio import Redis
@@ -11,6 +14,7 @@ from redis.asyncio import Redis
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
 from agent_adapter.redis.journal import SETTLES, Journal
+from agent_adapter.redis.pool import before_sending
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.redis.server_check import answered
@@ -28,6 +32,27 @@ LOOKS_WITHIN, LOOKED_EVERY = 1.0, 0.05
 LOOKS_AGAIN_IN = 5.0
 """Seconds until a bot looks again for requests that were not there."""
 _T = TypeVar("_T")
+
+
+@dataclass
+class Gate:
+    """Holds up each command of a decision as long as this bot may not decide."""
+
+    decides_in: Callable[[], float]
+    has_sent: bool = False
+
+    def __call__(self) -> None:
+        """Let a command go.
+
+        Raises:
+            TooEarlyError: when nothing was sent yet.
+            StoreUnavailableError: when the answer to what was sent is lost.
+        """
+        if wait := self.decides_in():
+            if self.has_sent:
+                raise StoreUnavailableError("a failover came before Redis answered")
+            raise TooEarlyError(wait)
+        self.has_sent = True
 
 
 class Connected:
@@ -67,7 +92,7 @@ class Connected:
         """Whether there was no other bot, when it had looked, that could find something as well."""
         self.deciding = 0
         """How many decisions Redis has not answered yet: a former server may still do so."""
-        self.accepted = AcceptedLately()
+        self.accepted = AcceptedLately(lambda interrupt_id: keys.lane_of(interrupt_id) in self.unlooked)
         """What Slack has shown as accepted through this process."""
         self.revoked: dict[tuple[str, int], str] = {}
         """Who has revoked which standing approvals through this process, also where Redis did not answer; newest last."""
@@ -121,12 +146,24 @@ class Connected:
         has_looked = self.is_alone and not self.unlooked
         return self.is_unsettled or (self.scripts.journal.is_doubted and not has_looked)
 
-    async def looked(self, interrupt_id: str) -> None:
-        """Wait a moment, until this bot has looked for decisions that are lost: what somebody decides now could contradict them.
+    @asynccontextmanager
+    async def deciding_about(self, interrupt_id: str) -> AsyncIterator[None]:
+        """Decide in the body, once this bot has looked for decisions that are lost: what somebody decides now could contradict them.
+
+        When a failover comes meanwhile, nothing is sent any more: the new server has to be looked at first.
 
         Raises:
-            TooEarlyError: when it takes longer.
+            TooEarlyError: when looking takes longer than a moment.
+            StoreUnavailableError: when a failover comes after something was sent.
         """
+        await self._looked(interrupt_id)
+        before = before_sending.set(Gate(partial(self.decides_in, interrupt_id)))
+        try:
+            yield
+        finally:
+            before_sending.reset(before)
+
+    async def _looked(self, interrupt_id: str) -> None:
         until = time.monotonic() + LOOKS_WITHIN
         while wait := self.decides_in(interrupt_id):
             if time.monotonic() >= until:

@@ -141,13 +141,13 @@ class Votes(Connected):
             "asked": asked,
             **(delivery.names if delivery else NO_DELIVERY),
         }
-        await self.looked(interrupt_id)
-        if self.is_unsettled and any(each.allowed for each in judged.values()):
-            # Somebody may have replaced one of these votes, and the bot that knows it has not written it again yet.
-            raise TooEarlyError(self.scripts.journal.settles_in)
         names = self._of(interrupt_id)
-        recording = self._recorded(interrupt_id, names, slots, given)
-        reply = await self._in_time(recording, deadline + self.durability.extra)
+        async with self.deciding_about(interrupt_id):
+            if self.is_unsettled and any(each.allowed for each in judged.values()):
+                # Somebody may have replaced one of these votes, and the bot that knows it has not written it again yet.
+                raise TooEarlyError(self.scripts.journal.settles_in)
+            recording = self._recorded(interrupt_id, names, slots, given)
+            reply = await self._in_time(recording, deadline + self.durability.extra)
         if delivery and not delivery.is_ours(reply):
             await delivery.begin()
             # Waiting took a while, so everything is judged again.
@@ -333,7 +333,6 @@ class Votes(Connected):
             StoreUnavailableError: when Redis has not answered within `deadline` seconds.
             TooEarlyError: as `record_decision`.
         """
-        await self.looked(interrupt_id)
         text = proposal_field(proposal, at=unix_milliseconds(datetime.now(UTC)))
         elsewhere, said = place_field(place) if place else "", dumped(remark)
         given: dict[str, Value] = {
@@ -352,8 +351,9 @@ class Votes(Connected):
             "waiting": circle_of_proposal(proposal),
             "asked": asked,
         }
-        proposing = self._proposed(interrupt_id, given)
-        return Outcome(await self._in_time(proposing, deadline + self.durability.extra))
+        async with self.deciding_about(interrupt_id):
+            proposing = self._proposed(interrupt_id, given)
+            return Outcome(await self._in_time(proposing, deadline + self.durability.extra))
 
     async def _proposed(self, interrupt_id: str, given: Mapping[str, Value]) -> str:
         """Run the script, and keep what it has written."""

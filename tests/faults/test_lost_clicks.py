@@ -9,8 +9,10 @@ import pytest
 from redis import Redis
 
 from agent_adapter import ApprovalClient, Context, loops
+from agent_adapter import client as client_module
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.errors import InterruptRefusedError, LoopBrokenError, ServerUnreachableError
+from agent_adapter.redis import journal
 from agent_adapter.redis.replies import Replies
 from tests.conftest import until
 from tests.support.builders import an_action
@@ -172,6 +174,27 @@ async def test_a_request_that_the_new_server_never_had_keeps_its_card(
     assert (await agent).decisions == (ApproveDecision(),)
 
 
+@pytest.mark.parametrize("reassert", [0, 120], ids=["forgotten", "written again"])
+async def test_a_request_that_the_new_server_never_had_keeps_its_card_after_a_long_outage(
+    failover, start_bot, client, slack, store, watcher, reassert, monkeypatch
+):
+    """Longer than the time by which a replica can be behind: nothing was written meanwhile."""
+    monkeypatch.setattr(journal, "UNREPLICATED", 2.0)
+    monkeypatch.setattr(client_module, "COMES_WITHIN", 5.0)
+    await start_bot(reassert_seconds=reassert)
+    failover.replicate()
+    interrupt, agent, card = await asked(client, watcher, store, "pay")
+
+    await failover.go_away()
+    await asyncio.sleep(8)
+    failover.come_back()
+
+    await settled_card(store, watcher, interrupt.id)
+    await Someone(slack, "U0DANA").press(card, "approve:0")
+    assert (await agent).decisions == (ApproveDecision(),)
+    assert [each["ts"] for each in watcher.cards(interrupt.id)] == [card["ts"]]
+
+
 async def test_a_request_that_the_new_server_never_had_ends_when_its_card_shows_a_decision(
     failover, start_bot, client, slack, store, watcher
 ):
@@ -281,6 +304,40 @@ async def test_a_bot_that_has_lost_something_takes_no_decision_before_it_has_sai
     await until(lambda: in_thread(watcher, interrupt.id))
     assert not bot.store.unlooked
     agent.cancel()
+
+
+async def test_a_click_that_waits_for_an_answer_while_another_server_takes_over_is_not_sent_there(
+    failover, start_bot, client, slack, store, watcher
+):
+    """The link stalls, and what connects meanwhile finds the new server. An agent runs already what others approved."""
+    await start_bot()
+    requests = [await asked(client, watcher, store, f"pay{number}") for number in range(8)]
+    failover.replicate()
+    await slack.fault("chat.update", "ratelimited", seconds=5, times=None)
+    for _, agent, card in requests:
+        await Someone(slack, "U0DANA").press(card, "approve:0")
+        await agent
+
+    failover.proxy.lead_to(failover.second.url)
+    failover.proxy.fall_silent()
+    presses = [
+        asyncio.create_task(Someone(slack, "U0ERIK").press(card, "approve:0")) for *_, card in requests
+    ]
+    await asyncio.sleep(0.4)
+    await failover.happen()
+    await asyncio.gather(*presses)
+
+    for interrupt, _, _ in requests:
+        await eventually(lambda found=interrupt: has_ended(store, found.id))
+        state = await store.admitted(interrupt.id)
+        assert (state.code, state.decided) == ("went_back", frozenset())
+
+
+async def has_ended(store, interrupt_id) -> bool:
+    with contextlib.suppress(ServerUnreachableError):
+        state = await store.admitted(interrupt_id)
+        return state is not None and state.status != "pending"
+    return False
 
 
 async def test_a_click_waits_a_moment_until_the_bot_has_looked(

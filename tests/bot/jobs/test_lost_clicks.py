@@ -21,7 +21,9 @@ from bot.jobs.redis_restore import RestoreGuard
 from bot.rendering.card.times import remark_text
 from bot.runtime.health import Health
 from bot.slack.client import SlackClient
+from bot.store import accepted
 from bot.store.accepted import Accepted, AcceptedLately
+from bot.store.audit import AuditStore
 from bot.store.codec import body_digest
 from bot.store.records import ApprovalStore
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, for_several, newest, press
@@ -153,9 +155,12 @@ async def test_what_a_card_has_ended_first_is_told_as_well(client, bots, replica
 
 
 async def test_another_question_under_the_same_id_is_not_taken_for_the_one_that_was_decided(
-    client, bots, replica
+    client, bots, replica, caplog
 ):
-    """The question is lost as well. Its run starts again and asks something else, which has fewer calls."""
+    """The question is lost as well. Its run starts again and asks something else, which has fewer calls.
+
+    Its card says nothing of the decision. The log and the audit trail do, once.
+    """
     bot, _ = bots
     await replica.replicate()
     first = await published(client, bot, "pay", "pay")
@@ -164,10 +169,27 @@ async def test_another_question_under_the_same_id_is_not_taken_for_the_one_that_
     second = await published(client, bot, "drop_table")
     assert second.id == first.id
 
-    await looking(bot).look()
+    for _ in range(2):
+        await looking(bot).look()
 
     assert (await newest(bot, second)).status == "pending"
     assert await told(bot, second) == []
+    assert caplog.messages.count("click.lost") == 1
+    trail = AuditStore(bot._redis, bot.keys)
+    lost = [entry.said async for entry in trail.entries() if entry.said["event"] == "click_lost"]
+    assert [(said["by"], said["index"]) for said in lost] == [(DANA, 1)]
+
+
+async def test_what_was_accepted_in_a_part_that_is_away_is_not_forgotten_meanwhile(monkeypatch):
+    """However long it is away, and however much is decided elsewhere."""
+    monkeypatch.setattr(accepted, "KEPT_FOR", 0.0)
+    found = AcceptedLately(lambda interrupt_id: interrupt_id == "away")
+
+    for name in ("away", "here", "there"):
+        found.add(Accepted(name, 0, DANA, "token", 1, is_vote=False))
+        await asyncio.sleep(0.01)
+
+    assert [click[0][0].interrupt_id for click in found.requests()] == ["away", "there"]
 
 
 async def published(client, bot, *tools):
