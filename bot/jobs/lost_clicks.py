@@ -134,9 +134,12 @@ class LostClicks:
 
     def _give_up(self, missing: Collection[str]) -> None:
         """Say of which requests nothing has come back. They have no record, so nobody can be told on a card."""
-        for interrupt_id in missing:
+        gone = (click for clicks in self.store.accepted.requests() for click in clicks)
+        for click in (click for click in gone if click[0].interrupt_id in missing):
             LOST_CLICKS.inc()
-            logger.error("click.lost", extra={"interrupt_id": interrupt_id, "ended": False})
+            indices = [each.index for each in click]
+            extra = {"interrupt_id": click[0].interrupt_id, "indices": indices, "user": click[0].person}
+            logger.error("click.lost", extra={**extra, "ended": False, "gone": True})
         self.store.missing = frozenset()
 
     async def look(self, *, ends_only: bool = False) -> Found:

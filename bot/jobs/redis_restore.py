@@ -19,6 +19,7 @@ from bot.jobs.readings import CLOCKS, Readings
 from bot.rendering.card.lost_records import render_noted
 from bot.runtime.health import Health
 from bot.sentences import on_card
+from bot.sentences.language import speaking
 from bot.slack.client import Seen, SlackClient
 from bot.store.bots import Beat
 from bot.store.records import ApprovalStore
@@ -31,7 +32,10 @@ REASON = (
     "the server went back to an older state: this was decided or over before, as its card says, and the server does not "
     "know it any more. Look at the card, then ask again if it is still needed"
 )
-WARNING = "Redis went back to an older state: see 'After Redis went back' in docs/how-to/operate.md"
+WARNING = (
+    "Redis went back to an older state: see 'Lost decisions' in docs/how-to/operate.md after a failover, and "
+    "'After Redis went back' there after a restore"
+)
 AGAIN_AFTER = 30.0
 """Seconds until a search starts again after Slack or Redis interrupted it."""
 ROUND_WITHIN = 3600.0
@@ -225,7 +229,8 @@ class RestoreGuard:
         # Before an answer is given, because an agent could start after it.
         await self.store.refuse_rewound(state.id, part, code=CODE, reason=REASON)
         self.health.warnings[CODE] = WARNING
-        await self._note(shown.channel, seen.messages[shown.ts], label, on_card.BEHIND)
+        with speaking(state.admission.places[part.place].language):
+            await self._note(shown.channel, seen.messages[shown.ts], label, on_card.BEHIND)
         return True
 
     async def run(self, may_read: Callable[[], Awaitable[None]], loop: Loop) -> None:

@@ -38,7 +38,7 @@ def status_of(state: Approval, action: Action) -> str:
         case "withdrawn":
             return on_action.WITHDRAWN
         case "refused":
-            return on_action.REFUSED
+            return on_action.LOST if _is_lost(state, action) else on_action.REFUSED
         case "expired" if state.on_expiry == "reject" and "reject" in _allowed_by_agent(state, action):
             return on_action.rejected_in_silence(votes_text(action))
         case _:
@@ -60,6 +60,14 @@ def may_have_run(state: Approval) -> bool:
     """Say whether a call of a request whose decisions are lost may have run: one that is not known to be rejected or answered."""
     lost = [remark for remark in state.remarks.values() if remark.kind in {"lost", "lost_for_good"}]
     return not all(_runs_nothing(action, lost) for action in state.actions)
+
+
+def _is_lost(state: Approval, action: Action) -> bool:
+    """Say whether somebody decided an action, and that is lost."""
+    return any(
+        remark.kind in {"lost", "lost_for_good"} and action.index in remark.actions
+        for remark in state.remarks.values()
+    )
 
 
 def _runs_nothing(action: Action, lost: Sequence[Remark]) -> bool:

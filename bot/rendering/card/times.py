@@ -8,7 +8,7 @@ from bot.rendering.blocks import Block, context
 from bot.rendering.card.outcomes import may_have_run
 from bot.sentences import in_thread, on_card, words
 
-_SHOWN_PEOPLE = 5
+_SHOWN_DECISIONS = 5
 
 
 def assignment_blocks(state: Approval, number: int) -> list[Block]:
@@ -29,19 +29,22 @@ def lost_blocks(state: Approval, place: Place) -> list[Block]:
     """Say whose decisions are lost, while people have to make them again; and what it means where nobody can."""
     if state.status == "refused" and state.code == "went_back":
         return [context("lost", on_card.lost_for_good(may_have_run=may_have_run(state)))]
-    people = {
-        mention(remark.by): None
+    made = {
+        (mention(remark.by), missing, remark.decision): None
         for remark in state.remarks.values()
-        if remark.by and _is_missing(state, place, remark)
+        if remark.by and (missing := _missing(state, place, remark))
     }
-    return [context("lost", on_card.lost([*people], _SHOWN_PEOPLE))] if people else []
+    return [context("lost", on_card.lost([*made], _SHOWN_DECISIONS))] if made else []
 
 
-def _is_missing(state: Approval, place: Place, remark: Remark) -> bool:
-    """Whether a remark tells of a decision that is still open, and that its person has not made again."""
-    return remark.kind == "lost" and any(
-        state.is_open_at(index) and all(vote.user != remark.by for vote in state.votes.get(index, ()))
-        for index in {*remark.actions} & {*place.actions}
+def _missing(state: Approval, place: Place, remark: Remark) -> tuple[int, ...]:
+    """Give the actions of a lost decision that are still open, and that its person has not decided again."""
+    if remark.kind != "lost":
+        return ()
+    return tuple(
+        index
+        for index in sorted({*remark.actions} & {*place.actions})
+        if state.is_open_at(index) and all(vote.user != remark.by for vote in state.votes.get(index, ()))
     )
 
 

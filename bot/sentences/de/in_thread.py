@@ -54,7 +54,7 @@ def lost(person: str, indices: Sequence[int], decision: str) -> str:
     """Say that a decision is lost, and that it has to be made again."""
     careful = f" Vor einer Freigabe bitte {person} fragen." if decision == "reject" else ""
     return (
-        f"{_did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen. "
+        f"{did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen. "
         f"Soweit der Bot weiß, hat der Agent damit nicht weitergemacht. Bitte auf der Karte noch einmal entscheiden.{careful}"
     )
 
@@ -69,13 +69,14 @@ def lost_for_good(person: str, indices: Sequence[int], decision: str) -> str:
         else "Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt"
     )
     return (
-        f"{_did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen, und "
+        f"{did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen, und "
         f"der Agent hat vielleicht schon {heard}. Deshalb kann das niemand ein zweites Mal entscheiden. "
         f"{then}."
     )
 
 
-def _did(person: str, indices: Sequence[int], decision: str) -> str:
+def did(person: str, indices: Sequence[int], decision: str) -> str:
+    """Say what somebody decided about which actions."""
     return f"{person} hat {_actions(indices)} {_DID.get(decision, 'entschieden')}"
 
 

@@ -125,6 +125,7 @@ def named(number: int | None, tool: str) -> str:
 
 NOT_SIGNED = "Diese Entscheidung ist nicht signiert und zählt deshalb nicht"
 OPEN, WITHDRAWN, REFUSED = "Offen", "Zurückgezogen", "Zurückgewiesen"
+LOST = "Entscheidung verloren"
 _DONE = {
     "approve": "Freigegeben",
     "edit": "Geändert freigegeben",

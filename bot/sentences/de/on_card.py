@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from bot.sentences.de.in_thread import did
 from bot.sentences.de.words import (
     actions,
     and_more,
@@ -56,7 +57,8 @@ def calls(tool: str, tools: int, total: int, still: int) -> str:
 
 def wants(agent: str, calls: str) -> str:
     """Title a card that is open."""
-    return f"{agent} möchte {calls} ausführen"
+    what, comma, rest = calls.partition(",")
+    return f"{agent} möchte {what} ausführen{comma}{rest}"
 
 
 def ended(how: str, calls: str) -> str:
@@ -308,7 +310,8 @@ BEHIND = (
 )
 LOST = (
     "*Der Server ist auf einen älteren Stand zurückgefallen, und die Daten dieser Anfrage sind weg.* Hier kann nichts "
-    "mehr entschieden werden. Ein Agent, der es noch braucht, fragt noch einmal."
+    "mehr entschieden werden. Was hier freigegeben wurde, ist vielleicht gelaufen: Bitte prüfen, bevor jemand es noch "
+    "einmal freigibt. Ein Agent, der es noch braucht, fragt noch einmal."
 )
 
 # --- Several actions together -------------------------------------------------------------------------------------------
@@ -490,9 +493,13 @@ def extend_by(duration: str) -> str:
     return f"Um {duration} verlängern"
 
 
-def lost(names: Sequence[str], at_most: int) -> str:
-    """Ask for decisions that are lost."""
-    return f"⚠️ *Bitte noch einmal entscheiden.* Durch eine technische Störung verloren: die Entscheidung von {and_more(names, at_most)}."
+def lost(decisions: Sequence[tuple[str, Sequence[int], str]], at_most: int) -> str:
+    """Ask for decisions that are lost: of each, who made it about which actions, and what it was."""
+    made = and_more([did(*each) for each in decisions], at_most, between="; ")
+    return (
+        f"⚠️ *Bitte noch einmal entscheiden.* Durch eine technische Störung ist verloren gegangen: {made}. "
+        "Soweit der Bot weiß, ist nichts davon gelaufen."
+    )
 
 
 def lost_for_good(*, may_have_run: bool) -> str:

@@ -48,7 +48,7 @@ def lost(person: str, indices: Sequence[int], decision: str) -> str:
     """Say that a decision is lost, and that it has to be made again."""
     careful = f" Ask {person} before you approve it." if decision == "reject" else ""
     return (
-        f"{_did(person, indices, decision)}, but a technical fault lost that. As far as the bot knows, the agent has not gone on "
+        f"{did(person, indices, decision)}, but a technical fault lost that. As far as the bot knows, the agent has not gone on "
         f"with it. Please decide again on the card.{careful}"
     )
 
@@ -59,12 +59,13 @@ def lost_for_good(person: str, indices: Sequence[int], decision: str) -> str:
     heard = "heard of it" if runs_nothing else "gone on with it"
     then = "Nothing runs with that" if runs_nothing else "Look at what has run before the agent asks again"
     return (
-        f"{_did(person, indices, decision)}, but a technical fault lost that, and the agent may have {heard}. "
+        f"{did(person, indices, decision)}, but a technical fault lost that, and the agent may have {heard}. "
         f"So nobody can decide this a second time. {then}."
     )
 
 
-def _did(person: str, indices: Sequence[int], decision: str) -> str:
+def did(person: str, indices: Sequence[int], decision: str) -> str:
+    """Say what somebody decided about which actions."""
     return f"{person} {_DID.get(decision, 'decided about')} {_actions(indices)}"
 
 

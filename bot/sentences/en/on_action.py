@@ -124,6 +124,7 @@ def named(number: int | None, tool: str) -> str:
 
 NOT_SIGNED = "This decision is not signed, so it does not count"
 OPEN, WITHDRAWN, REFUSED = "Open", "Withdrawn", "Refused"
+LOST = "Decision lost"
 _DONE = {
     "approve": "Approved",
     "edit": "Approved with changes",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from bot.sentences.en.in_thread import did
 from bot.sentences.en.words import (
     actions,
     and_more,
@@ -301,8 +302,8 @@ BEHIND = (
     "nothing. Look at what has run, then let the agent ask again if it is still needed."
 )
 LOST = (
-    "*The server went back to an older state, and the record of this request is gone.* Nothing can be decided here. An "
-    "agent that still needs it asks again."
+    "*The server went back to an older state, and the record of this request is gone.* Nothing can be decided here. What "
+    "was approved here may have run: look before anybody approves it again. An agent that still needs it asks again."
 )
 
 # --- Several actions together -------------------------------------------------------------------------------------------
@@ -482,9 +483,10 @@ def extend_by(duration: str) -> str:
     return f"Extend by {duration}"
 
 
-def lost(names: Sequence[str], at_most: int) -> str:
-    """Ask for decisions that are lost."""
-    return f"⚠️ *Please decide again.* A technical fault lost what was decided by {and_more(names, at_most)}."
+def lost(decisions: Sequence[tuple[str, Sequence[int], str]], at_most: int) -> str:
+    """Ask for decisions that are lost: of each, who made it about which actions, and what it was."""
+    made = and_more([did(*each) for each in decisions], at_most, between="; ")
+    return f"⚠️ *Please decide again.* A technical fault lost this: {made}. As far as the bot knows, nothing of it has run."
 
 
 def lost_for_good(*, may_have_run: bool) -> str:

@@ -90,7 +90,10 @@ def test_a_card_asks_for_decisions_that_are_lost_until_they_are_made_again():
     again = {1: a_decision(BATCH, 1, ApproveDecision(), by="U0ERIK")}
     other = {0: a_decision(BATCH, 0, ApproveDecision(), by="U0ERIK")}
     vote = Vote(user="U0DANA", position="approve", at="1", decision=ApproveDecision())
-    asks = "*Please decide again.* A technical fault lost what was decided by <@U0DANA>."
+    asks = (
+        "*Please decide again.* A technical fault lost this: <@U0DANA> approved action 2. As far as the bot knows, nothing of "
+        "it has run."
+    )
 
     assert asks in words(timed(remarks=lost)[0].blocks)
     assert asks in words(timed(remarks=lost, decided=other)[0].blocks)

@@ -69,6 +69,7 @@ _DECISIONS = ("approve", "edit", "reject", "respond", "another one")
 _WORDS: Mapping[str, tuple[Any, ...]] = {
     "by": ("time", "uses", "went_back", "<@UBY>"),
     "decision": _DECISIONS,
+    "decisions": ([("<@UONE>", (0,), "reject"), ("<@UTWO>", (1, 2), "another one")],),
     "ends": ({"decided": 2, "expired": 3, "withdrawn": 4, "refused": 5},),
     "event": ("claimed", "handed_over", "extended", "sticky_given", "sticky_ended", "uncounted", "published"),
     "facts": (
