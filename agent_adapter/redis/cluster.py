@@ -1,6 +1,7 @@
 """A Redis Cluster: its address as one setting, and a client that sends each command to the server that has its key."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from redis.exceptions import AskError, ClusterDownError, MovedError, RedisError,
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from agent_adapter.background import in_background
 from agent_adapter.contract.keys import SLOTS, slot_of
 from agent_adapter.redis.hosts import Host, read_hosts, shown_hosts
 
@@ -32,6 +34,11 @@ PASSING: tuple[type[RedisError], ...] = (
     ClusterDownError,
 )
 """What a command meets while slots move from one server to another. Then it is tried again."""
+
+AWAY_AFTER = 3.0
+"""Seconds that a command was tried after which its server counts as away."""
+ASKS_EVERY = 0.5
+"""Seconds between two questions whether it is back."""
 
 _T = TypeVar("_T")
 
@@ -96,16 +103,17 @@ class AtAnyServer(Connection):
 
 
 class AtServer(Connection):
-    """A connection to one server. It says when it was lost and is made again."""
+    """A connection to one server. It says when it was lost and the server answers again."""
 
     def __init__(self, *, on_again: Callable[[], None], **options: Any) -> None:
         self._on_again = on_again
         self._was_connected = False
         super().__init__(**options)
 
-    async def _connect(self) -> None:
-        await super()._connect()  # type: ignore[no-untyped-call]
-        # No command has gone over it yet. A server that stays away is no reason to doubt the others.
+    async def on_connect_check_health(self, *args: Any, **kwargs: Any) -> None:
+        """Greet the server. No command has gone over the connection yet."""
+        await super().on_connect_check_health(*args, **kwargs)
+        # A server that stays away, or that hangs, is no reason to doubt the others.
         if self._was_connected:
             self._on_again()
         self._was_connected = True
@@ -146,44 +154,90 @@ class ClusterRedis(Redis):
         """The server of each slot, as was last said."""
         self._is_current = False
         self._looking = asyncio.Lock()
+        self._away: dict[Host, Exception] = {}
+        """The servers that did not answer for long, and why."""
+        self._asking: dict[Host, asyncio.Task[None]] = {}
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         """Run a command on the server that has its key."""
         key = _key_of(args)
         if key is None:
             return await self._anywhere(*args, **options)
-        slot = slot_of(key)
-
-        async def run() -> Any:
-            if not self._is_current:
-                await self._look()
-            return await _run(self._server(self._owners[slot]), *args, **options)
-
-        return await self._retry.call_with_retry(run, self._doubt)
+        return await self._at(key, lambda server: _run(server, *args, **options))
 
     async def on_one_connection(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Run commands about keys of one slot on one connection. An error is an answer, too, unless it is about where keys are."""
-        slot = slot_of(_key_of(commands[0]))
 
-        async def run() -> list[Any]:
-            if not self._is_current:
-                await self._look()
-            answers = await _in_order(self._server(self._owners[slot]), commands)
+        async def run(server: Redis) -> list[Any]:
+            answers = await _in_order(server, commands)
             for answer in map(_named, answers):
                 if isinstance(answer, PASSING):
                     raise answer
             return answers
 
-        return await self._retry.call_with_retry(run, self._doubt)
+        return await self._at(_key_of(commands[0]), run)
+
+    async def _at(self, key: Any, call: Callable[[Redis], Awaitable[_T]]) -> _T:
+        """Call the server that has a key, and again where that can be another one by now.
+
+        A server that is away for long holds nobody up: until it answers, what is for it fails at once.
+        """
+        slot, began = slot_of(key), time.monotonic()
+        if self._owners and (error := self._away.get(self._owners[slot])):
+            raise RedisConnectionError(str(error)) from error
+
+        async def run() -> _T:
+            if not self._is_current:
+                await self._look()
+            return await call(self._server(self._owners[slot]))
+
+        try:
+            found: _T = await self._retry.call_with_retry(run, self._doubt)
+        except (RedisConnectionError, RedisTimeoutError) as error:
+            if self._owners and time.monotonic() - began >= AWAY_AFTER:
+                self._leave_out(self._owners[slot], key, error)
+            raise
+        return found
+
+    def _leave_out(self, host: Host, key: Any, error: Exception) -> None:
+        if host not in self._away:
+            self._away[host] = error
+            self._asking[host] = in_background(self._ask_until_it_answers(host, key))
+
+    async def _ask_until_it_answers(self, host: Host, key: Any) -> None:
+        """Ask the server of a key, which can be another one than this host meanwhile."""
+        slot = slot_of(key)
+        try:
+            while True:
+                await asyncio.sleep(ASKS_EVERY)
+                try:
+                    if not self._is_current:
+                        await self._look()
+                    await _run(self._server(self._owners[slot]), "EXISTS", key)
+                except PASSING as error:
+                    await self._doubt(error)
+                except RedisError:
+                    # It answers, whatever it says.
+                    return
+                else:
+                    return
+        finally:
+            del self._away[host], self._asking[host]
 
     async def primaries(self) -> list[Redis]:
         """Give a client of each server that takes writes now."""
         self._is_current = False
-        await self._look()
+        try:
+            await self._look()
+        except PASSING as error:
+            await self._doubt(error)
+            raise
         return [self._server(host) for host in dict.fromkeys(self._owners)]
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:  # noqa: FBT001  # its signature
         """Close all connections."""
+        for asking in [*self._asking.values()]:
+            asking.cancel()
         for server in self._servers.values():
             await server.aclose()
         await super().aclose(close_connection_pool)

@@ -1,5 +1,6 @@
 """Which Redis servers can keep approvals, and what each refusal of a server means."""
 
+import asyncio
 import re
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +34,7 @@ from agent_adapter.errors import (
     ServerUnreachableError,
     ServerUnsuitableError,
 )
-from agent_adapter.redis.cluster import in_one_go, is_cluster, primaries_of
+from agent_adapter.redis.cluster import ClusterRedis, in_one_go, is_cluster, primaries_of
 
 _T = TypeVar("_T")
 _DAY = 86_400
@@ -45,6 +46,9 @@ REPLICA = (
     "is a replica, and replicas take no writes: use the address of the primary. After a failover, a name or an address "
     "that follows the primary saves you this step"
 )
+
+PRESENT_WITHIN = 1.0
+"""Seconds after which a part of a cluster counts as away for now."""
 
 FOR_NOW = {
     "LOADING": "is still loading its data: wait until it has",
@@ -229,12 +233,32 @@ async def identities_of(redis: Redis) -> tuple[str, ...]:
     Raises:
         RedisError: when it does not answer.
     """
-    infos = [
-        await read_info(server, "server") | await read_info(server, "replication")
-        for server in await primaries_of(redis)
-    ]
-    found = [(info.get("run_id"), info.get("master_replid")) for info in infos]
-    return tuple(f"{run}:{history}" for run, history in found) if all(map(all, found)) else ()
+    found = [await _identity(server) for server in await primaries_of(redis)]
+    return tuple(found) if all(found) else ()
+
+
+async def present_identities(redis: Redis) -> tuple[str, ...]:
+    """Say the same of a cluster of which a part is away: of a server that does not answer, just that."""
+    if not isinstance(redis, ClusterRedis):
+        return await identities_of(redis)
+    found = await asyncio.gather(*map(_present, await redis.primaries()))
+    return tuple(found) if all(found) else ()
+
+
+async def _present(server: Redis) -> str:
+    options = server.connection_pool.connection_kwargs
+    try:
+        async with asyncio.timeout(PRESENT_WITHIN):
+            return await _identity(server)
+    except (RedisError, OSError):
+        return f"{options['host']}:{options['port']} is away"
+
+
+async def _identity(server: Redis) -> str:
+    """Name a run of a server and its history; nothing where it does not say them."""
+    info = await read_info(server, "server") | await read_info(server, "replication")
+    run, history = info.get("run_id"), info.get("master_replid")
+    return f"{run}:{history}" if run and history else ""
 
 
 async def check_keys(redis: Redis, keys: Keys, address: str) -> None:

@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.names import is_agent_name
-from agent_adapter.errors import AgentAdapterError, ServerFailedError
+from agent_adapter.errors import AgentAdapterError, ServerFailedError, ServerUnreachableError
 from agent_adapter.loops import Loop
 from bot.runtime.metrics import TIME_TO_AGENT, exemplar_of
 from bot.store.records import ApprovalStore
@@ -72,7 +73,20 @@ class InboxReader:
         """Take some notes of each agent, so that a flood of one does not delay the others."""
         # An agent that notes something meanwhile is in the next round.
         told_of, self._told_of = sorted(self._told_of), set()
-        for agent in await self._store.full_inboxes(told_of):
+        away: ServerUnreachableError | None = None
+        for lane in self._store.keys.all_lanes():
+            here = [agent for agent in told_of if self._store.keys.lane_for(agent) == lane]
+            try:
+                await self._take_of(lane, here)
+            except ServerUnreachableError as error:
+                # The agents on other servers go on.
+                self._told_of.update(here)
+                away = error
+        if away:
+            raise away
+
+    async def _take_of(self, lane: Lane, told_of: Sequence[str]) -> None:
+        for agent in await self._store.full_inboxes(lane, told_of):
             try:
                 taken = await self._store.take_inbox(agent)
             except ServerFailedError as error:

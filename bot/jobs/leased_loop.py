@@ -120,10 +120,17 @@ class Worker:
             )
             return True
         leased = 0
+        away: ServerUnreachableError | None = None
         # Lanes take turns at being first. Otherwise a busy lane would leave no room for the others.
         self._lanes.rotate(-1)
         for lane in self._lanes:
-            leased += await self._lease_lane(lane, free - leased)
+            try:
+                leased += await self._lease_lane(lane, free - leased)
+            except ServerUnreachableError as error:
+                # What other servers have is done all the same.
+                away = error
+        if away:
+            raise away
         return leased >= free
 
     async def _lease_lane(self, lane: Lane, free: int) -> int:

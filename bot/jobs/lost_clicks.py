@@ -35,6 +35,8 @@ LATE = 5.0
 take each decision."""
 LOOKS_ANEW = 1.0
 """Seconds after which it looks again where Redis did not answer."""
+ANSWERS_WITHIN = 3.0
+"""Seconds that a look for one request may take. Then the others are told about, and it is looked for again."""
 AT_ONCE = 8
 """How many requests it looks for at the same time: people who press wait for it."""
 TRIES = 3
@@ -164,9 +166,12 @@ class LostClicks:
             async with turns:
                 try:
                     if lane not in unreachable:
-                        return await look(), interrupt_id
+                        async with asyncio.timeout(ANSWERS_WITHIN):
+                            return await look(), interrupt_id
                 except ServerUnreachableError as error:
                     unreachable[lane] = error
+                except TimeoutError:
+                    unreachable[lane] = ServerUnreachableError("Redis has not answered in time")
                 except Exception as error:  # noqa: BLE001  # the other requests must still be looked at
                     _note_not_looked_for(interrupt_id, error)
             return "told", interrupt_id

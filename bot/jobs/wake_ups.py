@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Loop
 from agent_adapter.redis.pool import open_blocking_redis
-from agent_adapter.redis.server_check import explained, identities_of
+from agent_adapter.redis.server_check import explained, present_identities
 from bot.jobs.inboxes import InboxReader
 from bot.jobs.redis_restore import RestoreGuard
 
@@ -85,7 +85,7 @@ class WakeUps:
         """
         doubts = self._restore_guard.doubts
         # Over the connection that then listens: each time a new one.
-        servers = await identities_of(redis)
+        servers = await present_identities(redis)
         async with redis.pubsub() as heard:
             await heard.subscribe(*self._channels)
             # In a cluster, they come in the order of their slots.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_adapter.redis.agreed import note_kept, note_settled
+from agent_adapter.redis.scripts import Value
 from bot.store.connected import Connected
 
 
@@ -40,17 +41,13 @@ class Bots(Connected):
             quiet_for: Seconds since Slack last carried out one of its calls; `None` when Slack cannot be used, or when this
                 process takes no clicks.
         """
-        beats = [
-            await self.scripts(
-                "bot_heartbeat",
-                lane.of(),
-                process=process,
-                is_alive=int(alive),
-                stepped_within=stepped_within,
-                quiet_for=None if quiet_for is None else int(quiet_for * 1000),
-            )
-            for lane in self.keys.all_lanes()
-        ]
+        given: dict[str, Value] = {
+            "process": process,
+            "is_alive": int(alive),
+            "stepped_within": stepped_within,
+            "quiet_for": None if quiet_for is None else int(quiet_for * 1000),
+        }
+        beats = await self._in_each_lane(lambda lane: self.scripts("bot_heartbeat", lane.of(), **given))
         return Beat(
             others=frozenset(name for alive, *_ in beats for name in alive) - {process},
             at=max(at for _, at, *_ in beats),

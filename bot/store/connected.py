@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from redis.asyncio import Redis
 
-from agent_adapter.contract.keys import Keys, Named
+from agent_adapter.contract.keys import Keys, Lane, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
 from agent_adapter.redis.journal import SETTLES, Journal
 from agent_adapter.redis.pool import before_sending
@@ -199,6 +199,23 @@ class Connected:
             raise StoreUnavailableError("Redis did not take the change in time") from error
         finally:
             ends.reset(before)
+
+    async def _in_each_lane(self, ask: Callable[[Lane], Awaitable[_T]]) -> list[_T]:
+        """Ask in all lanes, also after a server has not answered.
+
+        Raises:
+            ServerUnreachableError: in the end, when one of them did not.
+        """
+        found: list[_T] = []
+        away: ServerUnreachableError | None = None
+        for lane in self.keys.all_lanes():
+            try:
+                found.append(await ask(lane))
+            except ServerUnreachableError as error:
+                away = error
+        if away:
+            raise away
+        return found
 
     async def _guarded(self, call: object) -> Any:
         try:

@@ -43,12 +43,9 @@ class Inboxes(Connected):
             notes, refused, tuple((wait, TraceContext.read({TRACEPARENT: parent})) for wait, parent in waits)
         )
 
-    async def full_inboxes(self, told_of: Collection[str] = ()) -> list[str]:
-        """Name the agents that have something in their inbox: of the known ones, then of those that we were told of."""
-        found: list[str] = []
-        for number, lane in enumerate(self.keys.all_lanes()):
-            here = [agent for agent in told_of if self.keys.lane_of(agent) == number]
-            found += await self.scripts("list_inboxes", lane.of(), here)
+    async def full_inboxes(self, lane: Lane, told_of: Collection[str] = ()) -> list[str]:
+        """Name the agents of a lane that have something in their inbox: of the known ones, then of those that we were told of."""
+        found: list[str] = await self.scripts("list_inboxes", lane.of(), told_of)
         return found
 
     async def find_inboxes(self) -> list[str]:

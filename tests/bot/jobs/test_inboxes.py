@@ -99,7 +99,7 @@ async def test_known_agents_come_before_names_that_a_message_brings(store, redis
     for agent in ("zoe", "yan", "abe"):
         await redis.xadd(lane.inbox(agent), {"event": "x"})
 
-    assert await store.full_inboxes(["abe", "nobody", "yan"]) == ["zoe", "yan", "abe"]
+    assert await store.full_inboxes(lane, ["abe", "nobody", "yan"]) == ["zoe", "yan", "abe"]
 
 
 async def now_of(redis) -> int:

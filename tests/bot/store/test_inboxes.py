@@ -249,14 +249,14 @@ async def test_one_script_takes_only_so_many_notes(client, store, redis, lane):
 async def test_inboxes_are_found_without_a_wake_up(client, store, redis, lane):
     """Known ones at every sweep; any other by a look at all keys."""
     await client.publish(an_interrupt())
-    assert await store.full_inboxes() == []
+    assert await store.full_inboxes(lane) == []
     assert await store.find_inboxes() == ["billing"]
 
     await store.take_inbox("billing")
-    assert await store.full_inboxes() == await store.find_inboxes() == []
+    assert await store.full_inboxes(lane) == await store.find_inboxes() == []
     await note(redis, lane, "stalled", "billing.x")
 
-    assert await store.full_inboxes() == ["billing"]
+    assert await store.full_inboxes(lane) == ["billing"]
 
 
 async def test_an_answer_goes_to_no_process_of_another_agent(client, store, redis, lane):
