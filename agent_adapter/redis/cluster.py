@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -10,7 +11,15 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.connection import Connection
 from redis.asyncio.retry import Retry
-from redis.exceptions import AskError, ClusterDownError, MovedError, RedisError, ResponseError, TryAgainError
+from redis.exceptions import (
+    AskError,
+    AuthenticationError,
+    ClusterDownError,
+    MovedError,
+    RedisError,
+    ResponseError,
+    TryAgainError,
+)
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -36,7 +45,7 @@ PASSING: tuple[type[RedisError], ...] = (
 """What a command meets while slots move from one server to another. Then it is tried again."""
 
 AWAY_AFTER = 3.0
-"""Seconds that a command was tried after which its server counts as away."""
+"""Seconds from the first failure after which a server counts as away, unless it has answered since."""
 ASKS_EVERY = 0.5
 """Seconds between two questions whether it is back."""
 
@@ -146,7 +155,7 @@ class ClusterRedis(Redis):
         """Called before a command goes to a server that may know less than what answered before: with True where it is another
         one, with False where only a connection is made again."""
         self._hosts: list[Host] = list(hosts)
-        anywhere.connection_kwargs["hosts"] = lambda: [*self._hosts]
+        anywhere.connection_kwargs["hosts"] = lambda: sorted(self._hosts, key=self._away.__contains__)
         self._pool_of = pool_of
         self._retry = retry
         self._servers: dict[Host, Redis] = {}
@@ -157,6 +166,9 @@ class ClusterRedis(Redis):
         self._away: dict[Host, Exception] = {}
         """The servers that did not answer for long, and why."""
         self._asking: dict[Host, asyncio.Task[None]] = {}
+        self._failing: dict[Host, float] = {}
+        """Since when each of the servers has not answered, by the monotonic clock."""
+        self._is_closed = False
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         """Run a command on the server that has its key."""
@@ -182,27 +194,33 @@ class ClusterRedis(Redis):
 
         A server that is away for long holds nobody up: until it answers, what is for it fails at once.
         """
-        slot, began = slot_of(key), time.monotonic()
+        slot = slot_of(key)
         if self._owners and (error := self._away.get(self._owners[slot])):
-            raise RedisConnectionError(str(error)) from error
+            raise type(error)(str(error)) from error
 
         async def run() -> _T:
             if not self._is_current:
                 await self._look()
-            return await call(self._server(self._owners[slot]))
+            host = self._owners[slot]
+            try:
+                found = await call(self._server(host))
+            except (RedisConnectionError, RedisTimeoutError) as error:
+                self._note_failed(host, key, error)
+                raise
+            self._failing.pop(host, None)
+            return found
 
-        try:
-            found: _T = await self._retry.call_with_retry(run, self._doubt)
-        except (RedisConnectionError, RedisTimeoutError) as error:
-            if self._owners and time.monotonic() - began >= AWAY_AFTER:
-                self._leave_out(self._owners[slot], key, error)
-            raise
+        found: _T = await self._retry.call_with_retry(run, self._doubt)
         return found
 
-    def _leave_out(self, host: Host, key: Any, error: Exception) -> None:
-        if host not in self._away:
+    def _note_failed(self, host: Host, key: Any, error: Exception) -> None:
+        now = time.monotonic()
+        is_away = now - self._failing.setdefault(host, now) >= AWAY_AFTER
+        if is_away and host not in self._away and not self._is_closed:
             self._away[host] = error
-            self._asking[host] = in_background(self._ask_until_it_answers(host, key))
+            # In a context of its own: what limits the command that failed is not about this one.
+            asking = Context().run(in_background, self._ask_until_it_answers(host, key))
+            self._asking[host] = asking
 
     async def _ask_until_it_answers(self, host: Host, key: Any) -> None:
         """Ask the server of a key, which can be another one than this host meanwhile."""
@@ -214,7 +232,11 @@ class ClusterRedis(Redis):
                     if not self._is_current:
                         await self._look()
                     await _run(self._server(self._owners[slot]), "EXISTS", key)
+                except (AskError, TryAgainError, AuthenticationError):
+                    return
                 except PASSING as error:
+                    if isinstance(error, (RedisConnectionError, RedisTimeoutError)):
+                        self._away[host] = error
                     await self._doubt(error)
                 except RedisError:
                     # It answers, whatever it says.
@@ -222,6 +244,7 @@ class ClusterRedis(Redis):
                 else:
                     return
         finally:
+            self._failing.pop(host, None)
             del self._away[host], self._asking[host]
 
     async def primaries(self) -> list[Redis]:
@@ -236,8 +259,11 @@ class ClusterRedis(Redis):
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:  # noqa: FBT001  # its signature
         """Close all connections."""
-        for asking in [*self._asking.values()]:
-            asking.cancel()
+        self._is_closed = True
+        asking = [*self._asking.values()]
+        for each in asking:
+            each.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
         for server in self._servers.values():
             await server.aclose()
         await super().aclose(close_connection_pool)

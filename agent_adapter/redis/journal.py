@@ -164,6 +164,8 @@ class Journal:
     """The value before an outage that is not certain."""
     _gone_at: float = math.inf
     """When the outage began after which the last doubt came: meanwhile, nothing could be written."""
+    _gone_before: float = math.inf
+    """The value before an outage that is not certain."""
     _noted_at: float = -math.inf
     """When an outage was last noted."""
     _writes: dict[tuple[object, ...], Write] = field(default_factory=dict)
@@ -206,13 +208,12 @@ class Journal:
                 made longer, because connections can be lost again and again.
         """
         now = time.monotonic()
-        if now - self._noted_at > SETTLES:
-            self._gone_at = now
+        before, self._gone_at = self._gone_at, self._gone_at if now - self._noted_at <= SETTLES else now
         self._noted_at = now
         if is_certain:
             self._lost_at, self._lost_before = now, None
         elif not self.is_doubted:
-            self._lost_before, self._lost_at = self._lost_at, now
+            self._lost_before, self._lost_at, self._gone_before = self._lost_at, now, before
         if not self.kept:
             return
         self.outages += 1
@@ -227,7 +228,7 @@ class Journal:
         """Note that the server that answers is the one from before: only the connection was lost."""
         self._noted_at = -math.inf
         if self._lost_before is not None:
-            self._lost_at, self._lost_before = self._lost_before, None
+            self._lost_at, self._lost_before, self._gone_at = self._lost_before, None, self._gone_before
 
     def meet(self, servers: Sequence[str]) -> bool:
         """Note which servers answer, and say whether one of them is new."""

@@ -208,7 +208,7 @@ class Replies:
         found, watch = [], self._waiting.pop(interrupt_id, None)
         while watch:
             found.append(watch)
-            watch = watch.before
+            watch.before, watch = None, watch.before
         return found
 
     def enter(self, interrupt_id: str, watch: "Watch") -> Woken:

@@ -47,7 +47,7 @@ REPLICA = (
     "that follows the primary saves you this step"
 )
 
-PRESENT_WITHIN = 1.0
+PRESENT_WITHIN = 3.0
 """Seconds after which a part of a cluster counts as away for now."""
 
 FOR_NOW = {

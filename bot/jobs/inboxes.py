@@ -14,8 +14,8 @@ from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
 
-FIND_EVERY = 600.0
-"""Seconds between two looks for inboxes that nobody knows. That looks at all keys in Redis."""
+FIND_EVERY, FIND_AGAIN_IN = 600.0, 5.0
+"""Seconds between two looks for inboxes that nobody knows, and after one that failed. That looks at all keys in Redis."""
 TOLD_OF = 256
 """How many names are kept until the next round. Whoever may send a message may send names without end."""
 TAKE_EVERY = 0.02
@@ -50,8 +50,8 @@ class InboxReader:
         while True:
             self._told.clear()
             try:
-                await self._find()
                 await self._take_round()
+                await self._find()
                 loop.beat()
             except AgentAdapterError as error:
                 logger.warning("inbox.unreachable", extra={"reason": str(error)})
@@ -66,6 +66,8 @@ class InboxReader:
         """Look for inboxes whose wake-up was lost, from time to time."""
         now = time.monotonic()
         if now - self._found >= FIND_EVERY:
+            # A part of a cluster that is away is not waited for in each round.
+            self._found = now - FIND_EVERY + FIND_AGAIN_IN
             self._told_of.update(await self._store.find_inboxes())
             self._found = now
 
