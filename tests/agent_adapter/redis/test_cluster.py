@@ -165,6 +165,42 @@ async def test_commands_go_to_the_replica_of_a_server_that_was_killed(cluster, r
     assert changes
 
 
+async def test_a_part_that_hangs_holds_up_no_other_and_is_found_again(cluster, redis):
+    """A primary and its replica. While nobody answers for it, what is for it fails, and so does no other command."""
+    name = KEYS.lane(0).audit_seq
+    gone = cluster.primary_of(name)
+    other = next(key for lane in KEYS.all_lanes() if cluster.primary_of(key := lane.audit_seq) != gone)
+    for key in (name, other):
+        await redis.set(key, "kept")
+    await asyncio.to_thread(cluster.replicate)
+    hanging = [cluster.servers[port] for port in (cluster.replica_of(gone), gone)]
+    _cover_all(cluster, "no")
+    for server in hanging:
+        server.freeze()
+    try:
+        for _ in range(2):
+            with pytest.raises(RedisError):
+                await redis.get(name)
+            assert await redis.get(other) == "kept"
+    finally:
+        for server in hanging:
+            server.thaw()
+        _cover_all(cluster, "yes")
+
+    assert await eventually(lambda: _value(redis, name)) == "kept"
+
+
+def _cover_all(cluster, value) -> None:
+    for port in cluster.servers:
+        cluster.ask(port, "CONFIG", "SET", "cluster-require-full-coverage", value)
+
+
+async def _value(redis, name) -> str | None:
+    with contextlib.suppress(RedisError):
+        return await redis.get(name)
+    return None
+
+
 async def test_a_server_that_came_back_with_an_older_state_is_told_of_before_it_answers(cluster, redis):
     """No replica took over, so nothing else shows it."""
     name, answers = KEYS.lane(0).audit_seq, []
