@@ -1,9 +1,7 @@
 """A Redis Cluster: its address as one setting, and a client that sends each command to the server that has its key."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -23,8 +21,8 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from agent_adapter.background import in_background
 from agent_adapter.contract.keys import SLOTS, slot_of
+from agent_adapter.redis.away import Away
 from agent_adapter.redis.hosts import Host, read_hosts, shown_hosts
 
 _SCHEMES = {"redis+cluster": "redis", "rediss+cluster": "rediss"}
@@ -43,11 +41,6 @@ PASSING: tuple[type[RedisError], ...] = (
     ClusterDownError,
 )
 """What a command meets while slots move from one server to another. Then it is tried again."""
-
-AWAY_AFTER = 3.0
-"""Seconds from the first failure after which a server counts as away, unless it has answered since."""
-ASKS_EVERY = 0.5
-"""Seconds between two questions whether it is back."""
 
 _T = TypeVar("_T")
 
@@ -122,7 +115,7 @@ class AtServer(Connection):
     async def on_connect_check_health(self, *args: Any, **kwargs: Any) -> None:
         """Greet the server. No command has gone over the connection yet."""
         await super().on_connect_check_health(*args, **kwargs)
-        # A server that stays away, or that hangs, is no reason to doubt the others.
+        # Only now: a server that accepts connections and answers nothing is still the same server.
         if self._was_connected:
             self._on_again()
         self._was_connected = True
@@ -154,6 +147,7 @@ class ClusterRedis(Redis):
         self.on_change: Callable[[bool], None] = lambda _: None
         """Called before a command goes to a server that may know less than what answered before: with True where it is another
         one, with False where only a connection is made again."""
+        self._away = Away(self._answers)
         self._hosts: list[Host] = list(hosts)
         anywhere.connection_kwargs["hosts"] = lambda: sorted(self._hosts, key=self._away.__contains__)
         self._pool_of = pool_of
@@ -163,12 +157,6 @@ class ClusterRedis(Redis):
         """The server of each slot, as was last said."""
         self._is_current = False
         self._looking = asyncio.Lock()
-        self._away: dict[Host, Exception] = {}
-        """The servers that did not answer for long, and why."""
-        self._asking: dict[Host, asyncio.Task[None]] = {}
-        self._failing: dict[Host, float] = {}
-        """Since when each of the servers has not answered, by the monotonic clock."""
-        self._is_closed = False
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         """Run a command on the server that has its key."""
@@ -195,8 +183,8 @@ class ClusterRedis(Redis):
         A server that is away for long holds nobody up: until it answers, what is for it fails at once.
         """
         slot = slot_of(key)
-        if self._owners and (error := self._away.get(self._owners[slot])):
-            raise type(error)(str(error)) from error
+        if self._owners:
+            self._away.check(self._owners[slot])
 
         async def run() -> _T:
             if not self._is_current:
@@ -205,47 +193,28 @@ class ClusterRedis(Redis):
             try:
                 found = await call(self._server(host))
             except (RedisConnectionError, RedisTimeoutError) as error:
-                self._note_failed(host, key, error)
+                self._away.note_failed(host, key, error)
                 raise
-            self._failing.pop(host, None)
+            self._away.note_answered(host)
             return found
 
         found: _T = await self._retry.call_with_retry(run, self._doubt)
         return found
 
-    def _note_failed(self, host: Host, key: Any, error: Exception) -> None:
-        now = time.monotonic()
-        is_away = now - self._failing.setdefault(host, now) >= AWAY_AFTER
-        if is_away and host not in self._away and not self._is_closed:
-            self._away[host] = error
-            # In a context of its own: what limits the command that failed is not about this one.
-            asking = Context().run(in_background, self._ask_until_it_answers(host, key))
-            self._asking[host] = asking
-
-    async def _ask_until_it_answers(self, host: Host, key: Any) -> None:
-        """Ask the server of a key, which can be another one than this host meanwhile."""
-        slot = slot_of(key)
+    async def _answers(self, key: Any) -> Exception | None:
+        """Ask the server that has a key, and give the error where it does not answer. Whatever else it says is an answer."""
         try:
-            while True:
-                await asyncio.sleep(ASKS_EVERY)
-                try:
-                    if not self._is_current:
-                        await self._look()
-                    await _run(self._server(self._owners[slot]), "EXISTS", key)
-                except (AskError, TryAgainError, AuthenticationError):
-                    return
-                except PASSING as error:
-                    if isinstance(error, (RedisConnectionError, RedisTimeoutError)):
-                        self._away[host] = error
-                    await self._doubt(error)
-                except RedisError:
-                    # It answers, whatever it says.
-                    return
-                else:
-                    return
-        finally:
-            self._failing.pop(host, None)
-            del self._away[host], self._asking[host]
+            if not self._is_current:
+                await self._look()
+            await _run(self._server(self._owners[slot_of(key)]), "EXISTS", key)
+        except (AskError, TryAgainError, AuthenticationError):
+            return None
+        except PASSING as error:
+            await self._doubt(error)
+            return error
+        except RedisError:
+            return None
+        return None
 
     async def primaries(self) -> list[Redis]:
         """Give a client of each server that takes writes now."""
@@ -259,11 +228,7 @@ class ClusterRedis(Redis):
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:  # noqa: FBT001  # its signature
         """Close all connections."""
-        self._is_closed = True
-        asking = [*self._asking.values()]
-        for each in asking:
-            each.cancel()
-        await asyncio.gather(*asking, return_exceptions=True)
+        await self._away.close()
         for server in self._servers.values():
             await server.aclose()
         await super().aclose(close_connection_pool)

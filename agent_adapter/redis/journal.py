@@ -139,6 +139,24 @@ DECIDE = frozenset({"record_decision", "propose", "settle"})
 Run: TypeAlias = Callable[[Any, Sequence[str], Sequence[Sent]], Awaitable[Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """When it was doubted first, and last, whether the same server answers, by the monotonic clock. Meanwhile, nothing is written."""
+
+    began: float
+    ended: float
+
+    @classmethod
+    def at(cls, moment: float) -> Self:
+        """Give one that took no time."""
+        return cls(moment, moment)
+
+    @property
+    def lasted(self) -> float:
+        """Seconds between the two."""
+        return 0.0 if self.began == self.ended else self.ended - self.began
+
+
 @dataclass
 class Journal:
     """The writes of this process, oldest first."""
@@ -159,12 +177,8 @@ class Journal:
     """How often something had to be written again."""
     _waiting: frozenset[str] = frozenset()
     """The records about which a write waits for those of others."""
-    _lost_at: float = field(default_factory=time.monotonic)
-    _lost_before: float | None = None
-    """The value before an outage that is not certain."""
-    _gone_at: float = math.inf
-    """When the outage began after which the last doubt came: meanwhile, nothing could be written."""
-    _gone_before: float = math.inf
+    _outage: Outage = field(default_factory=lambda: Outage.at(time.monotonic()))
+    _before: Outage | None = None
     """The value before an outage that is not certain."""
     _noted_at: float = -math.inf
     """When an outage was last noted."""
@@ -198,7 +212,7 @@ class Journal:
             is_settled: Whether no failover can have happened just before. A process that starts does not know it by itself.
         """
         self.meet(servers)
-        self._lost_at, self._lost_before = -math.inf if is_settled else time.monotonic(), None
+        self._outage, self._before = Outage.at(-math.inf if is_settled else time.monotonic()), None
 
     def note_outage(self, *, is_certain: bool = True) -> None:
         """Note that what answers next may be a new primary.
@@ -208,12 +222,12 @@ class Journal:
                 made longer, because connections can be lost again and again.
         """
         now = time.monotonic()
-        before, self._gone_at = self._gone_at, self._gone_at if now - self._noted_at <= SETTLES else now
-        self._noted_at = now
+        goes_on, self._noted_at = now - self._noted_at <= SETTLES, now
+        outage = Outage(self._outage.began if goes_on else now, now)
         if is_certain:
-            self._lost_at, self._lost_before = now, None
+            self._outage, self._before = outage, None
         elif not self.is_doubted:
-            self._lost_before, self._lost_at, self._gone_before = self._lost_at, now, before
+            self._outage, self._before = outage, self._outage
         if not self.kept:
             return
         self.outages += 1
@@ -227,8 +241,8 @@ class Journal:
     def note_same(self) -> None:
         """Note that the server that answers is the one from before: only the connection was lost."""
         self._noted_at = -math.inf
-        if self._lost_before is not None:
-            self._lost_at, self._lost_before, self._gone_at = self._lost_before, None, self._gone_before
+        if self._before is not None:
+            self._outage, self._before = self._before, None
 
     def meet(self, servers: Sequence[str]) -> bool:
         """Note which servers answer, and say whether one of them is new."""
@@ -258,13 +272,13 @@ class Journal:
 
     def may_have_lost(self, age: float) -> bool:
         """Whether Redis may have lost something that was written so many seconds ago, because of the last outage."""
-        away_for = max(0.0, self._lost_at - self._gone_at)
-        return -SLACKNESS <= age - self.lost_for < away_for + (self.kept or UNREPLICATED)
+        unknown_for = self._outage.lasted + (self.kept or UNREPLICATED)
+        return -SLACKNESS <= age - self.lost_for < unknown_for
 
     @property
     def lost_for(self) -> float:
         """Seconds since the last doubt whether the same server answers."""
-        return time.monotonic() - self._lost_at
+        return time.monotonic() - self._outage.ended
 
     def note(self, script: Script, keys: Sequence[str], args: Sequence[Sent], answer: Any) -> None:
         """Keep a call, unless it changed nothing, or its loss would break no promise."""

@@ -3,13 +3,14 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.names import is_agent_name
-from agent_adapter.errors import AgentAdapterError, ServerFailedError, ServerUnreachableError
+from agent_adapter.errors import AgentAdapterError, ServerFailedError
 from agent_adapter.loops import Loop
 from bot.runtime.metrics import TIME_TO_AGENT, exemplar_of
+from bot.store.connected import in_each
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -74,21 +75,13 @@ class InboxReader:
     async def _take_round(self) -> None:
         """Take some notes of each agent, so that a flood of one does not delay the others."""
         # An agent that notes something meanwhile is in the next round.
-        told_of, self._told_of = sorted(self._told_of), set()
-        away: ServerUnreachableError | None = None
-        for lane in self._store.keys.all_lanes():
-            here = [agent for agent in told_of if self._store.keys.lane_for(agent) == lane]
-            try:
-                await self._take_of(lane, here)
-            except ServerUnreachableError as error:
-                # The agents on other servers go on.
-                self._told_of.update(here)
-                away = error
-        if away:
-            raise away
+        await in_each(self._store.keys.all_lanes(), self._take_in)
 
-    async def _take_of(self, lane: Lane, told_of: Sequence[str]) -> None:
-        for agent in await self._store.full_inboxes(lane, told_of):
+    async def _take_in(self, lane: Lane) -> None:
+        told_of = {agent for agent in self._told_of if self._store.keys.lane_for(agent) == lane}
+        full = await self._store.full_inboxes(lane, sorted(told_of))
+        self._told_of -= told_of
+        for agent in full:
             try:
                 taken = await self._store.take_inbox(agent)
             except ServerFailedError as error:

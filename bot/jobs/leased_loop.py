@@ -13,6 +13,7 @@ from agent_adapter.errors import AgentAdapterError, ServerRefusesError, ServerUn
 from agent_adapter.loops import Loop
 from bot.domain.errors import SlackBusyError, SlackUnclearError, StoreUnavailableError, WorkspaceFaultError
 from bot.jobs.quarantine import Quarantine
+from bot.store.connected import in_each
 from bot.store.records import ApprovalStore
 from bot.store.work import Work, WorkSet
 
@@ -120,17 +121,14 @@ class Worker:
             )
             return True
         leased = 0
-        away: ServerUnreachableError | None = None
+
+        async def lease(lane: Lane) -> None:
+            nonlocal leased
+            leased += await self._lease_lane(lane, free - leased)
+
         # Lanes take turns at being first. Otherwise a busy lane would leave no room for the others.
         self._lanes.rotate(-1)
-        for lane in self._lanes:
-            try:
-                leased += await self._lease_lane(lane, free - leased)
-            except ServerUnreachableError as error:
-                # What other servers have is done all the same.
-                away = error
-        if away:
-            raise away
+        await in_each(self._lanes, lease)
         return leased >= free
 
     async def _lease_lane(self, lane: Lane, free: int) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from agent_adapter.redis.agreed import note_kept, note_settled
 from agent_adapter.redis.scripts import Value
-from bot.store.connected import Connected
+from bot.store.connected import Connected, in_each
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,9 @@ class Bots(Connected):
             "stepped_within": stepped_within,
             "quiet_for": None if quiet_for is None else int(quiet_for * 1000),
         }
-        beats = await self._in_each_lane(lambda lane: self.scripts("bot_heartbeat", lane.of(), **given))
+        beats = await in_each(
+            self.keys.all_lanes(), lambda lane: self.scripts("bot_heartbeat", lane.of(), **given)
+        )
         return Beat(
             others=frozenset(name for alive, *_ in beats for name in alive) - {process},
             at=max(at for _, at, *_ in beats),

@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +32,24 @@ LOOKS_WITHIN, LOOKED_EVERY = 1.0, 0.05
 LOOKS_AGAIN_IN = 5.0
 """Seconds until a bot looks again for requests that were not there."""
 _T = TypeVar("_T")
+
+
+async def in_each(lanes: Iterable[Lane], ask: Callable[[Lane], Awaitable[_T]]) -> list[_T]:
+    """Ask in each lane, in their order, also after a server has not answered: what the others have goes on.
+
+    Raises:
+        ServerUnreachableError: in the end, when one of them did not.
+    """
+    found: list[_T] = []
+    away: ServerUnreachableError | None = None
+    for lane in lanes:
+        try:
+            found.append(await ask(lane))
+        except ServerUnreachableError as error:
+            away = error
+    if away:
+        raise away
+    return found
 
 
 @dataclass
@@ -199,23 +217,6 @@ class Connected:
             raise StoreUnavailableError("Redis did not take the change in time") from error
         finally:
             ends.reset(before)
-
-    async def _in_each_lane(self, ask: Callable[[Lane], Awaitable[_T]]) -> list[_T]:
-        """Ask in all lanes, also after a server has not answered.
-
-        Raises:
-            ServerUnreachableError: in the end, when one of them did not.
-        """
-        found: list[_T] = []
-        away: ServerUnreachableError | None = None
-        for lane in self.keys.all_lanes():
-            try:
-                found.append(await ask(lane))
-            except ServerUnreachableError as error:
-                away = error
-        if away:
-            raise away
-        return found
 
     async def _guarded(self, call: object) -> Any:
         try:

@@ -3,6 +3,7 @@
 import pytest
 
 from agent_adapter.errors import InvalidRequestError
+from agent_adapter.redis import journal
 from agent_adapter.redis.journal import Journal
 
 
@@ -23,3 +24,22 @@ def test_a_wrong_number_of_seconds_names_the_setting(monkeypatch, given):
     monkeypatch.setenv("ASSENT_REASSERT_SECONDS", given)
     with pytest.raises(InvalidRequestError, match=r"ASSENT_REASSERT_SECONDS: .+ from 0 to 600"):
         Journal.of(None)
+
+
+def test_what_was_written_before_a_long_outage_may_be_lost_also_after_a_connection_was_lost_again(
+    monkeypatch,
+):
+    """Nothing is written while nobody answers. The same server that is reached anew has lost nothing more."""
+    now = [0.0]
+    monkeypatch.setattr(journal.time, "monotonic", lambda: now[0])
+    kept = Journal()
+    for now[0] in range(100, 401, 3):
+        kept.note_outage(is_certain=False)
+    kept.note_outage()
+
+    assert kept.may_have_lost(age=310)
+    assert not kept.may_have_lost(age=330)
+    now[0] = 450.0
+    kept.note_outage(is_certain=False)
+    kept.note_same()
+    assert kept.may_have_lost(age=360)

@@ -39,6 +39,7 @@ from agent_adapter.redis.pool import (
 )
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_server, explained, judge_server, unsaid
+from tests.support.failover import Failover
 
 SAFE = {
     "redis_version": "7.2.5",
@@ -303,6 +304,45 @@ async def test_a_namespace_of_another_schema_is_refused(redis: Redis):
         ServerUnsuitableError, match="written with schema 7, this version reads 2: run the version that"
     ):
         await freeze_meta(redis, "assent")
+
+
+async def test_a_connection_that_finds_another_server_says_so_before_its_first_command(tmp_path):
+    """Also while the others are still open. One that finds the same server says nothing."""
+    failover, changes = Failover(tmp_path), list[str]()
+    await failover.proxy.start()
+    try:
+        async with open_redis(failover.proxy.url) as redis:
+            connection.on_change(redis, lambda _: changes.append("changed"))
+            waits = asyncio.create_task(redis.blpop("nothing", timeout=30))
+            await redis.set("name", "first")
+            assert changes == []
+
+            failover.proxy.lead_to(failover.second.url)
+            connection.leave_connections(redis)
+            assert await redis.get("name") is None
+            assert changes == ["changed"]
+            waits.cancel()
+    finally:
+        await failover.proxy.close()
+        failover.first.stop()
+        failover.second.stop()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+async def test_what_may_not_be_sent_any_more_leaves_the_connection_as_it_was(redis, count):
+    """Neither a command nor a part of its answer is left for the next one."""
+
+    def refuse() -> None:
+        raise ValueError("too late")
+
+    await asyncio.gather(*(redis.set(f"name {number}", number) for number in range(count)))
+    before = connection.before_sending.set(refuse)
+    for _ in range(20):
+        with pytest.raises(ValueError, match="too late"):
+            await redis.get("name 0")
+    connection.before_sending.reset(before)
+
+    assert await redis.get("name 0") == "0"
 
 
 async def test_a_quiet_wait_is_not_cut_by_the_socket(redis_url: str):
