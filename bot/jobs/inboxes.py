@@ -51,8 +51,11 @@ class InboxReader:
         while True:
             self._told.clear()
             try:
-                await self._take_round()
-                await self._find()
+                try:
+                    await self._find()
+                finally:
+                    # Whoever is known is served, also while a part of a cluster is away.
+                    await self._take_round()
                 loop.beat()
             except AgentAdapterError as error:
                 logger.warning("inbox.unreachable", extra={"reason": str(error)})
