@@ -16,7 +16,7 @@ from bot.jobs.deadlines import Deadlines
 from playground.errors import ControlError
 from tests.conftest import until
 from tests.support.builders import an_action, an_admission
-from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
+from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, rounds, settled_card, take
 
 SECOND = timedelta(seconds=1)
 
@@ -168,15 +168,25 @@ async def test_bot_that_comes_back_too_late_asks_nobody(waits, start_bot, client
             await asyncio.sleep(1)
 
         bot = await start_bot()
+        # A bot is ready before it has looked into all inboxes, and nothing is owed before that.
+        assert (await ended(store, interrupt.id)).status == "expired"
         await nothing_owed(store)
 
-        state = await store.load(interrupt.id)
-        assert state.status == "expired"
         lane = bot.store.keys.lane(0)
         lives = [await bot.store._redis.ttl(key) for key in (lane.req(interrupt.id), lane.card(interrupt.id))]
         assert {round(seconds / 86_400) for seconds in lives} == {7 if waits else 30}
         assert watcher.all_cards() == []
         assert (await slack.messages(CHANNEL)) == []
+
+
+async def ended(store, interrupt_id):
+    """Wait until a bot has ended the request; give its record."""
+
+    async def is_over():
+        state = await store.load(interrupt_id)
+        return None if state.status in {"new", "pending"} else state
+
+    return await eventually(is_over, within=60)
 
 
 async def test_deadline_that_passed_while_no_bot_ran_ends_a_card_that_was_shown(
