@@ -69,7 +69,8 @@ class _Sending(AbstractConnection):
     """Writes commands with hiredis if it is installed, and turns uvloop's error about a lost connection into redis-py's.
 
     redis-py does not notice that an idle connection was reset, and writes to it. asyncio's own loop then raises an
-    OSError, and redis-py tries again. uvloop raises a RuntimeError, which redis-py does not expect.
+    OSError, and redis-py tries again. uvloop raises a RuntimeError, which redis-py does not expect. A connection that is
+    closed while it writes is an AttributeError there.
 
     A connection of a generation that is over is made again before it is used. `before_sending` is called for each command.
 
@@ -119,7 +120,7 @@ class _Sending(AbstractConnection):
         before = await cancellations()
         try:
             await super().send_packed_command(*args, **kwargs)
-        except RuntimeError as error:
+        except (RuntimeError, AttributeError) as error:
             raise RedisConnectionError(f"the connection was lost: {error}") from error
         if was_cancelled_since(before):
             # Nobody will read the answer, so nobody else may get this connection.

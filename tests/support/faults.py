@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -53,6 +54,8 @@ class Watcher:
 
     def __init__(self) -> None:
         self._messages: dict[str, Json] = {}
+        self._of: defaultdict[str, dict[str, Json]] = defaultdict(dict)
+        """The messages of each interrupt: a campaign has many thousands, and looks for one of them all the time."""
         self._views: dict[str, list[Json]] = {}
         self.shown: dict[str, list[str]] = {}
         """Every text that each message had, oldest first."""
@@ -61,16 +64,20 @@ class Watcher:
         """Take a change of the stand-in's stream."""
         match change.get("type"):
             case "message":
-                self._messages[change["ts"]] = change
+                known = self._messages.get(change["ts"], change)
+                if _interrupt_of(known) != _interrupt_of(change):
+                    del self._of[_interrupt_of(known)][change["ts"]]
+                self._messages[change["ts"]] = self._of[_interrupt_of(change)][change["ts"]] = change
                 self.shown.setdefault(change["ts"], []).append(change["text"])
             case "deleted":
-                del self._messages[change["ts"]]
+                gone = self._messages.pop(change["ts"])
+                del self._of[_interrupt_of(gone)][change["ts"]]
             case "view":
                 self._views[change["user"]] = change["views"]
 
     def cards(self, interrupt_id: str) -> list[Json]:
         """Give the messages that belong to an interrupt, oldest first."""
-        return [m for m in self._messages.values() if _payload(m).get("id") == interrupt_id]
+        return [*self._of[interrupt_id].values()]
 
     def thread(self, interrupt_id: str) -> list[str]:
         """Give what stands beside the card of an interrupt, in its thread, oldest first."""
@@ -120,6 +127,10 @@ class Watcher:
 
 def _payload(message: Json) -> Json:
     return (message.get("metadata") or {}).get("event_payload", {})
+
+
+def _interrupt_of(message: Json) -> str:
+    return _payload(message).get("id", "")
 
 
 @asynccontextmanager

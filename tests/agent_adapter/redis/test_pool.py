@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,22 @@ async def test_a_command_that_is_cancelled_at_any_moment_ends_as_cancelled(redis
 
             assert command.cancelled(), steps
         assert await redis.ping()
+
+
+async def test_a_connection_that_is_closed_at_any_moment_of_a_command_is_a_lost_connection(redis_url):
+    async with open_redis(redis_url) as redis:
+        for steps in range(8):
+            connection = redis.connection_pool.make_connection()
+            await connection.connect()
+            sending = asyncio.create_task(connection.send_command("PING"))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+
+            await connection.disconnect(nowait=True)
+
+            with suppress(RedisConnectionError):
+                await sending
+            await connection.disconnect(nowait=True)
 
 
 async def test_a_task_that_ctrl_c_cancels_while_it_runs_goes_no_further_than_its_next_command(redis_url):
