@@ -1,6 +1,7 @@
 """A Redis Cluster of three primaries and three replicas on this machine: `python -m playground.clusters`."""
 
 import contextlib
+import shlex
 import signal
 import sys
 import tempfile
@@ -58,6 +59,25 @@ class Cluster:
         for primary, replica in zip(primaries, replicas, strict=False):
             self.ask(replica, "CLUSTER REPLICATE", self.ask(primary, "CLUSTER MYID"))
         wait_until(self.is_whole, "not every primary has a replica")
+
+    def told(self) -> str:
+        """Say where they are, and how to fail over and back in another terminal."""
+        pairs = [(primary, self.replica_of(primary)) for primary in self.primaries()]
+        primary, replica = pairs[0]
+        servers = "\n".join(f"  {port}: {shlex.join(each.command)}" for port, each in self.servers.items())
+        return (
+            f"REDIS_URL={self.url}\n"
+            f"Primaries, each with its replica: {', '.join(f'{one} and {other}' for one, other in pairs)}. "
+            f"Who is what now: redis-cli -p {primary} CLUSTER NODES\n"
+            "A planned failover, with the port of a replica:\n"
+            f"  redis-cli -p {replica} CLUSTER FAILOVER\n"
+            "A primary that is stopped, or that crashes:\n"
+            f"  redis-cli -p {primary} SHUTDOWN NOSAVE\n"
+            f"  kill -9 $(redis-cli -p {primary} INFO server | tr -d '\\r' | sed -n 's/^process_id://p')\n"
+            "A server comes back, as a replica of the primary of then, with its command:\n"
+            f"{servers}\n"
+            "Ctrl-C here ends all of them but a server that you have started so.\n"
+        )
 
     def stop(self) -> None:
         """End all processes."""
@@ -285,13 +305,7 @@ def main() -> None:
     """Start them, say their address, and end them with this process."""
     try:
         with cluster() as service:
-            primary = service.primaries()[0]
-            sys.stdout.write(
-                f"REDIS_URL={service.url}\n"
-                f"Primaries: {', '.join(map(str, service.primaries()))}. Servers: {', '.join(map(str, service.servers))}.\n"
-                f"A planned failover: redis-cli -p <port of a replica> CLUSTER FAILOVER. Look: redis-cli -p {primary} CLUSTER NODES\n"
-                "Ctrl-C ends all of them.\n"
-            )
+            sys.stdout.write(service.told())
             sys.stdout.flush()
             signal.pause()
     except RedisServerError as error:

@@ -32,8 +32,8 @@ def posted_calls(approval: Approval, number: int) -> tuple[int, ...]:
 def decided_together(approval: Approval, indices: Iterable[int], decision: str) -> tuple[int, ...]:
     """Give the open actions of these that may be decided together.
 
-    What has to be read first is not approved in bulk, nor that for which somebody proposes something else; and what is
-    of high risk is decided one by one.
+    What has to be read first is not approved in bulk, nor that for which somebody proposes something else, nor what somebody
+    rejected before a failover lost it; and what is of high risk is decided one by one.
     """
     return tuple(
         index
@@ -41,15 +41,15 @@ def decided_together(approval: Approval, indices: Iterable[int], decision: str) 
         if approval.is_open_at(index)
         and approval.actions[index].allows(decision)
         and not approval.actions[index].has_code
-        and not (decision == "approve" and _is_apart(approval.actions[index]))
+        and not (decision == "approve" and _is_apart(approval, approval.actions[index]))
     )
 
 
 def reviewed(approval: Approval, indices: Iterable[int], user: str) -> tuple[int, ...]:
     """Give the open actions of these that somebody may approve together at the end of a review.
 
-    They were shown all of each, page by page, whether or not its card shows it. A call with a proposal, or of high
-    risk, is decided by itself.
+    They were shown all of each, page by page, whether or not its card shows it. A call with a proposal, of high risk, or
+    that somebody rejected before, is decided by itself.
     """
     return tuple(
         index
@@ -58,13 +58,22 @@ def reviewed(approval: Approval, indices: Iterable[int], user: str) -> tuple[int
         and (action := approval.actions[index]).allows("approve")
         and not action.has_code
         and action.proposal is None
+        and not was_rejected(approval, index)
         and approval.pages_read(action, user) >= max(action.pages, 1)
     )
 
 
-def _is_apart(action: Action) -> bool:
+def _is_apart(approval: Approval, action: Action) -> bool:
     """Whether an action is not approved together with others."""
-    return action.must_read or action.proposal is not None
+    return action.must_read or action.proposal is not None or was_rejected(approval, action.index)
+
+
+def was_rejected(approval: Approval, index: int) -> bool:
+    """Whether somebody may have rejected an action, and a failover has lost that."""
+    return any(
+        remark.kind == "lost" and index in remark.actions and remark.decision not in {"approve", "edit"}
+        for remark in approval.remarks.values()
+    )
 
 
 def put_to_vote(approval: Approval, indices: Iterable[int]) -> list[int]:
@@ -80,3 +89,11 @@ def with_proposal(approval: Approval, indices: Iterable[int]) -> list[int]:
     """Give the open actions of these that could be approved and for which somebody proposes something else."""
     found = (approval.actions[index] for index in indices if approval.is_open_at(index))
     return [action.index for action in found if action.allows("approve") and action.proposal]
+
+
+def rejected_before(approval: Approval, indices: Iterable[int]) -> list[int]:
+    """Give the open actions of these that could be approved and that somebody rejected before a failover lost it."""
+    found = (approval.actions[index] for index in indices if approval.is_open_at(index))
+    return [
+        action.index for action in found if action.allows("approve") and was_rejected(approval, action.index)
+    ]

@@ -273,6 +273,7 @@ class LostClicks:
             lost,
             remark if still else None,
             still if is_open else (),
+            {each.index: state.actions[each.index].request.name for each in lost} if is_asked else {},
             sentence=REASON if is_over else SENTENCE,
             code=WENT_BACK if is_over and is_open and still else "",
         )

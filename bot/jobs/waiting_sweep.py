@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from agent_adapter.contract.keys import Lane
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.loops import Loop
+from bot.store.connected import in_each
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -37,10 +38,9 @@ class WaitingSweep:
         """Look at every open request once.
 
         Raises:
-            ServerUnreachableError: when Redis does not answer.
+            ServerUnreachableError: when Redis does not answer. In a cluster, what is on its other servers was looked at.
         """
-        for lane in self.store.keys.all_lanes():
-            await self._sweep_lane(lane)
+        await in_each(self.store.keys.all_lanes(), self._sweep_lane)
 
     async def _sweep_lane(self, lane: Lane) -> None:
         first = 0

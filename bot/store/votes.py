@@ -177,6 +177,7 @@ class Votes(Connected):
         lost: Sequence[Accepted],
         remark: Remark | None,
         still: Collection[int],
+        tools: Mapping[int, str],
         *,
         sentence: str,
         code: str = "",
@@ -190,6 +191,7 @@ class Votes(Connected):
             lost: What is lost of the click.
             remark: The message about it in the thread; `None` where nobody has to know.
             still: The actions of it that nobody has decided.
+            tools: The name of the tool by action, where it is known.
             sentence: What the agents hear.
             code: With it, the request is refused as well, and `sentence` says why.
 
@@ -202,7 +204,13 @@ class Votes(Connected):
             self._of(first.interrupt_id),
             list(
                 chain.from_iterable(
-                    (each.index, _kind(each) if each.index in still else "", each.decision) for each in lost
+                    (
+                        each.index,
+                        _kind(each) if each.index in still else "",
+                        each.decision,
+                        tools.get(each.index, ""),
+                    )
+                    for each in lost
                 )
             ),
             token=first.token,

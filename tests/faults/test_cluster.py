@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
@@ -64,6 +65,37 @@ async def run(flows: list[Flow], batches: int) -> None:
     async with asyncio.TaskGroup() as group:
         for flow in flows:
             group.create_task(flow.run(batches, at_once=2))
+
+
+@pytest.mark.parametrize("word", ["SHUTDOWN", "kill -9"])
+async def test_a_primary_that_was_stopped_comes_back_with_the_command_that_is_told(cluster, word):
+    """It is written for a shell, so that it can be pasted."""
+    lines = [line.strip() for line in cluster.told().splitlines()]
+    stop, planned = (next(line for line in lines if each in line) for each in (word, "FAILOVER"))
+    first = cluster.primaries()[0]
+    server = next(line for line in lines if line.startswith(f"{first}: "))
+    replica = cluster.replica_of(first)
+
+    await asyncio.to_thread(subprocess.run, stop, shell=True, check=True)
+    await eventually(lambda: asyncio.to_thread(lambda: replica in cluster.primaries()))
+    returned = await asyncio.create_subprocess_shell(f"exec {server.partition(': ')[2]}")
+    try:
+        await eventually(lambda: asyncio.to_thread(cluster.is_whole))
+        assert cluster.replica_of(replica) == first
+
+        # A replica that has just come back may be told twice.
+        hand_over = planned.replace(str(replica), str(first))
+        await eventually(lambda: asyncio.to_thread(has_handed_over, cluster, first, hand_over), within=120)
+    finally:
+        returned.kill()
+        await returned.wait()
+
+
+def has_handed_over(cluster: Cluster, port: int, command: str) -> bool:
+    """Run the command, and say after a second whether this server is a primary."""
+    subprocess.run(command, shell=True, check=True)
+    time.sleep(1)
+    return port in cluster.primaries()
 
 
 async def test_agents_on_different_servers_get_what_people_decide(

@@ -330,6 +330,11 @@ def with_proposal(indices: Sequence[int]) -> str:
     return f"Mit Vorschlag, einzeln freizugeben: {numbers(indices)}."
 
 
+def rejected_before(indices: Sequence[int]) -> str:
+    """Say which actions are approved alone because somebody rejected them, and a technical fault lost that."""
+    return f"Vor der technischen Störung abgelehnt, einzeln freizugeben: {numbers(indices)}."
+
+
 def high_risk(indices: Sequence[int]) -> str:
     """Say which actions are decided alone because of their risk."""
     return f"Hohes Risiko, einzeln zu entscheiden: {numbers(indices)}."
@@ -428,6 +433,13 @@ def in_all(totals: Sequence[str]) -> str:
 def left_out_proposed(indices: Sequence[int]) -> str:
     """Say which calls a button for several leaves out because of a proposal."""
     return f"Nicht mit freigegeben, weil es dazu einen anderen Vorschlag gibt: {few_numbers(indices)}."
+
+
+def left_out_rejected(indices: Sequence[int]) -> str:
+    """Say which calls a button for several leaves out because somebody rejected them, and a technical fault lost that."""
+    return (
+        f"Nicht mit freigegeben, weil es vor der technischen Störung abgelehnt wurde: {few_numbers(indices)}."
+    )
 
 
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------

@@ -322,6 +322,11 @@ def with_proposal(indices: Sequence[int]) -> str:
     return f"With a proposal, approved one by one: {numbers(indices)}."
 
 
+def rejected_before(indices: Sequence[int]) -> str:
+    """Say which actions are approved alone because somebody rejected them, and a technical fault lost that."""
+    return f"Rejected before the technical fault, approved one by one: {numbers(indices)}."
+
+
 def high_risk(indices: Sequence[int]) -> str:
     """Say which actions are decided alone because of their risk."""
     return f"High risk, decided one by one: {numbers(indices)}."
@@ -420,6 +425,11 @@ def in_all(totals: Sequence[str]) -> str:
 def left_out_proposed(indices: Sequence[int]) -> str:
     """Say which calls a button for several leaves out because of a proposal."""
     return f"Not approved with them, because somebody proposes something else: {few_numbers(indices)}."
+
+
+def left_out_rejected(indices: Sequence[int]) -> str:
+    """Say which calls a button for several leaves out because somebody rejected them, and a technical fault lost that."""
+    return f"Not approved with them, because somebody rejected it before the technical fault: {few_numbers(indices)}."
 
 
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------

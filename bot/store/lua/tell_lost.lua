@@ -12,12 +12,13 @@
 --       code      of the end, or '' where people decide again
 --       reason
 --       mark      of it, or ''
---       of each action: index, where nobody has decided it what was lost: 'decision' | 'vote', else '', and what was decided
+--       of each action: index, where nobody has decided it what was lost: 'decision' | 'vote', else '', what was decided, and
+--                 the name of the tool, or ''
 -- Returns 'told' | 'repeat' | 'unknown' | 'changed': one of those is decided, or this person has voted again
 
 local req, card, undrawn, unresumed, audit = unpack(KEYS)
 local id, prefix, token, at, by, remark, remark_mark, sentence, code, reason, mark = unpack(ARGV)
-local FIRST_ACTION, PER_ACTION = 12, 3
+local FIRST_ACTION, PER_ACTION = 12, 4
 
 local status, policy = unpack(redis.call('HMGET', card, 'status', 'policy'))
 if not status then
@@ -56,7 +57,8 @@ end
 queue_drawing(undrawn, id, now())
 redis.call('ZSCORE', unresumed, id)
 for i = FIRST_ACTION, #ARGV, PER_ACTION do
-  write_audit(audit, 'click_lost', id, 'index', ARGV[i], 'by', by, 'decision', ARGV[i + 2])
+  write_audit(audit, 'click_lost', id, 'index', ARGV[i], 'by', by, 'decision', ARGV[i + 2],
+    'tool', ARGV[i + 3])
 end
 for _, vote in ipairs(replaced) do
   write_audit(audit, 'uncounted', id, 'index', vote.index, 'by', by, 'policy', policy or '', 'position', vote.position)

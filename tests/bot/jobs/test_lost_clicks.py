@@ -150,6 +150,8 @@ async def test_what_a_card_has_ended_first_is_told_as_well(client, bots, replica
 
     [remark] = await told(bot, state)
     assert (remark.kind, remark.by, remark.actions) == ("lost_for_good", ERIK, (0,))
+    [entry] = await entered(bot)
+    assert (entry["by"], entry["decision"], entry.tools) == (ERIK, "approve", ("pay",))
     [line] = [each for each in caplog.records if each.message == "click.lost"]
     assert line.ended is True
 
@@ -175,9 +177,13 @@ async def test_another_question_under_the_same_id_is_not_taken_for_the_one_that_
     assert (await newest(bot, second)).status == "pending"
     assert await told(bot, second) == []
     assert caplog.messages.count("click.lost") == 1
+    assert [(each["by"], each.said["index"], each.tools) for each in await entered(bot)] == [(DANA, 1, ())]
+
+
+async def entered(bot):
+    """What the audit trail says of lost clicks."""
     trail = AuditStore(bot._redis, bot.keys)
-    lost = [entry.said async for entry in trail.entries() if entry.said["event"] == "click_lost"]
-    assert [(said["by"], said["index"]) for said in lost] == [(DANA, 1)]
+    return [entry async for entry in trail.entries() if entry.said["event"] == "click_lost"]
 
 
 async def test_what_was_accepted_in_a_part_that_is_away_is_not_forgotten_meanwhile(monkeypatch):

@@ -20,6 +20,7 @@ from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place, Terms
 from bot.domain.bulk import decided_together
 from bot.domain.ids import MessageId
+from bot.domain.messages import Remark
 from bot.domain.question import question
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.card import render_card
@@ -366,6 +367,29 @@ def test_bulk_buttons_say_when_they_act_on_some():
     assert block_of(card(state).blocks, "unread")["elements"][0]["text"] == (
         "A question, answered by itself: 3."
     )
+
+
+def test_what_somebody_had_rejected_before_a_failover_is_not_approved_with_others():
+    """The person who approves the rest reads why: on the card, and in the question before the click."""
+    lost = {0: Remark(kind="lost", places=(0,), actions=(1,), by="U0ERIK", decision="reject")}
+    state = a_state(an_interrupt(an_action(), an_action(), an_action()), remarks=lost)
+
+    assert decided_together(state, range(3), "approve") == (0, 2)
+    assert decided_together(state, range(3), "reject") == (0, 1, 2)
+    blocks = render_card(state)[0].blocks
+    approve, *_ = block_of(blocks, "bulk")["elements"]
+    assert approve["text"]["text"] == "Approve 1, 3"
+    assert "because somebody rejected it before the technical fault: 2." in approve["confirm"]["text"]["text"]
+    assert block_of(blocks, "unread")["elements"][0]["text"] == (
+        "Rejected before the technical fault, approved one by one: 2."
+    )
+
+
+def test_an_approval_that_a_failover_has_lost_keeps_its_call_with_the_others():
+    lost = {0: Remark(kind="lost", places=(0,), actions=(1,), by="U0ERIK", decision="approve")}
+    state = a_state(an_interrupt(an_action(), an_action()), remarks=lost)
+
+    assert decided_together(state, range(2), "approve") == (0, 1)
 
 
 def test_a_button_for_some_actions_names_them_where_a_phone_has_room():
