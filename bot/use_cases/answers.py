@@ -6,6 +6,7 @@ from typing import Literal
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
+from bot.domain.bulk import rejected_before, with_proposal
 from bot.domain.errors import PersonUnknownError, VotersUnknownError
 from bot.domain.mentions import mention
 from bot.domain.votes import Proposal, kind_of
@@ -93,9 +94,13 @@ def uncounted(people: Iterable[str]) -> str:
     return in_answer.uncounted(names) if names else ""
 
 
-def not_approved(indices: Sequence[int]) -> str:
-    """Say which actions were left out because somebody proposes something else; nothing when there are none."""
-    return in_answer.not_approved(indices) if indices else ""
+def not_approved(state: Approval, indices: Sequence[int]) -> str:
+    """Say which of these actions a button for several leaves out, and why; nothing when it leaves out none."""
+    proposed, rejected = with_proposal(state, indices), rejected_before(state, indices)
+    said = [in_answer.not_approved(proposed)] if proposed else []
+    if rejected:
+        said.append(in_answer.rejected_before(rejected))
+    return " ".join(said)
 
 
 def unknown(error: PersonUnknownError) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on, decided_together, posted_calls, reviewed, with_proposal
+from bot.domain.bulk import calls_on, decided_together, posted_calls, reviewed
 from bot.domain.ids import MessageId
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
@@ -53,7 +53,7 @@ async def approve_all(
     answer = await _decide_all(
         decisions, state, user, meant, ApproveDecision(), shown=shown, delivery=delivery
     )
-    apart = not_approved(with_proposal(state, here))
+    apart = not_approved(state, here)
     return replace(answer, sentence=f"{answer.sentence} {apart}".strip())
 
 

@@ -80,6 +80,30 @@ async def test_a_decision_that_was_lost_before_its_card_said_it_is_told(
     await nothing_owed(store)
 
 
+async def test_what_somebody_had_rejected_is_not_approved_with_the_others(
+    failover, start_bot, client, slack, store, watcher
+):
+    """Whoever approves the rest reads that. The call is decided by itself then."""
+    await start_bot()
+    interrupt, agent, card = await asked(client, watcher, store, "pay", "note", "send")
+    failover.replicate()
+    await slack.fault("chat.update", "ratelimited", seconds=3)
+    dana = Someone(slack, "U0DANA")
+    await dana.submit(await dana.opened(card, "reject:1"), Reason="not this one")
+
+    await failover.happen()
+
+    await until(lambda: in_thread(watcher, interrupt.id))
+    await Someone(slack, "U0ERIK").press(card, "approve_all:0")
+    left_out = (
+        "Not approved: action 2. Somebody rejected that before the technical fault: decide it separately."
+    )
+    await until(lambda: any(left_out in notice for notice in watcher.notices("U0ERIK")))
+    assert not agent.done()
+    await Someone(slack, "U0ERIK").press(card, "approve:1")
+    assert (await agent).decisions == (ApproveDecision(),) * 3
+
+
 async def test_who_submits_a_form_too_early_keeps_what_was_typed_and_reads_when_to_send_it_again(
     failover, start_bot, client, slack, store, watcher
 ):
