@@ -1,10 +1,13 @@
 """Slack's rate limits, shared by all replicas. Ask for a turn before a call, and wait if there is none."""
 
+import math
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from agent_adapter.contract.keys import Keys
+from agent_adapter.errors import ServerRefusesError, ServerUnreachableError
 from agent_adapter.redis.scripts import Scripts
 
 
@@ -31,13 +34,37 @@ LONGEST_WAIT = 60_000
 """Milliseconds."""
 
 
+class _Alone:
+    """The turns of this process by itself, at an even pace. Slack says how long to pause where several bots do so."""
+
+    def __init__(self) -> None:
+        self._next_at: dict[str, float] = {}
+
+    def take(self, key: str, limit: Limit) -> int:
+        """Milliseconds to wait; 0 means go, and counts."""
+        now = time.monotonic()
+        self._next_at = {each: at for each, at in self._next_at.items() if at > now}
+        if wait := self._next_at.get(key, now) - now:
+            return math.ceil(wait * 1000)
+        self.hold(key, limit.window / limit.calls / 1000)
+        return 0
+
+    def hold(self, key: str, seconds: float) -> None:
+        """Give no turn for so long."""
+        self._next_at[key] = max(self._next_at.get(key, 0.0), time.monotonic() + seconds)
+
+
 class Pacing:
-    """Gives turns. Nothing sleeps here: the caller puts its work back, and draws the newest state later."""
+    """Gives turns. Nothing sleeps here: the caller puts its work back, and draws the newest state later.
+
+    In a cluster, one primary keeps the turns. While it does not answer, each bot keeps its own pace.
+    """
 
     def __init__(self, scripts: Scripts, keys: Keys, *, enabled: bool = True) -> None:
         self._scripts = scripts
         self._keys = keys
         self._enabled = enabled
+        self._alone = _Alone()
         self._edits_closed: dict[str, float] = {}
         self._edited: dict[tuple[str, str], float] = {}
 
@@ -96,8 +123,8 @@ class Pacing:
     async def _turn(self, key: str, limit: Limit, agent: str, *, urgent: bool) -> int:
         if not self._enabled:
             return 0
-        return int(
-            await self._scripts(
+        try:
+            wait = await self._scripts(
                 "take_turn",
                 _names(key),
                 calls=limit.calls,
@@ -106,10 +133,17 @@ class Pacing:
                 name=secrets.token_hex(6),
                 agent=agent,
             )
-        )
+        except ServerRefusesError:
+            # Somebody has to change something.
+            raise
+        except ServerUnreachableError:
+            return self._alone.take(key, limit)
+        return int(wait)
 
     async def _hold(self, key: str, seconds: float) -> None:
-        await self._scripts("pause_turns", _names(key), pause=int(seconds * 1000) + 50)
+        self._alone.hold(key, seconds)
+        with suppress(ServerUnreachableError):
+            await self._scripts("pause_turns", _names(key), pause=int(seconds * 1000) + 50)
 
 
 def _names(key: str) -> dict[str, str]:

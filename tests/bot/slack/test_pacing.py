@@ -1,12 +1,13 @@
 """Slack's limits, kept by all replicas in one Redis."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys
-from agent_adapter.redis.pool import freeze_meta
+from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.slack import pacing
 from bot.slack.pacing import LONGEST_WAIT, Limit, Pacing, Queue
 from bot.store.records import ApprovalStore
@@ -126,6 +127,21 @@ async def test_without_pacing_every_turn_is_free(redis: Redis, keys: Keys):
 
     assert [await free.turn_to_post("C1", "billing") for _ in range(3)] == [0, 0, 0]
     assert await redis.keys("*pace*") == []
+
+
+async def test_while_no_server_answers_each_bot_keeps_its_own_pace(
+    keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """In a cluster, the one server that keeps the turns can be away alone."""
+    monkeypatch.setattr(pacing, "POSTS", Limit(calls=2, window=60_000))
+    async with open_redis(f"unix://{tmp_path / 'nobody.sock'}") as away:
+        alone = Pacing(ApprovalStore(away, keys).scripts, keys)
+        await alone.hold_edits(20)
+
+        assert await alone.turn_to_post("C1", "billing") == 0
+        assert 10_000 < await alone.turn_to_post("C1", "billing") <= 30_000
+        assert await alone.turn_to_post("C2", "billing") == 0
+        assert await alone.turn_to_edit("billing", urgent=True) > 10_000
 
 
 def test_of_a_long_queue_a_few_ask_for_each_turn():
