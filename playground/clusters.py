@@ -63,18 +63,20 @@ class Cluster:
     def told(self) -> str:
         """Say where they are, and how to fail over and back in another terminal."""
         pairs = [(primary, self.replica_of(primary)) for primary in self.primaries()]
-        primary, replica = pairs[0]
-        servers = "\n".join(f"  {port}: {shlex.join(each.command)}" for port, each in self.servers.items())
+        (primary, replica), (other, _), *_ = pairs
+        servers = "\n".join(
+            f"  # {port}\n  {shlex.join(each.command)}" for port, each in self.servers.items()
+        )
         return (
             f"REDIS_URL={self.url}\n"
-            f"Primaries, each with its replica: {', '.join(f'{one} and {other}' for one, other in pairs)}. "
-            f"Who is what now: redis-cli -p {primary} CLUSTER NODES\n"
+            f"Primaries, each with its replica: {', '.join(f'{each} and {its}' for each, its in pairs)}. "
+            f"Who is what now: redis-cli -p {other} CLUSTER NODES\n"
             "A planned failover, with the port of a replica:\n"
             f"  redis-cli -p {replica} CLUSTER FAILOVER\n"
             "A primary that is stopped, or that crashes:\n"
             f"  redis-cli -p {primary} SHUTDOWN NOSAVE\n"
             f"  kill -9 $(redis-cli -p {primary} INFO server | tr -d '\\r' | sed -n 's/^process_id://p')\n"
-            "A server comes back, as a replica of the primary of then, with its command:\n"
+            "A server comes back, as a replica of the primary of then, with the command below its port:\n"
             f"{servers}\n"
             "Ctrl-C here ends all of them but a server that you have started so.\n"
         )

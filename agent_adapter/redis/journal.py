@@ -312,6 +312,10 @@ class Journal:
             if (write.script.verb, write.record) == (script.verb, record) and owner in write.args:
                 self._drop(name)
 
+    def owes(self, record: str) -> bool:
+        """Whether something about a record is still to be written again by this process."""
+        return self.is_owed or record in self._waiting
+
     async def catch_up(self, run: Run, keys: Sequence[str], *, decides: bool) -> None:
         """Before a call, write its record again if the last outage was not followed by that yet, or not with success.
 
@@ -326,7 +330,7 @@ class Journal:
             ServerUnreachableError: when Redis does not answer, or an earlier decision is not written again yet.
         """
         record = _record_of(keys)
-        if self.is_owed or record in self._waiting:
+        if self.owes(record):
             self._forget()
             waiting = await self._called(
                 run, [write for write in self._writes.values() if write.record == record]

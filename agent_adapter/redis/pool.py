@@ -121,6 +121,8 @@ class _Sending(AbstractConnection):
         try:
             await super().send_packed_command(*args, **kwargs)
         except (RuntimeError, AttributeError) as error:
+            if isinstance(error, AttributeError) and self.is_connected:
+                raise
             raise RedisConnectionError(f"the connection was lost: {error}") from error
         if was_cancelled_since(before):
             # Nobody will read the answer, so nobody else may get this connection.

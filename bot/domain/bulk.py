@@ -33,7 +33,7 @@ def decided_together(approval: Approval, indices: Iterable[int], decision: str) 
     """Give the open actions of these that may be decided together.
 
     What has to be read first is not approved in bulk, nor that for which somebody proposes something else, nor what somebody
-    rejected before a failover lost it; and what is of high risk is decided one by one.
+    may have decided otherwise before a failover lost it; and what is of high risk is decided one by one.
     """
     return tuple(
         index
@@ -49,7 +49,7 @@ def reviewed(approval: Approval, indices: Iterable[int], user: str) -> tuple[int
     """Give the open actions of these that somebody may approve together at the end of a review.
 
     They were shown all of each, page by page, whether or not its card shows it. A call with a proposal, of high risk, or
-    that somebody rejected before, is decided by itself.
+    that somebody may have decided otherwise before a failover, is decided by itself.
     """
     return tuple(
         index
@@ -58,20 +58,20 @@ def reviewed(approval: Approval, indices: Iterable[int], user: str) -> tuple[int
         and (action := approval.actions[index]).allows("approve")
         and not action.has_code
         and action.proposal is None
-        and not was_rejected(approval, index)
+        and not was_decided_otherwise(approval, index)
         and approval.pages_read(action, user) >= max(action.pages, 1)
     )
 
 
 def _is_apart(approval: Approval, action: Action) -> bool:
     """Whether an action is not approved together with others."""
-    return action.must_read or action.proposal is not None or was_rejected(approval, action.index)
+    return action.must_read or action.proposal is not None or was_decided_otherwise(approval, action.index)
 
 
-def was_rejected(approval: Approval, index: int) -> bool:
-    """Whether somebody may have rejected an action, and a failover has lost that."""
+def was_decided_otherwise(approval: Approval, index: int) -> bool:
+    """Whether somebody may have said something else than to approve an action as it is, and a failover has lost that."""
     return any(
-        remark.kind == "lost" and index in remark.actions and remark.decision not in {"approve", "edit"}
+        remark.kind == "lost" and index in remark.actions and remark.decision != "approve"
         for remark in approval.remarks.values()
     )
 
@@ -91,9 +91,8 @@ def with_proposal(approval: Approval, indices: Iterable[int]) -> list[int]:
     return [action.index for action in found if action.allows("approve") and action.proposal]
 
 
-def rejected_before(approval: Approval, indices: Iterable[int]) -> list[int]:
-    """Give the open actions of these that could be approved and that somebody rejected before a failover lost it."""
+def decided_otherwise(approval: Approval, indices: Iterable[int]) -> list[int]:
+    """Give the open actions of these that could be approved and that are apart for this reason: nobody proposes something else."""
     found = (approval.actions[index] for index in indices if approval.is_open_at(index))
-    return [
-        action.index for action in found if action.allows("approve") and was_rejected(approval, action.index)
-    ]
+    could = (action.index for action in found if action.allows("approve") and not action.proposal)
+    return [index for index in could if was_decided_otherwise(approval, index)]

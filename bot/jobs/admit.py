@@ -142,11 +142,15 @@ class Admissions:
         return admitted
 
     async def _covered(self, state: Published, admission: Admission) -> list[StandingMatch]:
-        """Give the actions that standing approvals answer. After a failover none at first: somebody may have revoked them."""
+        """Give the actions that standing approvals answer. After a failover none at first: somebody may have revoked them.
+
+        What somebody did not approve before a failover lost it is asked again.
+        """
         if self.store.may_have_lost_ends:
             return []
         found = await self.standing.matching(state, admission)
-        return [matched for matched in found if await self._still_holds(matched)]
+        asked = [matched for matched in found if not self.store.refused.has(state.id, matched.index)]
+        return [matched for matched in asked if await self._still_holds(matched)]
 
     async def _in_queue(self, state: Published, place: Place) -> Place:
         """Say whether a request joins the queue of a channel, because it comes in a burst."""

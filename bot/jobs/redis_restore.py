@@ -223,7 +223,7 @@ class RestoreGuard:
         if not is_ahead(label, state):
             self.note_sure(shown.channel, shown.ts)
             return False
-        if self.is_unsettled:
+        if self.is_unsettled or self.store.scripts.journal.owes(state.id):
             raise UnsettledError
         logger.error("record.went_back", extra={"interrupt_id": state.id, "part": str(part)})
         # Before an answer is given, because an agent could start after it.

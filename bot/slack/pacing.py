@@ -34,24 +34,28 @@ LONGEST_WAIT = 60_000
 """Milliseconds."""
 
 
-class _Alone:
-    """The turns of this process by itself, at an even pace. Slack says how long to pause where several bots do so."""
+class _Own:
+    """When this process by itself may call again: after Slack asked for a pause, and at an even pace while no server gives turns."""
 
     def __init__(self) -> None:
         self._next_at: dict[str, float] = {}
 
+    def wait(self, key: str) -> int:
+        """Milliseconds until the next call."""
+        return max(0, math.ceil(1000 * (self._next_at.get(key, 0.0) - time.monotonic())))
+
     def take(self, key: str, limit: Limit) -> int:
         """Milliseconds to wait; 0 means go, and counts."""
-        now = time.monotonic()
-        self._next_at = {each: at for each, at in self._next_at.items() if at > now}
-        if wait := self._next_at.get(key, now) - now:
-            return math.ceil(wait * 1000)
+        if wait := self.wait(key):
+            return wait
         self.hold(key, limit.window / limit.calls / 1000)
         return 0
 
     def hold(self, key: str, seconds: float) -> None:
         """Give no turn for so long."""
-        self._next_at[key] = max(self._next_at.get(key, 0.0), time.monotonic() + seconds)
+        now = time.monotonic()
+        self._next_at = {each: at for each, at in self._next_at.items() if at > now}
+        self._next_at[key] = max(self._next_at.get(key, 0.0), now + seconds)
 
 
 class Pacing:
@@ -64,7 +68,7 @@ class Pacing:
         self._scripts = scripts
         self._keys = keys
         self._enabled = enabled
-        self._alone = _Alone()
+        self._own = _Own()
         self._edits_closed: dict[str, float] = {}
         self._edited: dict[tuple[str, str], float] = {}
 
@@ -123,8 +127,11 @@ class Pacing:
     async def _turn(self, key: str, limit: Limit, agent: str, *, urgent: bool) -> int:
         if not self._enabled:
             return 0
+        # Redis can have lost what Slack said.
+        if wait := self._own.wait(key):
+            return wait
         try:
-            wait = await self._scripts(
+            given = await self._scripts(
                 "take_turn",
                 _names(key),
                 calls=limit.calls,
@@ -137,11 +144,11 @@ class Pacing:
             # Somebody has to change something.
             raise
         except ServerUnreachableError:
-            return self._alone.take(key, limit)
-        return int(wait)
+            return self._own.take(key, limit)
+        return int(given)
 
     async def _hold(self, key: str, seconds: float) -> None:
-        self._alone.hold(key, seconds)
+        self._own.hold(key, seconds)
         with suppress(ServerUnreachableError):
             await self._scripts("pause_turns", _names(key), pause=int(seconds * 1000) + 50)
 

@@ -160,9 +160,18 @@ class Connected:
 
     @property
     def may_have_lost_ends(self) -> bool:
-        """Whether a standing approval may be there that somebody has ended: through another bot, or before this one has looked."""
+        """Whether a bot may still tell that it lost what somebody decided or ended: another one, or this one before it has looked."""
         has_looked = self.is_alone and not self.unlooked
         return self.is_unsettled or (self.scripts.journal.is_doubted and not has_looked)
+
+    def expect_told(self) -> None:
+        """Make sure that no bot may still tell that it lost what somebody decided.
+
+        Raises:
+            TooEarlyError: when one may.
+        """
+        if self.may_have_lost_ends:
+            raise TooEarlyError(max(0.0, SETTLES - self.scripts.journal.lost_for))
 
     @asynccontextmanager
     async def deciding_about(self, interrupt_id: str) -> AsyncIterator[None]:

@@ -156,11 +156,13 @@ class Reading(Connected):
         return _admitted(await self.load(interrupt_id))
 
     async def to_decide(self, interrupt_id: str) -> Approval | None:
-        """Read a record for somebody who decides, as `admitted` does.
+        """Read a record for somebody who decides, as `admitted` does, once this bot has looked for decisions that are lost.
 
         Raises:
-            TooEarlyError: when there is none, and after a failover a bot or its agent may still write it again.
+            TooEarlyError: when looking takes longer than a moment, or when there is no record, and after a failover a bot
+                or its agent may still write it again.
         """
+        await self._looked(interrupt_id)
         state = await self.admitted(interrupt_id)
         if state is None and self.scripts.journal.is_doubted:
             raise TooEarlyError(SETTLES - self.scripts.journal.lost_for)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from itertools import chain, islice
 from typing import Literal
 
+from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.keys import Named
 from agent_adapter.redis.private import Private
@@ -208,7 +209,7 @@ class Votes(Connected):
                         each.index,
                         _kind(each) if each.index in still else "",
                         each.decision,
-                        tools.get(each.index, ""),
+                        _named_tool(tools.get(each.index, "")),
                     )
                     for each in lost
                 )
@@ -451,6 +452,10 @@ class Votes(Connected):
 
 def _kind(lost: Accepted) -> str:
     return "vote" if lost.is_vote else "decision"
+
+
+def _named_tool(tool: str) -> Private | str:
+    return Private(encode({"tool": tool}), FACTS) if tool else ""
 
 
 def _audited(facts: Facts | None) -> tuple[Private | str, str]:

@@ -73,12 +73,12 @@ async def test_a_primary_that_was_stopped_comes_back_with_the_command_that_is_to
     lines = [line.strip() for line in cluster.told().splitlines()]
     stop, planned = (next(line for line in lines if each in line) for each in (word, "FAILOVER"))
     first = cluster.primaries()[0]
-    server = next(line for line in lines if line.startswith(f"{first}: "))
+    server = lines[lines.index(f"# {first}") + 1]
     replica = cluster.replica_of(first)
 
     await asyncio.to_thread(subprocess.run, stop, shell=True, check=True)
     await eventually(lambda: asyncio.to_thread(lambda: replica in cluster.primaries()))
-    returned = await asyncio.create_subprocess_shell(f"exec {server.partition(': ')[2]}")
+    returned = await asyncio.create_subprocess_shell(f"exec {server}")
     try:
         await eventually(lambda: asyncio.to_thread(cluster.is_whole))
         assert cluster.replica_of(replica) == first

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on, decided_together, put_to_vote, rejected_before, with_proposal
+from bot.domain.bulk import calls_on, decided_otherwise, decided_together, put_to_vote, with_proposal
 from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks, value_of
@@ -72,8 +72,8 @@ def _alone_words(state: Approval, still: Sequence[int]) -> list[str]:
     said = [on_card.unread(unread)] if unread else []
     if proposed := with_proposal(state, still):
         said.append(on_card.with_proposal(proposed))
-    if rejected := rejected_before(state, still):
-        said.append(on_card.rejected_before(rejected))
+    if otherwise := decided_otherwise(state, still):
+        said.append(on_card.decided_otherwise(otherwise))
     if alone:
         said.append(on_card.high_risk(alone))
     return [*said, *_not_approved_words(state, still)]
@@ -96,18 +96,26 @@ def _unread(state: Approval, indices: Iterable[int]) -> list[int]:
 
 
 def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Block:
-    proposed, voted = with_proposal(state, still), put_to_vote(state, ready)
+    voted = put_to_vote(state, ready)
     at_once = [index for index in ready if index not in voted]
-    said = [on_card.left_out_proposed(proposed)] if proposed else []
-    if rejected := rejected_before(state, still):
-        said.append(on_card.left_out_rejected(rejected))
-    if voted:
-        said.append(on_card.at_once_and_voted(at_once, voted) if at_once else on_card.YOUR_VOTE)
-    text = _with_room("\n".join((*said, which)) for which in _which(state, ready))
+    said = [on_card.at_once_and_voted(at_once, voted) if at_once else on_card.YOUR_VOTE] if voted else []
+    # The card says as well what is left out.
+    texts = (
+        "\n".join((*left_out, *said, which))
+        for left_out in (_left_out(state, still), [])
+        for which in _which(state, ready)
+    )
+    text = _with_room(texts)
     title, yes = (
         (on_card.approve_calls, on_card.approve) if at_once else (on_card.agree_to_calls, on_card.agree)
     )
     return confirm(title(len(ready)), text, yes(len(ready)))
+
+
+def _left_out(state: Approval, still: Sequence[int]) -> list[str]:
+    proposed, otherwise = with_proposal(state, still), decided_otherwise(state, still)
+    said = [on_card.left_out_proposed(proposed)] if proposed else []
+    return [*said, on_card.left_out_otherwise(otherwise)] if otherwise else said
 
 
 def _with_room(texts: Iterable[str]) -> str:

@@ -159,10 +159,10 @@ def not_approved(indices: Sequence[int]) -> str:
     return f"Nicht freigegeben: {actions(indices)}. Dazu gibt es einen anderen Vorschlag: {decide} einzeln."
 
 
-def rejected_before(indices: Sequence[int]) -> str:
-    """Say which actions a button for several left out, because somebody rejected them and a technical fault lost that."""
+def decided_otherwise(indices: Sequence[int]) -> str:
+    """Say which actions a button for several left out, because somebody may have decided otherwise, and a technical fault lost that."""
     decide = "Entscheide sie" if len(indices) == 1 else "Entscheide jede davon"
-    return f"Nicht freigegeben: {actions(indices)}. Vor der technischen Störung wurde das abgelehnt: {decide} einzeln."
+    return f"Nicht freigegeben: {actions(indices)}. Vor der technischen Störung wurde dort vielleicht anders entschieden: {decide} einzeln."
 
 
 def not_reviewed(indices: Sequence[int]) -> str:

@@ -147,7 +147,9 @@ DECIDED_MEANWHILE = "inzwischen entschieden."
 NOT_TO_BE_APPROVED = "nicht freizugeben, nur anders zu entscheiden."
 OF_HIGH_RISK = "mit hohem Risiko, einzeln freizugeben."
 WITH_PROPOSAL = "dazu gibt es einen anderen Vorschlag: Entscheide das einzeln."
-REJECTED_BEFORE = "vor der technischen Störung abgelehnt: Entscheide das einzeln."
+DECIDED_OTHERWISE = (
+    "vor der technischen Störung wurde das vielleicht anders entschieden: Entscheide es einzeln."
+)
 NOT_SHOWN_TO_THE_END = "davon hast du nicht alles gezeigt bekommen."
 
 

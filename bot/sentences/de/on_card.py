@@ -330,9 +330,11 @@ def with_proposal(indices: Sequence[int]) -> str:
     return f"Mit Vorschlag, einzeln freizugeben: {numbers(indices)}."
 
 
-def rejected_before(indices: Sequence[int]) -> str:
-    """Say which actions are approved alone because somebody rejected them, and a technical fault lost that."""
-    return f"Vor der technischen Störung abgelehnt, einzeln freizugeben: {numbers(indices)}."
+def decided_otherwise(indices: Sequence[int]) -> str:
+    """Say which actions are approved alone because somebody may have decided otherwise, and a technical fault lost that."""
+    return (
+        f"Vor der technischen Störung vielleicht anders entschieden, einzeln freizugeben: {numbers(indices)}."
+    )
 
 
 def high_risk(indices: Sequence[int]) -> str:
@@ -435,11 +437,9 @@ def left_out_proposed(indices: Sequence[int]) -> str:
     return f"Nicht mit freigegeben, weil es dazu einen anderen Vorschlag gibt: {few_numbers(indices)}."
 
 
-def left_out_rejected(indices: Sequence[int]) -> str:
-    """Say which calls a button for several leaves out because somebody rejected them, and a technical fault lost that."""
-    return (
-        f"Nicht mit freigegeben, weil es vor der technischen Störung abgelehnt wurde: {few_numbers(indices)}."
-    )
+def left_out_otherwise(indices: Sequence[int]) -> str:
+    """Say which calls a button for several leaves out because somebody may have decided otherwise, and a technical fault lost that."""
+    return f"Nicht mit freigegeben, weil dort vor der technischen Störung vielleicht anders entschieden wurde: {few_numbers(indices)}."
 
 
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------

@@ -140,10 +140,10 @@ def not_approved(indices: Sequence[int]) -> str:
     return f"Not approved: {actions(indices)}. Somebody proposes something else there: {decide}."
 
 
-def rejected_before(indices: Sequence[int]) -> str:
-    """Say which actions a button for several left out, because somebody rejected them and a technical fault lost that."""
+def decided_otherwise(indices: Sequence[int]) -> str:
+    """Say which actions a button for several left out, because somebody may have decided otherwise, and a technical fault lost that."""
     decide = "decide it separately" if len(indices) == 1 else "decide each of them separately"
-    return f"Not approved: {actions(indices)}. Somebody rejected that before the technical fault: {decide}."
+    return f"Not approved: {actions(indices)}. Somebody may have decided otherwise before the technical fault: {decide}."
 
 
 def not_reviewed(indices: Sequence[int]) -> str:

@@ -322,9 +322,9 @@ def with_proposal(indices: Sequence[int]) -> str:
     return f"With a proposal, approved one by one: {numbers(indices)}."
 
 
-def rejected_before(indices: Sequence[int]) -> str:
-    """Say which actions are approved alone because somebody rejected them, and a technical fault lost that."""
-    return f"Rejected before the technical fault, approved one by one: {numbers(indices)}."
+def decided_otherwise(indices: Sequence[int]) -> str:
+    """Say which actions are approved alone because somebody may have decided otherwise, and a technical fault lost that."""
+    return f"Perhaps decided otherwise before the technical fault, approved one by one: {numbers(indices)}."
 
 
 def high_risk(indices: Sequence[int]) -> str:
@@ -427,9 +427,9 @@ def left_out_proposed(indices: Sequence[int]) -> str:
     return f"Not approved with them, because somebody proposes something else: {few_numbers(indices)}."
 
 
-def left_out_rejected(indices: Sequence[int]) -> str:
-    """Say which calls a button for several leaves out because somebody rejected them, and a technical fault lost that."""
-    return f"Not approved with them, because somebody rejected it before the technical fault: {few_numbers(indices)}."
+def left_out_otherwise(indices: Sequence[int]) -> str:
+    """Say which calls a button for several leaves out because somebody may have decided otherwise, and a technical fault lost that."""
+    return f"Not approved with them, because somebody may have decided otherwise before the technical fault: {few_numbers(indices)}."
 
 
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@
 --       reason
 --       mark      of it, or ''
 --       of each action: index, where nobody has decided it what was lost: 'decision' | 'vote', else '', what was decided, and
---                 the name of the tool, or ''
+--                 what the audit says about it, or ''
 -- Returns 'told' | 'repeat' | 'unknown' | 'changed': one of those is decided, or this person has voted again
 
 local req, card, undrawn, unresumed, audit = unpack(KEYS)
@@ -57,8 +57,9 @@ end
 queue_drawing(undrawn, id, now())
 redis.call('ZSCORE', unresumed, id)
 for i = FIRST_ACTION, #ARGV, PER_ACTION do
+  local facts = ARGV[i + 3]
   write_audit(audit, 'click_lost', id, 'index', ARGV[i], 'by', by, 'decision', ARGV[i + 2],
-    'tool', ARGV[i + 3])
+    unpack(facts ~= '' and { 'facts', facts } or {}))
 end
 for _, vote in ipairs(replaced) do
   write_audit(audit, 'uncounted', id, 'index', vote.index, 'by', by, 'policy', policy or '', 'position', vote.position)

@@ -379,9 +379,12 @@ def test_what_somebody_had_rejected_before_a_failover_is_not_approved_with_other
     blocks = render_card(state)[0].blocks
     approve, *_ = block_of(blocks, "bulk")["elements"]
     assert approve["text"]["text"] == "Approve 1, 3"
-    assert "because somebody rejected it before the technical fault: 2." in approve["confirm"]["text"]["text"]
+    assert (
+        "because somebody may have decided otherwise before the technical fault: 2."
+        in approve["confirm"]["text"]["text"]
+    )
     assert block_of(blocks, "unread")["elements"][0]["text"] == (
-        "Rejected before the technical fault, approved one by one: 2."
+        "Perhaps decided otherwise before the technical fault, approved one by one: 2."
     )
 
 
