@@ -11,6 +11,7 @@ from agent_adapter.errors import DecisionNotAllowedError
 from tests.conftest import an_agent, until
 from tests.support.browser import CHROMIUM, browsing
 from tests.support.builders import an_action
+from tests.support.faults import asking
 from tests.support.lanes import require
 from tests.support.people import Someone, buttons, words
 
@@ -157,6 +158,20 @@ async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack,
     assert {entry.standing for entry in used} == {third.records[0].sticky}
     assert len(used) == 2
     assert await is_asked(slack, review(), card=2)
+
+
+async def test_a_call_that_somebody_refused_before_a_failover_lost_all_of_it_is_asked(
+    bot, slack, review, dana, client
+):
+    """Its agent asks again, and meanwhile somebody has approved later calls like it."""
+    first = review()
+    await give(dana, Where="agent")
+    await first
+    await review(run="known", pause="other")
+    lost = client.interrupt(asking(PAY), run="refused", pauses=["p0"])
+    bot.store.refused.add(lost.id, 0)
+
+    assert await is_asked(slack, review(run="refused"), card=2)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,19 @@
 """Who is told that a decision is lost, and who is not."""
 
 import asyncio
+from base64 import b64encode
 from contextlib import asynccontextmanager
 
 import pytest
 
+from agent_adapter import ApprovalClient
 from agent_adapter.contract.identity import interrupt_id
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.loops import Loop
-from agent_adapter.redis.pool import end_task
+from agent_adapter.redis.pool import end_task, freeze_meta
+from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import StoreUnavailableError, TooEarlyError
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
@@ -154,6 +157,27 @@ async def test_what_a_card_has_ended_first_is_told_as_well(client, bots, replica
     assert (entry["by"], entry["decision"], entry.tools) == (ERIK, "approve", ("pay",))
     [line] = [each for each in caplog.records if each.message == "click.lost"]
     assert line.ended is True
+
+
+async def test_the_name_of_the_tool_is_not_readable_where_records_are_encrypted(redis, redis_url, replica):
+    """Whoever has the key reads it in the audit trail."""
+    cipher = RecordCipher.from_setting(b64encode(bytes(32)).decode())
+    bot = ApprovalStore(redis, await freeze_meta(redis, "assent"), cipher=cipher)
+    async with ApprovalClient.from_url(redis_url, agent="billing", record_cipher=cipher) as client:
+        state = await published(client, bot, "wire_money", "note")
+        await replica.replicate()
+        await press(bot, state, DANA, APPROVED, 0)
+        await replica.take_over(bot)
+
+        await looking(bot).look()
+
+    [stored] = [
+        entry for _, entry in await redis.xrange(bot.keys.lane(0).audit) if entry["event"] == "click_lost"
+    ]
+    assert "wire_money" not in str(stored)
+    trail = AuditStore(redis, bot.keys, cipher=cipher)
+    [read] = [entry async for entry in trail.entries() if entry.said["event"] == "click_lost"]
+    assert read.tools == ("wire_money",)
 
 
 async def test_another_question_under_the_same_id_is_not_taken_for_the_one_that_was_decided(
