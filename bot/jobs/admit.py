@@ -146,7 +146,7 @@ class Admissions:
 
         What somebody did not approve before a failover lost it is asked again.
         """
-        if self.store.may_have_lost_ends:
+        if self.store.may_still_tell:
             return []
         found = await self.standing.matching(state, admission)
         asked = [matched for matched in found if not self.store.refused.has(state.id, matched.index)]

@@ -159,7 +159,7 @@ class Connected:
         return 0.0 if is_looked_at else max(0.0, SETTLES - (time.monotonic() - self.doubted_at))
 
     @property
-    def may_have_lost_ends(self) -> bool:
+    def may_still_tell(self) -> bool:
         """Whether a bot may still tell that it lost what somebody decided or ended: another one, or this one before it has looked."""
         has_looked = self.is_alone and not self.unlooked
         return self.is_unsettled or (self.scripts.journal.is_doubted and not has_looked)
@@ -170,7 +170,7 @@ class Connected:
         Raises:
             TooEarlyError: when one may.
         """
-        if self.may_have_lost_ends:
+        if self.may_still_tell:
             raise TooEarlyError(max(0.0, SETTLES - self.scripts.journal.lost_for))
 
     @asynccontextmanager

@@ -361,7 +361,7 @@ async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, po
     """Three replicas admit twelve calls at the same moment: as many run as it was given for, the others are asked."""
     bots = [await start_bot(policy=str(policy), approvers="", channel=None) for _ in range(3)]
     # A bot that starts beside others uses none at first: one of them may have taken a revocation that is lost.
-    await until(lambda: not any(bot.store.may_have_lost_ends for bot in bots), within=20)
+    await until(lambda: not any(bot.store.may_still_tell for bot in bots), within=20)
     first = review()
     await give(dana, Where="agent", How_many="5")
     await first

@@ -402,7 +402,7 @@ async def test_no_standing_approval_is_used_before_all_bots_have_looked(
     failover.replicate()
 
     await failover.happen()
-    await until(lambda: all(bot.store.may_have_lost_ends for bot in bots))
+    await until(lambda: all(bot.store.may_still_tell for bot in bots))
     agent = asyncio.create_task(take(client, second))
 
     assert "approve:0" in buttons(await watcher.card(second.id))

@@ -368,7 +368,7 @@ async def test_an_approval_for_later_calls_that_was_revoked_stays_revoked(
                     CHANNEL, await bot.slack.look(CHANNEL, thread_ts, ts, ts)
                 )
             # Before, it would not be used anyway: in the restored state, another bot still lives.
-            await until(lambda: not bot.store.may_have_lost_ends, within=20)
+            await until(lambda: not bot.store.may_still_tell, within=20)
             again = client.interrupt(asking(an_action("pay")), run="r", pauses=["2"], context=Context())
             await client.publish(again)
 
