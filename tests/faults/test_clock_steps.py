@@ -121,16 +121,17 @@ async def test_slack_is_not_left_alone_for_an_hour_when_the_clock_is_set_back(cl
     assert await pacing.turn_to_post("C1", "billing") > 0
     assert await pacing.turn_to_post("C1", "support") > 0
     await pacing.hold_edits(2)
+    other = Pacing(store.scripts, store.keys)
 
     clock.step(-HOUR)
 
     # Whoever waited has gone; the next one need not wait for them.
     assert await pacing.turn_to_post("C1", "billing") <= 1_100
-    assert 1_500 < await pacing.turn_to_edit("billing", urgent=False) <= 2_100
+    assert 1_500 < await other.turn_to_edit("billing", urgent=False) <= 2_100
     await asyncio.sleep(1.1)
     assert await pacing.turn_to_post("C1", "billing") == 0
     await asyncio.sleep(1.1)
-    assert await pacing.turn_to_edit("billing", urgent=False) == 0
+    assert await other.turn_to_edit("billing", urgent=False) == 0
 
 
 async def test_no_agent_complains_of_a_missing_bot_when_the_clock_is_set_back(
