@@ -263,7 +263,12 @@ class Journal:
     @property
     def is_looked_into(self) -> bool:
         """Whether a bot may still find that a failover has lost something. It first waits for what others write again."""
-        return self.lost_for < SETTLES + (COMES_WITHIN if self.kept else 0)
+        return self.looked_into_for > 0
+
+    @property
+    def looked_into_for(self) -> float:
+        """Seconds in which a bot may still find that."""
+        return max(0.0, SETTLES + (COMES_WITHIN if self.kept else 0) - self.lost_for)
 
     @property
     def settles_in(self) -> float:

@@ -177,6 +177,7 @@ class Approval(Published):
                 self.votes.get(index, ()),
                 self.proposals.get(index),
                 len(terms) == 1,
+                self._is_disputed(index),
                 self._kept(index, own),
             )
             for index, (action, config, own, pages, fingerprint, recorded) in enumerate(
@@ -191,6 +192,14 @@ class Approval(Published):
                 )
             )
         )
+
+    def _is_disputed(self, index: int) -> bool:
+        lost = (
+            remark for remark in self.remarks.values() if remark.kind == "lost" and index in remark.actions
+        )
+        # Whoever has voted since has said what counts.
+        voters = {vote.user for vote in self.votes.get(index, ())}
+        return any(remark.decision != "approve" and remark.by not in voters for remark in lost)
 
     def _kept(self, index: int, terms: Terms) -> dict[str, Any]:
         on_terms, kept = self.kept.get(index, (None, {}))

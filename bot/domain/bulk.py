@@ -41,7 +41,7 @@ def decided_together(approval: Approval, indices: Iterable[int], decision: str) 
         if approval.is_open_at(index)
         and approval.actions[index].allows(decision)
         and not approval.actions[index].has_code
-        and not (decision == "approve" and _is_apart(approval, approval.actions[index]))
+        and not (decision == "approve" and _is_apart(approval.actions[index]))
     )
 
 
@@ -58,22 +58,14 @@ def reviewed(approval: Approval, indices: Iterable[int], user: str) -> tuple[int
         and (action := approval.actions[index]).allows("approve")
         and not action.has_code
         and action.proposal is None
-        and not was_decided_otherwise(approval, index)
+        and not action.is_disputed
         and approval.pages_read(action, user) >= max(action.pages, 1)
     )
 
 
-def _is_apart(approval: Approval, action: Action) -> bool:
+def _is_apart(action: Action) -> bool:
     """Whether an action is not approved together with others."""
-    return action.must_read or action.proposal is not None or was_decided_otherwise(approval, action.index)
-
-
-def was_decided_otherwise(approval: Approval, index: int) -> bool:
-    """Whether somebody may have said something else than to approve an action as it is, and a failover has lost that."""
-    return any(
-        remark.kind == "lost" and index in remark.actions and remark.decision != "approve"
-        for remark in approval.remarks.values()
-    )
+    return action.must_read or action.proposal is not None or action.is_disputed
 
 
 def put_to_vote(approval: Approval, indices: Iterable[int]) -> list[int]:
@@ -91,8 +83,11 @@ def with_proposal(approval: Approval, indices: Iterable[int]) -> list[int]:
     return [action.index for action in found if action.allows("approve") and action.proposal]
 
 
-def decided_otherwise(approval: Approval, indices: Iterable[int]) -> list[int]:
-    """Give the open actions of these that could be approved and that are apart for this reason: nobody proposes something else."""
+def disputed(approval: Approval, indices: Iterable[int]) -> list[int]:
+    """Give the open actions of these that could be approved and about which somebody may have decided otherwise before.
+
+    Those with a proposal are not among them: `with_proposal` gives them.
+    """
     found = (approval.actions[index] for index in indices if approval.is_open_at(index))
-    could = (action.index for action in found if action.allows("approve") and not action.proposal)
-    return [index for index in could if was_decided_otherwise(approval, index)]
+    could = (action for action in found if action.allows("approve") and not action.proposal)
+    return [action.index for action in could if action.is_disputed]

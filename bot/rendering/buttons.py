@@ -174,7 +174,8 @@ def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
         says = on_button.AS_ASKED.get(button.verb, says)
     if button == READ and _is_decided_by_reading(action):
         says = on_button.READ_AND_DECIDE
-    style = button.style if button.style == "danger" else "primary" if is_first else None
+    is_leading = is_first and not action.is_disputed
+    style = button.style if button.style == "danger" else "primary" if is_leading else None
     return replace(button, says=says, style=style)
 
 
@@ -224,7 +225,8 @@ def _in_sight(found: Sequence[Button]) -> int:
 
 
 def _drawn(button: Button, action: Action, value: str) -> Block:
-    asks = run_question(action) if button.verb == APPROVE.verb and action.terms.confirm else None
+    is_asked = action.terms.confirm or action.is_disputed
+    asks = run_question(action) if button.verb == APPROVE.verb and is_asked else None
     return button.drawn(action.index, value, says=_says(button, action), asks=asks)
 
 

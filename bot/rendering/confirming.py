@@ -16,19 +16,21 @@ _ROOM = 300
 def run_question(action: Action) -> Block:
     """Ask whether to run the call. Names the tool and its values, as its card shows them."""
     needed = action.terms.needed("approve")
-    votes = on_action.one_vote_of(needed) if needed > 1 else ""
-    return confirm(run_title(action), _values(action, votes), on_action.APPROVE)
+    also = [on_action.one_vote_of(needed)] if needed > 1 else []
+    if action.is_disputed:
+        also.append(on_action.DISPUTED)
+    return confirm(run_title(action), _values(action, "\n".join(also)), on_action.APPROVE)
 
 
 def run_title(action: Action) -> str:
     return on_action.run(safe_name(action.request) or "")
 
 
-def _values(action: Action, votes: str) -> str:
-    """Write all values, those of the headline first. Where some do not fit, say that more of them stand above."""
+def _values(action: Action, also: str) -> str:
+    """Write all values, those of the headline first, and what else is to be known. Where some do not fit, say where they stand."""
     shown = [_written(argument) for argument in arguments_of(ordered(action))] or [in_text.NO_ARGUMENTS]
-    whole = "\n".join(filter(None, (*shown, votes)))
-    end = "\n".join(filter(None, (on_action.MORE_ABOVE, votes)))
+    whole = "\n".join(filter(None, (*shown, also)))
+    end = "\n".join(filter(None, (on_action.MORE_ABOVE, also)))
     while shown and units(whole) > _ROOM:
         shown.pop()
         whole = "\n".join([*shown, end])

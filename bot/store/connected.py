@@ -162,7 +162,7 @@ class Connected:
     def may_still_tell(self) -> bool:
         """Whether a bot may still tell that it lost what somebody decided or ended: another one, or this one before it has looked."""
         has_looked = self.is_alone and not self.unlooked
-        return self.is_unsettled or (self.scripts.journal.is_doubted and not has_looked)
+        return self.is_unsettled or (self.is_looked_into and not has_looked)
 
     def expect_told(self) -> None:
         """Make sure that no bot may still tell that it lost what somebody decided.
@@ -171,7 +171,7 @@ class Connected:
             TooEarlyError: when one may.
         """
         if self.may_still_tell:
-            raise TooEarlyError(max(0.0, SETTLES - self.scripts.journal.lost_for))
+            raise TooEarlyError(self.scripts.journal.looked_into_for)
 
     @asynccontextmanager
     async def deciding_about(self, interrupt_id: str) -> AsyncIterator[None]:

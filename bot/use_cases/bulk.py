@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on, decided_otherwise, decided_together, posted_calls, reviewed
+from bot.domain.bulk import calls_on, decided_together, disputed, posted_calls, reviewed
 from bot.domain.ids import MessageId
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
@@ -40,7 +40,7 @@ async def approve_all(
         HandledBeforeError: when the same click was handled before.
         PersonUnknownError: when Slack does not say who they are.
         StoreUnavailableError: when Redis did not answer in time.
-        TooEarlyError: when one of the calls may have been rejected before a failover.
+        TooEarlyError: when a bot may still tell that a failover has lost what somebody decided.
     """
     decisions.store.expect_told()
     here = calls_on(state, part)
@@ -75,16 +75,16 @@ async def approve_reviewed(
     Raises:
         PersonUnknownError: when Slack does not say who they are.
         StoreUnavailableError: when Redis did not answer in time.
-        TooEarlyError: when one of the calls may have been rejected before a failover.
+        TooEarlyError: when a bot may still tell that a failover has lost what somebody decided.
     """
     decisions.store.expect_told()
     meant = reviewed(state, named, user)
-    otherwise = decided_otherwise(state, named)
+    otherwise = disputed(state, named)
     left = [index for index in named if index not in {*meant, *otherwise} and state.is_open_at(index)]
     gone = [index for index in named if not state.is_open_at(index)]
     said = [closed(state, gone), in_answer.not_reviewed(left) if left else ""]
     if otherwise:
-        said.append(in_answer.decided_otherwise(otherwise))
+        said.append(in_answer.disputed(otherwise))
     if not meant:
         return Answer(False, " ".join(filter(None, said)) or in_answer.nothing_left("approve"))
     approved = dict.fromkeys(meant, ApproveDecision())

@@ -162,7 +162,7 @@ async def test_a_review_approves_what_was_shown_and_not_what_a_colleague_decided
     for number in range(1, 25):
         assert f"user{number}@example.com" in read
     assert "admin: true" in read
-    assert end["submit"]["text"] == "Approve 23"
+    assert end["submit"]["text"] == "Approve 23 calls"
     assert "Not among them: call 4, decided meanwhile." in words(end["blocks"])
     await dana.fill(end)
     found = await decided(bot, interrupt)
@@ -174,7 +174,7 @@ async def test_what_is_decided_at_the_last_moment_stays_as_it_was_decided(bot, c
     """Between the end of a review and its button: the person is told."""
     interrupt, card = await asked(client, bot, slack, *users(note=LONG))
     end, _, _ = await to_the_end(dana, await dana.opened(card, "review:0"))
-    assert end["submit"]["text"] == "Approve 24"
+    assert end["submit"]["text"] == "Approve 24 calls"
     part = await erik.showing("approve:3")
     await erik.fill(await erik.opened(part, "reject:3"))
 
@@ -266,7 +266,7 @@ async def test_one_is_rejected_by_itself_and_the_rest_are_approved_in_the_same_r
     await dana.press_in(review, "approve:0")
     review = await dana.view("*Approved*")
     end, _, _ = await to_the_end(dana, review)
-    assert end["submit"]["text"] == "Approve 3"
+    assert end["submit"]["text"] == "Approve 3 calls"
     await dana.fill(end)
 
     kinds = [kind for kind, _ in (await decided(bot, interrupt)).values()]
@@ -351,7 +351,7 @@ async def test_what_a_review_cannot_approve_is_said_at_its_end(bot, client, slac
     end, read, _ = await to_the_end(dana, await dana.opened(card, "review:0"))
 
     assert read.count("x ") >= 15_000 - 200
-    assert end["submit"]["text"] == "Approve 3"
+    assert end["submit"]["text"] == "Approve 3 calls"
     assert "Not among them: call 4, of high risk, approved one by one." in words(end["blocks"])
     await dana.fill(end)
     assert [*await decided(bot, interrupt)] == [0, 1, 2]
@@ -380,7 +380,7 @@ async def test_where_several_people_have_to_agree_the_button_counts_a_vote(bot, 
     assert await decided(bot, interrupt) == {}
     await dana.notice("1 more person has")
     end, _, _ = await to_the_end(erik, await erik.opened(card, "review:0"))
-    assert end["submit"]["text"] == "Approve 5"
+    assert end["submit"]["text"] == "Approve 5 calls"
     await erik.fill(end)
 
     assert [kind for kind, _ in (await decided(bot, interrupt)).values()] == ["approve"] * 5

@@ -86,7 +86,7 @@ class Flow:
         card, *_ = self.watcher.cards(interrupt_id)
         address = f"p{card['ts'].replace('.', '')}"
         return sum(
-            notice.startswith("Not recorded yet") and address in notice
+            notice.startswith("Nothing was recorded: after a restart") and address in notice
             for notice in self.watcher.notices(user)
         )
 

@@ -25,7 +25,7 @@ AGAIN = (
     "{person} approved action {action}, but a technical fault lost that. As far as the bot knows, the agent has not gone on with it. "
     "Please decide again on the card."
 )
-TOO_EARLY = "Not recorded yet: after a technical fault, the bot first makes sure what others have decided."
+TOO_EARLY = "Nothing was recorded: after a restart or a technical fault, the bot first makes sure what others have decided."
 FOR_GOOD = (
     "{person} approved action {action}, but a technical fault lost that, and the agent may have gone on with it. "
     "So nobody can decide this a second time. Look at what has run before the agent asks again."
@@ -95,7 +95,7 @@ async def test_what_somebody_had_rejected_is_not_approved_with_the_others(
 
     await failover.happen()
 
-    erik, left_out = Someone(slack, "U0ERIK"), "Not approved: action 2. Somebody may have decided otherwise"
+    erik, left_out = Someone(slack, "U0ERIK"), "Still open: action 2. Somebody may have decided otherwise"
     while not any(left_out in notice for notice in watcher.notices("U0ERIK")):
         await erik.press(card, "approve_all:0")
         await asyncio.sleep(0.1)
@@ -303,7 +303,7 @@ async def test_who_presses_before_the_votes_of_others_are_known_again_reads_when
     pressed = await erik.press(card, "approve:0")
 
     assert pressed["ack"]["ok"]
-    assert "Not recorded yet" in await erik.notice("in 10 seconds")
+    assert "Nothing was recorded" in await erik.notice("in 10 seconds")
     assert (await store.admitted(interrupt.id)).status == "pending"
     journal.begin((), is_settled=True)
     await erik.press(card, "approve:0")
@@ -325,7 +325,7 @@ async def test_a_bot_that_has_lost_something_takes_no_decision_before_it_has_sai
     await until(lambda: bot.store.unlooked)
     await erik.press(card, "approve:0")
 
-    assert TOO_EARLY in await erik.notice("Not recorded yet")
+    assert TOO_EARLY in await erik.notice("Nothing was recorded")
     assert in_thread(watcher, interrupt.id) == []
     await until(lambda: in_thread(watcher, interrupt.id))
     assert not bot.store.unlooked

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on, decided_otherwise, decided_together, put_to_vote, with_proposal
+from bot.domain.bulk import calls_on, decided_together, disputed, put_to_vote, with_proposal
 from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks, value_of
@@ -72,8 +72,8 @@ def _alone_words(state: Approval, still: Sequence[int]) -> list[str]:
     said = [on_card.unread(unread)] if unread else []
     if proposed := with_proposal(state, still):
         said.append(on_card.with_proposal(proposed))
-    if otherwise := decided_otherwise(state, still):
-        said.append(on_card.decided_otherwise(otherwise))
+    if apart := disputed(state, still):
+        said.append(on_card.disputed(apart))
     if alone:
         said.append(on_card.high_risk(alone))
     return [*said, *_not_approved_words(state, still)]
@@ -101,7 +101,7 @@ def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Blo
     said = [on_card.at_once_and_voted(at_once, voted) if at_once else on_card.YOUR_VOTE] if voted else []
     # The card says as well what is left out.
     texts = (
-        "\n".join((*left_out, *said, which))
+        "\n".join((*said, which, *left_out))
         for left_out in (_left_out(state, still), [])
         for which in _which(state, ready)
     )
@@ -113,9 +113,9 @@ def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Blo
 
 
 def _left_out(state: Approval, still: Sequence[int]) -> list[str]:
-    proposed, otherwise = with_proposal(state, still), decided_otherwise(state, still)
+    proposed, otherwise = with_proposal(state, still), disputed(state, still)
     said = [on_card.left_out_proposed(proposed)] if proposed else []
-    return [*said, on_card.left_out_otherwise(otherwise)] if otherwise else said
+    return [*said, on_card.left_out_disputed(otherwise)] if otherwise else said
 
 
 def _with_room(texts: Iterable[str]) -> str:

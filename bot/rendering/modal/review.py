@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.bulk import put_to_vote, reviewed, was_decided_otherwise, with_proposal
+from bot.domain.bulk import put_to_vote, reviewed, with_proposal
 from bot.rendering.blocks import (
     Block,
     actions,
@@ -86,7 +86,7 @@ def _page_blocks(state: Approval, meta: ViewMeta, page: int, last: int) -> list[
 
 def _is_approved_at_end(state: Approval, index: int) -> bool:
     action = state.actions[index]
-    is_apart = action.has_code or action.proposal is not None or was_decided_otherwise(state, index)
+    is_apart = action.has_code or action.proposal is not None or action.is_disputed
     return state.is_open_at(index) and action.allows("approve") and not is_apart
 
 
@@ -251,8 +251,8 @@ def _left_out(state: Approval, calls: Sequence[int], named: Sequence[int]) -> li
             why = in_form.OF_HIGH_RISK
         elif index in proposed:
             why = in_form.WITH_PROPOSAL
-        elif was_decided_otherwise(state, index):
-            why = in_form.DECIDED_OTHERWISE
+        elif action.is_disputed:
+            why = in_form.DISPUTED
         else:
             why = in_form.NOT_SHOWN_TO_THE_END
         reasons.setdefault(why, []).append(index)

@@ -121,8 +121,8 @@ def too_early(seconds: int, card: str) -> str:
     """Say that nobody knows yet what others have decided. `card` as in `not_recorded`; a form has none."""
     where = f" auf {_card(card, 'der Karte')}" if card else ""
     return (
-        "Noch nicht gespeichert: Nach einer technischen Störung stellt der Bot erst fest, was andere entschieden haben. "
-        f"Bitte in {seconds} Sekunden{where} noch einmal versuchen."
+        "Nichts wurde gespeichert: Nach einem Neustart oder einer technischen Störung stellt der Bot erst fest, was andere "
+        f"entschieden haben. Bitte in {seconds} {'Sekunde' if seconds == 1 else 'Sekunden'}{where} noch einmal versuchen."
     )
 
 
@@ -159,10 +159,12 @@ def not_approved(indices: Sequence[int]) -> str:
     return f"Nicht freigegeben: {actions(indices)}. Dazu gibt es einen anderen Vorschlag: {decide} einzeln."
 
 
-def decided_otherwise(indices: Sequence[int]) -> str:
+def disputed(indices: Sequence[int]) -> str:
     """Say which actions a button for several left out, because somebody may have decided otherwise, and a technical fault lost that."""
-    decide = "Entscheide sie" if len(indices) == 1 else "Entscheide jede davon"
-    return f"Nicht freigegeben: {actions(indices)}. Vor der technischen Störung wurde dort vielleicht anders entschieden: {decide} einzeln."
+    return (
+        f"Noch offen: {actions(indices)}. Vor der technischen Störung wurde dort vielleicht anders entschieden: "
+        "Bitte einzeln entscheiden."
+    )
 
 
 def not_reviewed(indices: Sequence[int]) -> str:

@@ -147,9 +147,7 @@ DECIDED_MEANWHILE = "inzwischen entschieden."
 NOT_TO_BE_APPROVED = "nicht freizugeben, nur anders zu entscheiden."
 OF_HIGH_RISK = "mit hohem Risiko, einzeln freizugeben."
 WITH_PROPOSAL = "dazu gibt es einen anderen Vorschlag: Entscheide das einzeln."
-DECIDED_OTHERWISE = (
-    "vor der technischen Störung wurde das vielleicht anders entschieden: Entscheide es einzeln."
-)
+DISPUTED = "einzeln freizugeben: Vor der technischen Störung wurde vielleicht anders entschieden."
 NOT_SHOWN_TO_THE_END = "davon hast du nicht alles gezeigt bekommen."
 
 
@@ -198,12 +196,12 @@ def run_calls(count: int) -> str:
 
 def approve_several(count: int) -> str:
     """Label the button that approves what was reviewed."""
-    return f"{count} freigeben"
+    return f"{count} {'Aufruf' if count == 1 else 'Aufrufe'} freigeben"
 
 
 def agree_several(count: int) -> str:
     """Label the button that counts a vote for what was reviewed."""
-    return f"{count} zustimmen"
+    return f"{count} {'Aufruf' if count == 1 else 'Aufrufen'} zustimmen"
 
 
 # --- Agreeing with a proposal -------------------------------------------------------------------------------------------

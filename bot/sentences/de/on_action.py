@@ -85,6 +85,7 @@ def send_for(index: int, tool: str) -> str:
 # --- The buttons --------------------------------------------------------------------------------------------------------
 
 APPROVE = "Freigeben"
+DISPUTED = "Vor der technischen Störung wurde vielleicht anders entschieden. Bitte erst nachfragen."
 MORE_ABOVE = "Nicht alle Werte passen hierher. Der Rest steht oben."
 
 

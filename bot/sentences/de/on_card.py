@@ -330,11 +330,9 @@ def with_proposal(indices: Sequence[int]) -> str:
     return f"Mit Vorschlag, einzeln freizugeben: {numbers(indices)}."
 
 
-def decided_otherwise(indices: Sequence[int]) -> str:
+def disputed(indices: Sequence[int]) -> str:
     """Say which actions are approved alone because somebody may have decided otherwise, and a technical fault lost that."""
-    return (
-        f"Vor der technischen Störung vielleicht anders entschieden, einzeln freizugeben: {numbers(indices)}."
-    )
+    return f"Einzeln freizugeben, siehe oben: {numbers(indices)}."
 
 
 def high_risk(indices: Sequence[int]) -> str:
@@ -392,7 +390,7 @@ def agree_to_calls(count: int) -> str:
 
 def agree(count: int) -> str:
     """Answer that question with yes."""
-    return f"{count} zustimmen"
+    return f"{count} Aufrufen zustimmen"
 
 
 def at_once_and_voted(at_once: Sequence[int], voted: Sequence[int]) -> str:
@@ -405,7 +403,7 @@ YOUR_VOTE = "Das ist deine Stimme. Ein Aufruf, der mehr Personen braucht, läuft
 
 def approve(count: int) -> str:
     """Answer that question with yes."""
-    return f"{count} freigeben"
+    return f"{count} Aufrufe freigeben"
 
 
 def calls_of(tool: str, indices: Sequence[int]) -> str:
@@ -437,9 +435,11 @@ def left_out_proposed(indices: Sequence[int]) -> str:
     return f"Nicht mit freigegeben, weil es dazu einen anderen Vorschlag gibt: {few_numbers(indices)}."
 
 
-def left_out_otherwise(indices: Sequence[int]) -> str:
+def left_out_disputed(indices: Sequence[int]) -> str:
     """Say which calls a button for several leaves out because somebody may have decided otherwise, and a technical fault lost that."""
-    return f"Nicht mit freigegeben, weil dort vor der technischen Störung vielleicht anders entschieden wurde: {few_numbers(indices)}."
+    return (
+        f"Ohne {few_numbers(indices)}: Vor der technischen Störung wurde dort vielleicht anders entschieden."
+    )
 
 
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ DECIDED_MEANWHILE = "decided meanwhile."
 NOT_TO_BE_APPROVED = "cannot be approved, only decided in other ways."
 OF_HIGH_RISK = "of high risk, approved one by one."
 WITH_PROPOSAL = "somebody proposes something else, so decide it by itself."
-DECIDED_OTHERWISE = "somebody may have decided otherwise before the technical fault, so decide it by itself."
+DISPUTED = "approved one by one: somebody may have decided otherwise before the technical fault."
 NOT_SHOWN_TO_THE_END = "you were not shown all of it."
 
 
@@ -193,12 +193,12 @@ def run_calls(count: int) -> str:
 
 def approve_several(count: int) -> str:
     """Label the button that approves what was reviewed."""
-    return f"Approve {count}"
+    return f"Approve {count} {'call' if count == 1 else 'calls'}"
 
 
 def agree_several(count: int) -> str:
     """Label the button that counts a vote for what was reviewed."""
-    return f"Agree to {count}"
+    return f"Agree to {count} {'call' if count == 1 else 'calls'}"
 
 
 # --- Agreeing with a proposal -------------------------------------------------------------------------------------------

@@ -322,9 +322,10 @@ def with_proposal(indices: Sequence[int]) -> str:
     return f"With a proposal, approved one by one: {numbers(indices)}."
 
 
-def decided_otherwise(indices: Sequence[int]) -> str:
+def disputed(indices: Sequence[int]) -> str:
     """Say which actions are approved alone because somebody may have decided otherwise, and a technical fault lost that."""
-    return f"Perhaps decided otherwise before the technical fault, approved one by one: {numbers(indices)}."
+    alone = "by itself" if len(indices) == 1 else "one by one"
+    return f"To be approved {alone}, see above: {numbers(indices)}."
 
 
 def high_risk(indices: Sequence[int]) -> str:
@@ -382,7 +383,7 @@ def agree_to_calls(count: int) -> str:
 
 def agree(count: int) -> str:
     """Answer that question with yes."""
-    return f"Agree to {count}"
+    return f"Agree to {count} calls"
 
 
 def at_once_and_voted(at_once: Sequence[int], voted: Sequence[int]) -> str:
@@ -395,7 +396,7 @@ YOUR_VOTE = "This is your vote. A call that needs more people runs when they agr
 
 def approve(count: int) -> str:
     """Answer that question with yes."""
-    return f"Approve {count}"
+    return f"Approve {count} calls"
 
 
 def calls_of(tool: str, indices: Sequence[int]) -> str:
@@ -427,9 +428,9 @@ def left_out_proposed(indices: Sequence[int]) -> str:
     return f"Not approved with them, because somebody proposes something else: {few_numbers(indices)}."
 
 
-def left_out_otherwise(indices: Sequence[int]) -> str:
+def left_out_disputed(indices: Sequence[int]) -> str:
     """Say which calls a button for several leaves out because somebody may have decided otherwise, and a technical fault lost that."""
-    return f"Not approved with them, because somebody may have decided otherwise before the technical fault: {few_numbers(indices)}."
+    return f"Without {few_numbers(indices)}: somebody may have decided otherwise before the technical fault."
 
 
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------

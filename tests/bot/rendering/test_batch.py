@@ -654,7 +654,7 @@ def test_where_several_people_have_to_agree_the_button_only_agrees():
     button = buttons(card(state).blocks)[0]
     assert button["text"]["text"] == "Agree to all 5"
     assert button["confirm"]["title"]["text"] == "Agree to 5 calls?"
-    assert button["confirm"]["confirm"]["text"] == "Agree to 5"
+    assert button["confirm"]["confirm"]["text"] == "Agree to 5 calls"
     assert "This is your vote." in button["confirm"]["text"]["text"]
     assert state.actions[0].terms.quorum == 2
 
@@ -668,7 +668,7 @@ def test_where_only_some_calls_take_several_people_the_question_names_those_that
     button = next(b for b in buttons(card(state).blocks) if b["action_id"] == "approve_all:0")
     assert button["text"]["text"] == "Approve all 3"
     assert button["confirm"]["title"]["text"] == "Approve 3 calls?"
-    assert button["confirm"]["confirm"]["text"] == "Approve 3"
+    assert button["confirm"]["confirm"]["text"] == "Approve 3 calls"
     assert "Run at once: 1, 3. Run when enough people agree: 2." in button["confirm"]["text"]["text"]
 
 
@@ -691,7 +691,7 @@ def test_the_end_of_a_review_names_the_calls_that_run_at_once():
 
     end = review(replace(state, read=read), page=2)
 
-    assert end["submit"]["text"] == "Approve 3"
+    assert end["submit"]["text"] == "Approve 3 calls"
     assert "Run at once: 1, 3. Run when enough people agree: 2." in words(end["blocks"])
 
 
@@ -704,7 +704,7 @@ def test_a_review_says_first_where_it_leads_and_at_its_end_what_it_approves():
     begins, goes_on = (words([block_of(review(state, page)["blocks"], "page")]) for page in (1, 2))
 
     pages = int(begins.partition(" of ")[2].partition(".")[0])
-    assert begins == f"Page 1 of {pages}. *Next* is at the bottom, *Approve 23* at the end."
+    assert begins == f"Page 1 of {pages}. *Next* is at the bottom, *Approve 23 calls* at the end."
     assert goes_on == f"Page 2 of {pages}"
     said = words(review(replace(state, read=read), pages)["blocks"])
     assert "You approve send, 23 times: calls 1 to 3, 5 to 24, as you were shown them." in said

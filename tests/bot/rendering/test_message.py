@@ -22,6 +22,7 @@ from bot.domain.bulk import decided_together
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
 from bot.domain.question import question
+from bot.domain.votes import Vote
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
@@ -380,12 +381,27 @@ def test_what_somebody_had_rejected_before_a_failover_is_not_approved_with_other
     approve, *_ = block_of(blocks, "bulk")["elements"]
     assert approve["text"]["text"] == "Approve 1, 3"
     assert (
-        "because somebody may have decided otherwise before the technical fault: 2."
+        "Without 2: somebody may have decided otherwise before the technical fault."
         in approve["confirm"]["text"]["text"]
     )
-    assert block_of(blocks, "unread")["elements"][0]["text"] == (
-        "Perhaps decided otherwise before the technical fault, approved one by one: 2."
+    assert block_of(blocks, "unread")["elements"][0]["text"] == ("To be approved by itself, see above: 2.")
+
+
+def test_what_somebody_had_rejected_before_a_failover_is_approved_only_after_a_question():
+    """Its button is not green. When its person has voted anew, that counts, and it is a call as any other."""
+    lost = {0: Remark(kind="lost", places=(0,), actions=(0,), by="U0ERIK", decision="reject")}
+    state = a_state(an_interrupt(an_action()), remarks=lost)
+
+    approve, *_ = block_of(render_card(state)[0].blocks, "a:0:buttons")["elements"]
+    assert approve["action_id"] == "approve:0"
+    assert "style" not in approve
+    assert approve["confirm"]["text"]["text"].endswith(
+        "Somebody may have decided otherwise before the technical fault. Ask them first."
     )
+
+    votes = {0: (Vote("U0ERIK", "approve", ApproveDecision(), "1"),)}
+    voted = a_state(an_interrupt(an_action()), remarks=lost, votes=votes)
+    assert not voted.actions[0].is_disputed
 
 
 def test_an_approval_that_a_failover_has_lost_keeps_its_call_with_the_others():
