@@ -166,7 +166,7 @@ async def test_approving_all_leaves_out_what_a_colleague_proposes_to_decide_othe
     [asks] = [e for b in card["blocks"] if b["block_id"] == "bulk" for e in b["elements"]][:1]
     assert asks["text"]["text"] == "Approve 1, 2"
     assert asks["confirm"]["text"]["text"] == (
-        "Not approved with them, because somebody proposes something else: 3.\n1: 0 · 2: 1"
+        "1: 0 · 2: 1\nNot approved with them, because somebody proposes something else: 3."
     )
     assert "With a proposal, approved one by one: 3." in words(card["blocks"])
 

@@ -14,6 +14,7 @@ from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.errors import InterruptRefusedError, LoopBrokenError, ServerUnreachableError
 from agent_adapter.redis import journal
 from agent_adapter.redis.replies import Replies
+from bot.store import connected
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.failover import Failover
@@ -367,9 +368,11 @@ async def has_ended(store, interrupt_id) -> bool:
 
 
 async def test_a_click_waits_a_moment_until_the_bot_has_looked(
-    failover, start_bot, client, slack, store, watcher
+    failover, start_bot, client, slack, store, watcher, monkeypatch
 ):
     """Where nothing is lost, the person only waits a moment."""
+    # A busy machine needs longer.
+    monkeypatch.setattr(connected, "LOOKS_WITHIN", 10.0)
     bot = await start_bot()
     _, agent, card = await asked(client, watcher, store, "pay")
     failover.replicate()
