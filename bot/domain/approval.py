@@ -197,7 +197,7 @@ class Approval(Published):
         lost = (
             remark for remark in self.remarks.values() if remark.kind == "lost" and index in remark.actions
         )
-        # Whoever has voted since has said what counts.
+        # A newer vote of the same person counts instead.
         voters = {vote.user for vote in self.votes.get(index, ())}
         return any(remark.decision != "approve" and remark.by not in voters for remark in lost)
 

@@ -54,7 +54,7 @@ class InboxReader:
                 try:
                     await self._find()
                 finally:
-                    # Whoever is known is served, also while a part of a cluster is away.
+                    # Known agents are served, also while a part of a cluster is away.
                     await self._take_round()
                 loop.beat()
             except AgentAdapterError as error:

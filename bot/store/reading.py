@@ -159,8 +159,8 @@ class Reading(Connected):
         """Read a record for somebody who decides, as `admitted` does, once this bot has looked for decisions that are lost.
 
         Raises:
-            TooEarlyError: when looking takes longer than a moment, or when there is no record, and after a failover a bot
-                or its agent may still write it again.
+            TooEarlyError: when looking takes longer than a moment. Also when there is no record, but it may still be written
+                again after a failover.
         """
         await self._looked(interrupt_id)
         state = await self.admitted(interrupt_id)

@@ -79,12 +79,12 @@ async def approve_reviewed(
     """
     decisions.store.expect_told()
     meant = reviewed(state, named, user)
-    otherwise = disputed(state, named)
-    left = [index for index in named if index not in {*meant, *otherwise} and state.is_open_at(index)]
+    contested = disputed(state, named)
+    left = [index for index in named if index not in {*meant, *contested} and state.is_open_at(index)]
     gone = [index for index in named if not state.is_open_at(index)]
     said = [closed(state, gone), in_answer.not_reviewed(left) if left else ""]
-    if otherwise:
-        said.append(in_answer.disputed(otherwise))
+    if contested:
+        said.append(in_answer.disputed(contested))
     if not meant:
         return Answer(False, " ".join(filter(None, said)) or in_answer.nothing_left("approve"))
     approved = dict.fromkeys(meant, ApproveDecision())

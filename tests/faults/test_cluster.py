@@ -83,7 +83,7 @@ async def test_a_primary_that_was_stopped_comes_back_with_the_command_that_is_to
         await eventually(lambda: asyncio.to_thread(cluster.is_whole))
         assert cluster.replica_of(replica) == first
 
-        # A replica that has just come back may be told twice.
+        # A replica that has just come back does not always take over at the first command.
         hand_over = planned.replace(str(replica), str(first))
         await eventually(lambda: asyncio.to_thread(has_handed_over, cluster, first, hand_over), within=120)
     finally:

@@ -85,7 +85,7 @@ async def test_a_decision_that_was_lost_before_its_card_said_it_is_told(
 async def test_what_somebody_had_rejected_is_not_approved_with_the_others(
     bots, failover, start_bot, client, slack, store, watcher
 ):
-    """Nor before a bot has said that it is lost. Whoever approves the rest reads that, and decides the call by itself then."""
+    """Not before the loss is told, and not after it. The person who approves the rest reads which call is left out."""
     for _ in range(bots):
         await start_bot()
     interrupt, agent, card = await asked(client, watcher, store, "pay", "note", "send")

@@ -160,7 +160,7 @@ async def test_what_a_card_has_ended_first_is_told_as_well(client, bots, replica
 
 
 async def test_the_name_of_the_tool_is_not_readable_where_records_are_encrypted(redis, redis_url, replica):
-    """Whoever has the key reads it in the audit trail."""
+    """The audit trail shows it to those who have the key."""
     cipher = RecordCipher.from_setting(b64encode(bytes(32)).decode())
     bot = ApprovalStore(redis, await freeze_meta(redis, "assent"), cipher=cipher)
     async with ApprovalClient.from_url(redis_url, agent="billing", record_cipher=cipher) as client:
