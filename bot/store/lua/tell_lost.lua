@@ -48,7 +48,11 @@ end
 for i = FIRST_ACTION, #ARGV, PER_ACTION do
   local index, lost = ARGV[i], ARGV[i + 1]
   local decided, votes = unpack(redis.call('HMGET', card, 'd:' .. index, 'votes:' .. index))
-  if lost ~= '' and (status ~= 'pending' or decided) or lost == 'vote' and not drop_earlier_vote(index, votes or '') then
+  if lost ~= '' and (status ~= 'pending' or decided) then
+    return 'changed'
+  end
+  -- Also a decision that one person made replaced their vote: who rejected in the end must not count as agreeing.
+  if lost ~= '' and not drop_earlier_vote(index, votes or '') and lost == 'vote' then
     return 'changed'
   end
 end

@@ -384,6 +384,25 @@ async def test_an_earlier_vote_does_not_count_where_what_replaced_it_is_lost(cli
     assert await press(other, state, MIRA, APPROVED) == ["counted"]
 
 
+async def test_an_earlier_approval_does_not_count_where_the_rejection_that_ended_it_is_lost(
+    client, bots, replica
+):
+    """Two people have to approve, and one rejects. Dana approved, and then rejected: that alone decided it."""
+    bot, other = bots
+    state = await asked(client, bot, 2, quorum=2)
+    await press(bot, state, DANA, APPROVED, 0)
+    await replica.replicate()
+    assert await press(bot, state, DANA, REJECTED, 0) == ["recorded"]
+    await replica.take_over(*bots)
+
+    await looking(bot).look()
+
+    found = await newest(bot, state)
+    assert found.votes == {}
+    assert found.actions[0].is_disputed
+    assert await press(other, state, MIRA, APPROVED, 0) == ["counted"]
+
+
 @pytest.mark.parametrize("through", [0, 1], ids=["the same bot", "another bot"])
 async def test_a_request_that_was_decided_is_not_decided_again_because_of_one_of_its_clicks(
     client, bots, replica, through
