@@ -35,8 +35,11 @@ def question(state: Approval, indices: Iterable[int], *shown: object) -> str:
         indices: Its actions.
         shown: What was shown besides, such as the change that people agree with.
     """
-    asked = [[index, _asked(state, index)] for index in sorted({*indices})]
-    name = digest("question", DRAWN_AS, state.id, asked, *shown)
+    named = sorted({*indices})
+    asked = [[index, _asked(state, index)] for index in named]
+    # Until a failover lost a decision, there was no question about it.
+    disputed = [["disputed", index] for index in named if state.actions[index].is_disputed]
+    name = digest("question", DRAWN_AS, state.id, [*asked, *disputed], *shown)
     return urlsafe_b64encode(bytes.fromhex(name)).rstrip(b"=").decode()
 
 

@@ -117,8 +117,8 @@ OF_ACTION: Mapping[Button, Callable[[Action], bool]] = {
     # On a card of several actions, the form to reject asks whether the agent is to propose the call again.
     CHANGES: lambda action: action.allows("reject") and action.is_alone,
     NOTE: lambda action: _may_be_approved(action) and not action.has_code,
-    STANDING: lambda action: _may_be_approved(action) and action.standing is not None,
-    FOR_RUN: lambda action: _may_be_approved(action) and action.allows_for_run,
+    STANDING: lambda action: _may_cover_others(action) and action.standing is not None,
+    FOR_RUN: lambda action: _may_cover_others(action) and action.allows_for_run,
 }
 """The buttons of an action, and when each is offered. `offered` gives their order."""
 
@@ -129,6 +129,10 @@ IN_SIGHT, IN_MENU = 3, 5
 def _may_be_approved(action: Action) -> bool:
     # A call that has to be read first is approved at the end of its reading.
     return action.allows("approve") and not action.must_read
+
+
+def _may_cover_others(action: Action) -> bool:
+    return _may_be_approved(action) and not action.is_disputed
 
 
 def offered(action: Action, *, in_view: bool = False) -> list[Button]:

@@ -332,7 +332,7 @@ def with_proposal(indices: Sequence[int]) -> str:
 
 def disputed(indices: Sequence[int]) -> str:
     """Say which actions are approved alone because somebody may have decided otherwise, and a technical fault lost that."""
-    return f"Einzeln freizugeben, siehe oben: {numbers(indices)}."
+    return f"Vielleicht vorher anders entschieden, einzeln freizugeben: {numbers(indices)}."
 
 
 def high_risk(indices: Sequence[int]) -> str:

@@ -325,7 +325,7 @@ def with_proposal(indices: Sequence[int]) -> str:
 def disputed(indices: Sequence[int]) -> str:
     """Say which actions are approved alone because somebody may have decided otherwise, and a technical fault lost that."""
     alone = "by itself" if len(indices) == 1 else "one by one"
-    return f"To be approved {alone}, see above: {numbers(indices)}."
+    return f"Perhaps decided otherwise before, to be approved {alone}: {numbers(indices)}."
 
 
 def high_risk(indices: Sequence[int]) -> str:

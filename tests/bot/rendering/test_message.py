@@ -23,12 +23,13 @@ from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
 from bot.domain.question import question
 from bot.domain.votes import Vote
+from bot.rendering.buttons import value_of
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.card.summary import summary_blocks
 from bot.rendering.modal.editing import render_edit_view
-from bot.rendering.modal.forms import render_for_run_view
+from bot.rendering.modal.forms import render_for_run_view, render_note_view
 from bot.rendering.modal.reading import render_reading_view
 from bot.sentences.en.words import by, when
 from tests.bot.rendering.slack_side import (
@@ -384,7 +385,9 @@ def test_what_somebody_had_rejected_before_a_failover_is_not_approved_with_other
         "Without 2: somebody may have decided otherwise before the technical fault."
         in approve["confirm"]["text"]["text"]
     )
-    assert block_of(blocks, "unread")["elements"][0]["text"] == ("To be approved by itself, see above: 2.")
+    assert block_of(blocks, "unread")["elements"][0]["text"] == (
+        "Perhaps decided otherwise before, to be approved by itself: 2."
+    )
 
 
 def test_what_somebody_had_rejected_before_a_failover_is_approved_only_after_a_question():
@@ -394,10 +397,15 @@ def test_what_somebody_had_rejected_before_a_failover_is_approved_only_after_a_q
 
     approve, *_ = block_of(render_card(state)[0].blocks, "a:0:buttons")["elements"]
     assert approve["action_id"] == "approve:0"
+    assert approve["value"] != value_of(a_state(state.interrupt), [0])
     assert "style" not in approve
     assert approve["confirm"]["text"]["text"].endswith(
         "Somebody may have decided otherwise before the technical fault. Ask them first."
     )
+
+    form = render_note_view(state, 0)
+    assert "Ask them first." in words(form["blocks"])
+    assert "confirm" in [block["block_id"] for block in form["blocks"]]
 
     votes = {0: (Vote("U0ERIK", "approve", ApproveDecision(), "1"),)}
     voted = a_state(an_interrupt(an_action()), remarks=lost, votes=votes)
