@@ -115,7 +115,11 @@ class Sentinels:
         return before
 
     def bring_back(self, port: int) -> None:
-        """Start a server again that was killed. It follows the primary of now."""
+        """Start a server again that was killed. It follows the primary of now.
+
+        A Sentinel whose failover is not over when the new primary dies names that one for good. So it waits for the end.
+        """
+        wait_until(self._has_failed_over, "the failover does not end")
         self.servers[port].start()
         with self._connected(port) as server:
             server.replicaof("127.0.0.1", self.primary())
@@ -195,9 +199,7 @@ class Sentinels:
 
     def _is_complete(self) -> bool:
         for port in self.sentinels:
-            with self._connected(port) as sentinel:
-                masters: Any = sentinel.sentinel_masters()
-                state = masters[SERVICE]
+            state = self._state_of(port)
             if (state["num-other-sentinels"], state["num-slaves"]) != (_SENTINELS - 1, _REPLICAS):
                 return False
         return True
@@ -206,6 +208,18 @@ class Sentinels:
         with self._connected(next(iter(self.sentinels))) as sentinel:
             found: Any = sentinel.sentinel_slaves(SERVICE)
         return any(each["master-link-status"] == "ok" and not each["is_sdown"] for each in found)
+
+    def _has_failed_over(self) -> bool:
+        """Whether all Sentinels name the same primary, and none is in the middle of a failover."""
+        states = [self._state_of(port) for port in self.sentinels]
+        return len({state["port"] for state in states}) == 1 and not any(
+            "failover_in_progress" in state["flags"] for state in states
+        )
+
+    def _state_of(self, port: int) -> Any:
+        with self._connected(port) as sentinel:
+            masters: Any = sentinel.sentinel_masters()
+        return masters[SERVICE]
 
     def _ask(self, *command: str) -> list[str]:
         with self._connected(next(iter(self.sentinels))) as sentinel:

@@ -81,14 +81,22 @@ class _Answer:
     primary: Host
     epoch: int
     """The number of the failover after which it was so."""
+    is_promoted: bool
+    """Whether this Sentinel is in the middle of making this server the primary."""
     is_up: bool
 
 
 def _newest(answers: Sequence[_Answer | None]) -> Host | None:
-    """Give the primary that the newest answers name; `None` when they see none that is up."""
+    """Give the primary that the newest answers name; `None` when they see none that is up.
+
+    When the new primary dies before its failover is over, the Sentinel that led it names that server from then on, also
+    after the next failovers. One that is not in the middle of a failover knows better.
+    """
     known = [answer for answer in answers if answer]
-    newest = max((answer.epoch for answer in known), default=0)
-    return next((answer.primary for answer in known if answer.epoch == newest and answer.is_up), None)
+    epoch = max((answer.epoch for answer in known), default=0)
+    newest = [answer for answer in known if answer.epoch == epoch]
+    settled = [answer for answer in newest if not answer.is_promoted]
+    return next((answer.primary for answer in settled or newest if answer.is_up), None)
 
 
 class _ClosedAtOnce(ConnectionPool):
@@ -225,10 +233,10 @@ class Primary:
         state = masters.get(self._service)
         if not (state and named):
             return None
-        is_new = tuple(named) != (state["ip"], state["port"])
-        is_up = is_new or (state["is_master"] and not state["is_sdown"] and not state["is_odown"])
+        is_promoted = tuple(named) != (state["ip"], state["port"])
+        is_up = is_promoted or (state["is_master"] and not state["is_sdown"] and not state["is_odown"])
         host, port = named
-        return _Answer((host, int(port)), int(state["config-epoch"]), is_up)
+        return _Answer((host, int(port)), int(state["config-epoch"]), is_promoted, is_up)
 
     @staticmethod
     def _raise_refusal(errors: Sequence[BaseException]) -> None:

@@ -18,7 +18,16 @@ from playground.clusters import Cluster
 from tests.conftest import an_agent, until
 from tests.faults.flow import Flow, breaking
 from tests.support.builders import an_action
-from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, rounds, settled_card, take
+from tests.support.faults import (
+    CHANNEL,
+    asking,
+    eventually,
+    nothing_owed,
+    pressed_until_decided,
+    rounds,
+    settled_card,
+    take,
+)
 from tests.support.people import Someone, buttons, words
 
 KEYS = Keys("assent", IN_CLUSTER)
@@ -170,14 +179,15 @@ async def test_what_was_asked_is_decided_after_each_primary_was_killed(
         asyncio.create_task(Flow(agents[name], slack, store, watcher).ask(each))
         for name, each in interrupts.items()
     ]
-    cards = [await watcher.card(each.id) for each in interrupts.values()]
+    for each in interrupts.values():
+        await watcher.card(each.id)
 
     for port in cluster.primaries():
         await asyncio.to_thread(cluster.replicate)
         await asyncio.to_thread(cluster.kill, port)
         await asyncio.to_thread(cluster.bring_back, port)
-    for card in cards:
-        await pressed_until_taken(slack, card)
+    for each in interrupts.values():
+        await pressed_until_decided(slack, watcher, each.id)
 
     async with asyncio.timeout(60):
         for resume in await asyncio.gather(*waiting):
@@ -338,13 +348,3 @@ async def test_a_part_of_the_cluster_that_is_gone_keeps_nobody_from_deciding_abo
     agent = asyncio.create_task(take(client, new))
     await Someone(slack, "U0MIRA").press(await watcher.card(new.id, within=30), "approve:0")
     assert (await asyncio.wait_for(agent, 10)).decisions == (ApproveDecision(),)
-
-
-async def pressed_until_taken(slack, card) -> None:
-    """Press as a person does: again, as long as Slack shows that it did not work."""
-
-    async def is_taken() -> bool:
-        answer = await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0")
-        return answer["ack"]["ok"]
-
-    await eventually(is_taken)

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,15 +15,16 @@ from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.pool import address_of, known_replicas, open_redis
 from agent_adapter.redis.sentinel import Primary, SentinelAddress
 from agent_adapter.redis.server_check import check_server
-from playground.sentinels import Sentinels
+from playground.sentinels import SERVICE, Sentinels
+from tests.conftest import until
 from tests.faults.flow import Flow, breaking
 from tests.support.builders import an_action
 from tests.support.faults import (
-    CHANNEL,
     asking,
     eventually,
     nothing_owed,
     pressed_until_accepted,
+    pressed_until_decided,
     rounds,
     settled_card,
     take,
@@ -136,12 +137,12 @@ async def test_what_was_asked_is_decided_after_the_primary_was_killed(
     for _ in range(2):
         interrupt = client.interrupt(asking(an_action()))
         waiting = asyncio.create_task(take(client, interrupt))
-        card = await watcher.card(interrupt.id)
+        await watcher.card(interrupt.id)
         await has_all(sentinels)
 
         killed = await asyncio.to_thread(sentinels.kill_primary)
         await asyncio.to_thread(sentinels.bring_back, killed)
-        await pressed_until_taken(slack, card)
+        await pressed_until_decided(slack, watcher, interrupt.id)
 
         async with asyncio.timeout(300):
             resume = await waiting
@@ -159,11 +160,11 @@ async def test_a_planned_failover_is_followed_by_connections_that_stay_open(
     await start_bot()
     interrupt = client.interrupt(asking(an_action()))
     waiting = asyncio.create_task(take(client, interrupt))
-    card = await watcher.card(interrupt.id)
+    await watcher.card(interrupt.id)
     await has_all(sentinels)
 
     await asyncio.to_thread(sentinels.fail_over)
-    await pressed_until_taken(slack, card)
+    await pressed_until_decided(slack, watcher, interrupt.id)
 
     async with asyncio.timeout(300):
         resume = await waiting
@@ -229,6 +230,43 @@ async def test_a_sentinel_that_hangs_holds_nobody_up(sentinels):
             assert all(await asyncio.gather(*(redis.ping() for _ in range(20))))
     finally:
         process.send_signal(signal.SIGCONT)
+
+
+async def test_a_sentinel_that_stays_at_a_dead_server_is_not_believed(sentinels):
+    """It led a failover whose new primary died before the end, so it names that one for good, with the number of the next failover."""
+    leader, *others = sentinels.sentinels
+    former = sentinels.primary()
+    async with open_redis(f"redis://127.0.0.1:{leader}") as sentinel:
+        await sentinel.execute_command("SENTINEL", "FAILOVER", SERVICE)
+    await eventually(lambda: named(others, lambda port: port != former))
+    promoted = sentinels.primary()
+    [other] = sentinels.servers.keys() - {former, promoted}
+    sentinels.servers[promoted].kill()
+    # The leader waits for this one, and notices first that the new primary is gone: its failover never ends.
+    await asyncio.sleep(0.3)
+    sentinels.servers[other].freeze()
+    try:
+        await eventually(lambda: named(others, lambda port: port == former))
+    finally:
+        sentinels.servers[other].thaw()
+    assert await port_of(leader) == promoted
+
+    primary = Primary(SentinelAddress.of(sentinels.url), {})
+    found = {await primary.find() for _ in range(20)}
+
+    assert found == {("127.0.0.1", former)}
+
+
+async def port_of(sentinel: int) -> int:
+    """Give the port that a Sentinel names."""
+    async with open_redis(f"redis://127.0.0.1:{sentinel}") as asked:
+        _, port = await asked.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)
+    return int(port)
+
+
+async def named(sentinels: Iterable[int], is_it: Callable[[int], bool]) -> bool:
+    """Whether all of these Sentinels name such a port."""
+    return all([is_it(await port_of(each)) for each in sentinels])
 
 
 def test_a_process_that_ends_while_it_asks_leaves_no_connection_to_a_sentinel_open(sentinels, recwarn):
@@ -300,6 +338,8 @@ async def test_a_click_that_the_replicas_confirmed_outlives_the_primary_that_is_
         interrupt = client.interrupt(asking(an_action()))
         waiting = asyncio.create_task(take(client, interrupt))
         card = await watcher.card(interrupt.id)
+        # The failover of the round before is over for this bot.
+        await until(lambda: not bot.store.unlooked)
         await pressed_until_accepted(slack, card)
 
         killed = await asyncio.to_thread(sentinels.kill_primary)
@@ -310,13 +350,3 @@ async def test_a_click_that_the_replicas_confirmed_outlives_the_primary_that_is_
             assert await known_replicas(redis) == len(sentinels.servers) - 1
         await asyncio.to_thread(sentinels.bring_back, killed)
         await settled_card(store, watcher, interrupt.id)
-
-
-async def pressed_until_taken(slack, card) -> None:
-    """Press as a person does: again, as long as Slack shows that it did not work."""
-
-    async def is_taken() -> bool:
-        answer = await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0")
-        return answer["ack"]["ok"]
-
-    await eventually(is_taken)

@@ -22,7 +22,7 @@ from bot.domain.messages import Stage
 from bot.rendering.card.card import render_card
 from bot.runtime.settings import Settings, variable_of
 from bot.store.records import ApprovalStore
-from playground.client import Control
+from playground.client import Control, ControlError
 from playground.inputs import complete
 from tests.conftest import until
 from tests.support.people import buttons
@@ -172,6 +172,21 @@ async def pressed_until_accepted(slack: Control, card: Json, button: str = "appr
     drawing = await slack.fault("chat.update", "error", error="internal_error", times=None)
     await eventually(is_accepted)
     await slack.remove_fault(drawing)
+
+
+async def pressed_until_decided(slack: Control, watcher: Watcher, interrupt_id: str) -> None:
+    """Press as a person does: again, as long as the card has its button. Right after a failover, a bot does not decide yet."""
+
+    async def is_decided() -> bool:
+        [card, *_] = watcher.cards(interrupt_id)
+        if "approve:0" not in buttons(card):
+            return True
+        # It may be gone by now.
+        with contextlib.suppress(ControlError):
+            await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0")
+        return False
+
+    await eventually(is_decided)
 
 
 async def settled_card(
