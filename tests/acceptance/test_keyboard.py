@@ -192,6 +192,8 @@ async def test_an_approver_reads_a_review_to_its_end(bot, client, dana):
 async def test_an_approver_decides_from_the_home_tab(bot, client, dana):
     """The review shows the call; afterwards the keyboard goes on in the tab."""
     await asked(client, an_action("refund", REFUND))
+    # The tab lists what waits when it is opened.
+    await expect(dana.screen.card("refund")).to_be_visible()
     await dana.press(dana.page.locator('[data-channel="home"]'))
     await expect(dana.page.locator('[data-channel="home"]')).to_be_focused()
     home = dana.page.get_by_test_id("home")
