@@ -17,7 +17,7 @@ from redis import Redis
 
 from benchmarks.cards import APPROVERS, CHANNEL
 from benchmarks.slack import APP_TOKEN, SECRET
-from playground.redis_server import RedisServer, free_port
+from playground.redis_server import ENDS_WITH_US, RedisServer, free_port
 
 ROOT = Path(__file__).parent.parent
 READY_WITHIN = 30.0
@@ -100,7 +100,7 @@ async def child(*arguments: str, code: Path = ROOT, **environment: str):
         with log.open("w") as errors:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, *arguments, cwd=folder, env=variables, stdin=PIPE, stdout=PIPE, stderr=errors,
-                limit=1 << 26,
+                limit=1 << 26, preexec_fn=ENDS_WITH_US,
             )  # fmt: skip
         running = Child(process, log)
         try:

@@ -197,7 +197,7 @@ def _start_process(command: Sequence[str], environment: Mapping[str, str] | None
         env={**os.environ, **(environment or {})},
         # Ctrl-C at a terminal is meant for the process that started it.
         start_new_session=True,
-        preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  # it takes no lock
+        preexec_fn=ENDS_WITH_US,  # noqa: PLW1509  # it takes no lock
     )
 
 
@@ -217,6 +217,10 @@ def free_port(wanted: int = 0) -> int:
 
 def _die_with_parent() -> None:
     _LIBC.prctl(_LINUX_SET_DEATH_SIGNAL, signal.SIGKILL)
+
+
+ENDS_WITH_US = _die_with_parent if sys.platform == "linux" else None
+"""The `preexec_fn` of a process that ends with the thread which starts it, however that one ends."""
 
 
 def main() -> None:
