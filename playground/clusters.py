@@ -71,11 +71,16 @@ class Cluster:
             f"REDIS_URL={self.url}\n"
             f"Primaries, each with its replica: {', '.join(f'{each} and {its}' for each, its in pairs)}. "
             f"Who is what now: redis-cli -p {other} CLUSTER NODES\n"
-            "A planned failover, with the port of a replica:\n"
-            f"  redis-cli -p {replica} CLUSTER FAILOVER\n"
-            "A primary that is stopped, or that crashes:\n"
-            f"  redis-cli -p {primary} SHUTDOWN NOSAVE\n"
-            f"  kill -9 $(redis-cli -p {primary} INFO server | tr -d '\\r' | sed -n 's/^process_id://p')\n"
+            f"Of {primary} and {replica}, which one is what now:\n"
+            f"  primary=$({_with_role('master', primary, replica)})\n"
+            f"  replica=$({_with_role('slave', primary, replica)})\n"
+            "A planned failover, after these two:\n"
+            "  redis-cli -p $replica CLUSTER FAILOVER\n"
+            "A primary that is stopped, or that crashes, after these two:\n"
+            "  redis-cli -p $primary SHUTDOWN NOSAVE\n"
+            "  kill -9 $(redis-cli -p $primary INFO server | tr -d '\\r' | sed -n 's/^process_id://p')\n"
+            "A failover that can lose what people decide meanwhile, after these two:\n"
+            "  redis-cli -p $replica CLUSTER FAILOVER TAKEOVER\n"
             "A server comes back, as a replica of the primary of then, with the command below its port:\n"
             f"{servers}\n"
             "Ctrl-C here ends all of them but a server that you have started so.\n"
@@ -284,6 +289,12 @@ class Cluster:
         """Say how far each replica of a primary has come."""
         _, _, replicas = self.ask(port, "ROLE")
         return [int(offset) for *_, offset in replicas]
+
+
+def _with_role(role: str, *ports: int) -> str:
+    """Write the command for a shell that prints which of these ports has a server with this role."""
+    named = " ".join(map(str, ports))
+    return f"for port in {named}; do redis-cli -p $port ROLE | grep -qx {role} && echo $port; done"
 
 
 def _fields(info: Any) -> dict[str, str]:

@@ -16,25 +16,28 @@ _ROOM = 300
 def run_question(action: Action) -> Block:
     """Ask whether to run the call. Names the tool and its values, as its card shows them."""
     needed = action.terms.needed("approve")
-    also = [on_action.one_vote_of(needed)] if needed > 1 else []
-    if action.is_disputed:
-        also.append(on_action.DISPUTED)
-    return confirm(run_title(action), _values(action, "\n".join(also)), on_action.APPROVE)
+    before = on_action.DISPUTED if action.is_disputed else ""
+    after = on_action.one_vote_of(needed) if needed > 1 else ""
+    text = _values(action, before, after)
+    return confirm(run_title(action), text, on_action.APPROVE, is_risky=action.is_disputed)
 
 
 def run_title(action: Action) -> str:
     return on_action.run(safe_name(action.request) or "")
 
 
-def _values(action: Action, also: str) -> str:
-    """Write all values, those of the headline first, and what else is to be known. Where some do not fit, say where they stand."""
+def _values(action: Action, before: str, after: str) -> str:
+    """Write all values, those of the headline first, between these sentences. Where some do not fit, say where they stand."""
     shown = [_written(argument) for argument in arguments_of(ordered(action))] or [in_text.NO_ARGUMENTS]
-    whole = "\n".join(filter(None, (*shown, also)))
-    end = "\n".join(filter(None, (on_action.MORE_ABOVE, also)))
+    whole = _lines(before, *shown, after)
     while shown and units(whole) > _ROOM:
         shown.pop()
-        whole = "\n".join([*shown, end])
+        whole = _lines(before, *shown, on_action.MORE_ABOVE, after)
     return whole
+
+
+def _lines(*found: str) -> str:
+    return "\n".join(filter(None, found))
 
 
 def _written(argument: Argument) -> str:

@@ -65,7 +65,7 @@ async def test_a_card_that_was_looked_at_during_a_failover_is_compared_before_it
         return (await store.load(interrupt.id)).status == "refused"
 
     await eventually(is_refused)
-    await until(lambda: "The server went back to an older state" in watcher.shown[card["ts"]][-1])
+    await until(lambda: "A technical fault lost what this card shows" in watcher.shown[card["ts"]][-1])
 
 
 async def test_what_was_read_of_a_card_before_a_doubt_does_not_count_after_it(

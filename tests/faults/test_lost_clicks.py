@@ -23,12 +23,12 @@ from tests.support.people import Someone, buttons, words
 from tests.support.proxy import Proxy
 
 AGAIN = (
-    "{person} approved action {action}, but a technical fault lost that. As far as the bot knows, the agent has not gone on with it. "
+    "{person} approved action {action}, but a technical fault lost that. As far as the bot knows, nothing of it has run. "
     "Please decide again on the card."
 )
-TOO_EARLY = "Nothing was recorded: after a restart or a technical fault, the bot first makes sure what others have decided."
+TOO_EARLY = "Nothing was recorded: after a restart or a technical fault, the bot first checks what others have decided."
 FOR_GOOD = (
-    "{person} approved action {action}, but a technical fault lost that, and the agent may have gone on with it. "
+    "{person} approved action {action}, but a technical fault lost that, and it may have run. "
     "So nobody can decide this a second time. Look at what has run before the agent asks again."
 )
 
@@ -96,7 +96,7 @@ async def test_what_somebody_had_rejected_is_not_approved_with_the_others(
 
     await failover.happen()
 
-    erik, left_out = Someone(slack, "U0ERIK"), "Still open: action 2. Somebody may have decided otherwise"
+    erik, left_out = Someone(slack, "U0ERIK"), "Still open: action 2. Decided otherwise"
     while not any(left_out in notice for notice in watcher.notices("U0ERIK")):
         await erik.press(card, "approve_all:0")
         await asyncio.sleep(0.1)
@@ -178,7 +178,7 @@ async def test_a_call_that_may_have_run_is_not_approved_a_second_time(
     await until(lambda: in_thread(watcher, interrupt.id))
     assert in_thread(watcher, interrupt.id) == [FOR_GOOD.format(person="<@U0DANA>", action=1)]
     ended, *_ = watcher.cards(interrupt.id)
-    assert "The agent may have gone on with it" in words(ended["blocks"])
+    assert "It may have run" in words(ended["blocks"])
     assert buttons(ended) == []
     assert (await client.wait(interrupt.id)).code == "went_back"
     await nothing_owed(store)
@@ -239,7 +239,7 @@ async def test_a_request_that_the_new_server_never_had_ends_when_its_card_shows_
     await until(lambda: in_thread(watcher, interrupt.id))
     ended, *_ = watcher.cards(interrupt.id)
     assert ended["ts"] == card["ts"]
-    assert "The server went back to an older state" in words(ended["blocks"])
+    assert "A technical fault lost what this card shows" in words(ended["blocks"])
     assert buttons(ended) == []
 
 

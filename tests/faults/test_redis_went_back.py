@@ -21,7 +21,7 @@ from tests.support.people import Someone, buttons, words
 from tests.support.proxy import proxied
 
 OFFICE = Continuation(framework="f", name="office", version="1", state="{}")
-BACK = "The server went back to an older state"
+BACK = "A technical fault lost"
 
 
 class Restorable:

@@ -19,7 +19,7 @@ from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal.argument_form import MAX_BLOCKS, Form, form_of, schema_problem
 from bot.rendering.modal.form_tree import Unit
 from bot.rendering.modal.inputs import raw_of
-from bot.rendering.modal.questions import code_input
+from bot.rendering.modal.questions import approval_inputs
 from bot.rendering.modal.view import (
     asking,
     call_cautions,
@@ -101,8 +101,9 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
     blocks += care_blocks(action)
     blocks += caution_blocks("after:", [(in_text.TOOL, action.request.name), ("", args)])
     blocks.append(actions("form", [FORM.drawn(CHANGE_MORE, value_within(state), in_form.CHANGE_MORE)]))
-    if action.has_code:
-        blocks.append(code_input(action.edited(args)))
+    # This step shows what changes, so the policy's question is not asked again.
+    if action.has_code or action.is_disputed:
+        blocks += approval_inputs(action.edited(args))
     meta = asking(state, EDIT, index, step=CHECK, shown=shown_as(args))
     return modal(
         EDIT.verb,

@@ -32,7 +32,6 @@ from bot.rendering.modal.questions import (
     always_input,
     approval_inputs,
     changes_input,
-    code_input,
     note_input,
     person_input,
     reason_inputs,
@@ -101,7 +100,13 @@ def render_confirm_view(state: Approval, index: int) -> Block:
     """Draw a call of high risk, and below it the question for one of its values, or for the code on its card."""
     action = state.actions[index]
     about = section("about", in_form.HIGH_RISK)
-    blocks = [*title_blocks(action), about, *_whole_call_blocks(action), code_input(action), note_input()]
+    blocks = [
+        *title_blocks(action),
+        about,
+        *_whole_call_blocks(action),
+        *approval_inputs(action),
+        note_input(),
+    ]
     return modal(
         CONFIRM.verb,
         in_form.approve_title(index_in_title(state, index)),

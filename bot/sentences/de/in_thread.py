@@ -52,25 +52,25 @@ def handed_over(person: str, to: Sequence[str]) -> str:
 
 def lost(person: str, indices: Sequence[int], decision: str) -> str:
     """Say that a decision is lost, and that it has to be made again."""
-    careful = f" Vor einer Freigabe bitte {person} fragen." if decision == "reject" else ""
+    careful = "" if decision == "approve" else f" Vor einer Freigabe bitte {person} fragen."
     return (
         f"{did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen. "
-        f"Soweit der Bot weiß, hat der Agent damit nicht weitergemacht. Bitte auf der Karte noch einmal entscheiden.{careful}"
+        f"Soweit der Bot weiß, ist nichts davon gelaufen. Bitte auf der Karte noch einmal entscheiden.{careful}"
     )
 
 
 def lost_for_good(person: str, indices: Sequence[int], decision: str) -> str:
     """Say that a decision is lost with which the agent may have gone on, and that nobody can make it again."""
     runs_nothing = decision in {"reject", "respond"}
-    heard = "davon erfahren" if runs_nothing else "damit weitergemacht"
+    heard = "der Agent weiß es vielleicht schon" if runs_nothing else "vielleicht ist es schon gelaufen"
     then = (
-        "Damit läuft nichts"
+        "Mit einer Ablehnung oder Antwort läuft nichts"
         if runs_nothing
         else "Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt"
     )
     return (
         f"{did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen, und "
-        f"der Agent hat vielleicht schon {heard}. Deshalb kann das niemand ein zweites Mal entscheiden. "
+        f"{heard}. Deshalb kann das niemand ein zweites Mal entscheiden. "
         f"{then}."
     )
 

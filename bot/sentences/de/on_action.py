@@ -85,7 +85,7 @@ def send_for(index: int, tool: str) -> str:
 # --- The buttons --------------------------------------------------------------------------------------------------------
 
 APPROVE = "Freigeben"
-DISPUTED = "Vor der technischen Störung wurde vielleicht anders entschieden. Bitte erst nachfragen."
+DISPUTED = "Vor einer technischen Störung wurde anders entschieden. Von wem, steht auf der Karte: Bitte erst dort fragen."
 MORE_ABOVE = "Nicht alle Werte passen hierher. Der Rest steht oben."
 
 

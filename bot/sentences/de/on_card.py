@@ -303,15 +303,15 @@ CHANGED_WHY = (
     "darf oder bis wann. Deshalb hat der Bot sie zurückgewiesen. Wer den Bot betreibt, findet den Grund in seinem Protokoll."
 )
 BEHIND = (
-    "*Der Server ist auf einen älteren Stand zurückgefallen.* Was diese Karte zeigt, war davor, und der Server weiß es "
-    "nicht mehr. Deshalb ist die Anfrage beendet, und niemand kann noch einmal darüber entscheiden. Falls ein Agent noch "
-    "wartete, weiß er, dass er nichts ausführen soll. Sieh nach, was gelaufen ist, und lass den Agenten noch einmal "
-    "fragen, wenn es noch nötig ist."
+    "*Durch eine technische Störung ist verloren gegangen, was diese Karte zeigt.* Deshalb ist die Anfrage beendet, und "
+    "niemand kann noch einmal darüber entscheiden. Falls ein Agent noch wartete, weiß er, dass er nichts ausführen soll. "
+    "Was freigegeben wurde, ist vielleicht gelaufen: Bitte prüfen, und den Agenten dann noch einmal fragen lassen, wenn "
+    "es noch nötig ist."
 )
 LOST = (
-    "*Der Server ist auf einen älteren Stand zurückgefallen, und die Daten dieser Anfrage sind weg.* Hier kann nichts "
-    "mehr entschieden werden. Was hier freigegeben wurde, ist vielleicht gelaufen: Bitte prüfen, bevor jemand es noch "
-    "einmal freigibt. Ein Agent, der es noch braucht, fragt noch einmal."
+    "*Durch eine technische Störung sind die Daten dieser Anfrage verloren gegangen.* Hier kann nichts mehr entschieden "
+    "werden. Was hier freigegeben wurde, ist vielleicht gelaufen: Bitte prüfen, bevor jemand es noch einmal freigibt. Ein "
+    "Agent, der es noch braucht, fragt noch einmal."
 )
 
 # --- Several actions together -------------------------------------------------------------------------------------------
@@ -331,8 +331,10 @@ def with_proposal(indices: Sequence[int]) -> str:
 
 
 def disputed(indices: Sequence[int]) -> str:
-    """Say which actions are approved alone because somebody may have decided otherwise, and a technical fault lost that."""
-    return f"Vielleicht vorher anders entschieden, einzeln freizugeben: {numbers(indices)}."
+    """Say which actions are approved alone because somebody decided otherwise, and a technical fault lost that."""
+    return (
+        f"Vor einer technischen Störung anders entschieden, deshalb einzeln freizugeben: {numbers(indices)}."
+    )
 
 
 def high_risk(indices: Sequence[int]) -> str:
@@ -436,10 +438,8 @@ def left_out_proposed(indices: Sequence[int]) -> str:
 
 
 def left_out_disputed(indices: Sequence[int]) -> str:
-    """Say which calls a button for several leaves out because somebody may have decided otherwise, and a technical fault lost that."""
-    return (
-        f"Ohne {few_numbers(indices)}: Vor der technischen Störung wurde dort vielleicht anders entschieden."
-    )
+    """Say which calls a button for several leaves out because somebody decided otherwise, and a technical fault lost that."""
+    return f"Ohne {few_numbers(indices)}: Vor einer technischen Störung wurde dort anders entschieden."
 
 
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------
@@ -517,7 +517,7 @@ def lost(decisions: Sequence[tuple[str, Sequence[int], str]], at_most: int) -> s
 def lost_for_good(*, may_have_run: bool) -> str:
     """Say what it means that a decision is lost which nobody can make again."""
     if may_have_run:
-        return "Der Agent hat vielleicht schon damit weitergemacht. Bitte prüfen, was gelaufen ist, bevor er noch einmal fragt."
+        return "Vielleicht ist es schon gelaufen. Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt."
     return "Mit einer Ablehnung oder Antwort läuft nichts. Wenn es noch gebraucht wird, muss der Agent noch einmal fragen."
 
 

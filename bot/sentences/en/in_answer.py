@@ -101,8 +101,8 @@ def too_early(seconds: int, card: str) -> str:
     """Say that nobody knows yet what others have decided. `card` as in `not_recorded`; a form has none."""
     where = f" on {_card(card)}" if card else ""
     return (
-        "Nothing was recorded: after a restart or a technical fault, the bot first makes sure what others have decided. "
-        f"Please do this again{where} in {seconds} {'second' if seconds == 1 else 'seconds'}."
+        "Nothing was recorded: after a restart or a technical fault, the bot first checks what others have decided. "
+        f"Please do this again{where}. It works within {seconds} {'second' if seconds == 1 else 'seconds'}."
     )
 
 
@@ -141,9 +141,9 @@ def not_approved(indices: Sequence[int]) -> str:
 
 
 def disputed(indices: Sequence[int]) -> str:
-    """Say which actions a button for several left out, because somebody may have decided otherwise, and a technical fault lost that."""
+    """Say which actions a button for several left out, because somebody decided otherwise, and a technical fault lost that."""
     decide = "decide it separately" if len(indices) == 1 else "decide each of them separately"
-    return f"Still open: {actions(indices)}. Somebody may have decided otherwise before the technical fault: {decide}."
+    return f"Still open: {actions(indices)}. Decided otherwise before a technical fault: {decide}."
 
 
 def not_reviewed(indices: Sequence[int]) -> str:

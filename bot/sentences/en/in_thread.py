@@ -46,20 +46,24 @@ def handed_over(person: str, to: Sequence[str]) -> str:
 
 def lost(person: str, indices: Sequence[int], decision: str) -> str:
     """Say that a decision is lost, and that it has to be made again."""
-    careful = f" Ask {person} before you approve it." if decision == "reject" else ""
+    careful = "" if decision == "approve" else f" Ask {person} before you approve it."
     return (
-        f"{did(person, indices, decision)}, but a technical fault lost that. As far as the bot knows, the agent has not gone on "
-        f"with it. Please decide again on the card.{careful}"
+        f"{did(person, indices, decision)}, but a technical fault lost that. As far as the bot knows, nothing of it has run. "
+        f"Please decide again on the card.{careful}"
     )
 
 
 def lost_for_good(person: str, indices: Sequence[int], decision: str) -> str:
     """Say that a decision is lost with which the agent may have gone on, and that nobody can make it again."""
     runs_nothing = decision in {"reject", "respond"}
-    heard = "heard of it" if runs_nothing else "gone on with it"
-    then = "Nothing runs with that" if runs_nothing else "Look at what has run before the agent asks again"
+    heard = "the agent may know it already" if runs_nothing else "it may have run"
+    then = (
+        "A rejection or an answer runs nothing"
+        if runs_nothing
+        else "Look at what has run before the agent asks again"
+    )
     return (
-        f"{did(person, indices, decision)}, but a technical fault lost that, and the agent may have {heard}. "
+        f"{did(person, indices, decision)}, but a technical fault lost that, and {heard}. "
         f"So nobody can decide this a second time. {then}."
     )
 

@@ -84,7 +84,7 @@ def send_for(index: int, tool: str) -> str:
 # --- The buttons --------------------------------------------------------------------------------------------------------
 
 APPROVE = "Approve"
-DISPUTED = "Somebody may have decided otherwise before the technical fault. Ask them first."
+DISPUTED = "Decided otherwise before a technical fault. The card says by whom: ask that person first."
 MORE_ABOVE = "Not all values fit here. The rest is above."
 
 

@@ -297,13 +297,13 @@ CHANGED_WHY = (
     "when, so the bot refused it. The operator of the bot finds the reason in its log."
 )
 BEHIND = (
-    "*The server went back to an older state.* What this card shows happened before that, and the server no longer "
-    "knows it. So the request has ended, and nobody can decide it again. If an agent still waited, it was told to run "
-    "nothing. Look at what has run, then let the agent ask again if it is still needed."
+    "*A technical fault lost what this card shows.* So the request has ended, and nobody can decide it again. If an agent "
+    "still waited, it was told to run nothing. What was approved may have run: look, then let the agent ask again if it is "
+    "still needed."
 )
 LOST = (
-    "*The server went back to an older state, and the record of this request is gone.* Nothing can be decided here. What "
-    "was approved here may have run: look before anybody approves it again. An agent that still needs it asks again."
+    "*A technical fault lost the record of this request.* Nothing can be decided here. What was approved here may have "
+    "run: look before anybody approves it again. An agent that still needs it asks again."
 )
 
 # --- Several actions together -------------------------------------------------------------------------------------------
@@ -323,9 +323,8 @@ def with_proposal(indices: Sequence[int]) -> str:
 
 
 def disputed(indices: Sequence[int]) -> str:
-    """Say which actions are approved alone because somebody may have decided otherwise, and a technical fault lost that."""
-    alone = "by itself" if len(indices) == 1 else "one by one"
-    return f"Perhaps decided otherwise before, to be approved {alone}: {numbers(indices)}."
+    """Say which actions are approved alone because somebody decided otherwise, and a technical fault lost that."""
+    return f"Decided otherwise before a technical fault, so approved one by one: {numbers(indices)}."
 
 
 def high_risk(indices: Sequence[int]) -> str:
@@ -429,8 +428,8 @@ def left_out_proposed(indices: Sequence[int]) -> str:
 
 
 def left_out_disputed(indices: Sequence[int]) -> str:
-    """Say which calls a button for several leaves out because somebody may have decided otherwise, and a technical fault lost that."""
-    return f"Without {few_numbers(indices)}: somebody may have decided otherwise before the technical fault."
+    """Say which calls a button for several leaves out because somebody decided otherwise, and a technical fault lost that."""
+    return f"Without {few_numbers(indices)}: decided otherwise before a technical fault."
 
 
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------
@@ -503,7 +502,7 @@ def lost(decisions: Sequence[tuple[str, Sequence[int], str]], at_most: int) -> s
 def lost_for_good(*, may_have_run: bool) -> str:
     """Say what it means that a decision is lost which nobody can make again."""
     if may_have_run:
-        return "The agent may have gone on with it. Look at what has run, then let the agent ask again if it is still needed."
+        return "It may have run. Look at what has run, then let the agent ask again if it is still needed."
     return "Nothing runs with a rejection or an answer. If it is still needed, the agent has to ask again."
 
 

@@ -28,8 +28,8 @@ from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.card.summary import summary_blocks
-from bot.rendering.modal.editing import render_edit_view
-from bot.rendering.modal.forms import render_for_run_view, render_note_view
+from bot.rendering.modal.editing import render_check_view, render_edit_view
+from bot.rendering.modal.forms import render_confirm_view, render_for_run_view, render_note_view
 from bot.rendering.modal.reading import render_reading_view
 from bot.sentences.en.words import by, when
 from tests.bot.rendering.slack_side import (
@@ -381,12 +381,9 @@ def test_what_somebody_had_rejected_before_a_failover_is_not_approved_with_other
     blocks = render_card(state)[0].blocks
     approve, *_ = block_of(blocks, "bulk")["elements"]
     assert approve["text"]["text"] == "Approve 1, 3"
-    assert (
-        "Without 2: somebody may have decided otherwise before the technical fault."
-        in approve["confirm"]["text"]["text"]
-    )
+    assert "Without 2: decided otherwise before a technical fault." in approve["confirm"]["text"]["text"]
     assert block_of(blocks, "unread")["elements"][0]["text"] == (
-        "Perhaps decided otherwise before, to be approved by itself: 2."
+        "Decided otherwise before a technical fault, so approved one by one: 2."
     )
 
 
@@ -399,17 +396,48 @@ def test_what_somebody_had_rejected_before_a_failover_is_approved_only_after_a_q
     assert approve["action_id"] == "approve:0"
     assert approve["value"] != value_of(a_state(state.interrupt), [0])
     assert "style" not in approve
-    assert approve["confirm"]["text"]["text"].endswith(
-        "Somebody may have decided otherwise before the technical fault. Ask them first."
+    assert approve["confirm"]["style"] == "danger"
+    assert approve["confirm"]["text"]["text"].startswith(
+        "Decided otherwise before a technical fault. The card says by whom: ask that person first."
     )
-
-    form = render_note_view(state, 0)
-    assert "Ask them first." in words(form["blocks"])
-    assert "confirm" in [block["block_id"] for block in form["blocks"]]
 
     votes = {0: (Vote("U0ERIK", "approve", ApproveDecision(), "1"),)}
     voted = a_state(an_interrupt(an_action()), remarks=lost, votes=votes)
     assert not voted.actions[0].is_disputed
+
+
+FORMS = {
+    "note": lambda state: render_note_view(state, 0),
+    "edit": lambda state: render_check_view(state, 0, {"to": "x"}),
+    "risk": lambda state: render_confirm_view(state, 0),
+    "reading": lambda state: render_reading_view(state, 0, 1, pages_read=1),
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "risk", "asks"),
+    [
+        ("note", "normal", "confirm"),
+        ("edit", "normal", "confirm"),
+        ("reading", "normal", "confirm"),
+        ("risk", "high", "code"),
+        ("edit", "high", "code"),
+        ("reading", "high", "code"),
+    ],
+)
+def test_each_form_says_what_somebody_had_rejected_before_a_failover_and_asks_once_more(form, risk, asks):
+    """Also the last step of an edit, which otherwise asks no more, and the form of a call of high risk."""
+    lost = {0: Remark(kind="lost", places=(0,), actions=(0,), by="U0ERIK", decision="reject")}
+    admission = an_admission(
+        approvers=("U0MIRA",), places=(Place(channel="C0APPROVALS", actions=(0,)),), risk=risk
+    )
+    long = an_action(args={"to": "Ada", "text": "x" * 4_000})
+    state = a_state(an_interrupt(long), remarks=lost, admission=admission)
+
+    blocks = FORMS[form](state)["blocks"]
+
+    assert "ask that person first" in words(blocks)
+    assert asks in [block["block_id"] for block in blocks]
 
 
 def test_an_approval_that_a_failover_has_lost_keeps_its_call_with_the_others():

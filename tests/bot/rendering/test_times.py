@@ -131,21 +131,21 @@ def test_a_remark_is_a_reply_to_the_card():
         (
             Remark(kind="lost", places=(0,), actions=(0, 1), by="U0DANA", decision="reject"),
             (
-                "<@U0DANA> rejected actions 1, 2, but a technical fault lost that. As far as the bot knows, the agent has not gone on with it. "
+                "<@U0DANA> rejected actions 1, 2, but a technical fault lost that. As far as the bot knows, nothing of it has run. "
                 "Please decide again on the card. Ask <@U0DANA> before you approve it."
             ),
         ),
         (
             Remark(kind="lost_for_good", places=(0,), actions=(0,), by="U0DANA", decision="reject"),
             (
-                "<@U0DANA> rejected action 1, but a technical fault lost that, and the agent may have heard of it. "
-                "So nobody can decide this a second time. Nothing runs with that."
+                "<@U0DANA> rejected action 1, but a technical fault lost that, and the agent may know it already. "
+                "So nobody can decide this a second time. A rejection or an answer runs nothing."
             ),
         ),
         (
             Remark(kind="lost_for_good", places=(0,), actions=(0,), by="U0DANA"),
             (
-                "<@U0DANA> decided about action 1, but a technical fault lost that, and the agent may have gone on with it. "
+                "<@U0DANA> decided about action 1, but a technical fault lost that, and it may have run. "
                 "So nobody can decide this a second time. Look at what has run before the agent asks again."
             ),
         ),
