@@ -86,8 +86,8 @@ class _Answer:
     is_up: bool
 
 
-def _newest(answers: Sequence[_Answer | None]) -> Host | None:
-    """Give the primary that the newest answers name; `None` when they see none that is up.
+def _newest(answers: Sequence[_Answer | None]) -> list[Host]:
+    """Give the primary that each of the newest answers names, of those that see it up.
 
     When the new primary dies before its failover is over, the Sentinel that led it names that server from then on, also
     after the next failovers. One that is not in the middle of a failover knows better.
@@ -96,7 +96,7 @@ def _newest(answers: Sequence[_Answer | None]) -> Host | None:
     epoch = max((answer.epoch for answer in known), default=0)
     newest = [answer for answer in known if answer.epoch == epoch]
     settled = [answer for answer in newest if not answer.is_promoted]
-    return next((answer.primary for answer in settled or newest if answer.is_up), None)
+    return [answer.primary for answer in settled or newest if answer.is_up]
 
 
 class _ClosedAtOnce(ConnectionPool):
@@ -195,7 +195,8 @@ class Primary:
     async def _ask(self) -> Host:
         """Ask what redis-py asks. Its error would show objects, and does not say whether a Sentinel answered.
 
-        Once most of them agree, the others are not waited for: their machines may be gone.
+        Once most of them agree, the others are not waited for: their machines may be gone. Of answers that are equally new,
+        what most of them say counts, and then what was so before: one that was left behind must not lead there and back.
         """
         asked = [in_background(self._heard_of(each)) for each in self._sentinels]
         refused, answers = list[BaseException](), list[_Answer | None]()
@@ -206,14 +207,15 @@ class Primary:
                         refused.append(error)
                     case answer:
                         answers.append(answer)
-                if 2 * len(answers) > len(asked) and (primary := _newest(answers)):
-                    return primary
+                found = _newest(answers)
+                if agreed := next((each for each in found if 2 * found.count(each) > len(asked)), None):
+                    return agreed
         finally:
             for each in asked:
                 each.cancel()
             await asyncio.gather(*asked, return_exceptions=True)
-        if primary := _newest(answers):
-            return primary
+        if found := _newest(answers):
+            return max(found, key=lambda each: (found.count(each), each == self._last))
         if not answers:
             self._raise_refusal(refused)
         raise MasterNotFoundError(self._why(answers))

@@ -39,6 +39,8 @@ from agent_adapter.redis.cluster import ClusterRedis, in_one_go, is_cluster, pri
 _T = TypeVar("_T")
 _DAY = 86_400
 
+_OF_SEVERAL = ("redis+", "rediss+")
+"""How addresses of Sentinels and of a cluster begin."""
 MINIMUM_VERSION = (6, 2)
 CLUSTER = "is a node of a Redis Cluster: write redis+cluster://host1:6379,host2:6379, with some of its nodes"
 NO_CLUSTER = "is not a node of a Redis Cluster: write redis:// before the host instead of redis+cluster://"
@@ -159,9 +161,10 @@ def explained(address: str, error: Exception) -> AgentAdapterError:
         return ServerUnreachableError(f"Redis at {address} {FOR_NOW[code]} ({words})", code=code)
     if isinstance(error, ResponseError):
         return ServerFailedError(f"Redis at {address} failed at a command ({words}): is the record damaged?")
-    return ServerUnreachableError(
-        f"Redis at {address} does not answer ({words}): is it running, and is this the right address?"
-    )
+    asks = "is it running, and is this the right address?"
+    if address.startswith(_OF_SEVERAL):
+        asks = "a failover may be under way. If it stays so: are the servers running, and is this the right address?"
+    return ServerUnreachableError(f"Redis at {address} does not answer ({words}): {asks}")
 
 
 def _code_of(error: Exception) -> str:

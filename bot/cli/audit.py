@@ -299,7 +299,8 @@ class _Table(_Lines):
 
     def add(self, entry: AuditEntry) -> None:
         cells = cells_of(entry)
-        what = [cells["event"], cells["decision"], cells["reason"] and f"“{cells['reason']}”"]
+        code, reason = one_line(entry["code"]), cells["reason"] and f"“{cells['reason']}”"
+        what = [cells["event"], cells["decision"], code, reason]
         who = [cells["name"], cells["by"]]
         index = entry.said.get("index")
         action = f" action {index + 1}" if type(index) is int else ""

@@ -123,6 +123,8 @@ class Approval(Published):
     shown: Mapping[MessageId, Shown] = field(default_factory=dict)
     up: Mapping[MessageId, datetime] = field(default_factory=dict)
     """Since when each of its messages has been there."""
+    losses: int = 0
+    """How often people were told that a decision is lost."""
     missed: bool = False
     """Whether somebody tried to decide about it and could not."""
     begun: frozenset[MessageId] = frozenset()

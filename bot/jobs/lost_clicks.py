@@ -5,7 +5,7 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -77,8 +77,6 @@ class LostClicks:
     """From when on people are asked again; infinite once all is told."""
     until: float = 0.0
     """Until when what is missing may come back."""
-    told: set[tuple[str, str]] = field(default_factory=set)
-    """Of which clicks of which requests it has told."""
 
     async def run(self, loop: Loop) -> None:
         """Look after each doubt, once everything is written again that is kept for that, until cancelled."""
@@ -129,6 +127,9 @@ class LostClicks:
             return
         untold = map(self.store.keys.lane_of, found.will_ask)
         self.store.unlooked = frozenset([*found.unreachable, *untold])
+        if ends_only:
+            # Another bot may not have reached the new server yet, which may have none of its heartbeats.
+            return
         try:
             self.store.is_alone = await self.store.alive() <= {self.guard.process}
         except ServerUnreachableError:
@@ -233,7 +234,7 @@ class LostClicks:
         is_over = has_ended or state.code == WENT_BACK
         is_over = is_over or any(loss.is_followed and not each.is_vote for each in untold)
         if ends_only and not is_over:
-            return "told" if (state.id, untold[0].token) in self.told else "will ask"
+            return "will ask"
         return "told" if await self._tell(state, untold, is_over=is_over) else None
 
     async def _end_open(self, last: Accepted) -> bool:
@@ -277,13 +278,12 @@ class LostClicks:
             sentence=REASON if is_over else SENTENCE,
             code=WENT_BACK if is_over and is_open and still else "",
         )
-        if outcome in {"told", "repeat"}:
-            self.told.add((state.id, lost[0].token))
         if outcome == "told":
             LOST_CLICKS.inc()
             indices = [each.index for each in lost]
             extra = {"interrupt_id": state.id, "indices": indices, "user": person, "ended": is_over}
-            logger.error("click.lost", extra=extra)
+            decision = _common({each.decision for each in lost})
+            logger.error("click.lost", extra={**extra, "decision": decision})
         return outcome in {"told", "repeat"}
 
 

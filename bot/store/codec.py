@@ -137,6 +137,7 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
         shown={MessageId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
         up={MessageId.parse(name): moment(at) for name, at in _prefixed(card, "up:")},
         missed="missed" in card,
+        losses=int(card.get("losses") or 0),
         gone=frozenset(_gone(line) for line in card.get("gone", "").split("\n") if line),
         begun=frozenset(MessageId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},

@@ -18,10 +18,11 @@ from agent_adapter.redis.pool import before_sending
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.redis.server_check import answered
+from bot.domain.approval import Approval
 from bot.domain.errors import StoreUnavailableError, TooEarlyError
 from bot.domain.seal import Trust
 from bot.runtime.statements import Signing
-from bot.store.accepted import AcceptedLately
+from bot.store.accepted import KEPT_FOR, AcceptedLately
 from bot.store.deliveries import WITHIN
 from bot.store.durability import LOCAL, Confirming, Durability, ends
 from bot.store.refused import Refused
@@ -31,6 +32,8 @@ LOOKS_WITHIN, LOOKED_EVERY = 1.0, 0.05
 """Seconds that a click waits until a bot has looked for what is lost, and between two of its questions."""
 LOOKS_AGAIN_IN = 5.0
 """Seconds until a bot looks again for requests that were not there."""
+TOLD_WITHIN = LOOKS_AGAIN_IN + 2.0
+"""Seconds after which it has told what it had lost of one that is there again."""
 _T = TypeVar("_T")
 
 
@@ -108,6 +111,8 @@ class Connected:
         """When there was a doubt last, by the monotonic clock."""
         self.is_alone = False
         """Whether there was no other bot, when it had looked, that could find something as well."""
+        self.seen: dict[str, float] = {}
+        """When this bot last saw each of the others alive, by the monotonic clock. A failover can lose their heartbeats."""
         self.deciding = 0
         """How many decisions Redis has not answered yet: a former server may still do so."""
         self.accepted = AcceptedLately(lambda interrupt_id: keys.lane_of(interrupt_id) in self.unlooked)
@@ -144,6 +149,7 @@ class Connected:
     def doubt(self) -> None:
         """Note that a failover can have lost what this bot took, wherever it was stored."""
         self.unlooked = frozenset(range(self.keys.lanes))
+        self.is_alone = False
         self.doubted_at = time.monotonic()
 
     def decides_in(self, interrupt_id: str) -> float:
@@ -164,14 +170,19 @@ class Connected:
         has_looked = self.is_alone and not self.unlooked
         return self.is_unsettled or (self.is_looked_into and not has_looked)
 
-    def expect_told(self) -> None:
-        """Make sure that no bot may still tell that it lost what somebody decided.
+    def expect_told(self, state: Approval) -> None:
+        """Make sure that no bot may still tell that it lost what somebody decided about this record, which was just read.
 
         Raises:
             TooEarlyError: when one may.
         """
         if self.may_still_tell:
             raise TooEarlyError(self.scripts.journal.looked_into_for)
+        # The same request may have been asked before a failover that lost it. Another bot looks for those now and then.
+        there_since = min(state.up.values(), default=state.now)
+        wait = TOLD_WITHIN - (state.now - there_since).total_seconds()
+        if wait > 0 and not self.is_alone and self.scripts.journal.lost_for < KEPT_FOR:
+            raise TooEarlyError(wait)
 
     @asynccontextmanager
     async def deciding_about(self, interrupt_id: str) -> AsyncIterator[None]:

@@ -91,6 +91,7 @@ class Votes(Connected):
         facts: Mapping[int, Facts] | None = None,
         signed: str = "",
         asked: str = "",
+        losses: int = 0,
         standing: StandingTerms | None = None,
         delivery: Delivery | None = None,
     ) -> dict[int, Outcome]:
@@ -108,6 +109,7 @@ class Votes(Connected):
             facts: What the audit says about each.
             signed: The signed statement about all of them; empty without a signing key.
             asked: The digest of the question. After a failover, the same id can ask something else.
+            losses: How often the record said, when this was judged, that a decision is lost.
             standing: Which later calls the decision approves as well.
             delivery: The click, if the same script notes it. Nothing is recorded when another process handles it.
 
@@ -140,6 +142,7 @@ class Votes(Connected):
             "pressed": delivery.pressed if delivery else None,
             "signed": signed,
             "asked": asked,
+            "losses": losses,
             **(delivery.names if delivery else NO_DELIVERY),
         }
         names = self._of(interrupt_id)
@@ -162,6 +165,8 @@ class Votes(Connected):
     async def lost(self, click: Sequence[Accepted]) -> Loss | None:
         """Give what Redis does not have any more of a click that it had taken; `None` while it has nothing of the request.
 
+        What this very server says already is not among it. After another failover, it may have to be said again.
+
         Raises:
             ServerUnreachableError: when Redis does not answer.
             ValueError: when something else has overwritten the votes.
@@ -171,7 +176,9 @@ class Votes(Connected):
         if not req:
             return None
         is_followed = any(name.startswith(_FOLLOWS) for name in req)
-        return Loss([accepted for accepted in click if not accepted.is_in(card)], is_followed)
+        lost = [accepted for accepted in click if not accepted.is_in(card)]
+        is_told = bool(lost) and f"lost:{lost[0].token}:{lost[0].at}" in card
+        return Loss([] if is_told else lost, is_followed)
 
     async def tell_lost(
         self,

@@ -42,7 +42,7 @@ async def approve_all(
         StoreUnavailableError: when Redis did not answer in time.
         TooEarlyError: when a bot may still tell that a failover has lost what somebody decided.
     """
-    decisions.store.expect_told()
+    decisions.store.expect_told(state)
     here = calls_on(state, part)
     if not here:
         return Answer(False, in_answer.NOT_SHOWN_HERE, why="outdated")
@@ -77,7 +77,7 @@ async def approve_reviewed(
         StoreUnavailableError: when Redis did not answer in time.
         TooEarlyError: when a bot may still tell that a failover has lost what somebody decided.
     """
-    decisions.store.expect_told()
+    decisions.store.expect_told(state)
     meant = reviewed(state, named, user)
     contested = disputed(state, named)
     left = [index for index in named if index not in {*meant, *contested} and state.is_open_at(index)]

@@ -173,6 +173,7 @@ class Voting:
                 deadline=ends - asyncio.get_running_loop().time(),
                 signed=signed,
                 asked=body_digest(state.body),
+                losses=state.losses,
                 standing=standing,
                 delivery=delivery,
             )

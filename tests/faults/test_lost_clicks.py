@@ -107,8 +107,33 @@ async def test_what_somebody_had_rejected_is_not_approved_with_the_others(
     assert (await agent).decisions == (ApproveDecision(),) * 3
 
 
-async def test_who_submits_a_form_too_early_keeps_what_was_typed_and_reads_when_to_send_it_again(
+async def test_no_button_approves_several_calls_before_another_bot_had_time_to_reach_the_new_server(
     failover, start_bot, client, slack, store, watcher
+):
+    """The new server has none of its heartbeats, because it had just started. It may have taken a rejection."""
+    bot = await start_bot()
+    interrupt, agent, card = await asked(client, watcher, store, "pay", "note")
+    failover.replicate()
+    await start_bot()
+    await failover.happen()
+    await until(lambda: bot.store.unlooked)
+    await until(lambda: not bot.store.unlooked)
+
+    await Someone(slack, "U0ERIK").press(card, "approve_all:0")
+
+    await until(lambda: any(TOO_EARLY in notice for notice in watcher.notices("U0ERIK")))
+    assert not (await store.load(interrupt.id)).decided
+    agent.cancel()
+
+
+@pytest.fixture
+def asks_at_once(monkeypatch):
+    """Agents wait for no bot to write their questions again."""
+    monkeypatch.setenv("ASSENT_REASSERT_SECONDS", "0")
+
+
+async def test_who_submits_a_form_too_early_keeps_what_was_typed_and_reads_when_to_send_it_again(
+    asks_at_once, failover, start_bot, client, slack, store, watcher
 ):
     """Its agent has asked again, and the bot that had admitted the question is slow to write that again."""
     bot = await start_bot(reassert_seconds=120)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
 from agent_adapter.background import in_background
 from agent_adapter.contract.hitl import ApproveDecision
@@ -252,9 +253,22 @@ async def test_a_sentinel_that_stays_at_a_dead_server_is_not_believed(sentinels)
     assert await port_of(leader) == promoted
 
     primary = Primary(SentinelAddress.of(sentinels.url), {})
-    found = {await primary.find() for _ in range(20)}
+    assert {await primary.find() for _ in range(20)} == {("127.0.0.1", former)}
 
-    assert found == {("127.0.0.1", former)}
+    sentinels.servers[promoted].start()
+    with Redis(port=promoted) as returned:
+        returned.replicaof("127.0.0.1", former)
+    # Its failover ends, and it names that server as if that were so for all.
+    await eventually(lambda: is_settled(leader))
+    assert await port_of(leader) == promoted
+    assert {await primary.find() for _ in range(20)} == {("127.0.0.1", former)}
+
+
+async def is_settled(sentinel: int) -> bool:
+    """Whether a Sentinel is not in the middle of a failover."""
+    async with open_redis(f"redis://127.0.0.1:{sentinel}") as asked:
+        state = await asked.execute_command("SENTINEL", "MASTER", SERVICE)
+    return "failover_in_progress" not in str(state)
 
 
 async def port_of(sentinel: int) -> int:

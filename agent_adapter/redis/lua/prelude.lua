@@ -465,6 +465,12 @@ end
 -- End a record that knows less than people were shown, or than its agent was told, because Redis went back to an older state.
 local function refuse_rewound(req, card, undrawn, unresumed, audit, prefix, id, code, reason, mark)
   local at = now()
+  local known = redis.call('HMGET', card, 'status', 'code')
+  if known[1] == 'refused' and known[2] == code then
+    -- Two parts of a bot can find out at once. What people are told first stands.
+    queue_drawing(undrawn, id, at)
+    return
+  end
   local changes = { 'status', 'refused', 'code', code }
   append_marked(changes, 'reason', reason, mark)
   redis.call('HSET', card, unpack(changes))

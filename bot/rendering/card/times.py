@@ -34,7 +34,9 @@ def lost_blocks(state: Approval, place: Place) -> list[Block]:
         for remark in state.remarks.values()
         if remark.by and (missing := _missing(state, place, remark))
     }
-    return [context("lost", on_card.lost([*made], _SHOWN_DECISIONS))] if made else []
+    # What a call may be approved in spite of comes first: not all are named.
+    named = sorted(made, key=lambda each: each[2] == "approve")
+    return [context("lost", on_card.lost(named, _SHOWN_DECISIONS))] if made else []
 
 
 def _missing(state: Approval, place: Place, remark: Remark) -> tuple[int, ...]:

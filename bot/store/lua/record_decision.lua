@@ -15,6 +15,7 @@
 --       pressed   channel and ts of the message that was pressed, '' for a form
 --       signed    statement about the decisions, or ''
 --       asked     digest of the question
+--       losses    how often the record said, when the click was judged, that a decision is lost
 --       of each action: index, position, decision, tokens of the votes that were judged and count ('*': all), people whose
 --       votes do not count any more, or are not signed: they are taken out, version of the rules that judged ('': the
 --       card's), what the audit says about it, the message that asks, and what the first call has returned when it is
@@ -26,13 +27,14 @@
 -- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': decided by this very click | 'voted': this person
 -- said the same before | 'taken' | 'closed'
 -- | 'gone': it agrees with a proposal that is not there any more | 'deleted': the message that was pressed is gone
--- | 'judge_again': it would be final with the vote of somebody who was not judged
+-- | 'judge_again': it would be final with the vote of somebody who was not judged, or people are told by now that a decision
+-- is lost
 -- When it is called again also 'early': it was final with votes that are not written again yet | 'replaced': this person
 -- has voted since, or the vote was taken out | 'over': others have decided without this vote
 
 local req, card, undrawn, due, unresumed, standing, audit, delivery, newest = unpack(KEYS)
-local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed, signed, asked = unpack(ARGV)
-local FIRST_ACTION, PER_ACTION = 13, 11
+local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed, signed, asked, losses = unpack(ARGV)
+local FIRST_ACTION, PER_ACTION = 14, 11
 
 -- Of each action when it is called again: when it was called first.
 local called, at, is_repeated = now(), nil, false
@@ -40,8 +42,8 @@ local refusal = delivery and why_not_handled(delivery, newest, owner, called)
 if refusal then
   return refusal
 end
-local status, deadline, policy, still_open, deleted, waiting, question = unpack(redis.call('HMGET', card,
-  'status', 'deadline', 'policy', 'open', 'gone', 'waiting', 'asked'))
+local status, deadline, policy, still_open, deleted, waiting, question, told = unpack(redis.call('HMGET', card,
+  'status', 'deadline', 'policy', 'open', 'gone', 'waiting', 'asked', 'losses'))
 -- Nothing could be resumed with a decision about a record that has lost what was asked.
 local is_whole = redis.call('HEXISTS', req, 'body') == 1 and redis.call('HEXISTS', req, 'deadline') == 1
 local is_pending = is_whole and status == 'pending'
@@ -109,9 +111,15 @@ local function sort_votes(votes, position, decision, allowed, refused, was_final
     all_judged = all_judged, out_until = out_until }
 end
 
+-- Give when this is said: later than this person's vote before it, and than a vote of theirs that was taken out, also when the
+-- clock was set back.
+local function said_at(index, votes)
+  return math.max(at, votes.voted + 1, taken_out_at(card, index, person) + 1)
+end
+
 local function make_final(index, decision, votes, of_rules, facts, message)
-  local by = table.concat(votes.same, ' ')
-  append(changes, 'd:' .. index, decision, 't:' .. index, table.concat(votes.tokens, ' '), 'at:' .. index, text(at))
+  local by, when = table.concat(votes.same, ' '), said_at(index, votes)
+  append(changes, 'd:' .. index, decision, 't:' .. index, table.concat(votes.tokens, ' '), 'at:' .. index, text(when))
   if #votes.same > 1 then
     append(changes, 'by:' .. index, by)
   end
@@ -126,6 +134,7 @@ local function make_final(index, decision, votes, of_rules, facts, message)
     end
   end
   recorded = recorded + 1
+  return when
 end
 
 -- Keep a vote, and return the outcome, when it was given, and by which click if it was there. The same one again changes
@@ -138,9 +147,7 @@ local function count(index, position, decision, votes, of_rules, facts, message)
   if votes.mine and #votes.gone == 0 then
     return 'voted', votes.voted, votes.its_click
   end
-  local kept = votes.kept
-  -- Later than this person's vote before it, and than a vote of theirs that was taken out, also when the clock was set back.
-  local when = math.max(at, votes.voted + 1, taken_out_at(card, index, person) + 1)
+  local kept, when = votes.kept, said_at(index, votes)
   kept[#kept + 1] = votes.mine or table.concat({ person, position, token, text(when), decision }, ' ')
   append(changes, 'votes:' .. index, table.concat(kept, '\n'))
   counted = counted + 1
@@ -181,6 +188,8 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
     return is_repeated and not was_final and has_vote(said) and 'voted' or 'closed'
   elseif is_repeated and not was_final and taken_out_at(card, index, person) >= at then
     return 'replaced'
+  elseif not is_repeated and losses ~= (told or '0') then
+    return 'judge_again'
   end
   local needed = needed_for(index, position, own or of_all or 1)
   if not needed then
@@ -203,8 +212,7 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
     note('uncounted', index, voter, 'policy', of_rules, 'position', position)
   end
   if is_final then
-    make_final(index, decision, votes, of_rules, facts, message)
-    return 'recorded', at, votes.voted
+    return 'recorded', make_final(index, decision, votes, of_rules, facts, message), votes.voted
   elseif was_final and votes.voted > 0 and not votes.mine then
     return 'early'
   end

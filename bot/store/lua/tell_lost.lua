@@ -68,13 +68,20 @@ end
 for _, vote in ipairs(replaced) do
   write_audit(audit, 'uncounted', id, 'index', vote.index, 'by', by, 'policy', policy or '', 'position', vote.position)
   set_votes(card, vote.index, vote.left)
-  redis.call('HSET', card, TAKEN_OUT .. vote.index, with_taken_out(card, vote.index, by, tonumber(at)))
+end
+for i = FIRST_ACTION, #ARGV, PER_ACTION do
+  if ARGV[i + 1] ~= '' then
+    -- Also who has no vote here: it may be written again later.
+    redis.call('HSET', card, TAKEN_OUT .. ARGV[i], with_taken_out(card, ARGV[i], by, tonumber(at)))
+  end
 end
 if status == 'pending' then
   -- Somebody may have rejected it, so silence must not approve it.
   redis.call('HSETNX', card, 'missed', text(now()))
 end
 if remark ~= '' then
+  -- Whoever judges a click by the record of before judges again: people are asked about these calls now.
+  redis.call('HINCRBY', card, 'losses', 1)
   add_remark(card, remark, remark_mark, 'notice', sentence)
 end
 redis.call('HSET', card, told, by)

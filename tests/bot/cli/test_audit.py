@@ -66,6 +66,16 @@ async def trail(redis, store, tmp_path):
     return trail
 
 
+async def test_why_a_request_was_refused_stands_in_the_table(command, trail, redis):
+    """An operator looks up a request that the log names after a failover."""
+    fields = {"event": "refused", "id": "billing.d", "code": "went_back"}
+    await redis.xadd(trail.keys.lane(0).audit, fields)
+
+    _, output, _ = await command("show", "billing.d")
+
+    assert "refused went_back" in output
+
+
 async def test_entries_that_cannot_be_decrypted_are_counted(command, trail, redis):
     """Without the key of the records, who decided stands there, and what they decided does not."""
     fields = {"event": "decided", "id": "billing.d", "by": "U0DANA", "facts": f"{MARK}AAAA"}

@@ -140,6 +140,99 @@ async def test_nobody_is_asked_again_on_a_request_that_was_refused_for_another_r
     assert [remark.kind for remark in await told(bot, state)] == ["lost_for_good"]
 
 
+async def test_who_judged_a_click_before_a_loss_was_told_judges_it_again(client, bots, replica):
+    """Another bot remembers the record of before. There, nothing was in dispute, and a green button approved the call."""
+    bot, other = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(bot, state, DANA, REJECTED, 0)
+    await replica.take_over(*bots)
+    await looking(bot).look()
+
+    assert await press(other, state, ERIK, APPROVED, 0, losses=0) == ["judge_again"]
+    assert await press(other, state, ERIK, APPROVED, 0, losses=1) == ["recorded"]
+
+
+async def test_that_a_loss_was_told_can_be_lost_as_well(client, bots, replica):
+    """Until it is told again, nobody decides: the next server knows of no dispute."""
+    bot, _ = bots
+    state = await asked(client, bot, 2)
+    await replica.replicate()
+    await press(bot, state, DANA, REJECTED, 0)
+    await replica.take_over(*bots)
+    looks = looking(bot)
+    await looks.look()
+    await replica.take_over(*bots)
+
+    assert (await looks.look(ends_only=True)).will_ask == {state.id}
+
+    await looks.look()
+    assert (await newest(bot, state)).actions[0].is_disputed
+
+
+@pytest.mark.parametrize("first", ["told", "written again"])
+async def test_an_earlier_approval_does_not_count_whenever_another_bot_writes_it_again(
+    client, bots, replica, first
+):
+    """Who rejected in the end must not count as agreeing, also where only their approval is written again."""
+    bot, other = bots
+    other.scripts.journal.kept = 120
+    state = await asked(client, bot, 2, quorum=2)
+    await replica.replicate()
+    assert await press(other, state, DANA, APPROVED) == ["counted"]
+    assert await press(bot, state, DANA, REJECTED) == ["recorded"]
+    await replica.take_over(*bots)
+
+    if first == "told":
+        await looking(bot).look()
+    await other.scripts.write_again(within=0)
+    if first == "written again":
+        await looking(bot).look()
+
+    found = await newest(bot, state)
+    assert not found.votes.get(0)
+    assert found.actions[0].is_disputed
+
+
+async def test_an_earlier_approval_from_a_clock_that_was_ahead_does_not_count_either(
+    client, bots, replica, redis
+):
+    """The server on which it was given went away, and the next one's clock is two seconds behind."""
+    bot, _ = bots
+    state = await asked(client, bot, 2, quorum=2)
+    await press(bot, state, DANA, APPROVED)
+    card = bot.keys.lane_for(state.id).card(state.id)
+    who, position, token, when, said = (await redis.hget(card, "votes:0")).split(" ", 4)
+    await redis.hset(card, "votes:0", f"{who} {position} {token} {int(when) + 2_000} {said}")
+    await replica.replicate()
+    assert await press(bot, state, DANA, REJECTED) == ["recorded"]
+    await replica.take_over(*bots)
+
+    await looking(bot).look()
+
+    found = await newest(bot, state)
+    assert not found.votes.get(0)
+    assert found.actions[0].is_disputed
+
+
+async def test_what_two_parts_of_a_bot_find_out_at_once_ends_a_request_once(client, bots, replica):
+    """One looked for lost clicks, the other saw what the card shows. The trail says it once, with the reason that people read."""
+    bot, _ = bots
+    state = await asked(client, bot, 1)
+    await replica.replicate()
+    await press(bot, state, ERIK, APPROVED, 0)
+    await replica.take_over(*bots)
+    await looking(bot).look()
+    reason = (await newest(bot, state)).reason
+
+    await bot.refuse_rewound(state.id, MessageId(0, "card"), code="went_back", reason="it was shown")
+
+    assert reason
+    assert (await newest(bot, state)).reason == reason
+    entries = await bot._redis.xrange(bot.keys.lane_for(state.id).audit)
+    assert [fields["event"] for _, fields in entries].count("refused") == 1
+
+
 async def test_what_a_card_has_ended_first_is_told_as_well(client, bots, replica, caplog):
     """The card already showed the decision, so the request was refused before anybody looked for lost clicks."""
     bot, _ = bots

@@ -1,7 +1,9 @@
 """The record in a real Redis: one outcome per action, one deadline, one final answer, and nothing kept for ever."""
 
 import asyncio
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -21,10 +23,11 @@ from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
+from agent_adapter.redis.journal import Outage
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published
-from bot.domain.errors import StoreUnavailableError
+from bot.domain.errors import StoreUnavailableError, TooEarlyError
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown
 from bot.store.codec import read_state
@@ -947,6 +950,33 @@ async def test_a_record_that_something_else_has_overwritten_is_stored(client, st
 
     assert await store.is_stored(interrupt_id)
     assert not await store.is_stored("billing.unknown")
+
+
+async def test_a_bot_whose_heartbeats_a_failover_has_lost_still_counts_as_alive(store, redis, lane):
+    """It may have taken a rejection that is lost as well."""
+    await store.heartbeat("another")
+    await store.heartbeat("this one")
+    await redis.delete(lane.bots)
+
+    assert "another" in await store.alive()
+
+
+@pytest.mark.parametrize(("since", "is_early"), [(30, True), (300, False)])
+async def test_several_calls_whose_card_has_just_come_after_a_failover_are_not_approved_at_once(
+    client, store, since, is_early
+):
+    """Another bot may have lost a rejection of one of them: it looks every five seconds whether they are asked again."""
+    state = await admitted(client, store, "pay", "note")
+    await store.lease_part(state.id, CARD, owner="me", lease=60_000)
+    await store.save_part(state.id, CARD, owner="me", shown=Shown("C1", "1.1", "digest"))
+    store.scripts.journal._outage = Outage.at(time.monotonic() - since)
+    found = await store.admitted(state.id)
+
+    if is_early:
+        with pytest.raises(TooEarlyError):
+            store.expect_told(found)
+        found = replace(found, now=found.now + timedelta(seconds=8))
+    store.expect_told(found)
 
 
 async def test_a_bot_that_starts_beside_others_uses_no_standing_approval_for_a_moment(client, store, redis):

@@ -87,8 +87,13 @@ async def press(
     voters: Voters | None = None,
     token: str = "",
     asked: str = "",
+    losses: int | None = None,
 ) -> list[str]:
-    """Record one person's decision on actions, and give the outcomes. The same decision again is the same click without a token."""
+    """Record one person's decision on actions, and give the outcomes. The same decision again is the same click without a token.
+
+    Unless the test says otherwise, whoever judged it knew what the record says about losses now.
+    """
+    known = await store.admitted(state.id)
     decisions = dict.fromkeys(indices or (0,), decision)
     texts = {
         index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
@@ -102,6 +107,7 @@ async def press(
         person=by,
         deadline=60,
         asked=asked,
+        losses=losses if losses is not None else known.losses if known else 0,
         voters=dict.fromkeys(decisions, voters) if voters else None,
     )
     return [str(outcomes[index]) for index in decisions]
