@@ -548,7 +548,7 @@ def test_a_day_that_has_begun_accepts_nothing_unsigned(environment):
     [
         (
             {"unsigned_until": day(32)},
-            f"more than 30 days ahead: the last day that can be set today is {day(30)}",
+            "more than 30 days ahead: the last day that can be set today is ",
         ),
         ({"unsigned_until": "soon"}, "is not a date: write it as YYYY-MM-DD"),
         ({"require_signed": "perhaps"}, "neither true nor false"),
