@@ -92,7 +92,7 @@ class LostClicks:
             # An agent can have taken a decision that looks as if nothing could have run with it.
             ends_only, in_flight = now < self.asks_at, self.store.deciding
             found = await self.look(ends_only=ends_only)
-            await self._note_looked(found, ends_only=ends_only, in_flight=in_flight)
+            self._note_looked(found, ends_only=ends_only, in_flight=in_flight)
             for error in found.unreachable.values():
                 loop.hinder(str(error))
             self._plan(found, now, ends_only=ends_only)
@@ -120,20 +120,13 @@ class LostClicks:
             self.asks_at = self.next_at = math.inf
             self.looked_after = self.doubts
 
-    async def _note_looked(self, found: Found, *, ends_only: bool, in_flight: int) -> None:
+    def _note_looked(self, found: Found, *, ends_only: bool, in_flight: int) -> None:
         """Let people decide again wherever all is told, unless there is a new doubt."""
         self.store.missing = found.missing
         if self.doubts != self.guard.doubts or (ends_only and in_flight):
             return
         untold = map(self.store.keys.lane_of, found.will_ask)
         self.store.unlooked = frozenset([*found.unreachable, *untold])
-        if ends_only:
-            # Another bot may not have reached the new server yet, which may have none of its heartbeats.
-            return
-        try:
-            self.store.is_alone = await self.store.alive() <= {self.guard.process}
-        except ServerUnreachableError:
-            self.store.is_alone = False
 
     def _give_up(self, missing: Collection[str]) -> None:
         """Say of which requests nothing has come back. They have no record, so nobody can be told on a card."""

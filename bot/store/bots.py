@@ -1,6 +1,5 @@
 """The heartbeats of the bots."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -51,26 +50,22 @@ class Bots(Connected):
         beats = await in_each(
             self.keys.all_lanes(), lambda lane: self.scripts("bot_heartbeat", lane.of(), **given)
         )
-        others = frozenset(name for alive, *_ in beats for name in alive) - {process}
-        self.seen.update(dict.fromkeys(others, time.monotonic()))
         return Beat(
-            others=others,
+            others=frozenset(name for alive, *_ in beats for name in alive) - {process},
             at=max(at for _, at, *_ in beats),
             epochs=tuple(epoch for *_, epoch, _ in beats),
             before=min(int(before or 0) for *_, before in beats),
         )
 
     async def alive(self) -> frozenset[str]:
-        """Name the bots that are alive, also those of which a failover has lost the heartbeats."""
-        now = time.monotonic()
-        self.seen = {name: at for name, at in self.seen.items() if now - at < SEEN_WITHIN}
+        """Name the bots that are alive."""
         seconds, _ = await self._guarded(self._redis.time())
         found = [
             beat
             for lane in self.keys.all_lanes()
             for beat in await self._guarded(self._redis.zrange(lane.bots, 0, -1, withscores=True))
         ]
-        return frozenset(name for name, at in found if at / 1000 > seconds - SEEN_WITHIN) | self.seen.keys()
+        return frozenset(name for name, at in found if at / 1000 > seconds - SEEN_WITHIN)
 
     async def begin_journal(self) -> None:
         """Look whether a failover can have happened just before this process started.

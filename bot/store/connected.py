@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys, Lane, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
-from agent_adapter.redis.journal import SETTLES, Journal
+from agent_adapter.redis.journal import COMES_WITHIN, SETTLES, Journal
 from agent_adapter.redis.pool import before_sending
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import Scripts, Value
@@ -34,6 +34,8 @@ LOOKS_AGAIN_IN = 5.0
 """Seconds until a bot looks again for requests that were not there."""
 TOLD_WITHIN = LOOKS_AGAIN_IN + 2.0
 """Seconds after which it has told what it had lost of one that is there again."""
+ASKED_AGAIN_WITHIN = KEPT_FOR + SETTLES + COMES_WITHIN
+"""Seconds after a doubt in which some bot still looks for requests that may be asked again."""
 _T = TypeVar("_T")
 
 
@@ -109,10 +111,6 @@ class Connected:
         """The requests of which Redis had nothing when it looked. They can be asked again under the same id."""
         self.doubted_at = -math.inf
         """When there was a doubt last, by the monotonic clock."""
-        self.is_alone = False
-        """Whether there was no other bot, when it had looked, that could find something as well."""
-        self.seen: dict[str, float] = {}
-        """When this bot last saw each of the others alive, by the monotonic clock. A failover can lose their heartbeats."""
         self.deciding = 0
         """How many decisions Redis has not answered yet: a former server may still do so."""
         self.accepted = AcceptedLately(lambda interrupt_id: keys.lane_of(interrupt_id) in self.unlooked)
@@ -149,7 +147,6 @@ class Connected:
     def doubt(self) -> None:
         """Note that a failover can have lost what this bot took, wherever it was stored."""
         self.unlooked = frozenset(range(self.keys.lanes))
-        self.is_alone = False
         self.doubted_at = time.monotonic()
 
     def decides_in(self, interrupt_id: str) -> float:
@@ -166,9 +163,11 @@ class Connected:
 
     @property
     def may_still_tell(self) -> bool:
-        """Whether a bot may still tell that it lost what somebody decided or ended: another one, or this one before it has looked."""
-        has_looked = self.is_alone and not self.unlooked
-        return self.is_unsettled or (self.is_looked_into and not has_looked)
+        """Whether a bot may still tell that it lost what somebody decided or ended.
+
+        Which other bots there are is not known for certain: a failover may have lost their heartbeats.
+        """
+        return self.is_unsettled or self.is_looked_into
 
     def expect_told(self, state: Approval) -> None:
         """Make sure that no bot may still tell that it lost what somebody decided about this record, which was just read.
@@ -176,12 +175,12 @@ class Connected:
         Raises:
             TooEarlyError: when one may.
         """
-        if self.may_still_tell:
-            raise TooEarlyError(self.scripts.journal.looked_into_for)
-        # The same request may have been asked before a failover that lost it. Another bot looks for those now and then.
-        there_since = min(state.up.values(), default=state.now)
-        wait = TOLD_WITHIN - (state.now - there_since).total_seconds()
-        if wait > 0 and not self.is_alone and self.scripts.journal.lost_for < KEPT_FOR:
+        wait, journal = 0.0, self.scripts.journal
+        if journal.lost_for < ASKED_AGAIN_WITHIN:
+            # The same request may have been asked before a failover that lost it. Another bot looks for those now and then.
+            there_since = min(state.up.values(), default=state.created_at)
+            wait = TOLD_WITHIN - (state.now - there_since).total_seconds()
+        if (wait := max(wait, journal.looked_into_for)) > 0:
             raise TooEarlyError(wait)
 
     @asynccontextmanager

@@ -28,8 +28,8 @@ AGAIN = (
 )
 TOO_EARLY = "Nothing was recorded: after a restart or a technical fault, the bot first checks what others have decided."
 FOR_GOOD = (
-    "{person} approved action {action}, but a technical fault lost that, and it may have run. "
-    "So nobody can decide this a second time. Look at what has run before the agent asks again."
+    "{person} approved action {action}, but a technical fault lost that. "
+    "Nobody can decide this a second time. Look at what has run before the agent asks again."
 )
 
 
@@ -96,7 +96,7 @@ async def test_what_somebody_had_rejected_is_not_approved_with_the_others(
 
     await failover.happen()
 
-    erik, left_out = Someone(slack, "U0ERIK"), "Still open: action 2. Decided otherwise"
+    erik, left_out = Someone(slack, "U0ERIK"), "Still open: action 2. Somebody wanted it otherwise"
     while not any(left_out in notice for notice in watcher.notices("U0ERIK")):
         await erik.press(card, "approve_all:0")
         await asyncio.sleep(0.1)

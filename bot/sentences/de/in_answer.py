@@ -122,8 +122,7 @@ def too_early(seconds: int, card: str) -> str:
     where = f" auf {_card(card, 'der Karte')}" if card else ""
     return (
         "Nichts wurde gespeichert: Nach einem Neustart oder einer technischen Störung stellt der Bot erst fest, was andere "
-        f"entschieden haben. Bitte{where} noch einmal versuchen. Das geht spätestens in {seconds} "
-        f"{'Sekunde' if seconds == 1 else 'Sekunden'}."
+        f"entschieden haben. Bitte in {seconds} {'Sekunde' if seconds == 1 else 'Sekunden'}{where} noch einmal versuchen."
     )
 
 
@@ -161,9 +160,9 @@ def not_approved(indices: Sequence[int]) -> str:
 
 
 def disputed(indices: Sequence[int]) -> str:
-    """Say which actions a button for several left out, because somebody decided otherwise, and a technical fault lost that."""
+    """Say which actions a button for several left out, because somebody wanted something else, and a technical fault lost that."""
     return (
-        f"Noch offen: {actions(indices)}. Vor einer technischen Störung wurde dort anders entschieden: "
+        f"Noch offen: {actions(indices)}. Vor einer technischen Störung wollte dort jemand etwas anderes: "
         "Bitte einzeln entscheiden."
     )
 

@@ -62,15 +62,14 @@ def lost(person: str, indices: Sequence[int], decision: str) -> str:
 def lost_for_good(person: str, indices: Sequence[int], decision: str) -> str:
     """Say that a decision is lost with which the agent may have gone on, and that nobody can make it again."""
     runs_nothing = decision in {"reject", "respond"}
-    heard = "der Agent weiß es vielleicht schon" if runs_nothing else "vielleicht ist es schon gelaufen"
     then = (
         "Mit einer Ablehnung oder Antwort läuft nichts"
         if runs_nothing
         else "Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt"
     )
     return (
-        f"{did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen, und "
-        f"{heard}. Deshalb kann das niemand ein zweites Mal entscheiden. "
+        f"{did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen. "
+        "Niemand kann das ein zweites Mal entscheiden. "
         f"{then}."
     )
 

@@ -85,7 +85,7 @@ def send_for(index: int, tool: str) -> str:
 # --- The buttons --------------------------------------------------------------------------------------------------------
 
 APPROVE = "Freigeben"
-DISPUTED = "Vor einer technischen Störung wurde anders entschieden. Von wem, steht auf der Karte: Bitte erst dort fragen."
+DISPUTED = "Vor einer technischen Störung wollte jemand etwas anderes. Wer, steht auf der Karte: Bitte diese Person erst fragen."
 MORE_ABOVE = "Nicht alle Werte passen hierher. Der Rest steht oben."
 
 

@@ -331,10 +331,8 @@ def with_proposal(indices: Sequence[int]) -> str:
 
 
 def disputed(indices: Sequence[int]) -> str:
-    """Say which actions are approved alone because somebody decided otherwise, and a technical fault lost that."""
-    return (
-        f"Vor einer technischen Störung anders entschieden, deshalb einzeln freizugeben: {numbers(indices)}."
-    )
+    """Say which actions are approved alone because somebody wanted something else, and a technical fault lost that."""
+    return f"Vor einer technischen Störung wollte jemand etwas anderes, deshalb einzeln freizugeben: {numbers(indices)}."
 
 
 def high_risk(indices: Sequence[int]) -> str:
@@ -438,8 +436,8 @@ def left_out_proposed(indices: Sequence[int]) -> str:
 
 
 def left_out_disputed(indices: Sequence[int]) -> str:
-    """Say which calls a button for several leaves out because somebody decided otherwise, and a technical fault lost that."""
-    return f"Ohne {few_numbers(indices)}: Vor einer technischen Störung wurde dort anders entschieden."
+    """Say which calls a button for several leaves out because somebody wanted something else, and a technical fault lost that."""
+    return f"Ohne {few_numbers(indices)}: Vor einer technischen Störung wollte dort jemand etwas anderes."
 
 
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------

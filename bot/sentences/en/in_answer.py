@@ -102,7 +102,7 @@ def too_early(seconds: int, card: str) -> str:
     where = f" on {_card(card)}" if card else ""
     return (
         "Nothing was recorded: after a restart or a technical fault, the bot first checks what others have decided. "
-        f"Please do this again{where}. It works within {seconds} {'second' if seconds == 1 else 'seconds'}."
+        f"Please do this again{where} in {seconds} {'second' if seconds == 1 else 'seconds'}."
     )
 
 
@@ -141,9 +141,9 @@ def not_approved(indices: Sequence[int]) -> str:
 
 
 def disputed(indices: Sequence[int]) -> str:
-    """Say which actions a button for several left out, because somebody decided otherwise, and a technical fault lost that."""
+    """Say which actions a button for several left out, because somebody wanted something else, and a technical fault lost that."""
     decide = "decide it separately" if len(indices) == 1 else "decide each of them separately"
-    return f"Still open: {actions(indices)}. Decided otherwise before a technical fault: {decide}."
+    return f"Still open: {actions(indices)}. Somebody wanted it otherwise before a technical fault: {decide}."
 
 
 def not_reviewed(indices: Sequence[int]) -> str:

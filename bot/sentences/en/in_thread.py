@@ -56,16 +56,12 @@ def lost(person: str, indices: Sequence[int], decision: str) -> str:
 def lost_for_good(person: str, indices: Sequence[int], decision: str) -> str:
     """Say that a decision is lost with which the agent may have gone on, and that nobody can make it again."""
     runs_nothing = decision in {"reject", "respond"}
-    heard = "the agent may know it already" if runs_nothing else "it may have run"
     then = (
         "A rejection or an answer runs nothing"
         if runs_nothing
         else "Look at what has run before the agent asks again"
     )
-    return (
-        f"{did(person, indices, decision)}, but a technical fault lost that, and {heard}. "
-        f"So nobody can decide this a second time. {then}."
-    )
+    return f"{did(person, indices, decision)}, but a technical fault lost that. Nobody can decide this a second time. {then}."
 
 
 def did(person: str, indices: Sequence[int], decision: str) -> str:

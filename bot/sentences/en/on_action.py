@@ -84,7 +84,9 @@ def send_for(index: int, tool: str) -> str:
 # --- The buttons --------------------------------------------------------------------------------------------------------
 
 APPROVE = "Approve"
-DISPUTED = "Decided otherwise before a technical fault. The card says by whom: ask that person first."
+DISPUTED = (
+    "Somebody wanted this otherwise before a technical fault. The card says who: ask that person first."
+)
 MORE_ABOVE = "Not all values fit here. The rest is above."
 
 

@@ -323,8 +323,8 @@ def with_proposal(indices: Sequence[int]) -> str:
 
 
 def disputed(indices: Sequence[int]) -> str:
-    """Say which actions are approved alone because somebody decided otherwise, and a technical fault lost that."""
-    return f"Decided otherwise before a technical fault, so approved one by one: {numbers(indices)}."
+    """Say which actions are approved alone because somebody wanted something else, and a technical fault lost that."""
+    return f"Somebody wanted something else before a technical fault, so approved one by one: {numbers(indices)}."
 
 
 def high_risk(indices: Sequence[int]) -> str:
@@ -428,8 +428,8 @@ def left_out_proposed(indices: Sequence[int]) -> str:
 
 
 def left_out_disputed(indices: Sequence[int]) -> str:
-    """Say which calls a button for several leaves out because somebody decided otherwise, and a technical fault lost that."""
-    return f"Without {few_numbers(indices)}: decided otherwise before a technical fault."
+    """Say which calls a button for several leaves out because somebody wanted something else, and a technical fault lost that."""
+    return f"Without {few_numbers(indices)}: somebody wanted something else before a technical fault."
 
 
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------

@@ -183,7 +183,7 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
     return is_repeated and not was_final and 'over' or 'taken'
   elseif is_deleted then
     return 'deleted'
-  elseif not is_pending or at >= tonumber(deadline) or is_repeated and asked ~= '' and question ~= asked then
+  elseif not is_pending or at >= tonumber(deadline) and not was_final or is_repeated and asked ~= '' and question ~= asked then
     -- What ended keeps its votes.
     return is_repeated and not was_final and has_vote(said) and 'voted' or 'closed'
   elseif is_repeated and not was_final and taken_out_at(card, index, person) >= at then

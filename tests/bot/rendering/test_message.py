@@ -381,9 +381,12 @@ def test_what_somebody_had_rejected_before_a_failover_is_not_approved_with_other
     blocks = render_card(state)[0].blocks
     approve, *_ = block_of(blocks, "bulk")["elements"]
     assert approve["text"]["text"] == "Approve 1, 3"
-    assert "Without 2: decided otherwise before a technical fault." in approve["confirm"]["text"]["text"]
+    assert (
+        "Without 2: somebody wanted something else before a technical fault."
+        in approve["confirm"]["text"]["text"]
+    )
     assert block_of(blocks, "unread")["elements"][0]["text"] == (
-        "Decided otherwise before a technical fault, so approved one by one: 2."
+        "Somebody wanted something else before a technical fault, so approved one by one: 2."
     )
 
 
@@ -398,7 +401,7 @@ def test_what_somebody_had_rejected_before_a_failover_is_approved_only_after_a_q
     assert "style" not in approve
     assert approve["confirm"]["style"] == "danger"
     assert approve["confirm"]["text"]["text"].startswith(
-        "Decided otherwise before a technical fault. The card says by whom: ask that person first."
+        "Somebody wanted this otherwise before a technical fault. The card says who: ask that person first."
     )
 
     votes = {0: (Vote("U0ERIK", "approve", ApproveDecision(), "1"),)}

@@ -138,15 +138,15 @@ def test_a_remark_is_a_reply_to_the_card():
         (
             Remark(kind="lost_for_good", places=(0,), actions=(0,), by="U0DANA", decision="reject"),
             (
-                "<@U0DANA> rejected action 1, but a technical fault lost that, and the agent may know it already. "
-                "So nobody can decide this a second time. A rejection or an answer runs nothing."
+                "<@U0DANA> rejected action 1, but a technical fault lost that. "
+                "Nobody can decide this a second time. A rejection or an answer runs nothing."
             ),
         ),
         (
             Remark(kind="lost_for_good", places=(0,), actions=(0,), by="U0DANA"),
             (
-                "<@U0DANA> decided about action 1, but a technical fault lost that, and it may have run. "
-                "So nobody can decide this a second time. Look at what has run before the agent asks again."
+                "<@U0DANA> decided about action 1, but a technical fault lost that. "
+                "Nobody can decide this a second time. Look at what has run before the agent asks again."
             ),
         ),
         (

@@ -952,15 +952,6 @@ async def test_a_record_that_something_else_has_overwritten_is_stored(client, st
     assert not await store.is_stored("billing.unknown")
 
 
-async def test_a_bot_whose_heartbeats_a_failover_has_lost_still_counts_as_alive(store, redis, lane):
-    """It may have taken a rejection that is lost as well."""
-    await store.heartbeat("another")
-    await store.heartbeat("this one")
-    await redis.delete(lane.bots)
-
-    assert "another" in await store.alive()
-
-
 @pytest.mark.parametrize(("since", "is_early"), [(30, True), (300, False)])
 async def test_several_calls_whose_card_has_just_come_after_a_failover_are_not_approved_at_once(
     client, store, since, is_early
