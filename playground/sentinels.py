@@ -99,8 +99,7 @@ class Sentinels:
         with self._connected(before) as former:
             if pause:
                 former.client_pause(_PAUSE, all=False)
-            self._ask("SENTINEL", "FAILOVER", SERVICE)
-            wait_until(lambda: self.primary() != before, "no replica has become the primary")
+            wait_until(lambda: self._has_handed_over(before), "no replica has become the primary")
             if pause:
                 former.replicaof("127.0.0.1", self.primary())
                 former.client_unpause()
@@ -208,6 +207,14 @@ class Sentinels:
         with self._connected(next(iter(self.sentinels))) as sentinel:
             found: Any = sentinel.sentinel_slaves(SERVICE)
         return any(each["master-link-status"] == "ok" and not each["is_sdown"] for each in found)
+
+    def _has_handed_over(self, before: int) -> bool:
+        """Whether another server is the primary. Otherwise ask for it, also again: a busy Sentinel can give a failover up."""
+        if self.primary() != before:
+            return True
+        if "failover_in_progress" not in self._state_of(next(iter(self.sentinels)))["flags"]:
+            self._ask("SENTINEL", "FAILOVER", SERVICE)
+        return False
 
     def _has_failed_over(self) -> bool:
         """Whether all Sentinels name the same primary, and none is in the middle of a failover."""

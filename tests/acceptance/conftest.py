@@ -42,13 +42,13 @@ ENCRYPTED = {
 
 FAILOVERS: dict[str, Callable[[Sentinels | Cluster], None]] = {
     "test_audit": hand_over,
-    "test_bulk": kill_primary,
-    "test_deciding": hand_over,
+    "test_approvers": kill_primary,
+    "test_functions": hand_over,
     "test_http_api": kill_primary,
     "test_edits": hand_over,
 }
-"""On Sentinels and in a cluster, what happens to the primary in each of these modules. None is about silence or standing approvals:
-for a while after a failover, nothing is approved by them."""
+"""On Sentinels and in a cluster, what happens to the primary in each of these modules. None is about silence, standing
+approvals or buttons for several calls: for a while after a failover, nothing is approved by them."""
 
 
 @pytest.fixture(scope="session")
