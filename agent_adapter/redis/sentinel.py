@@ -195,8 +195,9 @@ class Primary:
     async def _ask(self) -> Host:
         """Ask what redis-py asks. Its error would show objects, and does not say whether a Sentinel answered.
 
-        Once most of them agree, the others are not waited for: their machines may be gone. Of answers that are equally new,
-        what most of them say counts, and then what was so before: one that was left behind must not lead there and back.
+        Once most of them agree, the others are not waited for: their machines may be gone. When the newest answers differ,
+        the one that more of them give counts. When two are given as often, the primary of before stays, so that connections
+        do not go back and forth.
         """
         asked = [in_background(self._heard_of(each)) for each in self._sentinels]
         refused, answers = list[BaseException](), list[_Answer | None]()

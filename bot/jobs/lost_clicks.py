@@ -274,9 +274,9 @@ class LostClicks:
         if outcome == "told":
             LOST_CLICKS.inc()
             indices = [each.index for each in lost]
-            extra = {"interrupt_id": state.id, "indices": indices, "user": person, "ended": is_over}
             decision = _common({each.decision for each in lost})
-            logger.error("click.lost", extra={**extra, "decision": decision})
+            extra = {"interrupt_id": state.id, "indices": indices, "user": person, "decision": decision}
+            logger.error("click.lost", extra={**extra, "ended": is_over})
         return outcome in {"told", "repeat"}
 
 

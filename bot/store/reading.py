@@ -159,8 +159,8 @@ class Reading(Connected):
         """Read a record for somebody who decides, as `admitted` does, once this bot has looked for decisions that are lost.
 
         Raises:
-            TooEarlyError: when looking takes longer than a moment. Also when there is no record, but it may still be written
-                again after a failover.
+            TooEarlyError: when this bot has not finished looking within a second. Also when a failover has lost the record,
+                and somebody may still write it again.
         """
         await self._looked(interrupt_id)
         state = await self.admitted(interrupt_id)

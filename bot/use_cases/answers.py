@@ -96,10 +96,10 @@ def uncounted(people: Iterable[str]) -> str:
 
 def not_approved(state: Approval, indices: Sequence[int]) -> str:
     """Say which of these actions a button for several leaves out, and why; nothing when it leaves out none."""
-    proposed, contested = with_proposal(state, indices), disputed(state, indices)
+    proposed, in_dispute = with_proposal(state, indices), disputed(state, indices)
     said = [in_answer.not_approved(proposed)] if proposed else []
-    if contested:
-        said.append(in_answer.disputed(contested))
+    if in_dispute:
+        said.append(in_answer.disputed(in_dispute))
     return " ".join(said)
 
 

@@ -79,12 +79,12 @@ async def approve_reviewed(
     """
     decisions.store.expect_told(state)
     meant = reviewed(state, named, user)
-    contested = disputed(state, named)
-    left = [index for index in named if index not in {*meant, *contested} and state.is_open_at(index)]
+    in_dispute = disputed(state, named)
+    left = [index for index in named if index not in {*meant, *in_dispute} and state.is_open_at(index)]
     gone = [index for index in named if not state.is_open_at(index)]
     said = [closed(state, gone), in_answer.not_reviewed(left) if left else ""]
-    if contested:
-        said.append(in_answer.disputed(contested))
+    if in_dispute:
+        said.append(in_answer.disputed(in_dispute))
     if not meant:
         return Answer(False, " ".join(filter(None, said)) or in_answer.nothing_left("approve"))
     approved = dict.fromkeys(meant, ApproveDecision())

@@ -72,8 +72,8 @@ def _alone_words(state: Approval, still: Sequence[int]) -> list[str]:
     said = [on_card.unread(unread)] if unread else []
     if proposed := with_proposal(state, still):
         said.append(on_card.with_proposal(proposed))
-    if contested := disputed(state, still):
-        said.append(on_card.disputed(contested))
+    if in_dispute := disputed(state, still):
+        said.append(on_card.disputed(in_dispute))
     if alone:
         said.append(on_card.high_risk(alone))
     return [*said, *_not_approved_words(state, still)]
@@ -113,9 +113,9 @@ def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Blo
 
 
 def _left_out(state: Approval, still: Sequence[int]) -> list[str]:
-    proposed, contested = with_proposal(state, still), disputed(state, still)
+    proposed, in_dispute = with_proposal(state, still), disputed(state, still)
     said = [on_card.left_out_proposed(proposed)] if proposed else []
-    return [*said, on_card.left_out_disputed(contested)] if contested else said
+    return [*said, on_card.left_out_disputed(in_dispute)] if in_dispute else said
 
 
 def _with_room(texts: Iterable[str]) -> str:

@@ -54,7 +54,7 @@ def lost(person: str, indices: Sequence[int], decision: str) -> str:
 
 
 def lost_for_good(person: str, indices: Sequence[int], decision: str) -> str:
-    """Say that a decision is lost with which the agent may have gone on, and that nobody can make it again."""
+    """Say that a decision is lost, and that nobody can make it again: the agent may know it, or the time is up."""
     runs_nothing = decision in {"reject", "respond"}
     then = (
         "A rejection or an answer runs nothing"

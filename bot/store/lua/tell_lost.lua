@@ -64,23 +64,21 @@ for i = FIRST_ACTION, #ARGV, PER_ACTION do
   local facts = ARGV[i + 3]
   write_audit(audit, 'click_lost', id, 'index', ARGV[i], 'by', by, 'decision', ARGV[i + 2],
     unpack(facts ~= '' and { 'facts', facts } or {}))
-end
-for _, vote in ipairs(replaced) do
-  write_audit(audit, 'uncounted', id, 'index', vote.index, 'by', by, 'policy', policy or '', 'position', vote.position)
-  set_votes(card, vote.index, vote.left)
-end
-for i = FIRST_ACTION, #ARGV, PER_ACTION do
   if ARGV[i + 1] ~= '' then
     -- Also who has no vote here: it may be written again later.
     redis.call('HSET', card, TAKEN_OUT .. ARGV[i], with_taken_out(card, ARGV[i], by, tonumber(at)))
   end
+end
+for _, vote in ipairs(replaced) do
+  write_audit(audit, 'uncounted', id, 'index', vote.index, 'by', by, 'policy', policy or '', 'position', vote.position)
+  set_votes(card, vote.index, vote.left)
 end
 if status == 'pending' then
   -- Somebody may have rejected it, so silence must not approve it.
   redis.call('HSETNX', card, 'missed', text(now()))
 end
 if remark ~= '' then
-  -- Whoever judges a click by the record of before judges again: people are asked about these calls now.
+  -- A click that a bot judges by an older copy of the record is judged again: by now, people are asked about these calls.
   redis.call('HINCRBY', card, 'losses', 1)
   add_remark(card, remark, remark_mark, 'notice', sentence)
 end

@@ -429,7 +429,7 @@ FORMS = {
     ],
 )
 def test_each_form_says_what_somebody_had_rejected_before_a_failover_and_asks_once_more(form, risk, asks):
-    """Also the last step of an edit, which otherwise asks no more, and the form of a call of high risk."""
+    """So do the form of a call of high risk, and the last step of an edit, which asks nothing in other cases."""
     lost = {0: Remark(kind="lost", places=(0,), actions=(0,), by="U0ERIK", decision="reject")}
     admission = an_admission(
         approvers=("U0MIRA",), places=(Place(channel="C0APPROVALS", actions=(0,)),), risk=risk

@@ -91,7 +91,7 @@ async def press(
 ) -> list[str]:
     """Record one person's decision on actions, and give the outcomes. The same decision again is the same click without a token.
 
-    Unless the test says otherwise, whoever judged it knew what the record says about losses now.
+    Without `losses`, the person judged the newest record, so nothing has to be judged again.
     """
     known = await store.admitted(state.id)
     decisions = dict.fromkeys(indices or (0,), decision)
