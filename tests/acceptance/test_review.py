@@ -178,8 +178,9 @@ async def test_what_is_decided_at_the_last_moment_stays_as_it_was_decided(bot, c
     part = await erik.showing("approve:3")
     await erik.fill(await erik.opened(part, "reject:3"))
 
-    await dana.fill(end)
+    answer = await dana.fill(end)
 
+    assert answer["result"] == "update", answer
     assert "Action 4 was already rejected by <@U0ERIK>" in words((await dana.view())["blocks"])
     found = await decided(bot, interrupt)
     assert found[3] == ("reject", "U0ERIK")

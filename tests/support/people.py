@@ -82,10 +82,15 @@ class Someone:
         return answer
 
     async def submit(self, view: Json, **typed: Any) -> Json:
-        """Type into the inputs with these labels (spaces as `_`), and submit this one view."""
-        return await self.slack.submit(
-            self.user, view["id"], {block_of(view, name): value for name, value in typed.items()}
-        )
+        """Type into the inputs with these labels (spaces as `_`), and submit this one view.
+
+        Submit it once more if Slack had no answer after 3 s: it then leaves the view as it was and shows an error.
+        """
+        values = {block_of(view, name): value for name, value in typed.items()}
+        answer = await self.slack.submit(self.user, view["id"], values)
+        if "no acknowledgement" in answer["ack"].get("error", ""):
+            answer = await self.slack.submit(self.user, view["id"], values)
+        return answer
 
     async def close(self) -> None:
         """Close the form in front."""
