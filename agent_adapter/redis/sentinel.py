@@ -237,7 +237,9 @@ class Primary:
         if not (state and named):
             return None
         is_promoted = tuple(named) != (state["ip"], state["port"])
-        is_up = is_promoted or (state["is_master"] and not state["is_sdown"] and not state["is_odown"])
+        # A server that reports that it is a replica takes no writes, whatever this Sentinel thinks of it.
+        takes_writes = state["is_master"] and state["role-reported"] == "master"
+        is_up = is_promoted or (takes_writes and not state["is_sdown"] and not state["is_odown"])
         host, port = named
         return _Answer((host, int(port)), int(state["config-epoch"]), is_promoted, is_up)
 

@@ -123,6 +123,8 @@ class Approval(Published):
     shown: Mapping[MessageId, Shown] = field(default_factory=dict)
     up: Mapping[MessageId, datetime] = field(default_factory=dict)
     """Since when each of its messages has been there."""
+    admitted_at: datetime | None = None
+    """When this Redis admitted it: after a failover that lost it, later than it was asked. Records of version 0.1 do not say it."""
     losses: int = 0
     """How often people were told that a decision is lost."""
     missed: bool = False

@@ -49,3 +49,5 @@ class Remark(WireModel):
     """The new deadline."""
     decision: str = ""
     """What this person decided, where that is lost; empty for several kinds."""
+    is_vote: bool = False
+    """Whether more people had to agree with it."""

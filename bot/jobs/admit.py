@@ -144,9 +144,9 @@ class Admissions:
     async def _covered(self, state: Published, admission: Admission) -> list[StandingMatch]:
         """Give the actions that standing approvals answer. After a failover none at first: somebody may have revoked them.
 
-        What somebody did not approve before a failover lost it is asked again.
+        Who asks again after a failover is answered by people: one of them may have said no before.
         """
-        if self.store.may_still_tell:
+        if self.store.may_still_tell or self.store.may_be_asked_again(state):
             return []
         found = await self.standing.matching(state, admission)
         asked = [matched for matched in found if not self.store.refused.has(state.id, matched.index)]

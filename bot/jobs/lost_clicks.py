@@ -262,6 +262,7 @@ class LostClicks:
             actions=tuple(still),
             by=person,
             decision=_common({each.decision for each in still.values()}),
+            is_vote=any(each.is_vote for each in still.values()),
         )
         outcome = await self.store.tell_lost(
             lost,
@@ -272,6 +273,7 @@ class LostClicks:
             code=WENT_BACK if is_over and is_open and still else "",
         )
         if outcome == "told":
+            self.store.accepted.note_told(lost)
             LOST_CLICKS.inc()
             indices = [each.index for each in lost]
             decision = _common({each.decision for each in lost})

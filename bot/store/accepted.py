@@ -1,7 +1,7 @@
 """What people decided lately through this process, to notice when Redis has lost it."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -32,6 +32,8 @@ class Accepted:
     """Whether nothing of its request was open after it."""
     asked: str = ""
     """The digest of the question."""
+    was_told: bool = False
+    """Whether its person was told that it is lost."""
 
     def is_in(self, card: Mapping[str, str]) -> bool:
         """Whether the bot's side of the record has it, or has what came after it."""
@@ -78,7 +80,8 @@ class AcceptedLately:
         before, _ = self._found.pop(name, (accepted, 0))
         both = replace(
             accepted,
-            is_vote=accepted.is_vote and before.is_vote,
+            # What was final and is told as lost may count as a vote from then on.
+            is_vote=accepted.is_vote and (before.is_vote or before.was_told),
             may_have_run=accepted.may_have_run or before.may_have_run,
             was_last=accepted.was_last or before.was_last,
         )
@@ -88,6 +91,13 @@ class AcceptedLately:
             del self._found[old]
         if len(self._found) > MOST:
             del self._found[next(iter(self._found))]
+
+    def note_told(self, lost: Iterable[Accepted]) -> None:
+        """Note that people were told that this is lost."""
+        for each in lost:
+            name = each.interrupt_id, each.index, each.person, each.token
+            if known := self._found.get(name):
+                self._found[name] = replace(known[0], was_told=True), known[1]
 
     def requests(self) -> list[list[list[Accepted]]]:
         """Give what was decided about each request, by click, oldest first.

@@ -136,6 +136,7 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
         kept=before.kept if before else {},
         shown={MessageId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
         up={MessageId.parse(name): moment(at) for name, at in _prefixed(card, "up:")},
+        admitted_at=moment(card["admitted"]) if "admitted" in card else None,
         missed="missed" in card,
         losses=int(card.get("losses") or 0),
         gone=frozenset(_gone(line) for line in card.get("gone", "").split("\n") if line),

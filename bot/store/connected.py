@@ -13,12 +13,12 @@ from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys, Lane, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
-from agent_adapter.redis.journal import COMES_WITHIN, SETTLES, Journal
+from agent_adapter.redis.journal import COMES_WITHIN, SETTLES, SLACKNESS, Journal
 from agent_adapter.redis.pool import before_sending
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.redis.server_check import answered
-from bot.domain.approval import Approval
+from bot.domain.approval import Approval, Published
 from bot.domain.errors import StoreUnavailableError, TooEarlyError
 from bot.domain.seal import Trust
 from bot.runtime.statements import Signing
@@ -169,6 +169,11 @@ class Connected:
         """
         return self.is_unsettled or self.is_looked_into
 
+    def may_be_asked_again(self, state: Published) -> bool:
+        """Whether a request, which is not admitted yet, may have been decided before a failover that lost it."""
+        age, lost_for = (state.now - state.created_at).total_seconds(), self.scripts.journal.lost_for
+        return lost_for < ASKED_AGAIN_WITHIN and age > lost_for - SLACKNESS
+
     def expect_told(self, state: Approval) -> None:
         """Make sure that no bot may still tell that it lost what somebody decided about this record, which was just read.
 
@@ -178,7 +183,7 @@ class Connected:
         wait, journal = 0.0, self.scripts.journal
         if journal.lost_for < ASKED_AGAIN_WITHIN:
             # The same request may have been asked before a failover that lost it. Another bot looks for those now and then.
-            there_since = min(state.up.values(), default=state.created_at)
+            there_since = state.admitted_at or state.created_at
             wait = TOLD_WITHIN - (state.now - there_since).total_seconds()
         if (wait := max(wait, journal.looked_into_for)) > 0:
             raise TooEarlyError(wait)

@@ -23,7 +23,7 @@ from tests.support.people import Someone, buttons, words
 from tests.support.proxy import Proxy
 
 AGAIN = (
-    "{person} approved action {action}, but a technical fault lost that. As far as the bot knows, nothing of it has run. "
+    "{person} approved action {action}, but a technical fault lost that. As far as the bot knows, none of it has run. "
     "Please decide again on the card."
 )
 TOO_EARLY = "Nothing was recorded: after a restart or a technical fault, the bot first checks what others have decided."
@@ -96,7 +96,7 @@ async def test_what_somebody_had_rejected_is_not_approved_with_the_others(
 
     await failover.happen()
 
-    erik, left_out = Someone(slack, "U0ERIK"), "Still open: action 2. Somebody wanted it otherwise"
+    erik, left_out = Someone(slack, "U0ERIK"), "Still open: action 2. Somebody wanted something else there"
     while not any(left_out in notice for notice in watcher.notices("U0ERIK")):
         await erik.press(card, "approve_all:0")
         await asyncio.sleep(0.1)
@@ -303,7 +303,8 @@ async def test_a_vote_that_was_lost_is_told(failover, start_bot, client, slack, 
     await failover.happen()
 
     await until(lambda: in_thread(watcher, interrupt.id))
-    assert in_thread(watcher, interrupt.id) == [AGAIN.format(person="<@U0DANA>", action=1)]
+    asked_again = AGAIN.format(person="<@U0DANA>", action=1)
+    assert in_thread(watcher, interrupt.id) == [asked_again.replace("approved", "voted to approve")]
     for person in ("U0DANA", "U0ERIK"):
         await Someone(slack, person).press(card, "approve:0")
     assert (await agent).decisions == (ApproveDecision(),)

@@ -5,6 +5,7 @@ import gc
 import signal
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -262,6 +263,26 @@ async def test_a_sentinel_that_stays_at_a_dead_server_is_not_believed(sentinels)
     await eventually(lambda: is_settled(leader))
     assert await port_of(leader) == promoted
     assert {await primary.find() for _ in range(20)} == {("127.0.0.1", former)}
+
+    # Where one of the others is away, it hears within ten seconds that its server is a replica.
+    with away(sentinels.sentinels[others[0]]):
+        await eventually(lambda: find_anew(sentinels, ("127.0.0.1", former)))
+
+
+@contextmanager
+def away(sentinel: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Stop a Sentinel for a while: it does not answer."""
+    sentinel.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        sentinel.send_signal(signal.SIGCONT)
+
+
+async def find_anew(sentinels: Sentinels, server: tuple[str, int]) -> bool:
+    """Whether processes that start now, and know no primary from before, find this server."""
+    address = SentinelAddress.of(sentinels.url)
+    return {await Primary(address, {}).find() for _ in range(5)} == {server}
 
 
 async def is_settled(sentinel: int) -> bool:

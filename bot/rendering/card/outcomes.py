@@ -38,7 +38,7 @@ def status_of(state: Approval, action: Action) -> str:
         case "withdrawn":
             return on_action.WITHDRAWN
         case "refused":
-            return on_action.LOST if _is_lost(state, action) else on_action.REFUSED
+            return _lost_status(state, action)
         case "expired" if state.on_expiry == "reject" and "reject" in _allowed_by_agent(state, action):
             return on_action.rejected_in_silence(votes_text(action))
         case _:
@@ -58,24 +58,28 @@ def is_void(state: Approval) -> bool:
 
 def may_have_run(state: Approval) -> bool:
     """Say whether a call of a request whose decisions are lost may have run: one that is not known to be rejected or answered."""
-    lost = [remark for remark in state.remarks.values() if remark.kind in {"lost", "lost_for_good"}]
+    lost = lost_remarks(state)
     return not all(_runs_nothing(action, lost) for action in state.actions)
 
 
-def _is_lost(state: Approval, action: Action) -> bool:
-    """Say whether somebody decided an action, and that is lost."""
-    return any(
-        remark.kind in {"lost", "lost_for_good"} and action.index in remark.actions
-        for remark in state.remarks.values()
-    )
+def lost_remarks(state: Approval) -> list[Remark]:
+    """Give the remarks about decisions that are lost."""
+    return [remark for remark in state.remarks.values() if remark.kind in {"lost", "lost_for_good"}]
+
+
+def _lost_status(state: Approval, action: Action) -> str:
+    lost = [remark for remark in lost_remarks(state) if action.index in remark.actions]
+    if not lost:
+        return on_action.REFUSED
+    return on_action.LOST_BUT_NOT_RUN if _runs_nothing(action, lost) else on_action.LOST_MAY_HAVE_RUN
 
 
 def _runs_nothing(action: Action, lost: Sequence[Remark]) -> bool:
     if action.recorded is not None:
         return action.recorded.decision.type in _RUNS_NOTHING
-    decisions = {remark.decision for remark in lost if action.index in remark.actions}
-    # Of several people, one may have said what no bot knows any more.
-    return bool(decisions) and decisions <= _RUNS_NOTHING and not action.terms.needs_votes
+    # How a vote ended, no bot may know any more.
+    decided = {remark.decision for remark in lost if action.index in remark.actions and not remark.is_vote}
+    return bool(decided) and decided <= _RUNS_NOTHING
 
 
 def not_run_words(state: Approval, place: Place) -> list[str]:

@@ -168,8 +168,11 @@ def disputed(indices: Sequence[int]) -> str:
 
 
 def not_reviewed(indices: Sequence[int]) -> str:
-    """Say which actions the end of a review left out, because something about them has changed."""
-    return f"Nicht freigegeben: {actions(indices)}. Dort hat sich etwas geändert: Prüfe das noch einmal."
+    """Say which actions the end of a review left out: something about them has changed, or a fault lost what was read."""
+    return (
+        f"Nicht freigegeben: {actions(indices)}. Dort hat sich etwas geändert, oder durch eine technische Störung ist verloren "
+        "gegangen, was du gelesen hast: Bitte prüfe das noch einmal."
+    )
 
 
 def not_decided(indices: Sequence[int], reason: str) -> str:

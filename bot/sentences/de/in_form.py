@@ -147,7 +147,7 @@ DECIDED_MEANWHILE = "inzwischen entschieden."
 NOT_TO_BE_APPROVED = "nicht freizugeben, nur anders zu entscheiden."
 OF_HIGH_RISK = "mit hohem Risiko, einzeln freizugeben."
 WITH_PROPOSAL = "dazu gibt es einen anderen Vorschlag: Entscheide das einzeln."
-DISPUTED = "einzeln freizugeben: Vor einer technischen Störung wollte jemand etwas anderes."
+DISPUTED = "weil vor einer technischen Störung jemand etwas anderes wollte. Bitte einzeln entscheiden."
 NOT_SHOWN_TO_THE_END = "davon hast du nicht alles gezeigt bekommen."
 
 

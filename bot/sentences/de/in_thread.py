@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from bot.sentences.de.words import actions, and_more, place_name, times, when
+from bot.sentences.kinds import Lost
 
 MOST_CALLED = 20
 """People and groups called in one message."""
@@ -15,6 +16,12 @@ _DID = {
     "edit": "geändert und freigegeben",
     "reject": "abgelehnt",
     "respond": "beantwortet",
+}
+_VOTED = {
+    "approve": "freizugeben",
+    "edit": "zu ändern und freizugeben",
+    "reject": "abzulehnen",
+    "respond": "zu beantworten",
 }
 
 
@@ -50,33 +57,37 @@ def handed_over(person: str, to: Sequence[str]) -> str:
     return f"{person} übergibt das an {_called(to)}. Wer entscheiden darf, kann es weiterhin."
 
 
-def lost(person: str, indices: Sequence[int], decision: str) -> str:
-    """Say that a decision is lost, and that it has to be made again."""
-    careful = "" if decision == "approve" else f" Vor einer Freigabe bitte {person} fragen."
+def lost(it: Lost) -> str:
+    """Say that a decision or a vote is lost, and that it has to be made again."""
+    careful = "" if it.decision == "approve" else f" Vor einer Freigabe bitte {it.person} fragen."
     return (
-        f"{did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen. "
+        f"{did(it)}, aber durch eine technische Störung ist das verloren gegangen. "
         f"Soweit der Bot weiß, ist nichts davon gelaufen. Bitte auf der Karte noch einmal entscheiden.{careful}"
     )
 
 
-def lost_for_good(person: str, indices: Sequence[int], decision: str) -> str:
-    """Say that a decision is lost, and that nobody can make it again: the agent may know it, or the time is up."""
-    runs_nothing = decision in {"reject", "respond"}
-    then = (
-        "Mit einer Ablehnung oder Antwort läuft nichts"
-        if runs_nothing
-        else "Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt"
-    )
+def lost_for_good(it: Lost) -> str:
+    """Say that a decision or a vote is lost, and that nobody can make it again: the agent may know it, or the time is up."""
+    if it.is_vote:
+        then = "Wie die Abstimmung ausging, ist nicht bekannt: Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt"
+    elif it.decision in {"reject", "respond"}:
+        then = "Mit einer Ablehnung oder Antwort läuft nichts"
+    else:
+        then = "Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt"
     return (
-        f"{did(person, indices, decision)}, aber durch eine technische Störung ist das verloren gegangen. "
+        f"{did(it)}, aber durch eine technische Störung ist das verloren gegangen. "
         "Niemand kann das ein zweites Mal entscheiden. "
         f"{then}."
     )
 
 
-def did(person: str, indices: Sequence[int], decision: str) -> str:
-    """Say what somebody decided about which actions."""
-    return f"{person} hat {_actions(indices)} {_DID.get(decision, 'entschieden')}"
+def did(it: Lost) -> str:
+    """Say what somebody decided about which actions, or voted for."""
+    if not it.is_vote:
+        return f"{it.person} hat {_actions(it.actions)} {_DID.get(it.decision, 'entschieden')}"
+    if it.decision not in _VOTED:
+        return f"{it.person} hat über {_actions(it.actions)} abgestimmt"
+    return f"{it.person} hat dafür gestimmt, {_actions(it.actions)} {_VOTED[it.decision]}"
 
 
 def told(titles: Sequence[str], called: str, not_run: str) -> str:

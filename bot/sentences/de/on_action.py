@@ -85,7 +85,10 @@ def send_for(index: int, tool: str) -> str:
 # --- The buttons --------------------------------------------------------------------------------------------------------
 
 APPROVE = "Freigeben"
-DISPUTED = "Vor einer technischen Störung wollte jemand etwas anderes. Wer, steht auf der Karte: Bitte diese Person erst fragen."
+DISPUTED = (
+    "Vor einer technischen Störung wollte jemand etwas anderes. Wer, steht auf der Karte oder im Thread: Wenn du es nicht "
+    "selbst warst, bitte erst fragen."
+)
 MORE_ABOVE = "Nicht alle Werte passen hierher. Der Rest steht oben."
 
 
@@ -126,7 +129,8 @@ def named(number: int | None, tool: str) -> str:
 
 NOT_SIGNED = "Diese Entscheidung ist nicht signiert und zählt deshalb nicht"
 OPEN, WITHDRAWN, REFUSED = "Offen", "Zurückgezogen", "Zurückgewiesen"
-LOST = "Entscheidung verloren"
+LOST_BUT_NOT_RUN = "Entscheidung verloren, lief nicht"
+LOST_MAY_HAVE_RUN = "Entscheidung verloren, lief vielleicht"
 _DONE = {
     "approve": "Freigegeben",
     "edit": "Geändert freigegeben",

@@ -16,7 +16,7 @@ from bot.sentences.de.words import (
     times,
     when,
 )
-from bot.sentences.kinds import Deadline
+from bot.sentences.kinds import Deadline, Lost
 
 # --- The title --------------------------------------------------------------------------------------------------------
 
@@ -332,7 +332,7 @@ def with_proposal(indices: Sequence[int]) -> str:
 
 def disputed(indices: Sequence[int]) -> str:
     """Say which actions are approved alone because somebody wanted something else, and a technical fault lost that."""
-    return f"Vor einer technischen Störung wollte jemand etwas anderes, deshalb einzeln freizugeben: {numbers(indices)}."
+    return f"Einzeln freizugeben, weil vor einer technischen Störung jemand etwas anderes wollte: {numbers(indices)}."
 
 
 def high_risk(indices: Sequence[int]) -> str:
@@ -503,20 +503,39 @@ def extend_by(duration: str) -> str:
     return f"Um {duration} verlängern"
 
 
-def lost(decisions: Sequence[tuple[str, Sequence[int], str]], at_most: int) -> str:
-    """Ask for decisions that are lost: of each, who made it about which actions, and what it was."""
-    made = and_more([did(*each) for each in decisions], at_most, between="; ")
+def lost(decisions: Sequence[Lost], at_most: int) -> str:
+    """Ask for decisions that are lost."""
+    made = _made(decisions, at_most)
     return (
         f"⚠️ *Bitte noch einmal entscheiden.* Durch eine technische Störung ist verloren gegangen: {made}. "
         "Soweit der Bot weiß, ist nichts davon gelaufen."
     )
 
 
-def lost_for_good(*, may_have_run: bool) -> str:
-    """Say what it means that a decision is lost which nobody can make again."""
+def lost_for_good(decisions: Sequence[Lost], at_most: int, *, may_have_run: bool) -> str:
+    """Say what was decided, where that is lost and nobody can decide again, and what it means."""
+    made = f"{_made(decisions, at_most)}. Vielleicht weiß der Agent das schon, deshalb kann niemand noch einmal entscheiden. "
+    # What an edit changed is lost, so the card shows only what the agent had asked.
+    is_changed = any(lost.decision == "edit" for lost in decisions)
     if may_have_run:
-        return "Vielleicht ist es schon gelaufen. Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt."
-    return "Mit einer Ablehnung oder Antwort läuft nichts. Wenn es noch gebraucht wird, muss der Agent noch einmal fragen."
+        ran = (
+            "Vielleicht ist es mit anderen Werten als diesen gelaufen: Was geändert wurde, ist verloren"
+            if is_changed
+            else "Vielleicht ist es schon gelaufen"
+        )
+        then = f"{ran}. Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt."
+    else:
+        then = (
+            "Mit einer Ablehnung oder Antwort läuft nichts. Wenn es noch gebraucht wird und der Agent nicht von selbst noch "
+            "einmal fragt, sage es ihm."
+        )
+    return f"{made}{then}" if decisions else then
+
+
+def _made(decisions: Sequence[Lost], at_most: int) -> str:
+    named = "; ".join(map(did, decisions[:at_most]))
+    beyond = len(decisions) - at_most
+    return f"{named}; {beyond} weitere im Thread" if beyond > 0 else named
 
 
 def looking(person: str, until: datetime) -> str:

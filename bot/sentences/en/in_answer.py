@@ -143,12 +143,15 @@ def not_approved(indices: Sequence[int]) -> str:
 def disputed(indices: Sequence[int]) -> str:
     """Say which actions a button for several left out, because somebody wanted something else, and a technical fault lost that."""
     decide = "decide it separately" if len(indices) == 1 else "decide each of them separately"
-    return f"Still open: {actions(indices)}. Somebody wanted it otherwise before a technical fault: {decide}."
+    return f"Still open: {actions(indices)}. Somebody wanted something else there before a technical fault: {decide}."
 
 
 def not_reviewed(indices: Sequence[int]) -> str:
-    """Say which actions the end of a review left out, because something about them has changed."""
-    return f"Not approved: {actions(indices)}. Something has changed there: review them again."
+    """Say which actions the end of a review left out: something about them has changed, or a fault lost what was read."""
+    return (
+        f"Not approved: {actions(indices)}. Something has changed there, or a technical fault lost what you have read: please "
+        "review again."
+    )
 
 
 def not_decided(indices: Sequence[int], reason: str) -> str:

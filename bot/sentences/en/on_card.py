@@ -16,7 +16,7 @@ from bot.sentences.en.words import (
     times,
     when,
 )
-from bot.sentences.kinds import Deadline
+from bot.sentences.kinds import Deadline, Lost
 
 # --- The title --------------------------------------------------------------------------------------------------------
 
@@ -324,7 +324,7 @@ def with_proposal(indices: Sequence[int]) -> str:
 
 def disputed(indices: Sequence[int]) -> str:
     """Say which actions are approved alone because somebody wanted something else, and a technical fault lost that."""
-    return f"Somebody wanted something else before a technical fault, so approved one by one: {numbers(indices)}."
+    return f"To be approved one by one, because somebody wanted something else before a technical fault: {numbers(indices)}."
 
 
 def high_risk(indices: Sequence[int]) -> str:
@@ -493,17 +493,33 @@ def extend_by(duration: str) -> str:
     return f"Extend by {duration}"
 
 
-def lost(decisions: Sequence[tuple[str, Sequence[int], str]], at_most: int) -> str:
-    """Ask for decisions that are lost: of each, who made it about which actions, and what it was."""
-    made = and_more([did(*each) for each in decisions], at_most, between="; ")
-    return f"⚠️ *Please decide again.* A technical fault lost this: {made}. As far as the bot knows, nothing of it has run."
+def lost(decisions: Sequence[Lost], at_most: int) -> str:
+    """Ask for decisions that are lost."""
+    made = _made(decisions, at_most)
+    return f"⚠️ *Please decide again.* A technical fault lost this: {made}. As far as the bot knows, none of it has run."
 
 
-def lost_for_good(*, may_have_run: bool) -> str:
-    """Say what it means that a decision is lost which nobody can make again."""
+def lost_for_good(decisions: Sequence[Lost], at_most: int, *, may_have_run: bool) -> str:
+    """Say what was decided, where that is lost and nobody can decide again, and what it means."""
+    made = f"{_made(decisions, at_most)}. The agent may know that already, so nobody can decide again. "
+    # What an edit changed is lost, so the card shows only what the agent had asked.
+    is_changed = any(lost.decision == "edit" for lost in decisions)
     if may_have_run:
-        return "It may have run. Look at what has run, then let the agent ask again if it is still needed."
-    return "Nothing runs with a rejection or an answer. If it is still needed, the agent has to ask again."
+        ran = (
+            "It may have run with other values than these: what was changed is lost"
+            if is_changed
+            else "It may have run"
+        )
+        then = f"{ran}. Look at what has run, then let the agent ask again if it is still needed."
+    else:
+        then = "Nothing runs with a rejection or an answer. If it is still needed, and the agent does not ask again by itself, tell it."
+    return f"{made}{then}" if decisions else then
+
+
+def _made(decisions: Sequence[Lost], at_most: int) -> str:
+    named = "; ".join(map(did, decisions[:at_most]))
+    beyond = len(decisions) - at_most
+    return f"{named}; {beyond} more in the thread" if beyond > 0 else named
 
 
 def looking(person: str, until: datetime) -> str:

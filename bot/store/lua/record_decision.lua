@@ -188,6 +188,9 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
     return is_repeated and not was_final and has_vote(said) and 'voted' or 'closed'
   elseif is_repeated and not was_final and taken_out_at(card, index, person) >= at then
     return 'replaced'
+  elseif is_repeated and redis.call('HEXISTS', card, 'lost:' .. token .. ':' .. text(at)) == 1 then
+    -- Its person was told that it is lost, and has been asked again.
+    return 'replaced'
   elseif not is_repeated and losses ~= (told or '0') then
     return 'judge_again'
   end

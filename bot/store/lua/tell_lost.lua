@@ -33,10 +33,12 @@ local replaced = {}
 local function drop_earlier_vote(index, votes)
   local left = {}
   for line in string.gmatch(votes, '[^\n]+') do
-    local voter, position, when = string.match(line, '^(%S+) (%S+) %S+ (%d+) ')
+    local voter, position, of_click, when = string.match(line, '^(%S+) (%S+) (%S+) (%d+) ')
+    -- What was final and was written again before the votes of others counts as a vote of this very click.
+    local is_this = of_click == token and tonumber(when) == tonumber(at)
     if voter ~= by then
       left[#left + 1] = line
-    elseif tonumber(when) >= tonumber(at) then
+    elseif tonumber(when) >= tonumber(at) and not is_this then
       return false
     else
       replaced[#replaced + 1] = { index = index, position = position, left = left }

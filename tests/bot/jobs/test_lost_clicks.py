@@ -960,3 +960,25 @@ async def test_votes_that_something_else_has_overwritten_end_no_loop(client, bot
     await looking(bot).look()
 
     assert "click.not_looked_for" in caplog.messages
+
+
+@pytest.mark.parametrize("decision", [APPROVED, REJECTED])
+async def test_a_final_decision_that_counts_as_a_vote_after_its_loss_is_not_lost_again(
+    client, bots, replica, decision
+):
+    """Its person pressed again, and by now another one has to agree anew. A bot that looks once more finds the vote."""
+    bot, other = bots
+    state = await asked(client, bot, 2, quorum=2, reject_quorum=2)
+    await replica.replicate()
+    assert await press(other, state, ERIK, decision, 0) == ["counted"]
+    assert await press(bot, state, DANA, decision, 0) == ["recorded"]
+    await replica.take_over(*bots)
+    for each in bots:
+        await looking(each).look()
+    assert await press(bot, state, DANA, decision, 0) == ["counted"]
+    before = await told(bot, state)
+
+    await looking(bot).look()
+
+    assert await told(bot, state) == before
+    assert [vote.user for vote in (await newest(bot, state)).votes[0]] == [DANA]

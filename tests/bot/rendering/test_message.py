@@ -386,7 +386,7 @@ def test_what_somebody_had_rejected_before_a_failover_is_not_approved_with_other
         in approve["confirm"]["text"]["text"]
     )
     assert block_of(blocks, "unread")["elements"][0]["text"] == (
-        "Somebody wanted something else before a technical fault, so approved one by one: 2."
+        "To be approved one by one, because somebody wanted something else before a technical fault: 2."
     )
 
 
@@ -401,7 +401,7 @@ def test_what_somebody_had_rejected_before_a_failover_is_approved_only_after_a_q
     assert "style" not in approve
     assert approve["confirm"]["style"] == "danger"
     assert approve["confirm"]["text"]["text"].startswith(
-        "Somebody wanted this otherwise before a technical fault. The card says who: ask that person first."
+        "Somebody wanted something else before a technical fault. The card or its thread says who: unless it was you, ask them first."
     )
 
     votes = {0: (Vote("U0ERIK", "approve", ApproveDecision(), "1"),)}
@@ -439,7 +439,7 @@ def test_each_form_says_what_somebody_had_rejected_before_a_failover_and_asks_on
 
     blocks = FORMS[form](state)["blocks"]
 
-    assert "ask that person first" in words(blocks)
+    assert "unless it was you, ask them first" in words(blocks)
     assert asks in [block["block_id"] for block in blocks]
 
 

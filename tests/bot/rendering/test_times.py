@@ -91,7 +91,7 @@ def test_a_card_asks_for_decisions_that_are_lost_until_they_are_made_again():
     other = {0: a_decision(BATCH, 0, ApproveDecision(), by="U0ERIK")}
     vote = Vote(user="U0DANA", position="approve", at="1", decision=ApproveDecision())
     asks = (
-        "*Please decide again.* A technical fault lost this: <@U0DANA> approved action 2. As far as the bot knows, nothing of "
+        "*Please decide again.* A technical fault lost this: <@U0DANA> approved action 2. As far as the bot knows, none of "
         "it has run."
     )
 
@@ -131,7 +131,7 @@ def test_a_remark_is_a_reply_to_the_card():
         (
             Remark(kind="lost", places=(0,), actions=(0, 1), by="U0DANA", decision="reject"),
             (
-                "<@U0DANA> rejected actions 1, 2, but a technical fault lost that. As far as the bot knows, nothing of it has run. "
+                "<@U0DANA> rejected actions 1, 2, but a technical fault lost that. As far as the bot knows, none of it has run. "
                 "Please decide again on the card. Ask <@U0DANA> before you approve it."
             ),
         ),
@@ -140,6 +140,20 @@ def test_a_remark_is_a_reply_to_the_card():
             (
                 "<@U0DANA> rejected action 1, but a technical fault lost that. "
                 "Nobody can decide this a second time. A rejection or an answer runs nothing."
+            ),
+        ),
+        (
+            Remark(
+                kind="lost_for_good",
+                places=(0,),
+                actions=(0,),
+                by="U0DANA",
+                decision="reject",
+                is_vote=True,
+            ),
+            (
+                "<@U0DANA> voted to reject action 1, but a technical fault lost that. Nobody can decide this a second time. "
+                "How the vote ended is not known: look at what has run before the agent asks again."
             ),
         ),
         (

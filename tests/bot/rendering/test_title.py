@@ -126,25 +126,34 @@ def test_a_card_that_ended_otherwise_says_how(fields, says):
 
 
 @pytest.mark.parametrize(
-    ("quorum", "lost", "how", "says"),
+    ("is_vote", "lost", "how", "says"),
     [
-        (1, ["reject", "respond"], (), "Ended, decision lost: pay, 2 times"),
-        (1, ["reject"], (None, RejectDecision()), "Ended, decision lost: pay, 2 times"),
-        (1, ["reject"], (None, ApproveDecision()), "Ended, may have run: pay, 2 times"),
-        (1, ["reject", "approve"], (), "Ended, may have run: pay, 2 times"),
-        (1, ["reject", ""], (), "Ended, may have run: pay, 2 times"),
-        (1, ["reject"], (), "Ended, may have run: pay, 2 times"),
-        (2, ["reject", "reject"], (), "Ended, may have run: pay, 2 times"),
+        (False, ["reject", "respond"], (), "Ended, decision lost: pay, 2 times"),
+        (False, ["reject"], (None, RejectDecision()), "Ended, decision lost: pay, 2 times"),
+        (False, ["reject"], (None, ApproveDecision()), "Ended, may have run: pay, 2 times"),
+        (False, ["reject", "approve"], (), "Ended, may have run: pay, 2 times"),
+        (False, ["reject", ""], (), "Ended, may have run: pay, 2 times"),
+        (False, ["reject"], (), "Ended, may have run: pay, 2 times"),
+        (True, ["reject", "reject"], (), "Ended, may have run: pay, 2 times"),
     ],
 )
-def test_of_lost_decisions_only_rejections_and_answers_are_known_to_have_run_nothing(quorum, lost, how, says):
-    """Nobody has to look for calls that somebody rejected. Of several people, others may have agreed."""
+def test_of_lost_decisions_only_rejections_and_answers_are_known_to_have_run_nothing(
+    is_vote, lost, how, says
+):
+    """Nobody has to look for calls that somebody rejected. How a vote ended is not known."""
     remarks = {
-        index: Remark(kind="lost_for_good", places=(0,), actions=(index,), by="U0DANA", decision=decision)
+        index: Remark(
+            kind="lost_for_good",
+            places=(0,),
+            actions=(index,),
+            by="U0DANA",
+            decision=decision,
+            is_vote=is_vote,
+        )
         for index, decision in enumerate(lost)
     }
     place = Place(channel="C0APPROVALS", actions=(0, 1))
-    admission = an_admission(places=[place], quorum=quorum)
+    admission = an_admission(places=[place])
     decided = {index: decision for index, decision in enumerate(how) if decision}
     asked = an_interrupt(an_action("pay"), an_action("pay"))
 

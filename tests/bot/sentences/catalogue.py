@@ -12,6 +12,7 @@ from pkgutil import iter_modules
 from types import ModuleType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+from bot.sentences.kinds import Lost
 from bot.sentences.language import CATALOGUES, ENGLISH, Language
 
 
@@ -66,15 +67,19 @@ LIMITS: Mapping[str, int] = {
 choices and buttons, and titles of questions; and where a text is cut."""
 
 _DECISIONS = ("approve", "edit", "reject", "respond", "another one")
+_LOST = tuple(
+    Lost("<@UONE>", (0, 1), decision, is_vote) for decision in _DECISIONS for is_vote in (False, True)
+)
 _WORDS: Mapping[str, tuple[Any, ...]] = {
     "by": ("time", "uses", "went_back", "<@UBY>"),
     "decision": _DECISIONS,
-    "decisions": ([("<@UONE>", (0,), "reject"), ("<@UTWO>", (1, 2), "another one")],),
+    "decisions": (_LOST, [*_LOST] * 9),
     "ends": ({"decided": 2, "expired": 3, "withdrawn": 4, "refused": 5},),
     "event": ("claimed", "handed_over", "extended", "sticky_given", "sticky_ended", "uncounted", "published"),
     "facts": (
         {"limit": 1, "format": "email", "multiple_of": 7, "pattern": "«a+»", "types": ["null", "integer"]},
     ),
+    "it": _LOST,
     "kind": (*_DECISIONS[:4], "proposal", "another one"),
     "offered": (_DECISIONS[:1], _DECISIONS[1:4]),
     "outcome": ("done", "failed", "another one"),

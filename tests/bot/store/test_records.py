@@ -953,15 +953,14 @@ async def test_a_record_that_something_else_has_overwritten_is_stored(client, st
 
 
 @pytest.mark.parametrize(("since", "is_early"), [(30, True), (300, False)])
-async def test_several_calls_whose_card_has_just_come_after_a_failover_are_not_approved_at_once(
+async def test_several_calls_that_have_just_come_after_a_failover_are_not_approved_at_once(
     client, store, since, is_early
 ):
     """Another bot may have lost a rejection of one of them: it looks every five seconds whether they are asked again."""
     state = await admitted(client, store, "pay", "note")
-    await store.lease_part(state.id, CARD, owner="me", lease=60_000)
-    await store.save_part(state.id, CARD, owner="me", shown=Shown("C1", "1.1", "digest"))
     store.scripts.journal._outage = Outage.at(time.monotonic() - since)
-    found = await store.admitted(state.id)
+    # It was asked before the failover, too. In a queue, no card says since when it is there again.
+    found = replace(await store.admitted(state.id), created_at=state.created_at - timedelta(minutes=1))
 
     if is_early:
         with pytest.raises(TooEarlyError):

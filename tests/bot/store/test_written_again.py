@@ -18,6 +18,7 @@ from bot.api.agents import Agents
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
+from bot.jobs.lost_clicks import LostClicks
 from bot.store.codec import body_digest, unix_milliseconds
 from bot.store.records import ApprovalStore
 from bot.store.votes import Voters
@@ -958,3 +959,27 @@ async def test_what_was_sent_twice_because_an_answer_was_lost_is_written_again(c
 
     after = await newest(bot, state)
     assert (after.proposals, after.decided) == (before.proposals, before.decided)
+
+
+async def test_what_was_told_as_lost_is_never_written_again(client, bots, replica):
+    """Its person decided otherwise since. The vote that made it final had been taken by a bot that is gone."""
+    bot, gone = bots
+    state = await asked(client, bot, 2, quorum=2, reject_quorum=2)
+    await replica.replicate()
+    assert await press(gone, state, ERIK, APPROVED, 0) == ["counted"]
+    seen = tokens_of(await newest(bot, state), ERIK)
+    assert await press(bot, state, DANA, APPROVED, 0, voters=seen) == ["recorded"]
+    await replica.take_over(bot)
+    await bot.scripts.write_again(within=0)
+    bot.scripts.journal.begin((), is_settled=True)
+    await LostClicks(bot, None).look()
+    found = await newest(bot, state)
+    assert [remark.kind for remark in found.remarks.values()] == ["lost"]
+    assert not found.votes.get(0), "what is lost does not count either"
+
+    assert await press(bot, state, DANA, REJECTED, 0) == ["counted"]
+    assert await press(bot, state, ERIK, APPROVED, 0) == ["counted"]
+    bot.scripts.journal.note_outage(is_certain=False)
+    await bot.scripts.write_again(within=0)
+
+    assert (await newest(bot, state)).recorded[0] is None
