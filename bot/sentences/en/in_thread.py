@@ -58,7 +58,7 @@ def lost(it: Lost) -> str:
 def lost_for_good(it: Lost) -> str:
     """Say that a decision or a vote is lost, and that nobody can make it again: the agent may know it, or the time is up."""
     if it.is_vote:
-        then = "How the vote ended is not known: look at what has run before the agent asks again"
+        then = "The card says how the vote ended"
     elif it.decision in {"reject", "respond"}:
         then = "A rejection or an answer runs nothing"
     else:
