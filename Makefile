@@ -22,6 +22,7 @@ SECOND := tests/agent_adapter $(addprefix tests/bot/,cli http runtime slack) \
 # failover takes longer.
 DRAWING := $(addprefix --ignore=tests/acceptance/test_,accessibility.py gallery.py page.py texts.py)
 TIMED := -k 'not silence and not shown_the_changed_call'
+# Each process starts six servers or more, so there is none beyond the cores.
 TOPOLOGIES ?= sentinel cluster
 # With it, every process would compile the project and its tests anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -99,7 +100,7 @@ faults: .venv/dev.ok     ## Kills, races and generated input in their full count
 
 topologies: .venv/dev.ok     ## tests/acceptance on Sentinels and in a cluster, with failovers (ARGS=tests/acceptance/test_… for a part)
 	@$(BIN)/python $(REDIS)
-	@for each in $(TOPOLOGIES); do echo "on: $$each"; ASSENT_TESTS_ON=$$each $(BIN)/python $(PYTEST) $(TIMED) $(or $(ARGS),$(DRAWING) tests/acceptance) || exit 1; done
+	@for each in $(TOPOLOGIES); do echo "on: $$each"; ASSENT_TESTS_ON=$$each $(BIN)/python $(PYTEST) -n $(CORES) $(TIMED) $(or $(ARGS),$(DRAWING) tests/acceptance) || exit 1; done
 
 failovers: .venv/dev.ok     ## Is what Slack accepted kept? A few failovers; ARGS="--planned 100 --unplanned 100" for an hour and a half
 	@$(BIN)/python $(REDIS)

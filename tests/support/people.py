@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from typing import Any
 
+from bot.sentences.en.in_answer import NOT_SAVED
 from playground.client import Control
 
 Json = dict[str, Any]
@@ -84,11 +85,12 @@ class Someone:
     async def submit(self, view: Json, **typed: Any) -> Json:
         """Type into the inputs with these labels (spaces as `_`), and submit this one view.
 
-        Submit it once more if Slack had no answer after 3 s: it then leaves the view as it was and shows an error.
+        Submit it once more where a busy machine had no time for it: if Slack had no answer after 3 s, or the bot none of Redis.
         """
         values = {block_of(view, name): value for name, value in typed.items()}
         answer = await self.slack.submit(self.user, view["id"], values)
-        if "no acknowledgement" in answer["ack"].get("error", ""):
+        errors = [answer["ack"].get("error", ""), *answer.get("errors", {}).values()]
+        if NOT_SAVED in errors or any("no acknowledgement" in error for error in errors):
             answer = await self.slack.submit(self.user, view["id"], values)
         return answer
 
