@@ -272,14 +272,16 @@ class LostClicks:
             sentence=REASON if is_over else SENTENCE,
             code=WENT_BACK if is_over and is_open and still else "",
         )
-        if outcome == "told":
+        is_told = outcome in {"told", "repeat"}
+        if is_told:
             self.store.accepted.note_told(lost)
+        if outcome == "told":
             LOST_CLICKS.inc()
             indices = [each.index for each in lost]
             decision = _common({each.decision for each in lost})
             extra = {"interrupt_id": state.id, "indices": indices, "user": person, "decision": decision}
             logger.error("click.lost", extra={**extra, "ended": is_over})
-        return outcome in {"told", "repeat"}
+        return is_told
 
 
 def _may_have_run(click: Sequence[Accepted]) -> bool:

@@ -52,9 +52,9 @@ def calls(indices: Sequence[int]) -> str:
     return f"{'Aufruf' if len(indices) == 1 else 'Aufrufe'} {numbers(indices)}"
 
 
-def and_more(names: Sequence[str], at_most: int, *, between: str = ", ") -> str:
+def and_more(names: Sequence[str], at_most: int) -> str:
     """Write a list, and count what is beyond the first names of it: a, b und noch 3."""
-    return between.join(names[:at_most]) + more(len(names) - at_most)
+    return ", ".join(names[:at_most]) + more(len(names) - at_most)
 
 
 def or_more(names: Sequence[str], at_most: int) -> str:

@@ -45,9 +45,9 @@ def calls(indices: Sequence[int]) -> str:
     return f"{'call' if len(indices) == 1 else 'calls'} {numbers(indices)}"
 
 
-def and_more(names: Sequence[str], at_most: int, *, between: str = ", ") -> str:
+def and_more(names: Sequence[str], at_most: int) -> str:
     """Write a list, and count what is beyond the first names of it: a, b and 3 more."""
-    return between.join(names[:at_most]) + more(len(names) - at_most)
+    return ", ".join(names[:at_most]) + more(len(names) - at_most)
 
 
 def or_more(names: Sequence[str], at_most: int) -> str:
