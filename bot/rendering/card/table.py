@@ -199,7 +199,9 @@ def cell(value: Any) -> str | None:
 
 def _text(value: str) -> str:
     shown = visible(value)
-    if shown == value and _BARE.fullmatch(value) and value.lower() not in _NOT_TEXT:
+    # To a pattern, numbers as ¹ and ② are letters.
+    is_bare = _BARE.fullmatch(value) and value[0].isalpha()
+    if shown == value and is_bare and value.lower() not in _NOT_TEXT:
         return value
     # A quote inside is spelled out, so that the text ends where its quotes end.
     return '"' + shown.replace('"', "\\u{22}") + '"'

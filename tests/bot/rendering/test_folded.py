@@ -12,6 +12,7 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
 )
 from bot.rendering.card.card import render_card
+from bot.rendering.card.table import cell
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     block_ids,
@@ -172,3 +173,9 @@ def test_a_word_that_looks_like_another_is_still_warned_of(tool, to):
     (part,) = render_card(a_state(interrupt, decided={0: ApproveDecision()}, status="decided"))
 
     assert "Cyrillic" in literal_text(part.blocks, "a:0:misread")
+
+
+@pytest.mark.parametrize("text", ["¹", "②x"])
+def test_a_text_that_could_be_read_as_a_number_stands_in_quotes(text):
+    """Raised and circled numbers, too."""
+    assert cell(text) == f'"{text}"'
