@@ -290,7 +290,7 @@ class Votes(Connected):
                         token=token,
                         at=int(when),
                         is_vote=is_vote,
-                        decision=kind_of(str(position)),
+                        decision=_decided(str(position)),
                         may_have_run=bool(goes_on) and not is_vote,
                         was_last=goes_on == _LAST and not is_vote,
                         asked=str(given["asked"]),
@@ -455,6 +455,12 @@ class Votes(Connected):
             StoreUnavailableError: when Redis did not answer in time.
         """
         await self._within("mark_missed", interrupt_id)
+
+
+def _decided(position: str) -> str:
+    """Give what a position decides. Who agrees with a proposal changes the call."""
+    kind = kind_of(position)
+    return "edit" if kind == "proposal" else kind
 
 
 def _kind(lost: Accepted) -> str:

@@ -69,7 +69,7 @@ def lost_remarks(state: Approval) -> list[Remark]:
 
 def _lost_status(state: Approval, action: Action) -> str:
     lost = [remark for remark in lost_remarks(state) if action.index in remark.actions]
-    if not lost:
+    if not lost or state.code != "went_back":
         return on_action.REFUSED
     return on_action.LOST_BUT_NOT_RUN if _runs_nothing(action, lost) else on_action.LOST_MAY_HAVE_RUN
 
@@ -77,9 +77,10 @@ def _lost_status(state: Approval, action: Action) -> str:
 def _runs_nothing(action: Action, lost: Sequence[Remark]) -> bool:
     if action.recorded is not None:
         return action.recorded.decision.type in _RUNS_NOTHING
-    # How a vote ended, no bot may know any more.
-    decided = {remark.decision for remark in lost if action.index in remark.actions and not remark.is_vote}
-    return bool(decided) and decided <= _RUNS_NOTHING
+    said = [remark for remark in lost if action.index in remark.actions]
+    # How a vote ended, no bot may know any more. And where people were asked again, anything may have followed.
+    is_known = any(remark.kind == "lost_for_good" and not remark.is_vote for remark in said)
+    return is_known and {remark.decision for remark in said if not remark.is_vote} <= _RUNS_NOTHING
 
 
 def not_run_words(state: Approval, place: Place) -> list[str]:

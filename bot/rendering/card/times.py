@@ -32,7 +32,8 @@ def assignment_blocks(state: Approval, number: int) -> list[Block]:
 def lost_blocks(state: Approval, place: Place) -> list[Block]:
     """Say whose decisions are lost, while people have to make them again; and what it means where nobody can."""
     if state.status == "refused" and state.code == "went_back":
-        lost, ran = _lost_in(state, place), may_have_run(state)
+        lost = _lost_in(state, place, is_meant=lambda _, index: state.recorded[index] is None)
+        ran = may_have_run(state)
         return [context("lost", on_card.lost_for_good(lost, _SHOWN_DECISIONS, may_have_run=ran))]
     missing = _lost_in(state, place, is_meant=partial(_is_missing, state))
     return [context("lost", on_card.lost(missing, _SHOWN_DECISIONS))] if missing else []

@@ -69,7 +69,7 @@ def lost(it: Lost) -> str:
 def lost_for_good(it: Lost) -> str:
     """Say that a decision or a vote is lost, and that nobody can make it again: the agent may know it, or the time is up."""
     if it.is_vote:
-        then = "Wie die Abstimmung ausging, steht auf der Karte"
+        then = "Wie die Abstimmung ausging, ist vielleicht nicht bekannt: Bitte prüfen, was gelaufen ist, bevor der Agent noch einmal fragt"
     elif it.decision in {"reject", "respond"}:
         then = "Mit einer Ablehnung oder Antwort läuft nichts"
     else:

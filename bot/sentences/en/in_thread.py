@@ -58,7 +58,7 @@ def lost(it: Lost) -> str:
 def lost_for_good(it: Lost) -> str:
     """Say that a decision or a vote is lost, and that nobody can make it again: the agent may know it, or the time is up."""
     if it.is_vote:
-        then = "The card says how the vote ended"
+        then = "How the vote ended may be unknown: look at what has run before the agent asks again"
     elif it.decision in {"reject", "respond"}:
         then = "A rejection or an answer runs nothing"
     else:

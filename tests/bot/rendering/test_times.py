@@ -153,7 +153,7 @@ def test_a_remark_is_a_reply_to_the_card():
             ),
             (
                 "<@U0DANA> voted to reject action 1, but a technical fault lost that. Nobody can decide this a second time. "
-                "The card says how the vote ended."
+                "How the vote ended may be unknown: look at what has run before the agent asks again."
             ),
         ),
         (
