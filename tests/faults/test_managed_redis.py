@@ -16,7 +16,7 @@ from bot.cli.doctor import examine
 from playground.redis_server import RedisServer, RedisServerError, free_port
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
-from tests.support.faults import CHANNEL, take
+from tests.support.faults import pressed_until_decided, take
 from tests.support.lanes import require
 from tests.support.redis_credentials import NAME, changing
 
@@ -55,9 +55,9 @@ def by_name(serve) -> str:
 
 
 async def approved(slack, watcher, agent, interrupt) -> bool:
-    """Press Approve, and say whether the agent got it."""
-    card = await watcher.card(interrupt.id)
-    await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
+    """Press Approve, and say whether the agent got it. While a connection is lost, a person reads to press again."""
+    await watcher.card(interrupt.id)
+    await pressed_until_decided(slack, watcher, interrupt.id, by="U0ERIK")
     resume = await asyncio.wait_for(agent, 60)
     return [decision.type for decision in resume.decisions] == ["approve"]
 

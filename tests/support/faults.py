@@ -174,7 +174,9 @@ async def pressed_until_accepted(slack: Control, card: Json, button: str = "appr
     await slack.remove_fault(drawing)
 
 
-async def pressed_until_decided(slack: Control, watcher: Watcher, interrupt_id: str) -> None:
+async def pressed_until_decided(
+    slack: Control, watcher: Watcher, interrupt_id: str, *, by: str = "U0DANA"
+) -> None:
     """Press as a person does: again, as long as the card has its button. Right after a failover, a bot does not decide yet."""
 
     async def is_decided() -> bool:
@@ -183,7 +185,7 @@ async def pressed_until_decided(slack: Control, watcher: Watcher, interrupt_id: 
             return True
         # It may be gone by now.
         with contextlib.suppress(ControlError):
-            await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0")
+            await slack.click(by, CHANNEL, card["ts"], "approve:0")
         return False
 
     await eventually(is_decided)

@@ -14,9 +14,10 @@ from bot.rendering.calls import headline_text, ordered
 from bot.rendering.card.agent_run import agent_blocks, reason_blocks
 from bot.rendering.card.alarm import alarm_blocks, alarm_text
 from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, on_call, proposal_deciders
+from bot.rendering.card.lost_decisions import lost_blocks
 from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
 from bot.rendering.card.ran import all_reported_at, ran_blocks, ran_words
-from bot.rendering.card.times import assignment_blocks, lost_blocks
+from bot.rendering.card.times import assignment_blocks
 from bot.rendering.card.title import how, subject, title
 from bot.rendering.card.votes import votes_text
 from bot.sentences import on_card, words

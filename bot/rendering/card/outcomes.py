@@ -1,6 +1,6 @@
 """What became of an action: its state, who decided it, and the text of the decision."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 from agent_adapter.contract.hitl import EditDecision, RejectDecision, RespondDecision
@@ -10,16 +10,14 @@ from bot.domain.admission import Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.masking import hide
 from bot.domain.mentions import approver_names
-from bot.domain.messages import Remark
 from bot.rendering.arguments import change_lines
 from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import pairs_of
+from bot.rendering.card.lost_decisions import lost_status
 from bot.rendering.card.votes import votes_text
 from bot.rendering.cautions import caution_lines
 from bot.sentences import on_action, on_card
 from bot.text.literal import visible
-
-_RUNS_NOTHING = {"reject", "respond"}
 
 
 def status_of(state: Approval, action: Action) -> str:
@@ -38,7 +36,7 @@ def status_of(state: Approval, action: Action) -> str:
         case "withdrawn":
             return on_action.WITHDRAWN
         case "refused":
-            return _lost_status(state, action)
+            return lost_status(state, action) or on_action.REFUSED
         case "expired" if state.on_expiry == "reject" and "reject" in _allowed_by_agent(state, action):
             return on_action.rejected_in_silence(votes_text(action))
         case _:
@@ -54,33 +52,6 @@ def is_void(state: Approval) -> bool:
     """Say whether nothing that was decided will be run or passed on."""
     raised = state.status == "expired" and state.on_expiry == "raise"
     return raised or state.status in {"withdrawn", "refused"}
-
-
-def may_have_run(state: Approval) -> bool:
-    """Say whether a call of a request whose decisions are lost may have run: one that is not known to be rejected or answered."""
-    lost = lost_remarks(state)
-    return not all(_runs_nothing(action, lost) for action in state.actions)
-
-
-def lost_remarks(state: Approval) -> list[Remark]:
-    """Give the remarks about decisions that are lost."""
-    return [remark for remark in state.remarks.values() if remark.kind in {"lost", "lost_for_good"}]
-
-
-def _lost_status(state: Approval, action: Action) -> str:
-    lost = [remark for remark in lost_remarks(state) if action.index in remark.actions]
-    if not lost or state.code != "went_back":
-        return on_action.REFUSED
-    return on_action.LOST_BUT_NOT_RUN if _runs_nothing(action, lost) else on_action.LOST_MAY_HAVE_RUN
-
-
-def _runs_nothing(action: Action, lost: Sequence[Remark]) -> bool:
-    if action.recorded is not None:
-        return action.recorded.decision.type in _RUNS_NOTHING
-    said = [remark for remark in lost if action.index in remark.actions]
-    # How a vote ended, no bot may know any more. And where people were asked again, anything may have followed.
-    is_known = any(remark.kind == "lost_for_good" and not remark.is_vote for remark in said)
-    return is_known and {remark.decision for remark in said if not remark.is_vote} <= _RUNS_NOTHING
 
 
 def not_run_words(state: Approval, place: Place) -> list[str]:

@@ -1,18 +1,11 @@
 """What a card and its thread show about time: who is looking, who wants more of it, whom a reminder calls."""
 
-from collections.abc import Callable
-from functools import partial
-
-from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.mentions import mention
 from bot.domain.messages import Remark
 from bot.rendering.blocks import Block, context
-from bot.rendering.card.outcomes import lost_remarks, may_have_run
 from bot.sentences import in_thread, on_card, words
 from bot.sentences.kinds import Lost
-
-_SHOWN_DECISIONS = 5
 
 
 def assignment_blocks(state: Approval, number: int) -> list[Block]:
@@ -27,38 +20,6 @@ def assignment_blocks(state: Approval, number: int) -> list[Block]:
             on_card.looking(mention(assignment.user), min(assignment.until, state.deadline)),
         )
     ]
-
-
-def lost_blocks(state: Approval, place: Place) -> list[Block]:
-    """Say whose decisions are lost, while people have to make them again; and what it means where nobody can."""
-    if state.status == "refused" and state.code == "went_back":
-        lost = _lost_in(state, place, is_meant=lambda _, index: state.recorded[index] is None)
-        ran = may_have_run(state)
-        return [context("lost", on_card.lost_for_good(lost, _SHOWN_DECISIONS, may_have_run=ran))]
-    missing = _lost_in(state, place, is_meant=partial(_is_missing, state))
-    return [context("lost", on_card.lost(missing, _SHOWN_DECISIONS))] if missing else []
-
-
-def _lost_in(
-    state: Approval, place: Place, is_meant: Callable[[Remark, int], bool] = lambda *_: True
-) -> list[Lost]:
-    """Give what each person decided in the same way. What a call may be approved in spite of comes first: not all are named."""
-    made: dict[tuple[str, str, bool], set[int]] = {}
-    for remark in lost_remarks(state):
-        indices = {index for index in {*remark.actions} & {*place.actions} if is_meant(remark, index)}
-        if remark.by and indices:
-            made.setdefault((remark.by, remark.decision, remark.is_vote), set()).update(indices)
-    found = [
-        Lost(mention(by), sorted(indices), decision, is_vote)
-        for (by, decision, is_vote), indices in made.items()
-    ]
-    return sorted(found, key=lambda lost: lost.decision == "approve")
-
-
-def _is_missing(state: Approval, remark: Remark, index: int) -> bool:
-    """Whether an action of a lost decision is still open, and its person has not decided it again."""
-    voters = {vote.user for vote in state.votes.get(index, ())}
-    return remark.kind == "lost" and state.is_open_at(index) and remark.by not in voters
 
 
 def remark_text(remark: Remark) -> str:

@@ -8,7 +8,8 @@ from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.rendering.calls import safe_name
 from bot.rendering.card.alarm import alarm
-from bot.rendering.card.outcomes import is_void, may_have_run
+from bot.rendering.card.lost_decisions import may_have_run
+from bot.rendering.card.outcomes import is_void
 from bot.sentences import on_card, words
 from bot.text.literal import clip
 from bot.text.names import plain_name

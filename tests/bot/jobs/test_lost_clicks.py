@@ -14,6 +14,7 @@ from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.loops import Loop
 from agent_adapter.redis.pool import end_task, freeze_meta
 from agent_adapter.redis.private import RecordCipher
+from bot.domain.admission import Terms
 from bot.domain.errors import StoreUnavailableError, TooEarlyError
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
@@ -31,7 +32,7 @@ from bot.store.codec import body_digest
 from bot.store.records import ApprovalStore
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, for_several, newest, press
 from tests.bot.store.test_written_again import APPROVED, REJECTED, bots, replica
-from tests.bot.use_cases.test_propose import a_proposal, propose
+from tests.bot.use_cases.test_propose import a_proposal, agree, propose
 from tests.support.builders import an_action, an_interrupt
 from tests.support.faults import eventually
 
@@ -982,3 +983,19 @@ async def test_a_final_decision_that_counts_as_a_vote_after_its_loss_is_not_lost
 
     assert await told(bot, state) == before
     assert [vote.user for vote in (await newest(bot, state)).votes[0]] == [DANA]
+
+
+async def test_who_agreed_with_a_proposal_is_told_to_have_changed_the_call(client, bots, replica):
+    """The card shows what the agent had asked, and the call may have run with the proposed values."""
+    bot, _ = bots
+    state = await asked(client, bot)
+    proposal = a_proposal(terms=Terms(approvers=(ERIK,)))
+    await propose(bot, state, proposal)
+    await replica.replicate()
+    assert await agree(bot, await newest(bot, state), ERIK, proposal) == "recorded"
+    await replica.take_over(*bots)
+
+    await looking(bot).look()
+
+    [remark] = await told(bot, state)
+    assert (remark.kind, remark.by, remark.decision) == ("lost_for_good", ERIK, "edit")

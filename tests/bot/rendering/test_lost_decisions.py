@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent_adapter.contract.hitl import ApproveDecision
 from bot.domain.messages import Remark
 from bot.rendering.card.card import render_card
 from tests.support.builders import a_state, an_action, an_interrupt
@@ -84,3 +85,27 @@ def test_each_call_of_a_request_that_ended_says_whether_it_may_have_run():
 def test_how_a_vote_ended_is_not_known(is_vote, sentence):
     """A rejection runs nothing, and a vote for it may have been outvoted."""
     assert sentence in card_of(for_good(0, decision="reject", is_vote=is_vote), **ENDED)
+
+
+def test_where_people_were_asked_again_a_rejection_does_not_prove_that_nothing_ran():
+    """Somebody may have approved it since, and a second failover lost that."""
+    assert "Ended, may have run" in card_of(lost(0, decision="reject"), **ENDED)
+
+
+def test_what_was_decided_again_is_not_named_as_lost():
+    """Its row says what counts."""
+    asked = an_interrupt(an_action("pay"), an_action("note"))
+    remarks = {0: lost(0, decision="reject"), 1: for_good(1, by="U0ERIK")}
+    state = a_state(asked, decided={0: ApproveDecision()}, remarks=remarks, **ENDED)
+
+    card = words(render_card(state)[0].blocks)
+
+    assert "<@U0DANA> rejected" not in card
+    assert "<@U0ERIK> approved action 2." in card
+
+
+def test_a_request_that_was_refused_for_another_reason_says_so_of_its_calls():
+    """What was lost of it before had been told, and people were asked again."""
+    card = card_of(lost(0), lost(1), calls=2, status="refused", code="card_deleted")
+
+    assert "Decision lost" not in card
