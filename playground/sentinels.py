@@ -27,6 +27,9 @@ from playground.wait_until import wait_until
 SERVICE = "assent"
 _REPLICAS = 2
 _SENTINELS = 3
+_WITHIN = 90.0
+"""Seconds that Sentinels may take. One that was not running for two seconds does nothing for the next thirty (TILT), and
+where they do not agree at once, they vote again ten seconds later, each time."""
 _PAUSE = 10_000
 """Milliseconds for which a primary that is to be replaced takes no writes."""
 
@@ -72,7 +75,7 @@ class Sentinels:
             self._start_server(free_port(), "--replicaof", "127.0.0.1", str(primary))
         for number in range(_SENTINELS):
             self._start_sentinel(number, primary)
-        wait_until(self._is_complete, "the Sentinels do not know each other")
+        wait_until(self._is_complete, "the Sentinels do not know each other", within=_WITHIN)
 
     def stop(self) -> None:
         """End all processes."""
@@ -95,22 +98,25 @@ class Sentinels:
                 advised. Sentinels tell it only after ten seconds, and after twenty if it is still paused.
         """
         before = self.primary()
-        wait_until(self._has_replicas, "no replica is ready")
+        wait_until(self._has_replicas, "no replica is ready", within=_WITHIN)
         with self._connected(before) as former:
-            if pause:
-                former.client_pause(_PAUSE, all=False)
-            wait_until(lambda: self._has_handed_over(before), "no replica has become the primary")
+
+            def has_handed_over() -> bool:
+                if pause:
+                    former.client_pause(_PAUSE, all=False)
+                return self._has_handed_over(before)
+
+            wait_until(has_handed_over, "no replica has become the primary", within=_WITHIN)
             if pause:
                 former.replicaof("127.0.0.1", self.primary())
                 former.client_unpause()
-        wait_until(self.replicated, "the former primary does not follow the new one")
+        wait_until(self.replicated, "the former primary does not follow the new one", within=_WITHIN)
 
     def kill_primary(self) -> int:
         """End the primary without a chance to write anything, wait until another one is elected, and give its port."""
         before = self.primary()
         self.servers[before].kill()
-        # Where the Sentinels do not agree at once, they vote again ten seconds later, each time.
-        wait_until(lambda: self.primary() != before, "no replica has become the primary", within=90)
+        wait_until(lambda: self.primary() != before, "no replica has become the primary", within=_WITHIN)
         return before
 
     def bring_back(self, port: int) -> None:
@@ -118,7 +124,7 @@ class Sentinels:
 
         A Sentinel whose failover is not over when the new primary dies names that one for good. So it waits for the end.
         """
-        wait_until(self._has_failed_over, "the failover does not end")
+        wait_until(self._has_failed_over, "the failover does not end", within=_WITHIN)
         self.servers[port].start()
         with self._connected(port) as server:
             server.replicaof("127.0.0.1", self.primary())
