@@ -36,7 +36,8 @@ ACTIONS = 3
 CHANNEL = "C0APPROVALS"
 REVIEWER = "U0DANA"
 APPROVERS = ("U0DANA", "U0ERIK", "U0MIRA")
-TS = "1790000000.000100"
+TS = "4000000000.000100"
+"""Of every message: later than each start of a bot, which compares the messages from before it with their records."""
 PART = MessageId(0)
 LIFE = 3_600_000
 NAMESPACE = "assent"

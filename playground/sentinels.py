@@ -27,9 +27,6 @@ from playground.wait_until import wait_until
 SERVICE = "assent"
 _REPLICAS = 2
 _SENTINELS = 3
-_WITHIN = 90.0
-"""Seconds that Sentinels may take. One that was not running for two seconds does nothing for the next thirty (TILT), and
-where they do not agree at once, they vote again ten seconds later, each time."""
 _PAUSE = 10_000
 """Milliseconds for which a primary that is to be replaced takes no writes."""
 
@@ -75,7 +72,7 @@ class Sentinels:
             self._start_server(free_port(), "--replicaof", "127.0.0.1", str(primary))
         for number in range(_SENTINELS):
             self._start_sentinel(number, primary)
-        wait_until(self._is_complete, "the Sentinels do not know each other", within=_WITHIN)
+        wait_until(self._is_complete, "the Sentinels do not know each other")
 
     def stop(self) -> None:
         """End all processes."""
@@ -98,7 +95,7 @@ class Sentinels:
                 advised. Sentinels tell it only after ten seconds, and after twenty if it is still paused.
         """
         before = self.primary()
-        wait_until(self._has_replicas, "no replica is ready", within=_WITHIN)
+        wait_until(self._has_replicas, "no replica is ready")
         with self._connected(before) as former:
 
             def has_handed_over() -> bool:
@@ -106,17 +103,17 @@ class Sentinels:
                     former.client_pause(_PAUSE, all=False)
                 return self._has_handed_over(before)
 
-            wait_until(has_handed_over, "no replica has become the primary", within=_WITHIN)
+            wait_until(has_handed_over, "no replica has become the primary")
             if pause:
                 former.replicaof("127.0.0.1", self.primary())
                 former.client_unpause()
-        wait_until(self.replicated, "the former primary does not follow the new one", within=_WITHIN)
+        wait_until(self.replicated, "the former primary does not follow the new one")
 
     def kill_primary(self) -> int:
         """End the primary without a chance to write anything, wait until another one is elected, and give its port."""
         before = self.primary()
         self.servers[before].kill()
-        wait_until(lambda: self.primary() != before, "no replica has become the primary", within=_WITHIN)
+        wait_until(lambda: self.primary() != before, "no replica has become the primary")
         return before
 
     def bring_back(self, port: int) -> None:
@@ -124,7 +121,7 @@ class Sentinels:
 
         A Sentinel whose failover is not over when the new primary dies names that one for good. So it waits for the end.
         """
-        wait_until(self._has_failed_over, "the failover does not end", within=_WITHIN)
+        wait_until(self._has_failed_over, "the failover does not end")
         self.servers[port].start()
         with self._connected(port) as server:
             server.replicaof("127.0.0.1", self.primary())

@@ -144,7 +144,7 @@ class Presenter:
             # It is not held up when the last decision comes meanwhile.
             return left
         if shown and (wait := await self._learn(part, shown)):
-            return self._queue.hold(state.id, wait)
+            return self._queue.join(state.id, wait)
         if wait := await self._turn(state, part):
             await line.trouble.say_if_nothing_is_posted(state, part.id)
             return self._queue.join(state.id, wait)

@@ -176,14 +176,11 @@ class Queue:
 
     def join(self, interrupt_id: str, wait: int) -> int:
         """Have a record wait at least this long. It waits longer in a long queue, because few get the next turn."""
-        waiting = len(self._until.get(_agent(interrupt_id), {}))
-        return self.hold(interrupt_id, min(wait * max(1, waiting // ASKING_AT_ONCE), LONGEST_WAIT))
-
-    def hold(self, interrupt_id: str, wait: int) -> int:
-        """Have a record wait exactly this long: what it waits for comes for many at once."""
         now = time.monotonic()
         self._prune(now)
-        self._until.setdefault(_agent(interrupt_id), {})[interrupt_id] = now + wait / 1000
+        own = self._until.setdefault(_agent(interrupt_id), {})
+        wait = min(wait * max(1, len(own) // ASKING_AT_ONCE), LONGEST_WAIT)
+        own[interrupt_id] = now + wait / 1000
         return wait
 
     def _prune(self, now: float) -> None:

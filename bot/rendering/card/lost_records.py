@@ -36,14 +36,14 @@ def _ended(reason: str) -> tuple[str, list[Block]]:
 def render_noted(message: Mapping[str, Any], note: str) -> tuple[str, list[Block]]:
     """Draw one of our messages as Slack has it, without its buttons and with a note above.
 
-    Where something was still to be decided, it no longer says who can do that until when.
+    Where something was still to be decided, neither the card nor its notification says who can do that until when.
     """
     before: list[Block] = list(message.get("blocks", ()))
     kept = [block for block in before if block.get("block_id") != _NOTE and block.get("type") != "actions"]
     text = message.get("text", "")
     if any(map(_decides, before)):
         kept = [_over(block) for block in kept if block.get("block_id") not in _ASKING]
-        text = on_card.ended(on_card.OVER, text)
+        text = next((block["text"]["text"] for block in kept if block.get("block_id") == "top"), on_card.OVER)
     text = f"{note.replace('*', '')} {text}"[:_LONGEST_TEXT]
     return text, [section(_NOTE, note), *kept]
 

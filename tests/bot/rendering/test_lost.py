@@ -21,7 +21,8 @@ def test_a_card_with_a_note_keeps_what_it_said_and_loses_its_buttons():
         assert shown(blocks).count("* note") == 1
         assert '"al"' in shown(blocks)
         assert button_labels(blocks) == []
-    assert (text, again) == (f"First note {ENDED}: {card.text}", f"Second note {card.text}")
+    title = card.blocks[0]["text"]["text"]
+    assert (text, again) == (f"First note {ENDED}: {title}", f"Second note {card.text}")
 
 
 def test_a_card_that_was_open_says_that_it_has_ended_and_not_who_can_decide_until_when():
@@ -30,11 +31,13 @@ def test_a_card_that_was_open_says_that_it_has_ended_and_not_who_can_decide_unti
     (card,) = render_card(a_state(asked, decided={0: ApproveDecision()}))
     title = card.blocks[0]["text"]["text"]
 
-    _, blocks = render_noted({"text": card.text, "blocks": card.blocks}, "*A* note")
+    text, blocks = render_noted({"text": card.text, "blocks": card.blocks}, "*A* note")
 
     assert blocks[1]["text"]["text"] == f"{ENDED}: {title}"
     assert "Can decide" in shown(card.blocks)
     assert "Can decide" not in shown(blocks)
+    assert "<!date^" in card.text
+    assert text == f"A note {ENDED}: {title}"
 
 
 def test_a_decided_card_with_a_note_still_says_who_decided():
