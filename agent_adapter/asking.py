@@ -86,5 +86,5 @@ def spelled_out(function: _Asks) -> _Asks:
         )
         for name, kind in get_type_hints(keywords).items()
     ]
-    function.__signature__ = signature.replace(parameters=[*others, *spelled])  # type: ignore[attr-defined]
+    function.__signature__ = signature.replace(parameters=[*others, *spelled])  # type: ignore[attr-defined]  # mypy knows none of a function
     return function

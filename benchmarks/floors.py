@@ -38,7 +38,7 @@ async def serve(variant: str) -> None:
     redis = Redis.from_url(os.environ["REDIS_URL"], decode_responses=True)
     app = bolt_app(redis, waits_for_listener=variant != "N")
     if variant == "BS":
-        await AsyncSocketModeHandler(app, os.environ["SLACK_APP_TOKEN"]).start_async()  # type: ignore[no-untyped-call]
+        await AsyncSocketModeHandler(app, os.environ["SLACK_APP_TOKEN"]).start_async()  # type: ignore[no-untyped-call]  # slack-bolt does not type it
         return
     site = web.Application()
     site.router.add_post("/slack/events", as_documented(app) if variant == "N" else own_route(app))

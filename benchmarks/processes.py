@@ -177,7 +177,7 @@ async def app(
     async with child(*command, code=code, **settings) as process:
         if kind != "BS":
             await _until_ready(
-                process, f"http://127.0.0.1:{port}/{'readyz' if kind == 'bot' else ''}", kind == "bot"
+                process, f"http://127.0.0.1:{port}/{'readyz' if kind == 'bot' else ''}", says_so=kind == "bot"
             )
         yield port, process
 
@@ -188,7 +188,7 @@ def _free_port() -> int:
         return port
 
 
-async def _until_ready(process: Child, url: str, says_so: bool) -> None:  # noqa: FBT001
+async def _until_ready(process: Child, url: str, *, says_so: bool) -> None:
     deadline, answer = time.monotonic() + READY_WITHIN, "nothing"
     async with ClientSession() as session:
         while time.monotonic() < deadline:

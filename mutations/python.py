@@ -81,7 +81,7 @@ class _Finder(ast.NodeVisitor):
         self._visit_all([*node.args.defaults, *node.args.kw_defaults, *node.body])
         self.scope.pop()
 
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815  # the name that ast looks for
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self._visit_all([node.value])

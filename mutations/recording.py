@@ -37,7 +37,7 @@ class Recording:
 
     def _watch_scripts(self) -> None:
         # Imported here, where the lines that it runs count.
-        from agent_adapter.redis.scripts import Scripts  # noqa: PLC0415
+        from agent_adapter.redis.scripts import Scripts  # noqa: PLC0415  # as said above
 
         call = Scripts.__call__
 
@@ -45,7 +45,7 @@ class Recording:
             self.scripts[self.test].add(self.files[verb])
             return call(scripts, verb, *args, **kwargs)
 
-        Scripts.__call__ = watched  # type: ignore[method-assign]
+        Scripts.__call__ = watched  # type: ignore[method-assign]  # to watch each call
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[Any]:

@@ -130,7 +130,7 @@ class RedisServer:
 
     def _wait_until_ready(self) -> None:
         from redis import Redis  # noqa: PLC0415  # only the demo and the tests start servers
-        from redis.exceptions import RedisError  # noqa: PLC0415
+        from redis.exceptions import RedisError  # noqa: PLC0415  # likewise
 
         client, deadline = Redis.from_url(self.url), time.monotonic() + self.ready_within
         try:

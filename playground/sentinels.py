@@ -233,7 +233,7 @@ class Sentinels:
 
     def _ask(self, *command: str) -> list[str]:
         with self._connected(next(iter(self.sentinels))) as sentinel:
-            answer: list[str] = sentinel.execute_command(*command)  # type: ignore[no-untyped-call]
+            answer: list[str] = sentinel.execute_command(*command)  # type: ignore[no-untyped-call]  # redis-py does not type it
         return answer
 
     @contextlib.contextmanager

@@ -11,7 +11,7 @@ from typing import Self
 from aiohttp import ClientSession, web
 
 # Importing them is what registers their methods.
-from playground import chat, conversations, people, view_methods  # noqa: F401
+from playground import chat, conversations, people, view_methods  # noqa: F401  # as said above
 from playground.act_api import ActApi
 from playground.control import routes
 from playground.delivery import Outbox

@@ -12,8 +12,10 @@ from hypothesis import settings as hypothesis_settings
 
 from agent_adapter import ApprovalClient
 from agent_adapter.receipts.key_files import Signing, make_signing
+from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.app import Bot, running
 from bot.runtime.settings import Settings
+from bot.store.records import ApprovalStore
 from playground.client import Control
 from playground.clusters import Cluster
 from playground.redis_server import RedisServer
@@ -123,6 +125,14 @@ def sentinels(started_sentinels: Sentinels) -> Sentinels:
     # The test before may have ended with a failover.
     wait_until(emptied, "the server that the Sentinels name takes no writes")
     return started_sentinels
+
+
+@pytest.fixture
+async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
+    """The records, to look at."""
+    redis = open_redis(redis_url)
+    yield ApprovalStore(redis, await freeze_meta(redis, "assent"))
+    await redis.aclose()
 
 
 @pytest.fixture

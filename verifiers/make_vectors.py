@@ -11,6 +11,7 @@ from typing import Any
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.receipts.dsse import Envelope, Signature, load_envelope
+from agent_adapter.receipts.signer import kid_of
 from agent_adapter.receipts.statement import dump_statement
 from tests.support.receipts import Signing, listed, milliseconds, ring_text
 
@@ -241,7 +242,7 @@ def keys() -> Iterator[Vector]:
     for name, y in (("identity", 1), ("order two", 2**255 - 20), ("order four", 0)):
         small = Signing(bytes(range(32)), now=NOW)
         small.public = y.to_bytes(32, "little")
-        small.kid = _kid(small.public)
+        small.kid = kid_of(small.public)
         yield vector(f"a key of small order: {name}", "ring", _forged(small), ring=ring_text(listed(small)))
 
 
@@ -249,12 +250,6 @@ def _forged(small: Signing) -> Receipt:
     """Sign with nobody's key: valid under the identity for a verifier that does not look."""
     envelope = load_envelope(small.sign(small.statement(small.action(ARGS))))
     return signed_by(envelope, Signature(small.kid, (1).to_bytes(32, "little") + bytes(32)))
-
-
-def _kid(public: bytes) -> str:
-    from agent_adapter.receipts.signer import kid_of  # noqa: PLC0415
-
-    return kid_of(public)
 
 
 def forms() -> Iterator[Vector]:

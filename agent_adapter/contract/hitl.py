@@ -38,7 +38,7 @@ class WrittenModel(WireModel):
             raise WrongArgumentError(first_problem(error, where=type(self).__name__)) from None
 
     # pydantic puts this mark on its own `__init__`. Without it, `model_validate` would call this one.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # pydantic reads it
 
 
 def first_problem(error: ValidationError, *, where: str) -> str:

@@ -31,7 +31,7 @@ class Dialect(Protocol):
         """The keys that mark a pause of this dialect."""
 
     @property
-    def KEYS(self) -> frozenset[str]:  # noqa: N802
+    def KEYS(self) -> frozenset[str]:  # noqa: N802  # likewise
         """All keys that its framework writes. A pause with other keys comes from a program that reads its own answers."""
 
     def recognises(self, payload: Any) -> bool:

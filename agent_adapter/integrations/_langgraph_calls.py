@@ -267,7 +267,7 @@ class _KeyHandler(BaseCallbackHandler):
     def on_chain_start(
         self,
         serialized: dict[str, Any],  # noqa: ARG002  # LangChain passes it by place
-        inputs: Any,  # noqa: ARG002
+        inputs: Any,  # noqa: ARG002  # likewise
         *,
         run_id: UUID,
         tags: list[str] | None = None,

@@ -126,7 +126,7 @@ def _read_base64(text: str) -> object:
 
 def _read_pem(text: str) -> object:
     from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415  # an extra
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415  # likewise
 
     try:
         return load_pem_private_key(text.encode(), password=None)

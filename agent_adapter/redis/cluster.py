@@ -96,7 +96,7 @@ class AtAnyServer(Connection):
         for host, port in self._hosts():
             self.host, self.port = host, port
             try:
-                await super()._connect()  # type: ignore[no-untyped-call]
+                await super()._connect()  # type: ignore[no-untyped-call]  # redis-py does not type it
             except (RedisError, OSError, TimeoutError) as error:
                 failure = error
             else:

@@ -332,7 +332,7 @@ class Scripts:
             return await self._redis.eval(script.text, count, *keys_and_args)
 
     async def _call(self, *command: Sent) -> Any:
-        return await self._redis.execute_command(*command)  # type: ignore[no-untyped-call]
+        return await self._redis.execute_command(*command)  # type: ignore[no-untyped-call]  # redis-py does not type it
 
 
 async def read_hashes(

@@ -278,7 +278,7 @@ class AtPrimary(Connection):
 
     async def _connect(self) -> None:
         self.host, self.port = await self._primary.find()
-        await super()._connect()  # type: ignore[no-untyped-call]
+        await super()._connect()  # type: ignore[no-untyped-call]  # redis-py does not type it
 
     async def connect(self) -> None:
         """Connect, or go on with the connection, unless another server has become the primary."""

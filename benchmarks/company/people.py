@@ -74,9 +74,9 @@ class People:
         for index in approve_buttons(message["blocks"]):
             if (interrupt_id, index) not in self._planned:
                 self._planned.add((interrupt_id, index))
-                self._plan(interrupt_id, index, URGENT in json.dumps(message["blocks"]), group)
+                self._plan(interrupt_id, index, group, urgent=URGENT in json.dumps(message["blocks"]))
 
-    def _plan(self, interrupt_id: str, index: int, urgent: bool, group: asyncio.TaskGroup) -> None:  # noqa: FBT001
+    def _plan(self, interrupt_id: str, index: int, group: asyncio.TaskGroup, *, urgent: bool) -> None:
         [decision] = self._dice.choices(DECISIONS, WEIGHTS)
         # Urgent ones are pressed before their deadline, around it, or too late.
         longest = (THINKING[0], 1.4 * self._urgent) if urgent else THINKING

@@ -69,7 +69,7 @@ def prove(record: _Record) -> None:
         for log in _logs():
             note = log.file(CHECKPOINT).decode()
             head = _opened(log, [note])[0]
-            found = [each for each in _checked(log, lambda: _about(log, record)) if each[0] < head.size]  # noqa: B023
+            found = [each for each in _checked(log, lambda: _about(log, record)) if each[0] < head.size]  # noqa: B023  # it is called at once
             if found:
                 typer.echo(dump_proof(note, head.size, found, subtree_reader(head.size, log.file)))
                 return

@@ -71,7 +71,7 @@ def run() -> None:
         for sentence in unknown:
             logger.warning("setting.unknown", extra={"reason": sentence})
         # Slack's libraries are slow to import. `manifest` and a wrong setting should not wait for them.
-        from bot.app import main  # noqa: PLC0415
+        from bot.app import main  # noqa: PLC0415  # as said above
 
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:

@@ -77,10 +77,10 @@ class Connection(asyncio.Protocol):
         self._connections = connections
         self._transport: Any = None
         # The bytes go directly to the server's protocol.
-        self.data_received = inner.data_received  # type: ignore[method-assign]
-        self.eof_received = inner.eof_received  # type: ignore[method-assign]
-        self.pause_writing = inner.pause_writing  # type: ignore[method-assign]
-        self.resume_writing = inner.resume_writing  # type: ignore[method-assign]
+        self.data_received = inner.data_received  # type: ignore[method-assign]  # as said above
+        self.eof_received = inner.eof_received  # type: ignore[method-assign]  # as said above
+        self.pause_writing = inner.pause_writing  # type: ignore[method-assign]  # as said above
+        self.resume_writing = inner.resume_writing  # type: ignore[method-assign]  # as said above
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport

@@ -45,7 +45,7 @@ def people_at(text: bytes, now: datetime) -> list[str]:
     """
     try:
         import icalendar  # noqa: PLC0415  # an extra
-        import recurring_ical_events  # noqa: PLC0415
+        import recurring_ical_events  # noqa: PLC0415  # likewise
     except ImportError as error:
         raise UnansweredError(NOT_INSTALLED) from error
     try:

@@ -160,6 +160,6 @@ def written(registry: CollectorRegistry, accepted: str) -> tuple[bytes, str]:
     """
     kinds = {kind.partition(";")[0].strip() for kind in accepted.split(",")}
     if "application/openmetrics-text" in kinds:
-        text: bytes = openmetrics.generate_latest(_Both(registry))  # type: ignore[no-untyped-call]
+        text: bytes = openmetrics.generate_latest(_Both(registry))  # type: ignore[no-untyped-call]  # prometheus-client does not type it
         return text, openmetrics.CONTENT_TYPE_LATEST
     return generate_latest(_Both(registry)), CONTENT_TYPE_LATEST

@@ -23,7 +23,7 @@ class StandingApprovals(Reading):
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        stored = self._redis.execute_command("ZRANGE", lane.standing, 0, -1, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
+        stored = self._redis.execute_command("ZRANGE", lane.standing, 0, -1, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]  # redis-py does not type it
         names = [name.decode(errors="backslashreplace") for name in await self._guarded(stored)]
         found = []
         for interrupt_id, index in filter(None, map(referred, names)):

@@ -74,7 +74,7 @@ class WorkLeases(Connected):
     async def failing(self, lane: Lane) -> dict[str, str]:
         """Give the failing work of one lane, as it is stored. Bytes that are not text are shown as hex digits."""
         found = await self._guarded(
-            self._redis.execute_command("HGETALL", lane.failing, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
+            self._redis.execute_command("HGETALL", lane.failing, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]  # redis-py does not type it
         )
         return {_shown(name): _shown(text) for name, text in found.items()}
 

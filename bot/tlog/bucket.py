@@ -32,7 +32,7 @@ class Bucket:
         """
         try:
             import boto3  # noqa: PLC0415  # an extra
-            from botocore.config import Config  # noqa: PLC0415
+            from botocore.config import Config  # noqa: PLC0415  # likewise
         except ImportError as error:
             raise OSError(NOT_INSTALLED) from error
         where = urlsplit(address)

@@ -205,8 +205,8 @@ class ScriptedModel(BaseChatModel):
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,  # noqa: ARG002  # LangChain passes them
-        run_manager: Any = None,  # noqa: ARG002
-        **kwargs: Any,  # noqa: ARG002
+        run_manager: Any = None,  # noqa: ARG002  # likewise
+        **kwargs: Any,  # noqa: ARG002  # likewise
     ) -> ChatResult:
         turn = sum(isinstance(message, AIMessage) for message in messages)
         reply = _TURNS[turn](answers_in(messages))

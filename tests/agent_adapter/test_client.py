@@ -53,13 +53,6 @@ def batch(*names: str, allowed: tuple[str, ...] = ("approve", "edit", "reject", 
     )
 
 
-@pytest.fixture
-async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
-    redis = open_redis(redis_url)
-    yield ApprovalStore(redis, await freeze_meta(redis, "assent"))
-    await redis.aclose()
-
-
 async def admit(store: ApprovalStore, interrupt_id: str, *, life: int | None = None) -> None:
     state = await store.load(interrupt_id)
     places = (Place(channel="C1", actions=tuple(range(len(state.fingerprints)))),)

@@ -22,11 +22,11 @@ from agent_adapter.redis import reports
 from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from playground.redis_server import RedisServer
-from tests.agent_adapter.test_client import admit, batch, decide, store  # noqa: F401  # a fixture
+from tests.agent_adapter.test_client import admit, batch, decide
 from tests.conftest import an_agent, until
 
 
-async def decided(client, store, *decisions):  # noqa: F811
+async def decided(client, store, *decisions):
     """Publish one action for each decision, and decide it. Return the id."""
     interrupt = client.interrupt(batch(*(f"tool{n}" for n in range(len(decisions)))))
     await client.publish(interrupt)
@@ -40,7 +40,7 @@ async def outcomes(client, interrupt_id):
     return [each and each.outcome for each in (await client.record(interrupt_id)).outcomes()]
 
 
-async def test_an_outcome_is_kept_with_the_time_of_the_server(client, store):  # noqa: F811
+async def test_an_outcome_is_kept_with_the_time_of_the_server(client, store):
     interrupt_id = await decided(client, store, ApproveDecision())
     async with client.resuming(interrupt_id):
         reported = await client.report(interrupt_id, 0, Outcome.done("paid as tr_1"))
@@ -51,7 +51,7 @@ async def test_an_outcome_is_kept_with_the_time_of_the_server(client, store):  #
     assert record.created_at <= reported.reported_at <= record.read_at
 
 
-async def test_an_outcome_may_be_reported_after_the_run_counts_as_resumed(client, store):  # noqa: F811
+async def test_an_outcome_may_be_reported_after_the_run_counts_as_resumed(client, store):
     """`review` claims and finishes in one call, and the program runs the tool after that."""
     interrupt_id = await decided(client, store, ApproveDecision())
     async with client.resuming(interrupt_id):
@@ -64,7 +64,7 @@ async def test_an_outcome_may_be_reported_after_the_run_counts_as_resumed(client
     ]
 
 
-async def test_the_first_outcome_is_kept_and_a_repeat_is_told(client, store):  # noqa: F811
+async def test_the_first_outcome_is_kept_and_a_repeat_is_told(client, store):
     """A tool that is retried has two outcomes."""
     interrupt_id = await decided(client, store, ApproveDecision())
     async with client.resuming(interrupt_id):
@@ -77,7 +77,7 @@ async def test_the_first_outcome_is_kept_and_a_repeat_is_told(client, store):  #
 
 
 @pytest.mark.parametrize("decision", [RejectDecision(message="no"), RespondDecision(message="tomorrow")])
-async def test_a_call_that_was_not_approved_has_no_outcome(client, store, decision):  # noqa: F811
+async def test_a_call_that_was_not_approved_has_no_outcome(client, store, decision):
     interrupt_id = await decided(client, store, ApproveDecision(), decision)
     async with client.resuming(interrupt_id):
         with pytest.raises(DecisionNotAllowedError, match=rf"action 1 \(tool1\) is {decision.type}"):
@@ -86,7 +86,7 @@ async def test_a_call_that_was_not_approved_has_no_outcome(client, store, decisi
     assert await outcomes(client, interrupt_id) == [None, None]
 
 
-async def test_an_edited_call_has_an_outcome(client, store):  # noqa: F811
+async def test_an_edited_call_has_an_outcome(client, store):
     edit = EditDecision(edited_action={"name": "tool0", "args": {"n": 7}})
     interrupt_id = await decided(client, store, edit)
     async with client.resuming(interrupt_id):
@@ -96,14 +96,14 @@ async def test_an_edited_call_has_an_outcome(client, store):  # noqa: F811
 
 
 @pytest.mark.parametrize("index", [-1, 1, True, "0"])
-async def test_an_action_that_does_not_exist_is_named(client, store, index):  # noqa: F811
+async def test_an_action_that_does_not_exist_is_named(client, store, index):
     interrupt_id = await decided(client, store, ApproveDecision())
     async with client.resuming(interrupt_id):
         with pytest.raises(InvalidRequestError, match=r"index: .* from 0 to 0"):
             await client.report(interrupt_id, index, Outcome.done())
 
 
-async def test_nothing_is_reported_before_the_decision(client, store):  # noqa: F811
+async def test_nothing_is_reported_before_the_decision(client, store):
     interrupt = client.interrupt(batch("pay"))
     await client.publish(interrupt)
     await admit(store, interrupt.id)
@@ -112,14 +112,14 @@ async def test_nothing_is_reported_before_the_decision(client, store):  # noqa: 
         await client.report(interrupt.id, 0, Outcome.done())
 
 
-async def test_nothing_is_reported_before_the_answer_was_taken(client, store):  # noqa: F811
+async def test_nothing_is_reported_before_the_answer_was_taken(client, store):
     interrupt_id = await decided(client, store, ApproveDecision())
 
     with pytest.raises(ClaimLostError, match="nobody has claimed its run"):
         await client.report(interrupt_id, 0, Outcome.done())
 
 
-async def test_a_process_whose_claim_another_has_taken_reports_nothing(client, store, redis_url):  # noqa: F811
+async def test_a_process_whose_claim_another_has_taken_reports_nothing(client, store, redis_url):
     """The old process may still run the tool. What the card says comes from the process that has the claim."""
     interrupt_id = await decided(client, store, ApproveDecision())
     await client.claim(interrupt_id, "old", timedelta(milliseconds=20))
@@ -144,11 +144,11 @@ async def take(client, interrupt_id):
             await asyncio.sleep(0.02)
 
 
-async def test_an_earlier_attempt_of_the_same_process_reports_nothing(client, store):  # noqa: F811
+async def test_an_earlier_attempt_of_the_same_process_reports_nothing(client, store):
     interrupt_id = await decided(client, store, ApproveDecision())
     with pytest.raises(ZeroDivisionError):
         async with client.resuming(interrupt_id) as first:
-            1 / 0  # noqa: B018
+            1 / 0  # noqa: B018  # any error
     async with client.resuming(interrupt_id) as second:
         with pytest.raises(ClaimLostError):
             await client.report(interrupt_id, 0, Outcome.done("first"), claim=first.claim)
@@ -157,7 +157,7 @@ async def test_an_earlier_attempt_of_the_same_process_reports_nothing(client, st
     assert await outcomes(client, interrupt_id) == [Outcome.done("second")]
 
 
-async def test_a_report_about_a_record_that_is_gone_leaves_nothing_behind(client, store, redis_url):  # noqa: F811
+async def test_a_report_about_a_record_that_is_gone_leaves_nothing_behind(client, store, redis_url):
     """A field written to a record that has expired would be a key that never ends."""
     interrupt_id = await decided(client, store, ApproveDecision())
     async with client.resuming(interrupt_id), Redis.from_url(redis_url) as redis:
@@ -167,7 +167,7 @@ async def test_a_report_about_a_record_that_is_gone_leaves_nothing_behind(client
         assert not await redis.keys("*req:*")
 
 
-async def test_a_report_does_not_make_a_record_live_longer(client, store, redis_url):  # noqa: F811
+async def test_a_report_does_not_make_a_record_live_longer(client, store, redis_url):
     interrupt_id = await decided(client, store, ApproveDecision())
     async with client.resuming(interrupt_id):
         pass
@@ -180,7 +180,7 @@ async def test_a_report_does_not_make_a_record_live_longer(client, store, redis_
         assert 0 < await redis.pttl(key) <= before
 
 
-async def test_the_trail_says_that_a_call_was_reported_and_not_with_which_words(client, store, redis_url):  # noqa: F811
+async def test_the_trail_says_that_a_call_was_reported_and_not_with_which_words(client, store, redis_url):
     """The words may contain a masked value, and the trail masks nothing."""
     interrupt_id = await decided(client, store, ApproveDecision())
     async with client.resuming(interrupt_id):
@@ -239,7 +239,7 @@ async def test_the_client_for_tests_keeps_outcomes_under_the_same_rules():
     assert await outcomes(client, interrupt.id) == [Outcome.done("paid"), None]
 
 
-async def test_a_report_in_the_background_is_kept_by_the_time_the_client_is_closed(store, redis_url):  # noqa: F811
+async def test_a_report_in_the_background_is_kept_by_the_time_the_client_is_closed(store, redis_url):
     async with an_agent(redis_url, "billing") as client:
         interrupt_id = await decided(client, store, ApproveDecision())
         async with client.resuming(interrupt_id) as resume:
@@ -266,7 +266,7 @@ async def test_a_report_that_redis_does_not_take_is_given_up_and_logged(tmp_path
     assert "sk-123" not in str(lost.__dict__)
 
 
-async def test_the_error_of_the_last_claim_counts_also_when_an_earlier_one_failed_alike(client, store):  # noqa: F811
+async def test_the_error_of_the_last_claim_counts_also_when_an_earlier_one_failed_alike(client, store):
     """A run fails, is taken again, uses the answer up and fails in the same way: the card says that it ended so."""
     interrupt_id = await decided(client, store, ApproveDecision())
     with pytest.raises(OSError, match="busy"):
@@ -280,7 +280,7 @@ async def test_the_error_of_the_last_claim_counts_also_when_an_earlier_one_faile
     assert (state.stalled, state.resumed_at is None) == ("the run failed with OSError", False)
 
 
-async def test_the_error_of_an_earlier_claim_is_over_when_the_run_went_on(client, store):  # noqa: F811
+async def test_the_error_of_an_earlier_claim_is_over_when_the_run_went_on(client, store):
     interrupt_id = await decided(client, store, ApproveDecision())
     with pytest.raises(OSError, match="busy"):
         async with client.resuming(interrupt_id):

@@ -259,7 +259,7 @@ def test_positional_arguments_of_any_number_are_compared_one_by_one():
 
 
 def test_a_default_that_pydantic_describes_is_a_default():
-    def pay(to: str, tags: list[str] = Field(default_factory=list)):  # noqa: B008
+    def pay(to: str, tags: list[str] = Field(default_factory=list)):  # noqa: B008  # what is tested
         return "ran"
 
     assert runs(pay, {"to": "al"}, "al", []) == "ran"

@@ -21,13 +21,12 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.contract.wire import dump_continuation
 from agent_adapter.errors import ConsumedError, InvalidRequestError, UnknownInterruptError
-from agent_adapter.redis.pool import end_task, freeze_meta, open_redis
+from agent_adapter.redis.pool import end_task
 from agent_adapter.worker import ResumeWorker
 from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.listing import allow_again, lines
 from agent_adapter.worker.openai_agents import ResumableAgent
 from agent_adapter.worker.resumable import Finished, Paused
-from bot.store.records import ApprovalStore
 from tests.support.scripted_model import ScriptedModel as ScriptedTurns
 from tests.support.scripted_model import says
 from tests.support.workers import (
@@ -48,13 +47,6 @@ from tests.support.workers import (
 )
 
 WENT_ON = "the thread 't' went on without this answer, and does not wait for it any more: nothing was resumed"
-
-
-@pytest.fixture
-async def store(redis_url):
-    redis = open_redis(redis_url)
-    yield ApprovalStore(redis, await freeze_meta(redis, "assent"))
-    await redis.aclose()
 
 
 @pytest.fixture

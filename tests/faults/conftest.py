@@ -6,21 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agent_adapter.redis.pool import freeze_meta, open_redis
-from bot.store.records import ApprovalStore
 from playground.client import Control
 from playground.server import Playground
 from tests.conftest import settings_for
 from tests.support.failover import Failover
 from tests.support.faults import Process, Watcher, environment_of, watching
-
-
-@pytest.fixture
-async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
-    """The records, to look at."""
-    redis = open_redis(redis_url)
-    yield ApprovalStore(redis, await freeze_meta(redis, "assent"))
-    await redis.aclose()
 
 
 @pytest.fixture

@@ -229,7 +229,7 @@ async def spoon(client: ApprovalClient, amount: int, context: Context) -> None:
     class Pay(BaseTool):  # type: ignore[misc]  # SpoonAI ships no types
         name: str = "pay"
         description: str = "Pay."
-        parameters: dict[str, Any] = {"type": "object", "properties": {"amount": {"type": "integer"}}}  # noqa: RUF012
+        parameters: dict[str, Any] = {"type": "object", "properties": {"amount": {"type": "integer"}}}  # noqa: RUF012  # pydantic copies it for each tool
 
         async def execute(self, amount: int) -> str:
             return await pay(amount)

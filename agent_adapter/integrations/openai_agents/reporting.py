@@ -84,7 +84,7 @@ def _watch_tools(agent: Agent[Any]) -> None:
         return found
 
     setattr(listed, _WATCHED, True)
-    agent.get_mcp_tools = listed  # type: ignore[method-assign]
+    agent.get_mcp_tools = listed  # type: ignore[method-assign]  # of this agent only
 
 
 def watch(tool: Tool) -> None:

@@ -138,7 +138,7 @@ async def test_a_sealed_log_that_is_not_anchored_is_said(findings, log_key, sign
 async def test_each_target_of_anchors_is_looked_at(findings, log_key, tmp_path):
     """A channel as any other, and a clone by whether it has a branch to push to."""
     for command in (["init", "--bare", "bare.git"], ["clone", "bare.git", "clone"]):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True, capture_output=True)  # noqa: ASYNC221
+        subprocess.run(["git", *command], cwd=tmp_path, check=True, capture_output=True)  # noqa: ASYNC221  # nothing else runs meanwhile
     targets = f"slack:C0NOWHERE git:{tmp_path}/nowhere git:{tmp_path}/clone https://example.com/secret"
 
     found = not_ok(await findings(log_key=log_key.private_pem(), anchor=targets))
