@@ -38,7 +38,7 @@ def users_info(call: Call) -> Answer:
     person = call.state.workspace.people.get(call.text("user"))
     if person is None:
         raise SlackError("user_not_found")
-    return {"user": person.to_slack(with_locale=call.flag("include_locale"))}
+    return {"user": person.to_slack()}
 
 
 @method("users.lookupByEmail", "email", "tier3", "users:read.email", json_body=False)

@@ -30,7 +30,6 @@ class Person:
     is_ultra_restricted: bool = False
     is_stranger: bool = False
     tz: str = "Europe/Amsterdam"
-    locale: str = "en-US"
     email: str = ""
     enterprise_user: dict[str, Any] = field(default_factory=dict)
     """Their organisation, and their workspaces in it."""
@@ -39,14 +38,12 @@ class Person:
         """The person as the control API shows it."""
         return asdict(self)
 
-    def to_slack(self, *, with_locale: bool = False) -> dict[str, Any]:
+    def to_slack(self) -> dict[str, Any]:
         """The `user` object of `users.info`."""
         name = self.real_name or self.name
         shown = asdict(self)
         # Only an app with a scope of its own is told it.
         del shown["email"]
-        if not with_locale:
-            del shown["locale"]
         return {
             **shown,
             "name": self.name.lower(),

@@ -27,7 +27,6 @@ from bot.policy.keys import json_schema
 from bot.policy.yaml_values import Problem
 from bot.runtime.settings import Access, load_access
 from bot.sentences import in_refusal
-from bot.sentences.language import ENGLISH
 from bot.slack.client import SlackClient
 from bot.text.literal import key_text
 from bot.text.look_alikes import resembled
@@ -162,8 +161,6 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
     yield "requester", f"{_requester(policy, agent)}; {_MAY[rule.requester_may_decide]}"
     if rule.tell_requester != "no":
         yield "told", f"the requester, if vouched for: {_TOLD[rule.tell_requester]}"
-    if rule.language != ENGLISH:
-        yield "language", rule.language
     if refused:
         yield "refused", f"yes, with the code {refused.code}: {refused.reason}"
         return

@@ -10,7 +10,6 @@ from bot.domain.masking import Mask
 from bot.domain.rules import USE_WITHIN, Burst
 from bot.domain.schedule import Extension, Step
 from bot.domain.standing import StandingLimits
-from bot.sentences.language import ENGLISH
 
 
 class Place(WireModel, populate_by_name=True):
@@ -28,7 +27,6 @@ class Place(WireModel, populate_by_name=True):
     """The step after which it is asked here as well. `None`: it is asked here from the beginning."""
     assign: timedelta | None = Field(None, alias="claim")
     """How long a person can be assigned here. `None`: nobody can."""
-    language: str = ENGLISH
     """What its messages speak."""
     proposed: bool = False
     """Whether it is asked here as well because of a proposal that another rule decides about."""
@@ -56,7 +54,6 @@ class Told(WireModel):
     channel: str
     thread_ts: str | None = None
     """`None` in a direct message."""
-    language: str = ENGLISH
 
 
 class Again(WireModel):

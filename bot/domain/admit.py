@@ -81,8 +81,7 @@ def _told(route: Route, rules: Sequence[Rule], requester: str) -> Told | None:
     if where == "direct":
         return Told(person=requester, channel=requester)
     if where == "thread" and route.channel and route.thread_ts:
-        language = rules[0].language
-        return Told(person=requester, channel=route.channel, thread_ts=route.thread_ts, language=language)
+        return Told(person=requester, channel=route.channel, thread_ts=route.thread_ts)
     return None
 
 
@@ -116,7 +115,6 @@ def _places(
             channel=channel,
             thread_ts=thread_ts,
             actions=tuple(indices),
-            language=rules[indices[0]].language,
             opened_by=opened_by,
             assign=min((time for index in indices if (time := rules[index].assign)), default=None),
             thread_per_run=_shares_thread(thread_ts, opened_by, [rules[index] for index in indices]),

@@ -19,7 +19,6 @@ from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published
 from bot.domain.ballot import Ballot
 from bot.domain.masking import masked_digest, scrub
-from bot.sentences.language import ENGLISH, speaking
 
 How = Literal["click", "form", "standing", "silence"]
 """How somebody decided, or what decided in their place."""
@@ -35,7 +34,6 @@ class Facts:
     """The message that asks. The audit says for how long it was there before the decision."""
 
 
-@speaking(ENGLISH)  # operators read it, and digests of it are compared
 def facts_of_ballot(state: Approval, index: int, ballot: Ballot, *, name: str, how: How) -> Facts:
     """Say what a person decides about an action, by the rule that judged it.
 

@@ -11,7 +11,6 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.identity import digest
 from bot.sentences import in_text
-from bot.sentences.language import ENGLISH, speaking
 
 CODE_LENGTH = 4
 # No letter or digit that looks like another.
@@ -186,12 +185,11 @@ def plain(value: Any) -> Any:
 
 
 def masked_digest(kind: str, tool: str, args: Any, mask: Collection[str]) -> str:
-    """Name a call by what people may see of it: the same in every language.
+    """Name a call by what people may see of it.
 
     The digest of a short masked value could be guessed by trying, so masked values are replaced first.
     """
-    with speaking(ENGLISH):
-        return digest(kind, tool, encode(plain(hide(args, mask))))
+    return digest(kind, tool, encode(plain(hide(args, mask))))
 
 
 def code_of(fingerprint: str) -> str:

@@ -3,8 +3,6 @@
 import re
 from dataclasses import dataclass, field
 
-from bot.sentences.language import ENGLISH
-
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
 
 
@@ -22,8 +20,6 @@ class Person:
     """From outside the workspace, through Slack Connect."""
     workspaces: frozenset[str] = field(default=frozenset(), compare=False)
     """The workspaces in which they act as a member and not as a stranger."""
-    language: str = field(default=ENGLISH, compare=False)
-    """Of their Slack, if the bot speaks it."""
     name: str = field(default="", compare=False)
     """What they call themselves. It says nothing about who they are."""
 

@@ -13,7 +13,6 @@ from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.approval import Approval
 from bot.domain.masking import masked_digest, scrub_all
-from bot.sentences.language import ENGLISH, speaking
 
 DRAWN_AS = 1
 """Goes up when a new version shows the same call so differently that a click on an older card could mean something else."""
@@ -57,9 +56,7 @@ def _asked(state: Approval, index: int) -> str:
     action, asked = state.actions[index], (state.interrupt, state.admission)
     known, name = action.kept.get("asked", ((None, None), ""))
     if any(now is not then for now, then in zip(asked, known, strict=True)):
-        # Words in place of masked ones are in the language of whoever reads.
-        with speaking(ENGLISH):
-            name = _of_action(state, action, _of_record(state))
+        name = _of_action(state, action, _of_record(state))
         action.kept["asked"] = asked, name
     return str(name)
 
@@ -115,7 +112,7 @@ def _terms(terms: Terms, later: Collection[str]) -> list[tuple[str, Any]]:
 def _places(state: Approval, index: int) -> list[list[object]]:
     """Give where an action is asked and how its messages are laid out. Proposals add places later."""
     return [
-        [place.channel, place.opened_by, place.language, place.rows, place.actions, place.parts]
+        [place.channel, place.opened_by, place.rows, place.actions, place.parts]
         for place in state.admission.places
         if index in place.actions and not place.proposed
     ]

@@ -30,8 +30,6 @@ class Queue:
     """Who was on call when it was asked, by the entry of the schedule."""
     over: Mapping[str, int] = field(default_factory=dict)
     """How those ended that waited before, when none is left."""
-    language: str = "en"
-    """What its card speaks: as the place of the request that began it."""
 
     @property
     def called(self) -> frozenset[str]:
@@ -64,7 +62,6 @@ class QueueCard:
     """When it was last posted; 0 when that is unknown."""
     called: frozenset[str] = frozenset()
     """Whom it mentioned then. Slack notifies nobody of an edit."""
-    language: str = ""
     """Of the request that began the queue."""
 
 

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from bot.domain.schedule import Escalation, Extension, QuietHours, Step
 from bot.domain.standing import StandingLimits
-from bot.sentences.language import ENGLISH
 
 Tell = Literal["no", "thread", "direct"]
 """Where a requester reads the outcome: nowhere, in the thread that the run came from, or in a direct message."""
@@ -103,7 +102,6 @@ class Rule:
     """Whether a key of the agent must have signed the question, or a key of the HTTP API must have asked it."""
     tell_requester: Tell = "no"
     """Where the person for whom the agent acts reads the outcome."""
-    language: str = ENGLISH
     """What its cards speak."""
     decisions: tuple[str, ...] | None = None
     """Which of the agent's allowed decisions are offered; all of them when `None`."""

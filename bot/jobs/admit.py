@@ -25,7 +25,6 @@ from bot.rendering.card.layout import lay_out
 from bot.runtime.health import PLACE
 from bot.runtime.offload import offload
 from bot.runtime.tracing import span_about
-from bot.sentences.language import speaking
 from bot.slack.client import SlackClient, permalink
 from bot.slack.directory import Directory
 from bot.slack.manifest import DIRECT_SCOPES
@@ -154,9 +153,7 @@ class Admissions:
 
     async def _in_queue(self, state: Published, place: Place) -> Place:
         """Say whether a request joins the queue of a channel, because it comes in a burst."""
-        joins = place.burst and await self.store.joins_queue(
-            state.id, place.channel, place.burst, language=place.language
-        )
+        joins = place.burst and await self.store.joins_queue(state.id, place.channel, place.burst)
         return place.model_copy(update={"queued": bool(joins)})
 
     async def _beside_earlier(
@@ -176,8 +173,7 @@ class Admissions:
         shown = before.shown.get(before.message_of(index))
         link = permalink(self.slack.me.url, shown.channel, shown.ts) if shown else ""
         was_elsewhere = not _channels(places, after.index) <= _channels(before.places.values(), index)
-        with speaking(next(place.language for place in places if after.index in place.actions)):
-            return proposed_again(before.actions[index], after, link=link, was_elsewhere=was_elsewhere)
+        return proposed_again(before.actions[index], after, link=link, was_elsewhere=was_elsewhere)
 
     async def _thread_author(self, route: Route) -> str | None:
         """Say who began the thread that the run came from, also when it is asked elsewhere."""
@@ -210,8 +206,7 @@ class Admissions:
                 return told
             channel = await self.slack.open_direct_message(told.person)
             # Nobody else reads it.
-            language = self.directory.language_of(told.person)
-            return told.model_copy(update={"channel": channel, "language": language})
+            return told.model_copy(update={"channel": channel})
         except InterruptFaultError as error:
             logger.warning("requester.not_told", extra={"user": told.person, "reason": str(error)})
             return None

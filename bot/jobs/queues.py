@@ -32,7 +32,6 @@ from bot.jobs.slack_call import DELETED_AT_MOST, GONE
 from bot.jobs.slack_trouble import EDIT, POST, SlackTrouble
 from bot.rendering.queue import QueuePicture, render_queue
 from bot.runtime.health import NOT_YET, Health
-from bot.sentences.language import ENGLISH
 from bot.slack.client import SlackClient
 from bot.slack.pacing import Pacing
 from bot.store.records import ApprovalStore
@@ -66,7 +65,6 @@ class _Asked:
     is_rejected: bool
     mentioned: tuple[str, ...]
     on_call: dict[str, tuple[str, ...]]
-    language: str
 
 
 @dataclass
@@ -323,7 +321,7 @@ class Queues:
         self._known[channel] = {spot.interrupt_id: known[spot.interrupt_id] for spot in spots
                                 if spot.interrupt_id in known}  # fmt: skip
         if not waiting:
-            return await self._empty(channel, card)
+            return await self._empty(card)
         return Queue(
             waiting=len(waiting),
             deadline=datetime.fromtimestamp(waiting[0][0].deadline / 1000, UTC),
@@ -332,7 +330,6 @@ class Queues:
             high=frozenset(call for _, asked in waiting for call in asked.high),
             mentioned=_merged(name for _, asked in waiting for name in asked.mentioned),
             on_call={name: people for _, asked in waiting for name, people in asked.on_call.items()},
-            language=card.language or waiting[0][1].language,
         )
 
     async def _spots(self, channel: str) -> list[Spot]:
@@ -357,22 +354,20 @@ class Queues:
             state.on_expiry == "reject",
             _merged(name for action in actions for name in action.terms.mentioned),
             {name: people for action in actions for name, people in action.terms.on_call.items()},
-            _language(state, channel),
         )
         if len(state.actions) == 1:
             # Of several calls, some may be decided before the others.
             self._known.setdefault(channel, {})[spot.interrupt_id] = asked
         return asked
 
-    async def _empty(self, channel: str, card: QueueCard) -> Queue:
+    async def _empty(self, card: QueueCard) -> Queue:
         """Count how those ended that joined the queue."""
         joined, queue = self._over.get(card.name, ((), Queue(0)))
         if joined != card.joined:
             states = [await self._readable(interrupt_id) for interrupt_id in card.joined]
             found = [state for state in states if state]
             ends = Counter[str]("decided" if state.status == "pending" else state.status for state in found)
-            language = card.language or (_language(found[0], channel) if found else ENGLISH)
-            queue = Queue(0, over=ends, language=language)
+            queue = Queue(0, over=ends)
             if all(states):
                 # One that is not admitted yet still comes.
                 self._over[card.name] = (card.joined, queue)
@@ -389,11 +384,6 @@ def _calls_anew(card: QueueCard, queue: Queue) -> bool:
     """Whether the card is to be posted anew: Slack notifies nobody of an edit."""
     comes_late = card.asked > card.drawn and card.now - card.posted >= CALL_AGAIN
     return bool(queue.waiting and (comes_late or queue.called - card.called))
-
-
-def _language(state: Approval, channel: str) -> str:
-    places = state.admission.places
-    return next((place.language for place in places if place.queued and place.channel == channel), ENGLISH)
 
 
 def _merged(names: Iterable[str]) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from bot.jobs.readings import CLOCKS, Readings
 from bot.rendering.card.lost_records import render_noted
 from bot.runtime.health import Health
 from bot.sentences import on_card
-from bot.sentences.language import speaking
 from bot.slack.client import Seen, SlackClient
 from bot.store.bots import Beat
 from bot.store.records import ApprovalStore
@@ -229,8 +228,7 @@ class RestoreGuard:
         # Before an answer is given, because an agent could start after it.
         await self.store.refuse_rewound(state.id, part, code=CODE, reason=REASON)
         self.health.warnings[CODE] = WARNING
-        with speaking(state.admission.places[part.place].language):
-            await self._note(shown.channel, seen.messages[shown.ts], label, on_card.BEHIND)
+        await self._note(shown.channel, seen.messages[shown.ts], label, on_card.BEHIND)
         return True
 
     async def run(self, may_read: Callable[[], Awaitable[None]], loop: Loop) -> None:

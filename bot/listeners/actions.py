@@ -174,7 +174,6 @@ class Buttons:
 
     async def _open_now(self, click: Click, button: Button, does: Opens) -> None:
         state = await self.services.store.to_decide(click.interrupt_id)
-        await self.services.judge.directory.met(click.user)
         if state is None or not has_button(state, click, button.scope):
             refused = Answer(False, in_answer.OUTDATED, why="outdated")
         elif sentence := await self._asks_otherwise(state, click, button):

@@ -2,8 +2,6 @@
 
 import json
 import logging
-from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp
@@ -11,7 +9,6 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bot.listeners.payloads import Origin, malformed, parse_origin
-from bot.sentences.language import speaking
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
 
@@ -37,20 +34,7 @@ class BoltApp(AsyncApp):
             return BoltResponse(status=400, body=json.dumps({"error": fault}))
         if origin.user:
             self._directory.came_from(origin.user, origin.user_team)
-        with speaking(self._language_of(origin.user or _author(req.body))):
-            return await super().async_dispatch(req)
-
-    def _language_of(self, user: str) -> Callable[[], str]:
-        """Say how to find the language of somebody when a sentence for them is needed: Slack may say it only by then."""
-        if user:
-            self._directory.meet(user)
-        return partial(self._directory.language_of, user)
-
-
-def _author(body: Mapping[str, Any]) -> str:
-    """Name the person of an event; empty when it has none."""
-    event = body.get("event")
-    return str(event.get("user") or "") if isinstance(event, Mapping) else ""
+        return await super().async_dispatch(req)
 
 
 def foreign(origin: Origin, me: Identity, *, is_event: bool) -> str:

@@ -113,7 +113,6 @@ class HomeTab:
             logger.warning("home.not_written", extra={"user": user, "reason": str(error)})
 
     async def _page(self, user: str, look: Look) -> HomePage | None:
-        await self.home.directory.met(user)
         try:
             return await self.home.page(user, look)
         except (AgentAdapterError, PersonUnknownError, SlackError) as error:

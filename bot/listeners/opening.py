@@ -103,7 +103,7 @@ async def _read(
     store = services.store
     call = state.actions[index]
     if found:
-        call = await offload(state, call_written, state, call, found)
+        call = await offload(state, call_written, call, found)
     read = state.pages_read(call, click.user)
     view = await offload(state, render_reading_view, state, index, page, pages_read=read, written=found)
     if page == read + 1:

@@ -34,7 +34,7 @@ from bot.runtime.offload import offload
 from bot.sentences import in_answer, to_agent
 from bot.text.literal import key_text
 from bot.use_cases import bulk
-from bot.use_cases.answers import Answer, closed, read_proposal_first
+from bot.use_cases.answers import Answer, closed
 from bot.use_cases.missed_clicks import note_refused
 
 Reply = dict[str, Any]
@@ -153,9 +153,9 @@ def vote(state: Approval, submission: Submission) -> Decision | Answer:
     if found is None:
         return Answer(False, in_answer.GONE, why="outdated")
     if isinstance(found.decision, EditDecision):
-        call = call_written(state, action, found)
+        call = call_written(action, found)
         if not state.has_read(call, submission.user):
-            return Answer(False, read_proposal_first(state, action.index))
+            return Answer(False, in_answer.read_proposal_first(action.index))
     return found.decision
 
 

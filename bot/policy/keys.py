@@ -27,7 +27,6 @@ from bot.domain.standing import LONGEST, MOST_USES, Same, Scope, StandingLimits
 from bot.policy import values
 from bot.policy.argument_schemas import schema_faults
 from bot.policy.values import ReadFrom, count, one_or_more, refuse
-from bot.sentences.language import Language
 
 MOST_PENDING = 1_000
 """All of them are looked at when the limit is reached."""
@@ -163,8 +162,6 @@ class SharedKeys(TypedDict, total=False):
     """Where the person for whom the agent acts reads the outcome: `direct`, `thread` (where the run came from) or `no`."""
     thread_per_run: bool
     """Whether later cards of a run are replies in the thread of its first card in that channel."""
-    language: Language
-    """What its cards speak: `en` or `de`. Left out, English. What only one person sees is in the language of their Slack."""
     burst: values.Bursts
     """After how many requests in a channel further ones join its queue, which has one card: `5 in 1m`."""
     decisions: Annotated[tuple[_Decision, ...], one_or_more(_Decision, 1), values.ONCE]

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from inspect import unwrap
 from itertools import accumulate, groupby
 from typing import Any
@@ -28,7 +29,6 @@ from bot.rendering.blocks import (
 )
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import in_text, on_action, on_button, words
-from bot.sentences.language import kept_for_each_language, language, speaking
 from bot.text.literal import clip, key_text, mrkdwn, one_line, units, visible
 
 CARD_ARGUMENTS = 3_600
@@ -173,14 +173,9 @@ def _characters(value: Any) -> int:
 
 def is_too_long(action: Action) -> bool:
     """Say whether arguments are too long for a card of this version."""
-    if (name := _spoken("is_long")) not in action.kept:
-        action.kept[name] = _card_text(action)[1] > CARD_ARGUMENTS
-    return bool(action.kept[name])
-
-
-def _spoken(name: str) -> str:
-    """Name what is kept about a length: what the bot writes into texts is longer in some languages."""
-    return f"{name}:{language()}"
+    if "is_long" not in action.kept:
+        action.kept["is_long"] = _card_text(action)[1] > CARD_ARGUMENTS
+    return bool(action.kept["is_long"])
 
 
 def _card_text(action: Action) -> tuple[str, int]:
@@ -188,11 +183,11 @@ def _card_text(action: Action) -> tuple[str, int]:
     # Long arguments would fill the memory.
     draw = _drawn if len(encoded) <= _REMEMBERED else unwrap(_drawn)
     text, size = draw(encoded, action.terms.masked, action.terms.modal_only, action.terms.headline)
-    action.kept[_spoken("is_long")] = size > CARD_ARGUMENTS
+    action.kept["is_long"] = size > CARD_ARGUMENTS
     return text, size
 
 
-@kept_for_each_language(maxsize=256)
+@lru_cache(maxsize=256)
 def _drawn(
     encoded: str, mask: Mask, modal_only: tuple[str, ...], headline: tuple[str, ...]
 ) -> tuple[str, int]:
@@ -231,12 +226,9 @@ def call_size(action: Action, *, as_text: bool = True) -> tuple[int, int]:
 
 def _kept(action: Action, *, as_text: bool) -> tuple[str, int, int]:
     """Draw the call once, and keep it as JSON, with its size: that takes little memory, and no caller can change it."""
-    spoken = language()
-    name = f"call:{as_text}:{spoken}"
+    name = f"call:{as_text}"
     if name not in action.kept:
-        # Slack may say who the reader is while this runs, and what is kept under one language speaks that one.
-        with speaking(spoken):
-            blocks = _call_blocks(action, as_text=as_text)
+        blocks = _call_blocks(action, as_text=as_text)
         drawn = encode(blocks)
         action.kept[name] = drawn, units(drawn), len(blocks)
     kept: tuple[str, int, int] = action.kept[name]
@@ -349,10 +341,10 @@ def title_blocks(action: Action) -> list[Block]:
 
 
 def description_is_cut(action: Action) -> bool:
-    if (name := _spoken("is_cut")) not in action.kept:
+    if "is_cut" not in action.kept:
         text = visible(action.description)
         # JSON never has fewer characters than its text.
-        action.kept[name] = len(text) > CARD_DESCRIPTION or (
+        action.kept["is_cut"] = len(text) > CARD_DESCRIPTION or (
             bool(text) and json_size(quote("a:00:description", text)) > CARD_DESCRIPTION
         )
-    return bool(action.kept[name])
+    return bool(action.kept["is_cut"])

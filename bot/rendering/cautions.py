@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import unwrap
 from typing import Any
 
 from bot.rendering.blocks import Block, context, literal_within
 from bot.sentences import in_text
-from bot.sentences.language import kept_for_each_language
 from bot.text.literal import clip, has_decomposed, has_hidden, key_text
 from bot.text.misread import Lines, misread_domains, misread_words, odd_domains
 from bot.text.misread_signs import misread_signs
@@ -79,7 +79,7 @@ class _Found:
         return [*self.hosts.items(), *self.words.items(), *self.domains.items()]
 
 
-@kept_for_each_language(maxsize=64)  # a card asks at each drawing, and a modal at each page
+@lru_cache(maxsize=64)  # a card asks at each drawing, and a modal at each page
 def _found(texts: tuple[str, ...]) -> _Found:
     return _found_in(texts)
 

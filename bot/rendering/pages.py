@@ -7,11 +7,9 @@ from itertools import groupby
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
 from bot.domain.admission import Terms
-from bot.domain.approval import Approval
 from bot.domain.votes import Proposal, Written
 from bot.rendering.arguments import argument_lines, text_lines
 from bot.rendering.calls import asked, is_too_long
-from bot.sentences.language import speaking
 from bot.text.literal import units
 
 PAGE_SIZE = 20_000
@@ -28,12 +26,6 @@ def sections(action: Action) -> Sections:
     if action.description:
         sections.append(("description", text_lines(action.description)))
     return sections
-
-
-def pages_shown(state: Approval, action: Action) -> list[Sections]:
-    """Divide an action as its card speaks. So everybody reads the same pages, whatever the language of their Slack is."""
-    with speaking(state.place_of(action.index).language):
-        return pages_of(action)
 
 
 def pages_of(action: Action) -> list[Sections]:
@@ -63,13 +55,12 @@ def measured_proposal(proposal: Proposal, action: Action) -> Proposal:
     return proposal.model_copy(update={"pages": measured(call).pages})
 
 
-def call_written(state: Approval, action: Action, found: Written) -> Action:
+def call_written(action: Action, found: Written) -> Action:
     """Give the call as an edit that somebody wrote would run it, with how many pages of it have to be read."""
     call = action.as_written(found)
     if not found.is_vote:
         return call
-    with speaking(state.place_of(action.index).language):
-        pages = measured(call).pages
+    pages = measured(call).pages
     # A call that has to be read is also read after an edit, however short that made it.
     pages = max(pages, min(action.pages, 1))
     # What is noted about a reading says how many pages there were: the size of pages may change with a version.

@@ -13,7 +13,6 @@ from bot.rendering.blocks import Block, actions, context, header, section, told_
 from bot.rendering.calls import is_plain_name
 from bot.rendering.home import way
 from bot.sentences import on_queue
-from bot.sentences.language import speaking
 from bot.text.literal import without_marks
 
 _MOST_AGENTS, _LONGEST_NAME = 5, 50
@@ -34,11 +33,6 @@ class QueuePicture:
 
 def render_queue(queue: Queue) -> QueuePicture:
     """Draw the card of a queue. Nothing on it decides anything."""
-    with speaking(queue.language):
-        return _render(queue)
-
-
-def _render(queue: Queue) -> QueuePicture:
     if not queue.waiting:
         over = on_queue.over(queue.over)
         return QueuePicture(

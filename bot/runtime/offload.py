@@ -1,10 +1,10 @@
 """Slow work on what an agent sent runs in a thread, so that it does not block the event loop."""
 
 import asyncio
-import contextvars
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -63,6 +63,4 @@ async def offload(sent: Sent, do: Callable[_P, _T], *args: _P.args, **kwargs: _P
     if turn is None:
         turn = turns[sent.agent, is_large] = asyncio.Lock()
     async with turn:
-        # A card is drawn in the language of its place there, too.
-        here = contextvars.copy_context()
-        return await loop.run_in_executor(_THREADS[is_large], lambda: here.run(do, *args, **kwargs))
+        return await loop.run_in_executor(_THREADS[is_large], partial(do, *args, **kwargs))

@@ -1,4 +1,4 @@
-"""What the parameters of sentences may be, in every language."""
+"""What the parameters of sentences may be."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple

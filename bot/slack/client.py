@@ -388,7 +388,7 @@ class SlackClient:
 
     async def user(self, user_id: str) -> Mapping[str, Any]:
         """Answer of `users.info`."""
-        answer = await self._call(self.repeating, "users.info", user=user_id, include_locale=True)
+        answer = await self._call(self.repeating, "users.info", user=user_id)
         user: Mapping[str, Any] = answer["user"]
         return user
 

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -14,7 +13,6 @@ from bot.domain.admission import Terms
 from bot.domain.errors import SlackBusyError, SlackError
 from bot.domain.on_call import entry_of, is_on_call, schedule_of
 from bot.domain.person import Person, is_person
-from bot.sentences.language import ENGLISH, language_of
 from bot.slack.client import SlackClient
 from bot.slack.manifest import GROUP_SCOPE
 
@@ -22,8 +20,6 @@ _T = TypeVar("_T")
 
 FRESH_FOR = 60.0
 """Seconds for which an answer of Slack is kept."""
-MEET_WITHIN = 0.8
-"""Seconds for which a view waits for the language of its reader."""
 REMEMBERED = 10_000
 MOST_ON_CALL = 3
 """People of one schedule whom a card mentions."""
@@ -58,7 +54,6 @@ class Directory:
         self._asking: dict[tuple[str, str], tuple[float, asyncio.Task[object]]] = {}
         self._refused: dict[str, tuple[float, SlackBusyError]] = {}
         self._came_from: dict[str, dict[str, float]] = {}
-        self._languages: dict[str, str] = {}
 
     @property
     def team(self) -> str:
@@ -74,22 +69,6 @@ class Directory:
         self._came_from[user_id] = {**teams, team_id: time.monotonic()}
         if len(self._came_from) > REMEMBERED:
             del self._came_from[next(iter(self._came_from))]
-
-    def language_of(self, user_id: str) -> str:
-        """Name the language of somebody's Slack; English until Slack has said who they are."""
-        return self._languages.get(user_id, ENGLISH)
-
-    def meet(self, user_id: str) -> None:
-        """Ask Slack in the background who somebody is who acts here for the first time."""
-        if user_id not in self._languages:
-            in_background(self.met(user_id))
-
-    async def met(self, user_id: str) -> None:
-        """Wait until the language of somebody is known, but not for long: Slack opens a view within three seconds."""
-        if user_id not in self._languages:
-            with suppress(SlackError, TimeoutError):
-                async with asyncio.timeout(MEET_WITHIN):
-                    await self.person(user_id)
 
     def recall(
         self, user_id: str, approvers: Iterable[str], channel: str, *, within: float = inf
@@ -242,8 +221,6 @@ class Directory:
 
     async def _ask_person(self, user_id: str) -> Person:
         user, me = await self._slack.user(user_id), self._slack.me
-        language = language_of(str(user.get("locale", "")))
-        self._note_language(user_id, language)
         team_id, workspaces = str(user.get("team_id", "")), {me.team_id}
         if me.enterprise_id:
             theirs = user.get("enterprise_user") or {}
@@ -256,15 +233,8 @@ class Directory:
             is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
             is_stranger=bool(user.get("is_stranger")),
             workspaces=frozenset(workspaces - {""}),
-            language=language,
             name=_name_of(user),
         )
-
-    def _note_language(self, user_id: str, language: str) -> None:
-        self._languages.pop(user_id, None)
-        self._languages[user_id] = language
-        if len(self._languages) > REMEMBERED:
-            del self._languages[next(iter(self._languages))]
 
     def _recall(self, name: tuple[str, str], within: float) -> object | None:
         asked_at, found = self._kept.get(name, (-inf, None))

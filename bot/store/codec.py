@@ -25,10 +25,9 @@ from bot.domain.schedule import Extension, Step
 from bot.domain.standing import Ended, StandingApproval, StandingLimits, StandingTerms, Use
 from bot.domain.votes import Proposal, Vote
 from bot.rendering.pages import measure, measured_proposal
-from bot.sentences.language import ENGLISH, speaking
 
 _SHORT = 512
-_LATER = {"rows", "opened_by", "assign", "language", "proposed", "thread_per_run", "queued"}
+_LATER = {"rows", "opened_by", "assign", "proposed", "thread_per_run", "queued"}
 """The attributes that few places have. Records of older versions have none of them."""
 ADMISSION = frozenset({
     "policy", "approvers", "named_only", "on_call", "requester", "decisions", "once", "quorum",
@@ -182,9 +181,7 @@ def _measured(published: Published, admission: Admission, known: Published | Non
     """Count the pages of a record that an older version admitted without counting, by the page sizes of this version."""
     if isinstance(known, Approval):
         return known.admission.pages
-    # Its card speaks English, also when a German reader has the record read.
-    with speaking(ENGLISH):
-        return tuple(call.pages for call in measure(published.interrupt, admission.terms))
+    return tuple(call.pages for call in measure(published.interrupt, admission.terms))
 
 
 def size_of(req: Fields, card: Fields) -> int:
@@ -429,8 +426,7 @@ def _proposal(text: str, action: Action) -> Proposal:
     found = {"pages": 0, **known, "name": name, "policy": policy}
     proposal = to_model(Proposal.model_validate, found, where="proposal")
     # An older version kept no number of pages, so the page sizes of this version count.
-    with speaking(ENGLISH):
-        return proposal if "pages" in known else measured_proposal(proposal, action)
+    return proposal if "pages" in known else measured_proposal(proposal, action)
 
 
 def _shown(text: str) -> Shown:

@@ -14,10 +14,8 @@ from bot.store.connected import Connected
 class Queues(Connected):
     """Keeps them. Which requests wait in one is in the lists of what waits."""
 
-    async def joins_queue(self, interrupt_id: str, channel: str, burst: Burst, *, language: str) -> bool:
+    async def joins_queue(self, interrupt_id: str, channel: str, burst: Burst) -> bool:
         """Count a request that is asked in a channel, and say whether it joins the queue there. The answer stays the same.
-
-        If it begins the queue, the queue's card speaks its language.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
@@ -31,7 +29,6 @@ class Queues(Connected):
                 most=burst.most,
                 within=milliseconds(burst.within),
                 name=secrets.token_hex(8),
-                language=language,
             )
         )
 
@@ -67,7 +64,6 @@ class Queues(Connected):
             gone=_number(fields, "gone"),
             posted=_number(fields, "posted"),
             called=frozenset(fields.get("called", "").split()),
-            language=fields.get("language", ""),
         )
 
     def _is_ours(self, channel: str, fields: Mapping[str, str]) -> bool:

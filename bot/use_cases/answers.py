@@ -10,8 +10,7 @@ from bot.domain.bulk import disputed, with_proposal
 from bot.domain.errors import PersonUnknownError, VotersUnknownError
 from bot.domain.mentions import mention
 from bot.domain.votes import Proposal, kind_of
-from bot.sentences import in_answer, on_action, on_button, words
-from bot.sentences.language import speaking
+from bot.sentences import in_answer, on_action, words
 from bot.store.votes import Outcome
 from bot.text.literal import mrkdwn, one_line
 
@@ -47,29 +46,6 @@ def _closed(state: Approval, action: Action) -> str:
         return in_answer.already_ended(action.index, "expired" if state.is_past else state.status)
     people = [mention(person) for person in recorded.agreed_by or (recorded.decided_by,)]
     return in_answer.already_decided(action.index, recorded.decision.type, people, recorded.decided_at)
-
-
-def read_first(state: Approval, index: int) -> str:
-    """Say which button of its card leads through an action to its end."""
-    with speaking(state.place_of(index).language):
-        button = on_button.READ_AND_DECIDE
-    return in_answer.read_first(index, button)
-
-
-def read_proposal_first(state: Approval, index: int) -> str:
-    """Say which button of its card leads through a proposal to its end."""
-    return in_answer.read_proposal_first(index, _agree_label(state, index))
-
-
-def agree_yourself(state: Approval, index: int) -> str:
-    """Say to the author of a proposal which button of its card agrees with it."""
-    return in_answer.agree_yourself(_agree_label(state, index))
-
-
-def _agree_label(state: Approval, index: int) -> str:
-    # The card may speak another language than who reads this.
-    with speaking(state.place_of(index).language):
-        return on_button.LABELS["agree"]
 
 
 def counted(state: Approval, indices: Sequence[int], user: str, *, again: bool = False) -> str:

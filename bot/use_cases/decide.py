@@ -23,11 +23,9 @@ from bot.store.votes import Outcome
 from bot.text.names import plain_name
 from bot.use_cases.answers import (
     Answer,
-    agree_yourself,
     closed,
     left_out,
     proposed,
-    read_proposal_first,
 )
 from bot.use_cases.judge import Judge, look_up_until
 from bot.use_cases.missed_clicks import note_refused
@@ -208,7 +206,7 @@ class Decisions:
         if not verdict.allowed:
             return Answer(False, verdict.sentence, why="not_allowed")
         if not state.has_read(action.proposed, user):
-            return Answer(False, read_proposal_first(state, index))
+            return Answer(False, in_answer.read_proposal_first(index))
         if action.proposed.has_code and not action.proposed.is_typed(code):
             return Answer(False, in_answer.proposal_code_needed(index))
         return await self._voting.cast(state, user, {index: ballot}, shown=shown, until=until)
@@ -255,7 +253,7 @@ class Decisions:
         if outcome not in {Outcome.RECORDED, Outcome.REPEAT}:
             return Answer(False, closed(newest, [index]), why="outdated")
         if not counts:
-            return Answer(True, proposed(newest, proposal, verdict.sentence or agree_yourself(newest, index)))
+            return Answer(True, proposed(newest, proposal, verdict.sentence or in_answer.AGREE_YOURSELF))
         answer = await self._voting.cast(newest, user, {index: ballot}, shown=shown, until=until)
         return replace(answer, sentence=f"{proposed(newest, proposal)} {answer.sentence}".strip())
 

@@ -8,7 +8,7 @@ from bot.domain.approval import Approval
 from bot.domain.masking import masked_change
 from bot.sentences import in_answer
 from bot.text.literal import clip, one_line
-from bot.use_cases.answers import closed, read_first
+from bot.use_cases.answers import closed
 
 
 def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision], *, code: str = "") -> str:
@@ -27,7 +27,7 @@ def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision
         if decision.type not in {"approve", "edit"}:
             continue
         if not _has_read(state, action, user, decision):
-            return read_first(state, index)
+            return in_answer.read_first(index)
         if action.has_code and not action.as_decided(decision).is_typed(code):
             return in_answer.code_needed(index)
     return ""

@@ -25,7 +25,6 @@ from bot.rendering.limits import SlackLimitError, check_message
 from bot.rendering.pages import measured_proposal
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
-from bot.sentences.language import speaking
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.text.literal import clip, one_line
@@ -151,22 +150,18 @@ def _fault(state: Approval, index: int, decision: EditDecision, terms: Terms) ->
 
 
 def _opening(state: Approval, index: int, proposal: Proposal, thread_ts: str | None) -> Opening:
-    language = state.place_of(index).language
     # What has to be read is the same for everybody.
-    with speaking(language):
-        proposal = measured_proposal(proposal, state.actions[index])
+    proposal = measured_proposal(proposal, state.actions[index])
     beside = {number: place for number, place in state.places.items() if index in place.actions}
     place = None
     if all(known.channel != proposal.channel for known in beside.values()):
         call = asked(state.interrupt, state.admission.terms, state.admission.pages)[index]
-        with speaking(language):
-            parts = plan_parts(state.interrupt, [call], timed=True)
+        parts = plan_parts(state.interrupt, [call], timed=True)
         place = Place(
             channel=proposal.channel,
             thread_ts=thread_ts,
             actions=(index,),
             parts=parts,
-            language=language,
             proposed=True,
         )
     # A card of its own calls them where it is asked as well.

@@ -15,7 +15,6 @@ from bot.rendering.card.standing_uses import call_words
 from bot.runtime.metrics import DECISIONS
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
-from bot.sentences.language import speaking
 from bot.store.records import ApprovalStore
 from bot.use_cases.answers import Answer
 from bot.use_cases.judge import VOTER_FRESH_FOR, Judge
@@ -58,8 +57,7 @@ class StandingApprovals:
             ):
                 kept = {"interrupt_id": asked.id, "index": action.index, "requested_by": asked.requested_by}
                 if before.standing[index].terms.same == "tool":
-                    with speaking(before.place_of(index).language):
-                        kept["call"] = call_words(action)
+                    kept["call"] = call_words(action)
                 return StandingMatch(
                     action.index, action.fingerprint, approver, standing_name(before.id, index), kept
                 )

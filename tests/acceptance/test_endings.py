@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.sentences.en import on_card
+from bot.sentences import on_card
 from tests.support.endings_agent import RUNS
 from tests.support.lanes import require_spoonai
 from tests.support.people import words

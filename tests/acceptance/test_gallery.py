@@ -1,7 +1,6 @@
 """The gallery of real situations: cards are short on a phone, decisions take few taps, and the page shows all of it."""
 
 import re
-from itertools import product
 
 import pytest
 
@@ -53,8 +52,8 @@ async def test_cards_are_short_on_a_phone_and_decisions_take_few_taps():
 
 @unsigned
 @pytest.mark.timeout(600)
-async def test_decided_cards_are_short_in_each_language_and_of_verified_agents():
-    """Nobody scrolls more because words are longer, or because the card says more about the agent."""
+async def test_decided_cards_are_short_of_verified_agents_too():
+    """Nobody scrolls more because words are wider, or because the card says more about the agent."""
     _require_a_screen()
     missed = {}
     async with on_stage(400) as stage:
@@ -62,10 +61,10 @@ async def test_decided_cards_are_short_in_each_language_and_of_verified_agents()
         await stage.screens[400].page.reload()
         for situation in DECIDED:
             question, _ = await stage.shown(situation)
-            for language, verified in product(("en", "de"), (False, True)):
-                height = await stage.height(400, await question.redrawn(language, verified=verified))
+            for verified in (False, True):
+                height = await stage.height(400, await question.redrawn(verified=verified))
                 if height > TARGET:
-                    missed[situation.name, language, verified] = height
+                    missed[situation.name, verified] = height
 
     assert missed == {}
 

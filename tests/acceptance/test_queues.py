@@ -33,7 +33,6 @@ rules:
   - {match: {tool: Pair}, quorum: 2}
   - {match: {tool: tidy}, risk: low, time_limit: 2s, on_timeout: approve}
   - {match: {tool: erik}, approvers: [U0ERIK]}
-  - {match: {tool: miete}, language: de}
   - {match: {tool: restart}, escalation: {after: 1s, channel: C0OTHER}}
 """
 LOOK = "home:go.queue"
@@ -490,7 +489,7 @@ async def test_a_request_that_two_bots_admit_joins_the_queue_once(start, client,
     await queue_card(slack, "1 request waits")
     burst = bot.policies.policy.default.burst
 
-    answers = {await bot.store.joins_queue("billing.again", CHANNEL, burst, language="en") for _ in range(3)}
+    answers = {await bot.store.joins_queue("billing.again", CHANNEL, burst) for _ in range(3)}
 
     assert answers == {True}
     assert len((await bot.store.queue_card(CHANNEL)).joined) == 2
@@ -742,20 +741,6 @@ async def test_where_a_card_cannot_be_deleted_it_is_edited(start, client, slack,
 
     assert (await queue_card(slack, "2 requests wait"))["ts"] == old["ts"]
     assert (await bot.store.admitted(asked)).is_open
-
-
-async def test_the_card_of_a_queue_keeps_the_language_in_which_it_began(start, client, slack, watcher):
-    """Whatever waits first, and also when nothing waits any more."""
-    bot = await start()
-    [pay] = await flood(client, watcher, an_action("pay"))
-    await queue_card(slack, "1 request waits")
-    [rent] = await ask(client, an_action("miete"))
-    await queue_card(slack, "2 requests wait")
-    await bot.store.settle(pay, "withdrawn")
-    await queue_card(slack, "1 request waits")
-    await bot.store.settle(rent, "withdrawn")
-
-    await queue_card(slack, "Nothing waits in this queue")
 
 
 @pytest.mark.parametrize(

@@ -395,7 +395,6 @@ async def test_a_message_that_no_bot_noted_is_not_taken_for_the_card_of_a_queue(
         "shown": "x",
         "drawn": 0,
         "posted": 1,
-        "language": "en",
     }
     stored.redis.hset(keys.queue_of(channel)["queue"], mapping=named)
     stored.redis.sadd(keys.queue_of(channel)["queued"], interrupt_id)

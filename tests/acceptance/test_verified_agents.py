@@ -55,15 +55,6 @@ async def test_the_card_says_that_the_agent_is_verified_while_it_is_open_and_lat
         assert SAYS not in await shown(dana, "send")
 
 
-async def test_german_cards_say_it_in_german(start_bot, redis_url, signer, dana, tmp_path):
-    policy = tmp_path / "policy.yaml"
-    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA], language: de}\n")
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    async with asking(redis_url, signer) as client:
-        await client.publish(asked("pay"))
-        assert " · geprüfter Agent" in await shown(dana, "pay")
-
-
 async def test_the_key_is_read_from_the_environment(start_bot, redis_url, signer, dana, monkeypatch):
     monkeypatch.setenv("ASSENT_AGENT_KEY", signer.private_pem())
     await start_bot()

@@ -1,102 +1,88 @@
-"""What people read in Slack is said in `bot/sentences`, and nowhere else."""
+"""Every sentence fits where Slack shows it."""
 
-import ast
-import re
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+import inspect
+from collections.abc import Callable, Mapping
+from importlib import import_module
 
 import pytest
 
-BOT = Path(__file__).parents[2] / "bot"
-LOOKED_AT = ("domain", "jobs", "listeners", "rendering", "slack", "store", "text", "use_cases")
-FOR_OPERATORS = {
-    "domain/role.py": "a warning in the log and in /readyz",
-    "jobs/admit.py": "reasons in the log",
-    "jobs/anchor_targets.py": "names of the log and of git, a commit",
-    "jobs/anchoring.py": "a warning in /readyz",
-    "jobs/audit_mover.py": "warnings in /readyz",
-    "jobs/old_namespace.py": "a warning in the log and in /readyz, a line of the doctor",
-    "jobs/policy_watch.py": "warnings in the log and in /readyz",
-    "jobs/sealer.py": "warnings in /readyz",
-    "jobs/slack_call.py": "the reason that the agent gets",
-    "jobs/slack_trouble.py": "notices to agents, warnings in /readyz",
-    "jobs/quarantine.py": "notices to agents, lists of the doctor",
-    "jobs/redis_restore.py": "the reason that the agent gets, a warning in /readyz",
-    "jobs/slack_link.py": "reasons in /readyz",
-    "listeners/bolt_app.py": "reasons in the log",
-    "listeners/payloads.py": "reasons in the log",
-    "jobs/lost_clicks.py": "what agents that wait hear",
-    "slack/client.py": "the cure of a wrong token, in /readyz",
-    "slack/directory.py": "types in quotes, and the name of a task",
-    "slack/manifest.py": "the app's own page in Slack: the manifest is written once, before the bot runs",
-    "slack/socket_mode.py": "reasons in /readyz",
-    "store/durability.py": "errors at the start, a warning in the log and in /readyz",
+from bot.rendering import buttons
+from bot.rendering.buttons import Button
+from bot.sentences import on_button, on_card
+from bot.text.literal import units
+
+_TITLES = (
+    *("in_answer.NOT_DONE", "in_answer.RECORDED", "in_answer.REVOKED", "in_home.TITLE", "in_list.TITLE"),
+    *(
+        "in_why.TITLE",
+        "in_why.VIEW_TITLE",
+        "in_form.REJECT_ALL",
+        "in_form.HAND_OVER",
+        "in_form.NOTHING_TO_AGREE",
+        "in_form.title",
+    ),
+    *("in_form.approve_title", "in_form.edit_title", "in_form.reject_title", "in_form.changes_title"),
+    *("in_form.answer_title", "in_form.agree_title", "in_form.read_title", "in_form.check_title"),
+    *("in_form.review_title", "in_form.read_several"),
+)
+_VIEW_BUTTONS = (
+    *("in_form.CLOSE", "in_form.CANCEL", "in_form.APPROVE", "in_form.APPROVE_AS_ASKED"),
+    *(
+        "in_form.APPROVE_WITH_CHANGES",
+        "in_form.PROPOSE_CHANGE",
+        "in_form.AGREE",
+        "in_form.REJECT",
+        "in_form.ANSWER",
+    ),
+    *("in_form.CONTINUE", "in_form.SEE_CHANGES", "in_form.ASK_FOR_CHANGES", "in_form.reject_several"),
+    *("in_form.approve_several", "in_form.agree_several"),
+)
+_OPTIONS = (
+    *("in_form.RUN_IT", "in_form.PROPOSE_AGAIN", "in_form.REJECT_LATER_CALLS", "in_form.SAME_ARGUMENTS"),
+    *("in_form.ANY_ARGUMENTS", "in_form.THIS_RUN", "in_home.ALL_AGENTS", "in_home.ALL_TOOLS"),
+)
+LIMITS: Mapping[str, int] = {
+    **dict.fromkeys((*_TITLES, *_VIEW_BUTTONS), 24),
+    **dict.fromkeys(("on_card.approve", "on_card.agree", "on_card.NOT_YET", "on_action.APPROVE"), 30),
+    **dict.fromkeys(
+        (*_OPTIONS, "on_button.LABELS", "in_home.LISTS", "in_home.OPEN_CARD", "in_home.WHAT_HAPPENED"), 75
+    ),
+    **dict.fromkeys(("on_card.approve_calls", "on_card.agree_to_calls"), 100),
+    "in_text.more_characters": 40,
 }
-"""Nobody reads their sentences on a card, in a form, an answer, a thread or a list."""
-_SEVERAL_WORDS = re.compile(r"[A-Za-z]{2}.*\S \S|\S \S.*[A-Za-z]{2}", re.DOTALL)
+"""How many characters Slack takes where a sentence stands alone: titles and buttons of views, answers to a question,
+choices and buttons, and titles of questions; and where a text is cut."""
 
 
-def own_sentences(path: Path) -> list[str]:
-    """Give the texts of several words in a file that are not a docstring, a log entry or an error."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    passed_over = {id(node) for found in _not_shown(tree) for node in ast.walk(found)}
-    texts = (
-        node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in passed_over
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_sentence_fits_where_slack_has_little_room(name: str):
+    assert [text for text in texts(name) if units(text) > LIMITS[name]] == []
+
+
+def texts(name: str) -> list[str]:
+    """A sentence with every number that it can have: a request has at most 50 actions, and 64 KB."""
+    within, _, sentence = name.partition(".")
+    found: str | Mapping[str, str] | Callable[..., str] = getattr(
+        import_module(f"bot.sentences.{within}"), sentence
     )
-    return [node.value for node in texts if isinstance(node.value, str) and _SEVERAL_WORDS.search(node.value)]
+    if isinstance(found, str):
+        return [found]
+    if isinstance(found, Mapping):
+        return [*found.values()]
+    (parameter,) = inspect.signature(found).parameters
+    return [found(**{parameter: number}) for number in (1, 50, *([65_536] if within == "in_text" else []))]
 
 
-def _not_shown(tree: ast.Module) -> Iterator[ast.AST]:
-    for node in ast.walk(tree):
-        match node:
-            # A text that is a statement of its own is a docstring.
-            case ast.Expr(value=ast.Constant()) | ast.Raise():
-                yield node
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="logger" | "re"))):
-                yield node
-            # The text of an error.
-            case ast.Call(func=ast.Attribute(attr="__init__")):
-                yield node
+BUTTONS = [found for found in vars(buttons).values() if isinstance(found, Button)]
 
 
-FILES = {
-    str(path.relative_to(BOT)): own_sentences(path)
-    for room in LOOKED_AT
-    for path in sorted((BOT / room).rglob("*.py"))
-}
-
-
-@pytest.mark.parametrize("name", sorted(FILES.keys() - FOR_OPERATORS.keys()))
-def test_a_file_has_no_sentence_of_its_own(name: str):
-    """A translation finds every sentence in one package."""
-    assert FILES[name] == []
-
-
-@pytest.mark.parametrize("name", sorted(FOR_OPERATORS))
-def test_an_exception_is_still_needed(name: str):
-    """A file without sentences of its own is not on the list."""
-    assert FILES[name]
-
-
-_IMPORTS_ALL = """
-import importlib, pkgutil
-from contextvars import ContextVar
-from bot.sentences import language
-import bot
-
-def refuse():
-    raise AssertionError("a sentence was taken when a module was imported")
-
-language._spoken = ContextVar("language", default=refuse)
-for module in pkgutil.walk_packages(bot.__path__, "bot."):
-    if not module.name.endswith("__main__"):
-        importlib.import_module(module.name)
-"""
-
-
-def test_no_sentence_is_taken_before_its_reader_is_known():
-    """One that is kept when a module is imported would be English for everybody."""
-    done = subprocess.run([sys.executable, "-c", _IMPORTS_ALL], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def test_a_primary_button_has_at_most_24_characters():
+    """Three buttons stand side by side on a phone."""
+    assert on_button.LABELS.keys() == {button.verb for button in BUTTONS}
+    others = [*on_button.AS_ASKED.values(), on_button.READ_AND_DECIDE, on_button.ONE_BY_ONE]
+    some = [range(49), range(0, 50, 2), range(0, 8, 2)]
+    said = (on_card.approve_all, on_card.agree_to_all, on_card.reject_some)
+    several = [say(found, 50) for say in said for found in (range(50), *some)]
+    several.append(on_card.review(50))
+    primary = [button.label for button in BUTTONS if button.style == "primary"]
+    assert all(units(label) <= 24 for label in [*primary, *others, *several])

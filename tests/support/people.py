@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from typing import Any
 
-from bot.sentences.en.in_answer import NOT_SAVED
+from bot.sentences.in_answer import NOT_SAVED
 from playground.client import Control
 
 Json = dict[str, Any]

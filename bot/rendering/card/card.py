@@ -39,7 +39,6 @@ from bot.rendering.card.title import subject
 from bot.rendering.card.told import told_blocks, told_text
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import on_card
-from bot.sentences.language import speaking
 
 # The most that is shown of a proposal.
 _PROPOSAL = 1_500
@@ -96,23 +95,21 @@ def _messages(state: Approval) -> Iterator[MessageId]:
 
 def _render(state: Approval, id: MessageId) -> Part:
     if id.kind == "told" and (told := state.told):
-        with speaking(told.language):
-            text, blocks = told_text(state, told), told_blocks(state, told)
+        text, blocks = told_text(state, told), told_blocks(state, told)
         return Part(id, told.channel, told.thread_ts, None, text, blocks, ())
     place = state.places[id.place]
-    with speaking(place.language):
-        match id.kind:
-            case "part":
-                return _render_part(state, id, place)
-            case "remark":
-                text = remark_text(state.remarks[id.number])
-                return _beside(state, id, text, [section("remark", text)])
-            case "standing":
-                blocks = standing_blocks(state, id.number)
-                return _beside(state, id, standing_text(state, id.number), blocks)
-            case "outcomes":
-                return _beside(state, id, thread_text(state, place), thread_blocks(state, place))
-        return _render_place(state, id, place)
+    match id.kind:
+        case "part":
+            return _render_part(state, id, place)
+        case "remark":
+            text = remark_text(state.remarks[id.number])
+            return _beside(state, id, text, [section("remark", text)])
+        case "standing":
+            blocks = standing_blocks(state, id.number)
+            return _beside(state, id, standing_text(state, id.number), blocks)
+        case "outcomes":
+            return _beside(state, id, thread_text(state, place), thread_blocks(state, place))
+    return _render_place(state, id, place)
 
 
 def _beside(state: Approval, id: MessageId, text: str, blocks: list[Block]) -> Part:

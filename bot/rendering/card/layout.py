@@ -16,7 +16,6 @@ from bot.rendering.card.agent_run import agent_blocks
 from bot.rendering.card.batch import ROOM as ROWS_ROOM
 from bot.rendering.card.batch import is_batch, rows_blocks
 from bot.rendering.pages import measure
-from bot.sentences.language import language, speaking
 
 BUDGET = 9_500
 """JSON characters of blocks in one message: Slack stops somewhere above 11,000 (`msg_blocks_too_long`)."""
@@ -40,9 +39,7 @@ def lay_out(interrupt: Interrupt, admission: Admission) -> Admission:
 
     A later version with other sizes draws the same messages, and asks people to read as much.
     """
-    first = admission.places[0]
-    with speaking(first.language):
-        calls = measure(interrupt, admission.terms)
+    calls = measure(interrupt, admission.terms)
     places = tuple(_divided(interrupt, admission, place, calls) for place in admission.places)
     return admission.model_copy(update={"pages": tuple(call.pages for call in calls), "places": places})
 
@@ -50,10 +47,9 @@ def lay_out(interrupt: Interrupt, admission: Admission) -> Admission:
 def _divided(interrupt: Interrupt, admission: Admission, place: Place, calls: Sequence[Action]) -> Place:
     here = [calls[index] for index in place.actions]
     mixed, timed = is_mixed(admission, place), is_timed(admission, place)
-    with speaking(place.language):
-        if not mixed and fit_rows(interrupt, here, timed=timed):
-            return place.model_copy(update={"rows": True})
-        return place.model_copy(update={"parts": plan_parts(interrupt, here, mixed=mixed, timed=timed)})
+    if not mixed and fit_rows(interrupt, here, timed=timed):
+        return place.model_copy(update={"rows": True})
+    return place.model_copy(update={"parts": plan_parts(interrupt, here, mixed=mixed, timed=timed)})
 
 
 def is_mixed(admission: Admission, place: Place) -> bool:
@@ -141,12 +137,11 @@ def _cost(action: Action, value: str, who_decides: int, *, as_text: bool = False
 
 def _around(action: Action, value: str) -> tuple[int, int]:
     """Measure the line above an action, and its buttons as it was asked. `_VOTES` counts those that come with a vote."""
-    name = f"around:{language()}"
-    if name not in action.kept:
+    if "around" not in action.kept:
         asked = replace(action, votes=(), stricter=None)
         line = json_size([divider(f"a:{action.index}:divider")])
-        action.kept[name] = line, json_size(button_blocks(asked, value))
-    measured: tuple[int, int] = action.kept[name]
+        action.kept["around"] = line, json_size(button_blocks(asked, value))
+    measured: tuple[int, int] = action.kept["around"]
     return measured
 
 

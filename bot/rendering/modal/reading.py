@@ -12,7 +12,7 @@ from bot.rendering.calls import title_blocks
 from bot.rendering.modal.argument_form import form_of
 from bot.rendering.modal.questions import approval_inputs, note_input
 from bot.rendering.modal.view import asking, call_cautions, care_blocks, index_in_title, modal
-from bot.rendering.pages import PAGE_SIZE, call_written, pages_shown
+from bot.rendering.pages import PAGE_SIZE, call_written, pages_of
 from bot.sentences import in_form
 from bot.text.literal import units
 
@@ -38,8 +38,8 @@ def render_reading_view(
         A view. Its last page can be submitted by a person who was shown all others, which approves the call.
     """
     asked = state.actions[index]
-    action = call_written(state, asked, written) if written else asked
-    pages = pages_shown(state, action)
+    action = call_written(asked, written) if written else asked
+    pages = pages_of(action)
     page = min(max(page, 1), len(pages))
     blocks = [*title_blocks(action), context("page", in_form.page(page, len(pages))), *care_blocks(action)]
     blocks += call_cautions(action)
@@ -68,7 +68,7 @@ def is_read(state: Approval, index: int, found: Written) -> bool:
     action = state.actions[index]
     if not isinstance(found.decision, EditDecision):
         return False
-    return call_written(state, action, found).must_read or units(written_text(action, found)) > PAGE_SIZE
+    return call_written(action, found).must_read or units(written_text(action, found)) > PAGE_SIZE
 
 
 def written_text(action: Action, found: Written) -> str:

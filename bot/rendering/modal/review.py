@@ -31,7 +31,7 @@ from bot.rendering.card.table import totals
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.modal.questions import confirm_input, note_input
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal, question_in
-from bot.rendering.pages import pages_shown
+from bot.rendering.pages import pages_of
 from bot.sentences import in_form, on_card, words
 
 _ROOM, _BLOCKS = 60_000, 80
@@ -116,7 +116,7 @@ def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
     pages: list[list[Piece]] = []
     room, count = 0, 0
     for piece in _pieces(state, calls):
-        blocks = _content(state, state.actions[piece[0]], piece[1])
+        blocks = _content(state.actions[piece[0]], piece[1])
         if is_over:
             blocks += _ran(state, piece)
         # In ASCII, as it travels: a letter of most languages takes six characters.
@@ -137,11 +137,7 @@ def _has_end(state: Approval, calls: Sequence[int]) -> bool:
 
 
 def _pieces(state: Approval, calls: Sequence[int]) -> list[Piece]:
-    return [
-        (index, page)
-        for index in calls
-        for page in range(1, len(pages_shown(state, state.actions[index])) + 1)
-    ]
+    return [(index, page) for index in calls for page in range(1, len(pages_of(state.actions[index])) + 1)]
 
 
 def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block]:
@@ -149,10 +145,10 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block
     index, page = piece
     action = state.actions[index]
     if not state.is_open_at(index):
-        shown = _content(state, action, page) if is_over else _title(action, page)
+        shown = _content(action, page) if is_over else _title(action, page)
         ran = _ran(state, piece) if is_over else []
         return [*shown, context(f"a:{index}:outcome:{page}", outcome_line(state, action)), *ran]
-    is_last = page == len(pages_shown(state, action))
+    is_last = page == len(pages_of(action))
     foot = (
         [
             *_standing(state, action),
@@ -161,7 +157,7 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block
         if is_last
         else []
     )
-    return [*_content(state, action, page), *foot]
+    return [*_content(action, page), *foot]
 
 
 def _standing(state: Approval, action: Action) -> list[Block]:
@@ -176,13 +172,13 @@ def _standing(state: Approval, action: Action) -> list[Block]:
 def _ran(state: Approval, piece: Piece) -> list[Block]:
     """Draw what became of a call, below the last page of it."""
     index, page = piece
-    is_last = page == len(pages_shown(state, state.actions[index]))
+    is_last = page == len(pages_of(state.actions[index]))
     return outcome_blocks(state, index) if is_last else []
 
 
-def _content(state: Approval, action: Action, page: int) -> list[Block]:
+def _content(action: Action, page: int) -> list[Block]:
     """Draw one page of a call. Decisions do not change it."""
-    at, pages = f"a:{action.index}", pages_shown(state, action)
+    at, pages = f"a:{action.index}", pages_of(action)
     blocks = _title(action, page)
     if len(pages) > 1:
         blocks.append(context(f"{at}:page:{page}", in_form.page_of_action(action.number, page, len(pages))))

@@ -6,11 +6,11 @@
 --       channel
 --       most    how many requests have a card of their own
 --       within  milliseconds in which so many may be asked
---       name, language  of the queue, if there is none yet
+--       name    of the queue, if there is none yet
 -- Returns 1 when it joins the queue, else 0
 
 local asked, queues, queue, queued = unpack(KEYS)
-local id, channel, most, within, name, language = unpack(ARGV)
+local id, channel, most, within, name = unpack(ARGV)
 
 local at = now()
 -- Those of one millisecond would be sorted by their ids, and a later one could come before an earlier one.
@@ -26,9 +26,7 @@ redis.call('ZREMRANGEBYSCORE', asked, '-inf', text(at - 2 * within))
 if before < tonumber(most) then
   return 0
 end
-if redis.call('HSETNX', queue, 'name', name) == 1 then
-  redis.call('HSET', queue, 'language', language)
-end
+redis.call('HSETNX', queue, 'name', name)
 redis.call('HSET', queue, 'asked', text(at))
 redis.call('SADD', queued, id)
 redis.call('SADD', queues, channel)

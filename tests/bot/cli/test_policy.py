@@ -350,7 +350,6 @@ KEYS = {
     "quorum": "3",
     "reject_quorum": "2",
     "risk": "high",
-    "language": "de",
     "confirm": "true",
     "type": "table, risk: high",
     "mask": "[password]",

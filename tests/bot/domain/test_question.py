@@ -1,9 +1,7 @@
 """The name of what people are asked: it changes with everything that a decision depends on, and with nothing else."""
 
-import json
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +15,6 @@ from bot.domain.question import QUESTION_LENGTH, question
 from bot.domain.schedule import Step
 from bot.domain.standing import StandingLimits
 from bot.domain.votes import Vote, position_of
-from bot.listeners.questions import why_not
-from bot.sentences.language import speaking
-from bot.store.codec import read_state
 from tests.support.builders import a_state, an_action, an_interrupt, on_terms
 
 ARGS = {"to": "al", "amount": 100}
@@ -36,11 +31,10 @@ def asks(state, *indices):
     return question(state, indices or (0,))
 
 
-def test_every_bot_names_what_it_asks_alike_in_any_language():
+def test_every_bot_names_what_it_asks_alike():
     """A click may reach another replica than the one that drew the card."""
     here = asks(a_record())
-    with speaking("de"):
-        there = asks(a_record())
+    there = asks(a_record())
 
     assert here == there == asks(a_record())
     assert len(here) == QUESTION_LENGTH
@@ -94,7 +88,7 @@ OTHER = {
     "standing": StandingLimits(), "again": Again(number=2, by="U0ERIK"), "resembles": "pay", "rule": "r",
     "policy_version": "2", "pages": (1, 1), "on_timeout": "raise", "requested_by": "U0NOOR",
     "thread_author": "U0NOOR", "steps": (Step(kind="remind", after=timedelta(hours=1), actions=(0,)),),
-    "channel": "C0OTHER", "actions": (0,), "parts": ((0,), (1,)), "opened_by": 1, "language": "de",
+    "channel": "C0OTHER", "actions": (0,), "parts": ((0,), (1,)), "opened_by": 1,
 }  # fmt: skip
 
 
@@ -164,22 +158,3 @@ def test_a_button_carries_record_actions_and_question_and_older_ones_no_question
     )
     assert parse_button_value("billing.1 0 12") == ("billing.1", frozenset({0, 12}), "")
     assert parse_button_value("billing.1") == ("billing.1", frozenset(), "")
-
-
-DRAWN_BEFORE = json.loads(Path(__file__).with_name("drawn_before.json").read_text(encoding="utf-8"))
-"""Records as a version before this one stored them, with the names that its buttons carry."""
-
-
-@pytest.mark.parametrize("kind", DRAWN_BEFORE)
-def test_a_card_that_an_earlier_version_drew_still_decides(kind):
-    """An upgrade finds cards that are open. A new field that changes these names would refuse the first click on each.
-
-    Where that is meant, since the same call is now shown as something else, `DRAWN_AS` goes up, and these names with it.
-    """
-    drawn = DRAWN_BEFORE[kind]
-    state = read_state(drawn["req"], drawn["card"], now=int(drawn["req"]["created"]) + 1000)
-
-    names = {indices: question(state, map(int, indices.split())) for indices in drawn["names"]}
-
-    assert names == drawn["names"]
-    assert not any(why_not(name, names[indices], None) for indices, name in drawn["names"].items())

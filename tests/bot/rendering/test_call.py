@@ -5,18 +5,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agent_adapter.contract.arguments import encode
-from bot.domain.admission import Place
 from bot.domain.admit import admit
 from bot.domain.policy import Policy
 from bot.domain.rules import Rule
 from bot.rendering.card.card import render_card
-from bot.rendering.modal.forms import render_more_view
-from bot.sentences.language import speaking
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     block_ids,
     block_of,
-    buttons,
     literal_text,
     shown,
 )
@@ -211,19 +207,3 @@ def test_the_policy_names_the_headline_before_the_agent_does():
 
     assert headline("amount") == ("amount",)
     assert headline() == ("iban",)
-
-
-@pytest.mark.parametrize(("card", "reads"), [("en", False), ("de", True)])
-@pytest.mark.parametrize("reader", ["en", "de"])
-def test_words_that_are_cut_can_be_read_whoever_looked_at_the_request_before(card, reads, reader):
-    """In German, what replaces rows of spaces is longer: these words fit an English card, and not a German one."""
-    interrupt = an_interrupt(an_action(description=("x" + " " * 30) * 50))
-    state = a_state(interrupt, places=[Place(channel="C1", actions=(0,), language=card)])
-    with speaking(reader):
-        render_more_view(state, 0)
-
-    (part,) = render_card(state)
-
-    is_cut = literal_text(part.blocks, "a:0:description").endswith(" Zeichen")
-    assert is_cut == reads
-    assert ("read:0" in [button["action_id"] for button in buttons(part.blocks)]) == reads

@@ -35,7 +35,6 @@ from bot.rendering.modal.forms import (
 from bot.rendering.modal.questions import CODE, parse_code
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.pages import measure, pages_of
-from bot.sentences.language import speaking
 from bot.text.literal import one_line
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -49,7 +48,6 @@ from tests.bot.rendering.slack_side import (
 )
 from tests.support.builders import a_decision, a_state, an_action, an_admission, an_interrupt
 from tests.support.properties import bounded
-from tests.support.pseudo import LANGUAGES
 
 CARD = Place(channel="C0APPROVALS", actions=(0,))
 
@@ -381,16 +379,6 @@ def test_the_code_of_an_edit_is_the_one_on_the_card():
 
     assert action.as_decided(decision).is_typed(action.code)
     assert "4711" not in action.code
-
-
-@pytest.mark.parametrize("reader", LANGUAGES)
-def test_the_code_on_a_card_is_taken_whatever_the_reader_speaks(reader):
-    """What replaces a masked value is another word in each language, and no part of the code."""
-    (action,) = state_of(an_action(args={"to": "x", "pin": "4711"}), risk="high", mask=("pin",)).actions
-    on_card = action.code
-
-    with speaking(reader):
-        assert action.is_typed(on_card)
 
 
 @pytest.mark.parametrize("typed", ["{}", " {} ", "{lower}"])

@@ -31,7 +31,7 @@ from bot.rendering.card.summary import summary_blocks
 from bot.rendering.modal.editing import render_check_view, render_edit_view
 from bot.rendering.modal.forms import render_confirm_view, render_for_run_view, render_note_view
 from bot.rendering.modal.reading import render_reading_view
-from bot.sentences.en.words import by, when
+from bot.sentences.words import by, when
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     block_ids,

@@ -46,9 +46,8 @@ from bot.rendering.modal.forms import (
 )
 from bot.rendering.modal.questions import CODE
 from bot.rendering.modal.reading import render_reading_view
-from bot.rendering.pages import measure, pages_of, pages_shown
+from bot.rendering.pages import measure, pages_of
 from bot.sentences import in_form
-from bot.sentences.language import speaking
 from bot.text.literal import has_hidden, one_line, visible
 from bot.use_cases.propose import MOST_BLOCKS, MOST_JSON
 from tests.bot.rendering.slack_side import (
@@ -76,7 +75,6 @@ from tests.support.builders import (
     on_terms,
 )
 from tests.support.properties import bounded
-from tests.support.pseudo import LANGUAGES
 
 ATTACKS = [
     "<!channel>",
@@ -233,12 +231,8 @@ decisions = st.one_of(
 )
 
 
-languages = st.sampled_from(LANGUAGES)
-
-
 @st.composite
 def states(draw: st.DrawFn) -> Any:
-    language = draw(languages)
     asked = draw(st.lists(actions, min_size=1, max_size=3))
     if draw(st.booleans()):
         asked = (asked * 50)[: draw(st.integers(4, 50))]
@@ -250,10 +244,9 @@ def states(draw: st.DrawFn) -> Any:
     by = draw(st.sampled_from(["U0ERIK", "expired", "somebody <!here> else" * 5]))
     mixed = len(asked) > 1 and draw(st.booleans())
     own = {1: Terms(approvers=["S0000000002"] * 9, decisions=draw(st.none() | st.just(("reject",))))}
-    with speaking(language):
-        parts = plan_parts(interrupt, calls_of(interrupt), mixed=mixed)
-        pages = tuple(call.pages for call in calls_of(interrupt))
-    place = Place(channel="C1", actions=everywhere, parts=parts, language=language)
+    parts = plan_parts(interrupt, calls_of(interrupt), mixed=mixed)
+    pages = tuple(call.pages for call in calls_of(interrupt))
+    place = Place(channel="C1", actions=everywhere, parts=parts)
     return a_state(
         interrupt,
         decided={
@@ -305,17 +298,14 @@ def test_every_card_with_all_about_time_is_one_that_slack_takes(state):
 
 
 def _with_all_about_time(state):
-    everywhere, language = state.admission.places[0].actions, state.admission.places[0].language
-    with speaking(language):
-        parts = plan_parts(
-            state.interrupt, measure(state.interrupt, state.admission.terms), mixed=True, timed=True
-        )
+    everywhere = state.admission.places[0].actions
+    parts = plan_parts(
+        state.interrupt, measure(state.interrupt, state.admission.terms), mixed=True, timed=True
+    )
     more = tuple(f"S{number:010}" for number in range(12))
     step = Step(kind="escalate", after=timedelta(minutes=1), actions=everywhere[:1], approvers=more)
     places = (
-        Place(
-            channel=f"C{n:010}", actions=everywhere, parts=parts, assign=timedelta(hours=1), language=language
-        )
+        Place(channel=f"C{n:010}", actions=everywhere, parts=parts, assign=timedelta(hours=1))
         for n in range(9)
     )
     admission = state.admission.model_copy(
@@ -355,18 +345,17 @@ def _with_all_about_time(state):
     quorum=st.sampled_from([1, 2]),
     risk=st.sampled_from(["normal", "high"]),
     timed=st.booleans(),
-    language=languages,
 )
-@example(count=33, size=300, quorum=2, risk="high", timed=False, language="en")
-@example(count=12, size=320, quorum=1, risk="high", timed=False, language="de")
-def test_every_message_of_a_card_has_room_for_a_proposal(count, size, quorum, risk, timed, language):
+@example(count=33, size=300, quorum=2, risk="high", timed=False)
+@example(count=12, size=320, quorum=1, risk="high", timed=False)
+def test_every_message_of_a_card_has_room_for_a_proposal(count, size, quorum, risk, timed):
     """Messages are divided before anybody proposes anything. Further proposals that have no room are refused when they are made."""
     calls = [
         an_action(f"a_tool_with_a_long_name_{n}", {"amount": "x" * size, "account": "a"})
         for n in range(count)
     ]
     interrupt = an_interrupt(*calls)
-    place = Place(channel="C1", actions=tuple(range(count)), language=language)
+    place = Place(channel="C1", actions=tuple(range(count)))
     state = a_state(interrupt, admission=lay_out(interrupt, an_admission(places=(place,))))
     state = _with_all_about_time(state) if timed else state
     terms = Terms(approvers=tuple(f"S{n:010}" for n in range(12)), quorum=quorum, risk=risk)
@@ -394,16 +383,15 @@ def test_every_message_of_a_card_has_room_for_a_proposal(count, size, quorum, ri
 
 
 @bounded(50)
-@given(states(), languages)
-def test_every_view_is_one_that_slack_takes(state, reader):
-    """Of any action, whatever it says, and whatever language its card and the reader speak."""
-    with speaking(reader):
-        _assert_views(state)
+@given(states())
+def test_every_view_is_one_that_slack_takes(state):
+    """Of any action, whatever it says."""
+    _assert_views(state)
 
 
 def _assert_views(state):
     for index in {0, len(state.actions) - 1}:
-        pages = min(len(pages_shown(state, state.actions[index])), 3)
+        pages = min(len(pages_of(state.actions[index])), 3)
         views = [
             render_edit_view(state, index),
             render_reject_view(state, index),
@@ -427,31 +415,28 @@ def test_the_largest_arguments_are_shown_within_the_limits():
 
 
 @bounded(40)
-@given(arguments, languages, languages)
-@example({"a": "x" * 30_000, "b": {"c": ["hidden at the end" * 200]}}, "en", "en")
-@example({"a": "x" * 30_000, "b": {"c": ["hidden at the end" * 200]}}, "de", "en")
-@example({"a": " " * 30 + "x" * 3_000, "b": "y" * 540}, "en", "xx")
-@example({"a": ("x" + " " * 30) * 1_000}, "xx", "en")
-@example({"a": ("x" + " " * 30) * 1_000}, "en", "xx")
-def test_nothing_can_be_approved_before_every_part_of_its_arguments_was_shown(args, card, reader):
+@given(arguments)
+@example({"a": "x" * 30_000, "b": {"c": ["hidden at the end" * 200]}})
+@example({"a": " " * 30 + "x" * 3_000, "b": "y" * 540})
+@example({"a": ("x" + " " * 30) * 1_000})
+def test_nothing_can_be_approved_before_every_part_of_its_arguments_was_shown(args):
     """Either the card with the button shows all of it, or the reading that ends with the button does."""
     interrupt = an_interrupt(an_action(args=args))
-    places = [Place(channel="C1", actions=(0,), language=card)]
+    places = [Place(channel="C1", actions=(0,))]
     state = a_state(interrupt, admission=lay_out(interrupt, an_admission(places=places)))
     (part,) = render_card(state)
 
     if "approve:0" in [button["action_id"] for button in buttons(part.blocks)]:
-        with speaking(card):
-            _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
+        _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
     else:
-        _assert_readable(state, 0, reader)
+        _assert_readable(state, 0)
 
 
 @bounded(40)
-@given(arguments, st.none() | words, languages)
-@example({"table": "invoices_2019", "sql": "delete\nfrom x"}, "Frees space.", "en")
-@example({"sql": ("x" + " " * 30) * 250}, "Frees space.", "de")
-def test_no_code_is_typed_in_a_form_that_hides_the_call(args, description, reader):
+@given(arguments, st.none() | words)
+@example({"table": "invoices_2019", "sql": "delete\nfrom x"}, "Frees space.")
+@example({"sql": ("x" + " " * 30) * 250}, "Frees space.")
+def test_no_code_is_typed_in_a_form_that_hides_the_call(args, description):
     """On a phone the form covers the card: it shows every argument and what the agent says, above the code."""
     interrupt = an_interrupt(an_action(args=args, description=description))
     admission = on_terms(a_state(interrupt).admission, risk="high")
@@ -459,10 +444,9 @@ def test_no_code_is_typed_in_a_form_that_hides_the_call(args, description, reade
     (part,) = render_card(state)
     assume("confirm:0" in [button["action_id"] for button in buttons(part.blocks)])
 
-    with speaking(reader):
-        view = render_confirm_view(state, 0)
-        _assert_shown(args, literal_text(view["blocks"], "arguments"))
-        assert view["submit"]["text"] == in_form.APPROVE
+    view = render_confirm_view(state, 0)
+    _assert_shown(args, literal_text(view["blocks"], "arguments"))
+    assert view["submit"]["text"] == in_form.APPROVE
 
     assert_slack_takes_view(view)
     _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
@@ -470,16 +454,14 @@ def test_no_code_is_typed_in_a_form_that_hides_the_call(args, description, reade
     assert [block["block_id"] for block in view["blocks"]][-2:] == [CODE, "note"]
 
 
-def _assert_readable(state: Any, index: int, reader: str = "en") -> None:
-    pages = len(pages_shown(state, state.actions[index]))
-    with speaking(reader):
-        views = [render_reading_view(state, index, page, pages_read=page - 1) for page in range(1, pages + 1)]
+def _assert_readable(state: Any, index: int) -> None:
+    pages = len(pages_of(state.actions[index]))
+    views = [render_reading_view(state, index, page, pages_read=page - 1) for page in range(1, pages + 1)]
     for view in views:
         assert_slack_takes_view(view)
     assert [bool(view.get("submit")) for view in views] == [False] * (pages - 1) + [True]
     texts = [literal_text(view["blocks"], "arguments") for view in views]
-    with speaking(state.place_of(index).language):
-        _assert_shown(state.actions[index].request.args, "\n".join(text for text in texts if text))
+    _assert_shown(state.actions[index].request.args, "\n".join(text for text in texts if text))
 
 
 def _assert_shown(args: Any, text: str) -> None:

@@ -26,16 +26,15 @@ def test_only_plain_names_of_tools_are_on_the_card(name):
     assert "a tool with an unusual name 2 times" in words(picture.blocks)
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("waiting", [1, 2, 1_000, 1_001])
-def test_slack_takes_the_card_of_any_burst(language, waiting):
+def test_slack_takes_the_card_of_any_burst(waiting):
     """However many agents, tools and people there are."""
     calls = {
         (f"agent-{n:02}{'x' * 30}", f"tool-{m:02}{'y' * 50}"): m for n in range(40) for m in range(1, 40)
     }
     people = tuple(f"U0PERSON{n}" for n in range(200))
 
-    picture = render_queue(a_queue(waiting=waiting, calls=calls, mentioned=people, language=language))
+    picture = render_queue(a_queue(waiting=waiting, calls=calls, mentioned=people))
 
     check_message(picture.text, picture.blocks)
     assert buttons({"blocks": picture.blocks}) == ["home:go.queue"]
@@ -96,7 +95,6 @@ def test_what_changes_for_people_changes_the_card():
             a_queue(is_rejected=True),
             a_queue(calls={("billing", "pay"): 1, ("billing", "mail"): 1}),
             a_queue(mentioned=("U0DANA",)),
-            a_queue(language="de"),
         )
     ]
 

@@ -31,9 +31,8 @@ from bot.rendering.modal.reading import is_read, render_reading_view
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.standing import render_standing_view
 from bot.rendering.modal.view import ViewMeta
-from bot.rendering.pages import call_written, pages_shown
+from bot.rendering.pages import call_written, pages_of
 from bot.sentences import in_text, on_card
-from bot.sentences.language import speaking
 from bot.text.literal import visible
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -45,7 +44,6 @@ from tests.bot.rendering.slack_side import (
 )
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 from tests.support.properties import bounded
-from tests.support.pseudo import LANGUAGES
 
 SHORT = ["", " ", "Ada Park", "Ada  Park", "1", "1.0", "true", "null", "{}", "[]", '"', '" "', '"  "', "a: b"]
 ODD = [
@@ -119,16 +117,13 @@ def batches(draw):
     other = Terms(approvers=("U0ERIK",), risk="high", mask=mask)
     own = {0: other} if draw(st.integers(0, 5)) == 0 else {}
     decided = draw(st.sets(st.integers(0, count - 1), max_size=3))
-    return batch(*asked, own=own, decided=decided, language=draw(languages), **terms)
+    return batch(*asked, own=own, decided=decided, **terms)
 
 
-languages = st.sampled_from(LANGUAGES)
-
-
-def batch(*asked, own=None, decided=(), language="en", **terms):
-    """Build the record of these calls as it is admitted, for a card in this language."""
+def batch(*asked, own=None, decided=(), **terms):
+    """Build the record of these calls as it is admitted."""
     interrupt = an_interrupt(*asked)
-    places = [Place(channel="C1", actions=tuple(range(len(asked))), language=language)]
+    places = [Place(channel="C1", actions=tuple(range(len(asked))))]
     admission = lay_out(interrupt, an_admission(places=places, own=own, **terms))
     return a_state(interrupt, admission=admission, decided=dict.fromkeys(decided, ApproveDecision()))
 
@@ -151,8 +146,7 @@ def _masked(name, value, mask):
 
 def assert_on_message(state, blocks, index):
     """Every value of this call is readable in these blocks, for a person who reads the language of the card."""
-    with speaking(state.place_of(index).language):
-        _assert_on_message(state, blocks, index)
+    _assert_on_message(state, blocks, index)
 
 
 def _assert_on_message(state, blocks, index):
@@ -165,8 +159,7 @@ def _assert_on_message(state, blocks, index):
 
 def assert_written_out(state, index, text):
     """As its card speaks: so everybody reads the same pages."""
-    with speaking(state.place_of(index).language):
-        _assert_written_out(state, index, text)
+    _assert_written_out(state, index, text)
 
 
 def _assert_written_out(state, index, text):
@@ -357,17 +350,15 @@ def approving(payload):
 @example(batch(pay(to="Ada"), pay(to="Bo"), pay(to="y " * 4_000)))
 @example(batch(*[pay(to={"a": n, "secret": n}, n=n) for n in range(3)], mask=("secret",)))
 @example(batch(*[pay(to={"a": 1}, n=n) for n in range(24)]))
-@example(batch(*[pay(to={"a": 1 if n else 2}, n=n) for n in range(8)], language="de"))
-@example(batch(*[pay(to="two\nlines" if n % 2 else "Ada", n=n) for n in range(5)], language="xx"))
+@example(batch(*[pay(to={"a": 1 if n else 2}, n=n) for n in range(8)]))
+@example(batch(*[pay(to="two\nlines" if n % 2 else "Ada", n=n) for n in range(5)]))
 @example(batch(pay(to="two\nlines"), pay(to="three\nlines"), pay(n=1)))
 @example(batch(*[an_action("pay", {"n": n}, description=f"{n % 2 + 1}. due") for n in range(5)]))
 @example(batch(*[pay(to=f"user{n}@example.com", n=n) for n in range(5)]))
 @example(batch(*[pay(to=f'{n}"  n: "2', n=n) for n in range(5)]))
 @example(batch(*[pay(n=n, **({} if n == 6 else {"role": "member"})) for n in range(8)]))
-@example(
-    batch(*[pay(to="Ada", n=n, secret=f"hunter{n}") for n in range(24)], mask=("secret",), language="de")
-)
-@example(batch(*[pay(n=n, **({} if n == 6 else {"role": "member"})) for n in range(8)], language="xx"))
+@example(batch(*[pay(to="Ada", n=n, secret=f"hunter{n}") for n in range(24)], mask=("secret",)))
+@example(batch(*[pay(n=n, **({} if n == 6 else {"role": "member"})) for n in range(8)]))
 @example(batch(*[an_action(["pay", "refund"][n % 2], {"to": "Ada", "n": n}) for n in range(4)]))
 def test_every_value_stands_on_the_message_whose_button_approves_it(state):
     """Visible without another click: in rows, or written out."""
@@ -381,15 +372,14 @@ def test_every_value_stands_on_the_message_whose_button_approves_it(state):
 
 
 @bounded(100)
-@given(batches(), st.sets(st.integers(0, 49), max_size=3), languages)
-@example(batch(pay(to="Ada"), pay(script="\n".join(map(str, range(20_000)))), pay(to="Bo")), set(), "en")
-@example(batch(pay(script=("x" + " " * 30) * 2_000), pay(to="Bo"), language="de"), set(), "en")
-@example(batch(pay(script=("x" + " " * 30) * 2_000), pay(to="Bo")), set(), "xx")
-@example(batch(*[pay(to="Ada", n=n) for n in range(24)]), {3}, "en")
-def test_every_value_stood_on_the_pages_of_a_review_before_its_end_approves_it(state, meanwhile, reader):
+@given(batches(), st.sets(st.integers(0, 49), max_size=3))
+@example(batch(pay(to="Ada"), pay(script="\n".join(map(str, range(20_000)))), pay(to="Bo")), set())
+@example(batch(pay(script=("x" + " " * 30) * 2_000), pay(to="Bo")), set())
+@example(batch(pay(script=("x" + " " * 30) * 2_000), pay(to="Bo")), set())
+@example(batch(*[pay(to="Ada", n=n) for n in range(24)]), {3})
+def test_every_value_stood_on_the_pages_of_a_review_before_its_end_approves_it(state, meanwhile):
     """Page by page, while colleagues decide some of the calls; and a button of a page only approves what it shows."""
-    with speaking(reader):
-        _assert_reviewed(state, meanwhile)
+    _assert_reviewed(state, meanwhile)
 
 
 def _assert_reviewed(state, meanwhile):
@@ -477,15 +467,14 @@ def test_every_button_of_the_table_that_can_approve_is_covered():
 @given(batches())
 @example(batch(*[pay(to="Ada", n=n) for n in range(5)]))
 @example(batch(pay(to="Ada"), risk="low", standing=StandingLimits()))
-@example(batch(pay(to="Ada", secret="hunter2"), risk="high", mask=("secret",), language="de"))
+@example(batch(pay(to="Ada", secret="hunter2"), risk="high", mask=("secret",)))
 def test_every_value_stands_in_the_form_that_approves_its_call(state):
     """Also where its card has it in a row. A call that has to be read has none of these forms."""
     action = state.actions[0]
     for verb, render in FORMS.items():
         if not state.is_open_at(0) or action.must_read or (verb == "sticky" and not action.standing):
             continue
-        with speaking(state.place_of(0).language):
-            view = render(state, 0)
+        view = render(state, 0)
         assert_slack_takes_view(view)
         assert "submit" in view
         assert_written_out(state, 0, literal_text(view["blocks"], "arguments"))
@@ -520,8 +509,8 @@ def test_every_value_of_a_changed_call_was_shown_before_agreeing_with_it(before,
 def _read_to_the_end(state, found):
     """Turn the pages of a reading. Only the last one can be submitted, and only after all the others."""
     read = []
-    call = call_written(state, state.actions[0], found) if found else state.actions[0]
-    last = len(pages_shown(state, call))
+    call = call_written(state.actions[0], found) if found else state.actions[0]
+    last = len(pages_of(call))
     for page in range(1, last + 1):
         view = render_reading_view(state, 0, page, pages_read=page - 1, written=found)
         assert_slack_takes_view(view)

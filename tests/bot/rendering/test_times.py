@@ -13,7 +13,7 @@ from bot.domain.schedule import Extension
 from bot.domain.votes import Vote
 from bot.rendering.card.card import render_card
 from bot.rendering.card.times import remark_text
-from bot.sentences.en.words import duration_words
+from bot.sentences.words import duration_words
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids
 from tests.support.builders import NOW, a_decision, a_state, an_action, an_admission, an_interrupt
 from tests.support.people import buttons, words

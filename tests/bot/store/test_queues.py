@@ -12,8 +12,8 @@ from bot.domain.waiting import queue_entry
 TWO = Burst(2, timedelta(hours=1))
 
 
-async def joins(store, interrupt_id, channel, burst, language="en"):
-    return await store.joins_queue(interrupt_id, channel, burst, language=language)
+async def joins(store, interrupt_id, channel, burst):
+    return await store.joins_queue(interrupt_id, channel, burst)
 
 
 async def test_further_requests_join_the_queue_and_each_answer_stays_the_same(store):
@@ -68,14 +68,6 @@ async def test_one_bot_at_a_time_draws_the_card_of_a_queue(store):
     assert not await store.save_queue("C1", owner="two", ts="2.0", shown="d")
     assert await store.save_queue("C1", owner="one", ts="1.0", shown="d")
     assert (await store.queue_card("C1")).ts == "1.0"
-
-
-async def test_the_language_of_a_queue_is_that_of_the_request_that_began_it(store):
-    """Until the queue is forgotten."""
-    for n, language in enumerate(("en", "en", "de", "en")):
-        await joins(store, f"billing.{n}", "C1", TWO, language)
-
-    assert (await store.queue_card("C1")).language == "de"
 
 
 async def test_whom_a_card_called_is_known_until_it_is_gone(store):
@@ -137,7 +129,7 @@ async def test_whatever_stands_in_a_field_of_a_queue_its_card_is_drawn_again(sto
     """Of one queue. What cannot be read as a number counts as 0, and a lease that no script wrote holds nothing."""
     for n in range(3):
         await joins(store, f"billing.{n}", "C1", TWO)
-    fields = ("asked", "drawn", "gone", "posted", "lease", "called", "shown", "language")
+    fields = ("asked", "drawn", "gone", "posted", "lease", "called", "shown")
     await redis.hset(store.keys.queue_of("C1")["queue"], mapping=dict.fromkeys(fields, value))
 
     card = await store.queue_card("C1")

@@ -15,7 +15,6 @@ from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.pages import pages_of
-from bot.sentences.language import speaking
 from bot.store.codec import admission_fields, proposal_field, read_state
 from bot.store.records import ApprovalStore
 from bot.use_cases.objections import first_objection
@@ -26,7 +25,6 @@ from tests.bot.rendering.slack_side import (
     shown,
 )
 from tests.support.builders import an_action, an_admission, an_interrupt
-from tests.support.pseudo import LANGUAGES
 
 ERIK = "U0ERIK"
 LONG = {"query": "".join(f"select {number};\n" for number in range(3_000))}
@@ -73,15 +71,6 @@ def test_a_record_that_an_older_bot_admitted_is_measured_by_the_sizes_of_today()
     assert stored(None).admission == stored(PAGES_TODAY).admission
     assert "press *Read and decide…*" in objection(None, read=2)
     assert not objection(None, read=3)
-
-
-@pytest.mark.parametrize("reader", LANGUAGES)
-def test_a_record_that_an_older_bot_admitted_is_measured_alike_for_every_reader(reader):
-    """Its card speaks English and shows all of the call. In German, what replaces rows of spaces would be too long."""
-    with speaking(reader):
-        found = stored(None, an_action("sql", {"query": ("x" + " " * 30) * 200}))
-
-    assert [action.pages for action in found.actions] == [0]
 
 
 @pytest.mark.parametrize("pages", [1, 2, 5])

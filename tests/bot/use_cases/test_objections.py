@@ -9,12 +9,10 @@ from bot.domain.admission import Place
 from bot.domain.votes import Vote, position_of
 from bot.rendering.card.card import render_card
 from bot.rendering.pages import call_written
-from bot.sentences.language import speaking
-from bot.use_cases.answers import read_proposal_first
+from bot.sentences import in_answer
 from bot.use_cases.objections import first_objection
 from tests.bot.rendering.slack_side import button_labels
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
-from tests.support.pseudo import LANGUAGES
 
 EDIT = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "x"}))
 
@@ -107,8 +105,8 @@ def test_changes_of_a_long_call_are_agreed_with_by_whoever_was_shown_all_of_it_a
     """To its end, by this very person. The pages of the call with other changes are none of this one."""
     state = voted(decision)
     action = state.actions[0]
-    call = call_written(state, action, action.proposal)
-    other = call_written(state, action, voted(EDIT).actions[0].proposal)
+    call = call_written(action, action.proposal)
+    other = call_written(action, voted(EDIT).actions[0].proposal)
 
     def objection(mark, user="U0ERIK"):
         return first_objection(voted(decision, read={(0, user): mark}), "U0ERIK", {0: decision})
@@ -123,18 +121,16 @@ def test_changes_of_a_long_call_are_agreed_with_by_whoever_was_shown_all_of_it_a
         assert "does not show all of action 1" in too_little
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("read", [{}, {(0, "U0ERIK"): "another:9"}])
-def test_the_button_that_an_objection_names_is_on_the_card(language, read):
+def test_the_button_that_an_objection_names_is_on_the_card(read):
     """With a proposal and without, for a call that has to be read."""
-    with speaking(language):
-        for state in (
-            a_state(an_interrupt(an_action("deploy", LONG)), read=read),
-            voted(OTHER_HOST, read=read),
-        ):
-            labels = button_labels(render_card(state)[0].blocks)
-            said = first_objection(state, "U0ERIK", {0: ApproveDecision()})
-            [named] = re.findall(r"\*([^*]+)\*", said)
-            assert named in labels
-        [named] = re.findall(r"\*([^*]+)\*", read_proposal_first(voted(OTHER_HOST), 0))
+    for state in (
+        a_state(an_interrupt(an_action("deploy", LONG)), read=read),
+        voted(OTHER_HOST, read=read),
+    ):
+        labels = button_labels(render_card(state)[0].blocks)
+        said = first_objection(state, "U0ERIK", {0: ApproveDecision()})
+        [named] = re.findall(r"\*([^*]+)\*", said)
         assert named in labels
+    [named] = re.findall(r"\*([^*]+)\*", in_answer.read_proposal_first(0))
+    assert named in labels

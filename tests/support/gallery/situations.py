@@ -28,7 +28,6 @@ rules:
   - {match: {tool: wire_money}, risk: high}
   - {match: {tool: pay_bonus}, quorum: 2}
   - {match: {tool: create_account}, mask: [password]}
-  - {match: {tool: book_trip}, language: de}
   - match: {tool: search_orders}
     standing: {same: arguments, lasts: 1h, uses: 10}
   - {match: {tool: close_account}, burst: 2 in 1h}
@@ -330,12 +329,6 @@ async def _batch_decided(asked: Asked) -> None:
     await asked.card("1 failed, 4 done")
 
 
-async def _done_in_german(asked: Asked) -> None:
-    await _approved(asked)
-    await asked.run(Outcome.done("gebucht als tr_88"))
-    await asked.card(", erledigt")
-
-
 async def _stopped(asked: Asked) -> None:
     await _approved(asked)
     await asked.card("the agent has not gone on")
@@ -422,7 +415,6 @@ SITUATIONS = (
     Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), taps={"approve": 2}, types={"Answer": "Yes."}),
     Situation("standing", "May be approved for later calls", _call("search_orders", {"customer": "Ada Park", "year": 2026}), taps={"approve": 1, "reject": 2}),
     Situation("verified", "Asked by a verified agent", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), is_signed=True),
-    Situation("german", "A card in German", _call("book_trip", {"nach": "Köln", "am": "2026-12-01", "preis": 189.9}, description="Der Termin beim Kunden ist bestätigt."), most=450),
     Situation("refunds", "Five refunds", _refunds(), most=480, taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
     Situation("users", "24 new users, one of them an admin", _users(), taps={"approve": 2, "reject": 2}, edit={"team": "south"}),
     Situation("reasons", "Five refunds, each with its reason", _refunds(*WHY_REFUNDED), taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
@@ -438,7 +430,6 @@ SITUATIONS = (
     Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=DECIDED, expires_in=timedelta(seconds=2)),
     Situation("withdrawn", "The agent took it back", _call("close_ticket", {"ticket": 88123}), _withdrawn, most=DECIDED),
     Situation("verified-done", "Approved and done, of a verified agent", _call("send_payment", PAYMENT), _done, most=DECIDED, is_signed=True),
-    Situation("german-done", "Approved and done, in German", _call("book_trip", {"nach": "Köln", "am": "2026-12-01", "preis": 189.9}), _done_in_german, most=DECIDED),
     Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=DECIDED),
     Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=DECIDED),
     Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _stopped),

@@ -123,12 +123,11 @@ class Question:
         """Take the question back."""
         await self._stage.agent.withdraw(self._id, reason)
 
-    async def redrawn(self, language: str, *, verified: bool) -> Json:
-        """Post its card again, as it would be in this language, and of an agent that was verified or was not."""
+    async def redrawn(self, *, verified: bool) -> Json:
+        """Post its card again, as it would be of an agent that was verified or was not."""
         state = await self._stage.bot.store.load(self._id)
         assert isinstance(state, Approval)
-        places = tuple(place.model_copy(update={"language": language}) for place in state.admission.places)
-        admission = state.admission.model_copy(update={"places": places, "agent_verified": verified})
+        admission = state.admission.model_copy(update={"agent_verified": verified})
         card, *_ = render_card(replace(state, admission=admission))
         posted = await self._stage.web.chat_postMessage(
             channel=card.channel, text=card.text, blocks=card.blocks

@@ -3,28 +3,26 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from bot.sentences.de import grouped
-from bot.sentences.de.words import UNUSUAL_TOOL, and_more, by, times
+from bot.sentences.words import UNUSUAL_TOOL, and_more, by, times
 
-NO_CARDS = "Es kamen viele Anfragen auf einmal, deshalb haben diese keine eigenen Karten."
-TITLE_OVER = "In dieser Warteschlange wartet nichts"
+NO_CARDS = "Many requests came at once, so these have no cards of their own."
+TITLE_OVER = "Nothing waits in this queue"
 MOST = 1_000
 """More than these are not counted one by one."""
 _MOST_TOOLS = 7
-_ENDS = {
-    "decided": "entschieden",
-    "expired": "abgelaufen",
-    "withdrawn": "zurückgezogen",
-    "refused": "zurückgewiesen",
-}
+_ENDS = {"decided": "decided", "expired": "expired", "withdrawn": "withdrawn", "refused": "refused"}
 
 
 def title(waiting: int, calls: int) -> str:
     """Say how many wait, and how many calls these are where that is more."""
     if waiting > MOST:
-        return f"Mehr als {grouped(MOST)} Anfragen warten"
-    of_calls = f" ({grouped(calls)} Aufrufe)" if calls > waiting else ""
-    return f"1 Anfrage{of_calls} wartet" if waiting == 1 else f"{grouped(waiting)} Anfragen{of_calls} warten"
+        return f"More than {MOST:,} requests wait in a queue"
+    of_calls = f" ({calls:,} calls)" if calls > waiting else ""
+    return (
+        f"1 request{of_calls} waits in a queue"
+        if waiting == 1
+        else f"{waiting:,} requests{of_calls} wait in a queue"
+    )
 
 
 def heard(title: str, calls: Sequence[str], deadline: str) -> str:
@@ -36,8 +34,8 @@ def heard(title: str, calls: Sequence[str], deadline: str) -> str:
 def look_through(waiting: int) -> str:
     """Label the button that leads to them."""
     if waiting > MOST:
-        return "Anfragen ansehen…"
-    return "Anfrage ansehen…" if waiting == 1 else f"{grouped(waiting)} Anfragen ansehen…"
+        return "Look through them…"
+    return "Look at the request…" if waiting == 1 else f"Look through {waiting:,}…"
 
 
 def calls_of(agent: str, tools: Sequence[tuple[str, int]]) -> str:
@@ -48,22 +46,22 @@ def calls_of(agent: str, tools: Sequence[tuple[str, int]]) -> str:
 
 def more_agents(count: int) -> str:
     """Say how many agents have no line of their own."""
-    return "und 1 weiterer Agent" if count == 1 else f"und {grouped(count)} weitere Agenten"
+    return "and 1 more agent" if count == 1 else f"and {count:,} more agents"
 
 
 def first_deadline(deadline: datetime, *, is_rejected: bool) -> str:
     """Say until when the first of them can be decided, and what happens then where that is known."""
     if is_rejected:
-        return f"Entscheidung über die erste bis {by(deadline)}, sonst wird sie abgelehnt"
-    return f"Entscheidung über die erste bis {by(deadline)}"
+        return f"Decide the first by {by(deadline)}, or it is rejected"
+    return f"Decide the first by {by(deadline)}"
 
 
 def notified(people: str) -> str:
     """Say who decides about them."""
-    return f"Entscheiden dürfen: {people}"
+    return f"Can decide: {people}"
 
 
 def over(ends: Mapping[str, int]) -> str:
     """Say what became of them."""
-    said = [f"{grouped(ends[end])} {word}" for end, word in _ENDS.items() if ends.get(end)]
-    return f"Was hier gewartet hat: {', '.join(said)}." if said else ""
+    said = [f"{ends[end]:,} {word}" for end, word in _ENDS.items() if ends.get(end)]
+    return f"Of those that waited here: {', '.join(said)}." if said else ""

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from bot.sentences.en.in_thread import did
-from bot.sentences.en.words import (
+from bot.sentences.in_thread import did
+from bot.sentences.kinds import Deadline, Lost
+from bot.sentences.words import (
     actions,
     and_more,
     by,
@@ -16,7 +17,6 @@ from bot.sentences.en.words import (
     times,
     when,
 )
-from bot.sentences.kinds import Deadline, Lost
 
 # --- The title --------------------------------------------------------------------------------------------------------
 

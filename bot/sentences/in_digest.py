@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from bot.sentences.en.words import duration_words
+from bot.sentences.words import duration_words
 
 RULES_TITLE = "*Rules that people could add*"
 NOTHING_APPLIED = (

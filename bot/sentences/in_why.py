@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from bot.sentences.en.words import duration_words, when
+from bot.sentences.words import duration_words, when
 
 TITLE = "Why was this approved?"
 """The name of the shortcut."""

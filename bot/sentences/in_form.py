@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.sentences.en.words import actions, calls, numbers
+from bot.sentences.words import actions, calls, numbers
 
 # --- Titles and buttons -------------------------------------------------------------------------------------------------
 

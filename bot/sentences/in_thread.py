@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from bot.sentences.en.words import actions, and_more, place_name, times, when
 from bot.sentences.kinds import Lost
+from bot.sentences.words import actions, and_more, place_name, times, when
 
 MOST_CALLED = 20
 """People and groups called in one message."""

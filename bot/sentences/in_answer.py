@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from bot.sentences.en.words import actions, people_have, when
 from bot.sentences.kinds import Outsider
+from bot.sentences.on_button import LABELS, READ_AND_DECIDE
+from bot.sentences.words import actions, people_have, when
 
 NOT_DONE = "Not done"
 RECORDED = "Recorded"
@@ -175,9 +176,8 @@ def not_counted_yet(reason: str) -> str:
     return f"You are not counted yet: {reason}"
 
 
-def agree_yourself(button: str) -> str:
-    """Say to the author of a proposal how they agree with it."""
-    return f"press *{button}* on the card, and read all of the proposal there first."
+AGREE_YOURSELF = f"press *{LABELS['agree']}* on the card, and read all of the proposal there first."
+"""How the author of a proposal agrees with it."""
 
 
 def edit_refused(rule: str, why: str) -> str:
@@ -228,9 +228,9 @@ def proposed_otherwise(index: int) -> str:
     )
 
 
-def read_first(index: int, button: str) -> str:
+def read_first(index: int) -> str:
     """Say that an action is longer than its card."""
-    return f"The card does not show all of action {index + 1}: press *{button}*, and decide on its last page."
+    return f"The card does not show all of action {index + 1}: press *{READ_AND_DECIDE}*, and decide on its last page."
 
 
 RUN_IT_FIRST = "Tick this to approve. Nothing was recorded."
@@ -246,9 +246,9 @@ def code_needed(index: int) -> str:
     return f"The risk of action {index + 1} is high: to approve it, open its form, and type what the form asks for."
 
 
-def read_proposal_first(index: int, button: str) -> str:
+def read_proposal_first(index: int) -> str:
     """Say that a proposal is longer than its card."""
-    return f"Press *{button}*, and read the proposal for action {index + 1} to its end before you agree."
+    return f"Press *{LABELS['agree']}*, and read the proposal for action {index + 1} to its end before you agree."
 
 
 def proposal_code_needed(index: int) -> str:

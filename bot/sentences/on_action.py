@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from bot.sentences.en.words import when
+from bot.sentences.words import when
 
 # --- The call -----------------------------------------------------------------------------------------------------------
 

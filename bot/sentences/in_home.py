@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from bot.sentences.en.words import when
+from bot.sentences.words import when
 
 TITLE = "Approvals"
 LOOKING = "Looking…"
