@@ -11,7 +11,7 @@ from statistics import median
 
 import uvloop
 
-from benchmarks import approvals, clicks, drawing, home, neighbours, quiet, receipts, spread, waiting
+from benchmarks import approvals, clicks, drawing, home, neighbours, receipts, spread, waiting
 from benchmarks.figures import table
 from benchmarks.slack import Slack
 
@@ -19,14 +19,12 @@ from benchmarks.slack import Slack
 async def measure(rounds: int, *, quick: bool) -> str:
     """Run all of it, and write what was found."""
     plan = clicks.Plan(slow_seconds=3, fast_seconds=2, burst=900) if quick else clicks.Plan()
-    window, count, last = (20.0, 5_000, 30) if quick else (60.0, 100_000, 120)
+    window, count = (20.0, 5_000) if quick else (60.0, 100_000)
     async with Slack().running() as slack:
         # All of them only wait for a minute or two, so they wait together.
-        announce(
-            "idle agent; approvals with Slack's limits on; a channel that another agent floods; quiet channels"
-        )
-        still, shown, channels, calm = await asyncio.gather(
-            waiting.idle(window), approvals.measure(window), neighbours.channel(), quiet.measure(last)
+        announce("idle agent; approvals with Slack's limits on; a channel that another agent floods")
+        still, shown, channels = await asyncio.gather(
+            waiting.idle(window), approvals.measure(window), neighbours.channel()
         )
         announce("neighbours")
         others = await neighbours.measure(slack, quick=quick)
@@ -56,7 +54,6 @@ async def measure(rounds: int, *, quick: bool) -> str:
         *receipts.rows(checks),
         *drawing.rows(cards),
         *approvals.rows(shown),
-        *quiet.rows(calm, last),
         *neighbours.rows(others, channels),
     ]
     return f"{table(rows)}\n\nCPU a click, us: {_cpu(found)}\n\n{spread.table(spreading)}"

@@ -9,11 +9,10 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import aiohttp
 from aiohttp import web
@@ -49,7 +48,6 @@ from bot.listeners.bolt_app import BoltApp
 from bot.listeners.commands import Commands
 from bot.listeners.home import HomeTab
 from bot.listeners.routing import ByRecord
-from bot.listeners.why import WhyShortcut
 from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import UNSIGNED, BotKeys
 from bot.runtime.health import NOT_YET, Health
@@ -65,14 +63,12 @@ from bot.slack.directory import Directory
 from bot.slack.pacing import Pacing
 from bot.slack.socket_mode import Sockets
 from bot.store.audit import AuditStore
-from bot.store.digest import SentDigests
 from bot.store.durability import LOCAL, Durability, durability_on, missing_on, unknown_on
-from bot.store.joined import JoinedStores, JoinedTrails
+from bot.store.joined import JoinedStores
 from bot.store.records import ApprovalStore
 from bot.use_cases.agent_limits import Quota
 from bot.use_cases.home import Home
 from bot.use_cases.standing import StandingLists
-from bot.use_cases.why import Reasons
 
 logger = logging.getLogger(__name__)
 
@@ -95,11 +91,9 @@ OF_DRAWING = frozenset(
         "anchors",
         "audit",
         "deadlines",
-        "digest",
         "drawing",
         "inboxes",
         "lookout",
-        "queues",
         "sealing",
         "waiting lists",
     }
@@ -147,10 +141,6 @@ class Bot:
     @property
     def audit(self) -> AuditStore:
         return self.served[0].audit
-
-    @property
-    def sent_digests(self) -> SentDigests:
-        return self.served[0].sent_digests
 
     @property
     def restore_guard(self) -> RestoreGuard:
@@ -372,27 +362,16 @@ class Bot:
         served, slack, directory, tasks = self.served, process.slack, process.directory, process.tasks
         stores = JoinedStores([each.store for each in served])
         lists = StandingLists([each.standing for each in served])
-        why = WhyShortcut(
-            Reasons(stores, JoinedTrails([each.audit for each in served]), slack, directory), slack, tasks
-        )
-        home = HomeTab(Home(stores, served[0].judge, directory, lists), why, slack, tasks)
-        replies = [each.replies(process) for each in served]
-
-        async def mentioned(body: Mapping[str, Any]) -> None:
-            for each in replies:
-                await each.mentioned(body)
+        home = HomeTab(Home(stores, served[0].judge, directory, lists), slack, tasks)
 
         async def deleted(channel: str, ts: str) -> None:
             for each in served:
                 await each.slack_watch.on_deleted(channel, ts)
-                await each.queues.on_deleted(channel, ts)
 
         bind(
             bolt,
             ByRecord([each.handlers(process, home, lists) for each in served]),
-            Commands(lists, home, why, slack, tasks),
-            why,
-            mentioned,
+            Commands(lists, home, slack, tasks),
             home,
             directory,
             deleted,

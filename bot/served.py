@@ -27,8 +27,6 @@ from bot.jobs.anchoring import Anchoring
 from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
 from bot.jobs.audit_mover import AuditMover
 from bot.jobs.deadlines import Deadlines
-from bot.jobs.digest import EVERY as DIGEST_EVERY
-from bot.jobs.digest import Digests
 from bot.jobs.inboxes import InboxReader
 from bot.jobs.leased_loop import Worker
 from bot.jobs.lost_clicks import LostClicks
@@ -37,8 +35,6 @@ from bot.jobs.owed_ages import OwedAges
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.presenter import Presenter
 from bot.jobs.quarantine import Quarantine
-from bot.jobs.queues import LOOK_EVERY as QUEUES_EVERY
-from bot.jobs.queues import Queues
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.sealer import LOOK_EVERY as SEALING_EVERY
 from bot.jobs.sealer import Sealer
@@ -51,7 +47,6 @@ from bot.jobs.waiting_sweep import WaitingSweep
 from bot.jobs.wake_ups import QUIET, WakeUps
 from bot.listeners.actions import Buttons
 from bot.listeners.home import HomeTab
-from bot.listeners.replies import Replies
 from bot.listeners.routing import Handlers
 from bot.listeners.services import Services
 from bot.listeners.views import Forms
@@ -65,7 +60,6 @@ from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.slack.pacing import Pacing
 from bot.store.audit import AuditStore
-from bot.store.digest import SentDigests
 from bot.store.durability import Durability
 from bot.store.namespace import agree_on_seal, find_old, open_namespace
 from bot.store.records import ApprovalStore
@@ -102,14 +96,12 @@ class Served:
 
     store: ApprovalStore
     audit: AuditStore
-    sent_digests: SentDigests
     owed_ages: OwedAges
     quarantine: Quarantine
     restore_guard: RestoreGuard
     judge: Judge
     standing: StandingApprovals
     slack_watch: SlackWatch
-    queues: Queues
     drawing: Worker
     falling_due: Worker
 
@@ -185,7 +177,6 @@ class Served:
             journal=Journal(self.settings.reassert.total_seconds()),
         )
         self.audit = AuditStore(trail, keys, self.settings.audit_dir, address=address, cipher=cipher)
-        self.sent_digests = SentDigests(redis, keys, address=address)
         self.owed_ages = OwedAges(self.store)
         self.quarantine = Quarantine(self.store)
         self._keys_of_api = KeyRing(
@@ -234,9 +225,6 @@ class Served:
         )
         trouble = SlackTrouble(store, health)
         lease = int(settings.lease_seconds * 1000)
-        self.queues = Queues(
-            store, slack, pacing, health, trouble, lease, every=min(QUEUES_EVERY, settings.sweep_seconds)
-        )
         stalled_after = timedelta(seconds=settings.stalled_after_seconds)
         quota = Quota(lambda: policies.policy, store)
         presenter = Presenter(
@@ -287,10 +275,6 @@ class Served:
         )
         return Handlers(self.store, Buttons(services, home), Forms(services))
 
-    def replies(self, process: Process) -> Replies:
-        """Make what answers replies in the threads of its cards."""
-        return Replies(self.store, process.slack, process.tasks)
-
     def start(self, process: Process, run: Run) -> None:
         """Start its jobs."""
         settings, store, health = self.settings, self.store, process.health
@@ -301,12 +285,9 @@ class Served:
             self.audit, health, process.name, settings.audit_max_bytes, settings.audit_days, sealer, self.of
         )
         run("audit", mover.run, every=AUDIT_EVERY)
-        if settings.digest_channel:
-            run("digest", self._digests(process, settings.digest_channel).run, every=DIGEST_EVERY)
         run("waiting lists", WaitingSweep(store).run, every=WAITING_EVERY)
         run("deadlines", self.falling_due.run)
         run("drawing", self.drawing.run)
-        run("queues", self.queues.run)
         run("lookout", self.slack_watch.run)
         run("writing again", self.restore_guard.write_again)
         run("lost clicks", LostClicks(store, self.restore_guard).run)
@@ -332,17 +313,6 @@ class Served:
         if not (self.log_key and self.audit.logs):
             return None
         return Sealer(self.audit, self.audit.logs, self.log_key, process.health, process.name, self.of)
-
-    def _digests(self, process: Process, channel: str) -> Digests:
-        return Digests(
-            self.audit,
-            self.sent_digests,
-            process.slack,
-            process.health,
-            lambda: process.policies.policy,
-            channel,
-            process.name,
-        )
 
     def _anchoring(self, process: Process) -> Anchoring | None:
         """Send anchors of the sealed log, where there are both."""

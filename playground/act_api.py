@@ -17,7 +17,6 @@ class ActApi:
         """The paths on which people act."""
         return {
             "POST click": self.click,
-            "POST shortcut": self.shortcut,
             "POST views/{view_id}/click": self.click_in_view,
             "POST views/{view_id}/submit": self.submit,
             "POST views/{view_id}/close": self.close,
@@ -37,13 +36,6 @@ class ActApi:
             asked.text("action_id"),
             asked.get("block_id"),
             asked.get("selected"),
-        )
-
-    async def shortcut(self, asked: Asked) -> Json:
-        """Choose a message shortcut."""
-        asked.only("user", "channel", "ts", "callback_id")
-        return await self._interactions.shortcut(
-            asked.text("user"), asked.text("channel"), asked.text("ts"), asked.text("callback_id")
         )
 
     async def click_in_view(self, asked: Asked) -> Json:
@@ -92,7 +84,6 @@ class ActApi:
         if thread_ts and thread_ts not in channel.messages:
             raise ControlError(f"There is no message {thread_ts} in {channel.id}.", 404)
         message = self._state.post(channel.id, person.id, asked.text("text"), thread_ts=thread_ts)
-        await self._interactions.mentioned(person, message, channel)
         return {"message": message.to_control()}
 
     async def delete(self, asked: Asked) -> Json:

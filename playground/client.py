@@ -101,10 +101,6 @@ class Control:
             raise ControlError(f"{action_id} does not offer {choice!r}; it offers {words}.", 404)
         return await self.click(user, channel, ts, action_id, selected=values[0])
 
-    async def shortcut(self, user: str, channel: str, ts: str, callback_id: str) -> Json:
-        """Choose a message shortcut of the app."""
-        return await self._post("shortcut", user=user, channel=channel, ts=ts, callback_id=callback_id)
-
     async def click_view(
         self,
         user: str,

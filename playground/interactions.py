@@ -10,7 +10,7 @@ from playground.journal import Delivery
 from playground.limits import check_message
 from playground.state import State
 from playground.views import View
-from playground.workspace import BOT_USER, TEAM, Channel, Message, Person
+from playground.workspace import BOT_USER, Message, Person
 
 Json = dict[str, Any]
 
@@ -53,30 +53,6 @@ class Interactions:
             message, where, _state_of_message(message, user), self._response_url(user, channel, message)
         )
         return await self._act(person, block, element, chosen, place)
-
-    async def shortcut(self, user: str, channel: str, ts: str, callback_id: str) -> Json:
-        """Choose a message shortcut of the app, on any message that this person sees.
-
-        Raises:
-            ControlError: There is no such person or message.
-        """
-        person, where = self._state.workspace.person(user), self._state.workspace.channel(channel)
-        message = where.messages.get(ts)
-        # Slack offers shortcuts on no message that only one person sees.
-        if message is None or message.ephemeral_for is not None:
-            raise ControlError(f"{user} sees no message {ts} in {channel}.", 404)
-        payload = payloads.message_action(
-            person,
-            message,
-            where,
-            callback_id,
-            self._state.tickets.new_trigger(user, from_view=False),
-            self._response_url(user, channel, message),
-        )
-        delivery = await self._outbox.interact(
-            payload, summary=f"shortcut {callback_id}", accepts_response=False
-        )
-        return self._answer(user, delivery)
 
     async def click_in_view(
         self,
@@ -146,15 +122,6 @@ class Interactions:
             except SlackError as error:
                 self._outbox.fail(delivery, f"the answer was refused: {error.answer()}")
         return self._answer(user, delivery, messages=messages)
-
-    async def mentioned(self, person: Person, message: Message, channel: Channel) -> None:
-        """Deliver that a message mentions the app, where it may know and is in the channel."""
-        is_told = "app_mentions:read" in self._state.grant.scopes and BOT_USER in channel.members
-        if not is_told or f"<@{BOT_USER}>" not in message.text:
-            return
-        said = {"user": person.id, "text": message.text, "ts": message.ts, "channel": channel.id}
-        in_thread = {"thread_ts": message.thread_ts} if message.is_reply else {}
-        await self.event({"type": "app_mention", "team": TEAM["id"], **said, **in_thread})
 
     async def event(self, event: Json, event_id: str | None = None) -> Delivery:
         """Deliver an Events API event; with the id of an earlier one, as Slack repeats it."""

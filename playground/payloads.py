@@ -58,24 +58,6 @@ def action_of(block: Json, element: Json, chosen: Json) -> Json:
     return action | (shown if element["type"] == "button" else {}) | chosen
 
 
-def message_action(
-    person: Person, message: Message, channel: Channel, callback_id: str, trigger_id: str, response_url: str
-) -> Json:
-    """Somebody chose a message shortcut. Slack does not send the metadata of the message."""
-    shown = {name: value for name, value in message.to_slack().items() if name != "metadata"}
-    return {
-        "type": "message_action",
-        **_who(person),
-        "callback_id": callback_id,
-        "trigger_id": trigger_id,
-        "response_url": response_url,
-        "channel": {"id": channel.id, "name": _name(channel)},
-        "message_ts": message.ts,
-        "message": shown,
-        "action_ts": f"{time.time():.6f}",
-    }
-
-
 def view_submission(person: Person, trigger_id: str, view: View) -> Json:
     """Somebody submitted a modal."""
     return {

@@ -25,7 +25,6 @@ SCOPES = (
     "im:read",
     "im:write",
     "usergroups:read",
-    "app_mentions:read",
     "users:read.email",
 )
 

@@ -141,4 +141,4 @@ def _of_agent(lane: Lane, kind: str, agent: str) -> str:
 
 def _everything(keys: Keys) -> list[str]:
     """Return patterns of all keys of a namespace, and of none whose namespace has a longer name."""
-    return [f"{keys.namespace}:{{*", keys.meta, keys.api_keys, keys.api_keys_used, keys.digests]
+    return [f"{keys.namespace}:{{*", keys.meta, keys.api_keys, keys.api_keys_used]

@@ -44,15 +44,8 @@ class Keys:
                                                     what they write; `settled:<server>`: nothing is written again
                                                     there any more
     `assent:keys`, `assent:keys:used`       HASH    keys of the HTTP API: id -> agent, hash of the secret; last use
-    `assent:digests`                        HASH    the last weeks whose digest was sent, or is being sent
-                                                    -> by which bot
     `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait;
                                                     `…:waiting` agents that wait, `…:served` their last turns
-    `assent:{pace}:asked:<channel>`         ZSET    requests that count as a burst, if too many follow: id -> when
-    `assent:{pace}:queues`                  SET     channels with a queue
-    `assent:{pace}:queue:<channel>`         HASH    `name` of the queue, `asked` when a request last joined it; its card:
-                                                    `ts` `shown` `drawn` when, `gone` how often it was deleted, `lease`
-    `assent:{pace}:queued:<channel>`        SET     the requests that joined it, until it is over
     `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
                                                     `body` `pauses` `created` `deadline`, `signature` of
                                                     its agent, `traceparent` `tracestate` in which trace it was
@@ -72,8 +65,6 @@ class Keys:
                                                     `asked` digest of the body that was admitted,
                                                     `seal` `sealed` `seal:<field>` what bots with a seal key check,
                                                     admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
-                                                    `under:<n>` the first card of the run, under which the card
-                                                    of a place stands, `-` for none,
                                                     `unsigned` no key signed when it was asked,
                                                     `requested_by` for whom, `requester_known` whether
                                                     that is vouched for, `agent_verified`,
@@ -122,9 +113,6 @@ class Keys:
                                                     first record about these pauses; eight days
     `assent:{00}:changes:<digest>`          STRING  the last call of this tool in this run to which somebody asked for
                                                     changes, `<id>:<index>`; seven days
-    `assent:{00}:first:<digest>`            STRING  the record whose card is the first of its run in a channel; eight days
-    `assent:{00}:mention:<event>`           STRING  a reply that mentions the app: who wrote what, where, and the calls
-                                                    that it may be about; a day
     `assent:{00}:undrawn`, `due`            ZSET    owed work: id -> not before, server milliseconds
     `assent:{00}:failing`                   HASH    work that could not be done: `undrawn:<id>`, `due:<id>` -> how often,
                                                     since when, why; after five attempts it is in no set any more
@@ -180,22 +168,9 @@ class Keys:
         return f"{self.namespace}:keys:used"
 
     @property
-    def digests(self) -> str:
-        return f"{self.namespace}:digests"
-
-    @property
-    def queues(self) -> str:
-        return self.pace("queues")
-
-    def queue_of(self, channel: str) -> dict[str, str]:
-        """Return the keys that scripts take by name for the queue of a channel."""
-        named = {name: self.pace(name, channel) for name in ("asked", "queue", "queued")}
-        return {"queues": self.queues, **named}
-
-    @property
     def shared(self) -> dict[str, str]:
         """The keys that all records share, with their types as Redis names them."""
-        of_all = dict.fromkeys((self.meta, self.api_keys, self.api_keys_used, self.digests), "hash")
+        of_all = dict.fromkeys((self.meta, self.api_keys, self.api_keys_used), "hash")
         of_lanes = {lane.prefix + name: kind for lane in self.all_lanes() for name, kind in SHARED.items()}
         return of_all | of_lanes
 
@@ -284,12 +259,6 @@ class Lane:
 
     def changes(self, digest: str) -> str:
         return f"{self.prefix}changes:{digest}"
-
-    def first(self, digest: str) -> str:
-        return f"{self.prefix}first:{digest}"
-
-    def mention(self, event_id: str) -> str:
-        return f"{self.prefix}mention:{event_id}"
 
     def held(self, agent: str) -> str:
         return f"{self.prefix}held:{agent}"

@@ -84,8 +84,6 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         for sentence in str(error).splitlines():
             yield Finding("fail", "policy", sentence)
         named = None
-    for warning in named.warnings if named else ():
-        yield Finding("warn", "policy", f"{settings.policy}, {warning}")
     if named and settings.policy:
         yield judge_policy(named.policy, settings)
         if not settings.ring and (sentence := without_ring(named.policy)):

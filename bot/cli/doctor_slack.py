@@ -27,7 +27,6 @@ from bot.runtime.settings import (
     Access,
     Settings,
 )
-from bot.sentences import in_why
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
 from bot.slack.manifest import (
@@ -38,9 +37,6 @@ from bot.slack.manifest import (
     GROUP_SCOPE,
     HOME_OPENED,
     LEFT_CHANNEL,
-    MENTION,
-    MENTION_SCOPE,
-    WHY,
     needed_scopes,
 )
 
@@ -90,7 +86,6 @@ async def examine_slack(
     needed = scopes_for(named) if named else needed_scopes(())
     yield judge_scopes(me.scopes, needed)
     yield judge_commands(me.scopes)
-    yield judge_mentions(me.scopes)
     for finding in unseen_events(groups=GROUP_SCOPE in needed):
         yield finding
     if named and any(rule.tell_requester == "direct" for rule in (*named.policy.rules, named.policy.default)):
@@ -165,8 +160,7 @@ def _distinct(ids: Iterable[str]) -> list[str]:
 
 def _own_channels(settings: Settings) -> list[str]:
     """Name the channels for what the bot says by itself."""
-    anchored = [target.where for target in settings.anchor_targets if target.kind == "slack"]
-    return [*filter(None, [settings.digest_channel]), *anchored]
+    return [target.where for target in settings.anchor_targets if target.kind == "slack"]
 
 
 async def _channel(slack: SlackClient, settings: Settings, channel: str | None) -> Finding:
@@ -223,32 +217,18 @@ def judge_scopes(granted: Collection[str], needed: Iterable[str]) -> Finding:
 
 
 def judge_commands(granted: Collection[str]) -> Finding:
-    """Say whether people can have the command and the message shortcut. Without them, everything else works."""
+    """Say whether people can have the command. Without it, everything else works."""
     if COMMAND_SCOPE in granted:
         return Finding(
             "note",
             "commands",
-            f"Slack does not say which ones the app has: look for {COMMAND} under Slash Commands, and for the message "
-            f"shortcut with the callback id {WHY} under Interactivity & Shortcuts",
+            f"Slack does not say which ones the app has: look for {COMMAND} under Slash Commands",
         )
     return Finding(
         "warn",
         "commands",
-        f"{COMMAND} and the message shortcut {in_why.TITLE!r} are missing: add the scope {COMMAND_SCOPE} under OAuth & "
-        f"Permissions, the command under Slash Commands, and the shortcut with the callback id {WHY} under "
-        "Interactivity & Shortcuts, then reinstall the app",
-    )
-
-
-def judge_mentions(granted: Collection[str]) -> Finding:
-    """Say whether replies that mention the app can reach the bot. Without them, everything else works."""
-    if MENTION_SCOPE in granted:
-        return _unseen_event(MENTION, "replies that mention the app are not answered")
-    return Finding(
-        "warn",
-        "mentions",
-        f"replies that mention the app are not answered: add the scope {MENTION_SCOPE} under OAuth & Permissions and "
-        f"the bot event {MENTION} under Event Subscriptions, then reinstall the app",
+        f"{COMMAND} is missing: add the scope {COMMAND_SCOPE} under OAuth & Permissions and the command under Slash "
+        "Commands, then reinstall the app",
     )
 
 

@@ -62,7 +62,7 @@ def check(file: _File = "") -> None:
             )
         asked = "Slack knows everybody and every channel"
     named = {Problem(each.line, useless[each.id]) for each in found.mentions if each.id in useless}
-    for warning in sorted({*gaps(found.policy), *found.warnings, *named}):
+    for warning in sorted({*gaps(found.policy), *named}):
         sys.stderr.write(f"{path}, line {warning.line}: warning: {warning.sentence}\n")
     if not access.ring and (sentence := without_ring(found.policy)):
         sys.stderr.write(f"{path}: warning: {sentence}\n")
@@ -148,10 +148,6 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
     refused = look_alike(policy, agent, tool, rule)
     yield "rule", _named(rule) + (", if the call were asked" if refused else "")
     yield "asked", _where(policy, rule)
-    if rule.thread_per_run:
-        yield "later cards of a run", "are replies to its first card in that channel"
-    if burst := rule.burst:
-        yield "in a burst", f"one card for all after {burst.most} requests in {_duration(burst.within)}"
     agree = f"; {rule.quorum} of them have to agree" if rule.quorum > 1 else ""
     yield "may decide", ", ".join(_approver(rule, entry) for entry in rule.approvers) + agree
     if rule.notify is not None:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from agent_adapter.contract.hitl import ReviewConfig, WireModel
 from bot.domain.masking import Mask
-from bot.domain.rules import USE_WITHIN, Burst
+from bot.domain.rules import USE_WITHIN
 from bot.domain.schedule import Extension, Step
 from bot.domain.standing import StandingLimits
 
@@ -30,16 +30,6 @@ class Place(WireModel, populate_by_name=True):
     """What its messages speak."""
     proposed: bool = False
     """Whether it is asked here as well because of a proposal that another rule decides about."""
-
-    thread_per_run: bool = False
-    """Whether its card is a reply to the first card of its run in this channel, if there is one."""
-    thread_is_known: bool = True
-    """Whether it was looked for that card. Before, nothing is posted."""
-
-    burst: Burst | None = Field(None, exclude=True)
-    """When requests join the queue of this channel. It is not stored, because `queued` is."""
-    queued: bool = False
-    """Whether it has no card here, and is one of those in the channel's queue."""
 
     @property
     def is_extra(self) -> bool:

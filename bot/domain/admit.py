@@ -8,7 +8,7 @@ from agent_adapter.contract.interrupt import Interrupt, Route
 from bot.domain.admission import Admission, Place, Terms, Told
 from bot.domain.policy import AGENT, Policy
 from bot.domain.refusal import Refusal, nothing_left, where_asked, why_not_taken
-from bot.domain.rules import TELLS, Burst, Rule
+from bot.domain.rules import TELLS, Rule
 from bot.domain.schedule import Extension, Step
 
 
@@ -117,20 +117,7 @@ def _places(
             actions=tuple(indices),
             opened_by=opened_by,
             assign=min((time for index in indices if (time := rules[index].assign)), default=None),
-            thread_per_run=_shares_thread(thread_ts, opened_by, [rules[index] for index in indices]),
-            burst=None if thread_ts or opened_by is not None else _burst([rules[index] for index in indices]),
         )
-
-
-def _shares_thread(thread_ts: str | None, opened_by: int | None, rules: Sequence[Rule]) -> bool:
-    """Whether a card is a reply to the first of its run: not where the agent names a thread, nor when others are called."""
-    return not thread_ts and opened_by is None and all(rule.thread_per_run for rule in rules)
-
-
-def _burst(rules: Sequence[Rule]) -> Burst | None:
-    """Say when a card of several calls is left out: where all rules say so, and as late as one of them says."""
-    bursts = [rule.burst for rule in rules if rule.burst]
-    return max(bursts, key=lambda burst: burst.rate) if len(bursts) == len(rules) else None
 
 
 def _steps(rules: Sequence[Rule]) -> tuple[Step, ...]:

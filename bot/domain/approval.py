@@ -264,25 +264,10 @@ class Approval(Published):
         }
 
     @property
-    def carded(self) -> Mapping[int, Place]:
-        """The places where it has a card of its own, by number."""
-        # A bot of an older version posts one all the same.
-        return {
-            number: place
-            for number, place in self.places.items()
-            if not place.queued or MessageId(number) in self.shown
-        }
-
-    def queued_in(self, channel: str) -> tuple[int, ...]:
-        """Give the open actions that wait in the queue of a channel."""
-        queued = (place for place in self.places.values() if place.queued and place.channel == channel)
-        return tuple(index for place in queued for index in place.actions if self.is_open_at(index))
-
-    @property
     def is_shown(self) -> bool:
         """Whether every message of its cards is in Slack."""
-        messages = [len(place.parts) + 1 for place in self.carded.values() if not self.is_preapproved(place)]
-        remarks = [len({*remark.places} & self.carded.keys()) for remark in self.remarks.values()]
+        messages = [len(place.parts) + 1 for place in self.places.values() if not self.is_preapproved(place)]
+        remarks = [len({*remark.places} & self.places.keys()) for remark in self.remarks.values()]
         shown = sum(part.kind not in {"standing", "told", "outcomes"} for part in self.shown)
         return bool(messages) and shown == sum(messages) + sum(remarks)
 

@@ -114,14 +114,6 @@ class AuditEntry:
         return tuple(filter(None, [self["tool"], *map(str, filter(None, named))]))
 
     @property
-    def asked_in(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
-        """The channels where the calls that it is about were asked, by the index of the action. Older entries name none."""
-        said: list[tuple[int, Any]] = [(index, each.get("channels")) for index, each in self._asked.items()]
-        if isinstance(index := self.said.get("index"), int):
-            said.append((index, self.said.get("channels")))
-        return tuple((index, tuple(map(str, found))) for index, found in said if isinstance(found, list))
-
-    @property
     def _asked(self) -> Mapping[int, Mapping[str, Any]]:
         asked = self.said.get("actions")
         found = enumerate(asked) if isinstance(asked, list) else ()

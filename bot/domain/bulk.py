@@ -18,12 +18,9 @@ def calls_on(approval: Approval, message: MessageId) -> tuple[int, ...]:
 
 
 def posted_calls(approval: Approval, number: int) -> tuple[int, ...]:
-    """Give the actions of a place whose messages are there: a button above the parts can be pressed before they are.
-
-    In a queue there are no messages, and a review shows all of them.
-    """
+    """Give the actions of a place whose messages are there: a button above the parts can be pressed before they are."""
     place = approval.admission.places[number]
-    if not place.parts or place.queued:
+    if not place.parts:
         return place.actions
     messages = zip(MessageId(number).parts(len(place.parts)), place.parts, strict=True)
     return tuple(index for message, part in messages if message in approval.shown for index in part)

@@ -7,9 +7,8 @@ from typing import Literal
 from bot.domain.approval import Approval
 from bot.domain.waiting import Spot
 
-Section = Literal["waiting", "asked", "decided", "standing", "queue"]
-"""What waits for the person, what they asked for, what they decided, the standing approvals that they can revoke, what waits
-in the queue of a channel."""
+Section = Literal["waiting", "asked", "decided", "standing"]
+"""What waits for the person, what they asked for, what they decided, and the standing approvals that they can revoke."""
 SECTIONS: tuple[Section, ...] = ("waiting", "asked", "decided", "standing")
 """The lists of every person."""
 
@@ -27,9 +26,6 @@ class Look:
     """Where the page before this one ended, in the list of what waits."""
     first: int = 0
     """How many come before this page, in the other lists."""
-
-    channel: str = ""
-    """Whose queue it is."""
 
     @property
     def is_first(self) -> bool:

@@ -27,19 +27,6 @@ def _any_arguments(_: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Burst:
-    """How many requests of a channel have a card of their own in how long. Further ones join its queue."""
-
-    most: int
-    within: timedelta
-
-    @property
-    def rate(self) -> float:
-        """How many cards a second it lets through."""
-        return self.most / self.within.total_seconds()
-
-
-@dataclass(frozen=True, slots=True)
 class Match:
     """Which calls a rule decides about. Two equal ones match the same calls."""
 
@@ -89,10 +76,6 @@ class Rule:
     match: Match = Match()
     name: str = "default"
     """For people to read."""
-    thread_per_run: bool = False
-    """Whether later cards of a run are replies to its first card in the channel."""
-    burst: Burst | None = None
-    """After how many requests in a short time further ones have no card of their own."""
     agent_channel_may_decide: bool = False
     """Whether `channel` among the approvers can also mean a channel that the agent chose."""
     requester: Literal["optional", "required"] = "optional"

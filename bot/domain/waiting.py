@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.admission import Admission, Terms
-from bot.domain.approval import Approval
 from bot.domain.person import is_person
 from bot.domain.schedule import Step
 from bot.domain.votes import Proposal
@@ -20,17 +19,6 @@ class Spot:
     interrupt_id: str
 
 
-def circles_of(admission: Admission) -> str:
-    """Name those who may decide something of a request, and the queues that it is in, separated by spaces."""
-    queues = (queue_entry(place.channel) for place in admission.places if place.queued)
-    return " ".join(dict.fromkeys([circle_of(admission), *queues]))
-
-
-def queue_entry(channel: str) -> str:
-    """Name the queue of a channel, as the lists of what waits do."""
-    return f"queue:{channel}"
-
-
 def circle_of(admission: Admission) -> str:
     """Name everybody who may decide something of a request: people, groups and channels, joined by commas."""
     return _circle(
@@ -38,12 +26,6 @@ def circle_of(admission: Admission) -> str:
         for index, terms in enumerate(admission.terms)
         for entry in _entries(terms, admission.place_of(index).channel)
     )
-
-
-def circles_now(state: Approval) -> str:
-    """Name those of a request that was admitted before, and those who decide its proposals, separated by spaces."""
-    proposed = map(circle_of_proposal, state.proposals.values())
-    return " ".join(dict.fromkeys([circles_of(state.admission), *proposed]))
 
 
 def circle_of_proposal(proposal: Proposal) -> str:

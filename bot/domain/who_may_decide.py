@@ -58,11 +58,6 @@ def may_decide(
     return Verdict(True)
 
 
-def is_outsider(person: Person, team: str) -> bool:
-    """Whether somebody is a guest, a bot, or from outside of the workspace."""
-    return _outside(person, team) is not None
-
-
 def _outside(person: Person, team: str) -> Outsider | None:
     if person.is_bot:
         return "bot"

@@ -91,8 +91,8 @@ class Admissions:
             return None
         terms = tuple([await self.directory.named(own) for own in admission.terms])
         told = await self._tellable(admission.told) if admission.told else None
-        places = tuple([await self._in_queue(state, place) for place in filter(None, found)])
-        terms = _never_by_silence(await self._beside_earlier(state, terms, places), places)
+        places = tuple(filter(None, found))
+        terms = await self._beside_earlier(state, terms, places)
         fixed: dict[str, object] = {"told": told, "places": places, "thread_author": author, "terms": terms}
         fixed["unsigned"] = self.store.signing is None
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
@@ -150,11 +150,6 @@ class Admissions:
         found = await self.standing.matching(state, admission)
         asked = [matched for matched in found if not self.store.refused.has(state.id, matched.index)]
         return [matched for matched in asked if await self._still_holds(matched)]
-
-    async def _in_queue(self, state: Published, place: Place) -> Place:
-        """Say whether a request joins the queue of a channel, because it comes in a burst."""
-        joins = place.burst and await self.store.joins_queue(state.id, place.channel, place.burst)
-        return place.model_copy(update={"queued": bool(joins)})
 
     async def _beside_earlier(
         self, state: Published, terms: tuple[Terms, ...], places: tuple[Place, ...]
@@ -245,15 +240,6 @@ def asked_elsewhere(namespace: str) -> str:
     return (
         f"this run was asked about in namespace {namespace!r} before, and asked twice it could run twice: let its agent go on "
         "there until the run is over"
-    )
-
-
-def _never_by_silence(terms: tuple[Terms, ...], places: tuple[Place, ...]) -> tuple[Terms, ...]:
-    """Let silence approve nothing that is in a queue: nobody was shown it."""
-    queued = {index for place in places if place.queued for index in place.actions}
-    return tuple(
-        own.model_copy(update={"by_silence": False}) if index in queued else own
-        for index, own in enumerate(terms)
     )
 
 

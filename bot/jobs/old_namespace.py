@@ -64,9 +64,9 @@ async def work_left(store: ApprovalStore) -> int:
 
 
 async def _owed(store: ApprovalStore) -> int:
-    """Count what waits: requests, cards to draw, runs to resume, standing approvals, work that failed, and queues."""
+    """Count what waits: requests, cards to draw, runs to resume, standing approvals, and work that failed."""
     failing = [len(await store.failing(lane)) for lane in store.keys.all_lanes()]
-    return sum((await store.owed()).values()) + sum(failing) + len(await store.queues())
+    return sum((await store.owed()).values()) + sum(failing)
 
 
 def empty(namespace: str) -> str:

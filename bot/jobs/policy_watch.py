@@ -43,7 +43,6 @@ class PolicyKeeper:
         self._health = health
         self._asked = asyncio.Event()
         logger.info("policy.in_force", extra={"version": self.policy.version})
-        self._warn()
 
     @property
     def policy(self) -> Policy:
@@ -100,16 +99,11 @@ class PolicyKeeper:
                 for name in [name for name in self._health.warnings if name.startswith(PLACE)]:
                     del self._health.warnings[name]
                 logger.info("policy.loaded", extra={"path": path, "version": self.policy.version})
-                self._warn()
         except SlackError as error:
             logger.warning("policy.not_checked", extra={"path": path, "reason": str(error)})
         except SettingsError as error:
             self._refused = text
             self._refuse(str(error))
-
-    def _warn(self) -> None:
-        if warnings := [str(warning) for warning in self._in_force.warnings]:
-            logger.warning("policy.deprecated", extra={"path": self._path, "warnings": warnings})
 
     def _refuse(self, problems: str) -> None:
         warning = f"version {self.policy.version} stays in force: {problems}"

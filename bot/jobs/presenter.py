@@ -23,7 +23,6 @@ from bot.jobs.audit_mover import FULL
 from bot.jobs.deadlines import STALLED_AFTER, UNSETTLED_AGAIN, has_run_ahead
 from bot.jobs.outdated import first_outdated, is_wanted
 from bot.jobs.patience import noted_by
-from bot.jobs.run_threads import find_thread
 from bot.jobs.slack_call import Line, SlackCall
 from bot.jobs.slack_trouble import WORKSPACE_RETRY
 from bot.jobs.unreadable import end_unreadable
@@ -133,8 +132,6 @@ class Presenter:
                 return FIRST_RETRY
             await line.trouble.say_fault(state.id, fault)
             return WORKSPACE_RETRY
-        if not state.admission.places[part.id.place].thread_is_known:
-            return await find_thread(self.store, state, part.id.place)
         shown = state.shown.get(part.id)
         if (
             shown

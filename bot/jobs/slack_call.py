@@ -21,7 +21,6 @@ from bot.jobs.orphans import Second, remove_second
 from bot.jobs.outdated import is_extra, is_wanted
 from bot.jobs.patience import noted_by
 from bot.jobs.redis_restore import RestoreGuard
-from bot.jobs.run_threads import leave_thread
 from bot.jobs.slack_trouble import EDIT, POST, RETRY, SlackTrouble
 from bot.rendering.card.card import Part
 from bot.rendering.limits import SlackLimitError, check_message
@@ -269,10 +268,6 @@ class SlackCall:
         is_lost = shown and error.code in GONE and shown.ts != NOWHERE and not self.part.id.is_beside
         if is_lost and is_open:
             return await self._on_deleted()
-        if self._shares_thread() and not shown and error.code in _NO_THREAD:
-            await leave_thread(self.line.store, self.state, self.part.id.place)
-            await self.give_back()
-            return 0
         if self.part.parent and not self.part.thread_ts and error.code in _NO_THREAD:
             # The thread is missing, so its card is probably gone. The card is checked first.
             await self.line.store.invalidate_part(self.state.id, self.part.parent)
@@ -362,15 +357,6 @@ class SlackCall:
             return self.part.thread_ts
         parent = self.part.parent and self.state.shown.get(self.part.parent)
         return parent.ts if parent else None
-
-    def _shares_thread(self) -> bool:
-        """Whether this is a card under the first card of its run."""
-        is_card = self.part.id.kind == "card"
-        return (
-            is_card
-            and self.state.admission.places[self.part.id.place].thread_per_run
-            and bool(self._thread())
-        )
 
     def _drawn(self, channel: str, ts: str) -> Shown:
         return Shown(channel, ts, self.part.digest, self.state.stage)

@@ -39,13 +39,8 @@ class SlackTrouble:
 
     async def say_if_nothing_is_posted(self, state: Approval, part: MessageId) -> None:
         """Say to the agents that wait that Slack takes no messages now."""
-        if part not in state.shown:
-            await self.say_if_nothing_is_taken(state.id)
-
-    async def say_if_nothing_is_taken(self, interrupt_id: str) -> None:
-        """Say to the agents that wait for a record without a message that Slack takes none now."""
-        if why := self.health.lasting(POST):
-            await self.store.set_notice(interrupt_id, f"Slack takes no messages: {why}")
+        if part not in state.shown and (why := self.health.lasting(POST)):
+            await self.store.set_notice(state.id, f"Slack takes no messages: {why}")
 
     async def say_fault(self, interrupt_id: str, fault: str) -> None:
         """Say to the agents that wait for a record that no call to Slack succeeds."""

@@ -1,11 +1,11 @@
-"""Repairs the lists of what waits for whom: after Redis lost some, and for requests that an older version admitted."""
+"""Repairs the lists of what waits for whom, after Redis lost some."""
 
 import asyncio
 import logging
 from dataclasses import dataclass
 
 from agent_adapter.contract.keys import Lane
-from agent_adapter.errors import AgentAdapterError, InvalidRequestError
+from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
 from bot.store.connected import in_each
 from bot.store.records import ApprovalStore
@@ -45,18 +45,7 @@ class WaitingSweep:
     async def _sweep_lane(self, lane: Lane) -> None:
         first = 0
         while True:
-            looked, unknown = await self.store.relist(lane, first=first, limit=AT_ONCE)
-            for interrupt_id in unknown:
-                await self._list(interrupt_id)
+            looked = await self.store.relist(lane, first=first, limit=AT_ONCE)
             if looked < AT_ONCE:
                 return
             first += looked
-
-    async def _list(self, interrupt_id: str) -> None:
-        try:
-            state = await self.store.admitted(interrupt_id)
-        except InvalidRequestError:
-            # The presenter refuses it, and says so on its card.
-            return
-        if state:
-            await self.store.list_waiting(state)

@@ -13,9 +13,8 @@ from bot.domain.errors import NotToldError, StoreUnavailableError
 from bot.listeners.commands import Commands
 from bot.listeners.home import HomeTab
 from bot.listeners.routing import ByRecord
-from bot.listeners.why import WhyShortcut
 from bot.slack.directory import Directory
-from bot.slack.manifest import COMMAND, GROUP_CHANGED, HOME_OPENED, LEFT_CHANNEL, MENTION, WHY
+from bot.slack.manifest import COMMAND, GROUP_CHANGED, HOME_OPENED, LEFT_CHANNEL
 
 logger = logging.getLogger(__name__)
 
@@ -26,8 +25,6 @@ def bind(
     app: AsyncApp,
     by_record: ByRecord,
     commands: Commands,
-    why: WhyShortcut,
-    mentioned: Callable[[Mapping[str, Any]], Awaitable[None]],
     home: HomeTab,
     directory: Directory,
     deleted: Callable[[str, str], Awaitable[None]],
@@ -37,11 +34,6 @@ def bind(
     app.view_submission(_ANYTHING)(by_record.submit)
     app.view_closed(_ANYTHING)(_nothing)
     app.command(COMMAND)(commands.approvals)
-    app.message_shortcut(WHY)(why.ask)
-
-    @app.event(MENTION)
-    async def reply_mentions(body: Mapping[str, Any]) -> None:
-        await mentioned(body)
 
     @app.event(HOME_OPENED)
     async def home_opened(event: Mapping[str, Any]) -> None:

@@ -121,7 +121,7 @@ class Buttons:
             elsewhere = click.from_menu or click.is_on_home or in_view
             if state is None or elsewhere or not has_button(state, click, button.scope):
                 return Answer(False, in_answer.OUTDATED, why="outdated")
-            if sentence := why_not_pressed(state, click, button.scope, records.signing):
+            if sentence := why_not_pressed(state, click, button.scope):
                 return Answer(False, sentence, draws_anew=True, why="outdated")
             return await does.decide(self.services, state, click, delivery)
 
@@ -195,7 +195,7 @@ class Buttons:
 
     async def _asks_otherwise(self, state: Approval, click: Click, button: Button) -> str:
         """Say that what was pressed asks something else than its record, and have its card drawn again."""
-        sentence = why_not_pressed(state, click, button.scope, self.services.store.signing)
+        sentence = why_not_pressed(state, click, button.scope)
         if sentence:
             await self.services.draw_again(state, click.channel, click.ts)
         return sentence

@@ -1,7 +1,6 @@
-"""The slash command: a person's lists, one request by its id, and the standing approvals that this person may revoke."""
+"""The slash command: a person's lists, and the standing approvals that this person may revoke."""
 
 import logging
-import re
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,6 @@ from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError
 from bot.domain.home import Look
 from bot.listeners.home import HomeTab
-from bot.listeners.why import WhyShortcut
 from bot.rendering.modal.standing import render_standing_list
 from bot.runtime.tasks import Tasks
 from bot.sentences import in_answer
@@ -22,8 +20,6 @@ from bot.use_cases.standing import StandingLists
 
 logger = logging.getLogger(__name__)
 
-_ID = re.compile(r"[a-z0-9-]{1,40}\.[a-z0-9.-]{1,80}")
-
 
 @dataclass(frozen=True, slots=True)
 class Commands:
@@ -31,7 +27,6 @@ class Commands:
 
     standing: StandingLists
     home: HomeTab
-    why: WhyShortcut
     slack: SlackClient
     tasks: Tasks
 
@@ -56,8 +51,6 @@ class Commands:
                 return self._lists(respond, trigger_id, user, Look("asked"))
             case ["rules"]:
                 return self._list(respond, trigger_id, user)
-            case ["show", interrupt_id] if _ID.fullmatch(interrupt_id):
-                return self.why.show(user, trigger_id, interrupt_id)
         return None
 
     async def _lists(self, respond: AsyncRespond, trigger_id: str, user: str, look: Look) -> None:

@@ -12,14 +12,12 @@ from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError
 from bot.domain.home import HomePage, Look
 from bot.domain.ids import parse_action_id
-from bot.listeners.why import WhyShortcut
 from bot.rendering.blocks import Block
 from bot.rendering.home import (
     AGENT,
     EVERYTHING,
     GO,
     TOOL,
-    WHY,
     dump_look,
     load_look,
     render_home,
@@ -28,7 +26,7 @@ from bot.rendering.home import (
 )
 from bot.rendering.modal.view import render_notice_view
 from bot.runtime.tasks import Tasks
-from bot.sentences import in_answer, in_home
+from bot.sentences import in_home
 from bot.slack.client import SlackClient
 from bot.use_cases.home import Home
 
@@ -40,7 +38,6 @@ class HomeTab:
     """Shows people their lists."""
 
     home: Home
-    why: WhyShortcut
     slack: SlackClient
     tasks: Tasks
 
@@ -50,16 +47,9 @@ class HomeTab:
             self.refresh(event["user"], dump_look(Look()))
 
     async def press(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
-        """Handle a click on a filter, on a way to another list, page or request, on a link, or on the card of a queue."""
+        """Handle a click on a filter, on a way to another list or page, or on a link."""
         await ack()
-        view, user, pressed = body.get("view"), body["user"]["id"], body["actions"][0]
-        if view is None:
-            self.tasks.start(self._open_queue(user, body["trigger_id"], body["channel"]["id"]))
-            return
-        if _kind(pressed) == WHY:
-            is_above = view["type"] == "modal"
-            self.tasks.start(self.why.show(user, body["trigger_id"], pressed["value"], above=is_above))
-            return
+        view, user, pressed = body["view"], body["user"]["id"], body["actions"][0]
         look = _chosen(view, pressed)
         if look and view["type"] == "home":
             self.tasks.start(self._publish(user, look, view.get("hash")))
@@ -83,15 +73,6 @@ class HomeTab:
         # Slack waits three seconds for a view, and to look may take longer.
         waiting = render_notice_view(in_home.TITLE, in_home.LOOKING)
         await self._update(user, look, await self.slack.open_view(trigger_id, waiting))
-
-    async def _open_queue(self, user: str, trigger_id: str, channel: str) -> None:
-        try:
-            await self.open(user, trigger_id, Look("queue", channel=channel))
-        except DoneBeforeError as error:
-            logger.info("home.opened_before", extra={"user": user, "reason": str(error)})
-        except SlackError as error:
-            logger.warning("home.not_opened", extra={"user": user, "reason": str(error)})
-            await self.slack.tell_user(channel, user, in_answer.NOT_OPENED)
 
     async def _publish(self, user: str, look: Look, view_hash: str | None = None) -> None:
         page = await self._page(user, look)

@@ -43,7 +43,7 @@ class Click:
     named: frozenset[int] = frozenset()
     """The actions that the question of this button named."""
     question: str = ""
-    """What was asked when this button was drawn. Buttons of older versions carry none, and some in views."""
+    """What was asked when this button was drawn. Some in views carry none: the view says it."""
     home: str = ""
     """What the Home tab shows, where this was pressed there or in a form that was opened there."""
     listed: str = ""
@@ -52,8 +52,6 @@ class Click:
     """Whether it was chosen from a menu, which asks no question first."""
     meta: ViewMeta | None = None
     """What this modal carries."""
-    response_url: str = ""
-    """Where the pressed message can be replaced or removed, also one that only this person sees."""
 
     @property
     def in_review(self) -> bool:
@@ -172,7 +170,6 @@ def parse_click(body: Mapping[str, Any]) -> Click:
         listed=meta.listed if meta else carried if is_list and not is_home else "",
         from_menu=pressed.get("type") == "overflow",
         meta=meta,
-        response_url=body.get("response_url") or "",
     )
 
 

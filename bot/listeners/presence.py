@@ -16,9 +16,8 @@ def has_button(state: Approval, click: Click, scope: Scope) -> bool:
     if click.is_on_home or click.is_in_list:
         # A list shows too little of a call: its buttons lead to a review, or end a standing approval.
         return is_known and scope in {"message", "standing"}
-    if not is_known or scope == "reply":
-        # Only its author sees the message of a reply. What was kept of the reply names its calls.
-        return is_known
+    if not is_known:
+        return False
     if click.view is not None:
         return not click.in_review or scope != "action" or _is_shown_whole(state, click)
     return any(_carries(state, message, click, scope) for message in _messages(state, click))
@@ -65,7 +64,7 @@ def _messages(state: Approval, click: Click) -> list[MessageId]:
     noted = [part for part, s in state.shown.items() if (s.channel, s.ts) == (click.channel, click.ts)]
     return noted or [
         part
-        for number, place in state.carded.items()
+        for number, place in state.places.items()
         if place.channel == click.channel
         for part in (MessageId(number), *MessageId(number).parts(len(place.parts)))
         if part not in state.shown

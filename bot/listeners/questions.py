@@ -9,39 +9,30 @@ from bot.domain.question import question
 from bot.listeners.payloads import Click
 from bot.rendering.buttons import Scope
 from bot.rendering.modal.view import ViewMeta, question_in
-from bot.runtime.statements import Signing
 from bot.sentences import in_answer
 
 
-def why_not_pressed(state: Approval, click: Click, scope: Scope, signing: Signing | None) -> str:
+def why_not_pressed(state: Approval, click: Click, scope: Scope) -> str:
     """Say that a button, or the view around it, asks something else than its record; empty when they ask the same."""
-    if click.meta and (sentence := why_not_submitted(state, click.meta, _scope_of_view(click), signing)):
+    if click.meta and (sentence := why_not_submitted(state, click.meta, _scope_of_view(click))):
         return sentence
-    if scope == "reply" or (click.meta and not click.question):
-        # What a reply says is kept apart from the record. Of the other buttons in views, the view says what they ask.
+    if click.meta and not click.question:
+        # The view says what its buttons ask.
         return ""
-    return why_not(click.question, question(state, _asked_by(state, click, scope)), signing)
+    return _why_not(click.question, question(state, _asked_by(state, click, scope)))
 
 
-def why_not_submitted(state: Approval, meta: ViewMeta, scope: Scope, signing: Signing | None) -> str:
+def why_not_submitted(state: Approval, meta: ViewMeta, scope: Scope) -> str:
     """Say that a view asks something else than its record; empty when it asks the same."""
     if meta.vote and state.actions[meta.index].written(meta.vote) is None:
         # Nothing is decided with it. The answer says that it is gone.
         return ""
-    return why_not(meta.question, question_in(state, scope, meta), signing)
+    return _why_not(meta.question, question_in(state, scope, meta))
 
 
-def why_not(drawn: str, now: str, signing: Signing | None) -> str:
-    """Compare what was asked when something was drawn with what is asked now. Give the sentence, or nothing when they agree.
-
-    Args:
-        drawn: What the button or view carries; empty if an older version drew it.
-        now: What its record asks.
-        signing: What this bot checks with. Without a ring, what an older version drew counts.
-    """
-    if drawn:
-        return "" if drawn == now else in_answer.ASKS_OTHERWISE
-    return "" if signing is None or signing.accepts_unsigned else in_answer.DRAWN_ANEW
+def _why_not(drawn: str, now: str) -> str:
+    """Compare what was asked when something was drawn with what is asked now."""
+    return "" if drawn == now else in_answer.ASKS_OTHERWISE
 
 
 def _scope_of_view(click: Click) -> Scope:

@@ -45,7 +45,6 @@ class Opens:
 
 TABLE: Mapping[Button, Decides | Stores | Opens] = {
     buttons.APPROVE: Decides(clicks.approve),
-    buttons.ALWAYS: Decides(clicks.approve_for_run, from_memory=False),
     buttons.APPROVE_ALL: Decides(clicks.approve_all, from_memory=False),
     buttons.ASSIGN: Stores(
         lambda services, state, click: services.assignments.assign(state, click.user, click.number)
@@ -57,7 +56,6 @@ TABLE: Mapping[Button, Decides | Stores | Opens] = {
     buttons.CONFIRM: Opens(form(forms.render_confirm_view), submissions.approve),
     buttons.NOTE: Opens(form(forms.render_note_view), submissions.approve),
     buttons.CHANGES: Opens(form(forms.render_changes_view), submissions.ask_for_changes),
-    buttons.SEND_CHANGES: Decides(clicks.send_changes, from_memory=False),
     buttons.EDIT: Opens(editing.open_form, editing.submit),
     buttons.FORM: Opens(editing.change_form, may=opening.anybody),
     buttons.REJECT: Opens(form(forms.render_reject_view), submissions.reject),

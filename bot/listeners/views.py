@@ -77,7 +77,7 @@ class Forms:
     async def _asks_otherwise(self, state: Approval, submission: Submission, button: Button) -> Reply | None:
         """Say that a form asks something else than its record, and have its card drawn again. `None` when it asks the same."""
         meta = submission.meta
-        sentence = why_not_submitted(state, meta, button.scope, self.services.store.signing)
+        sentence = why_not_submitted(state, meta, button.scope)
         if not sentence:
             return None
         await self.services.draw_again(state, meta.channel, meta.ts)

@@ -12,7 +12,7 @@ from bot.domain.on_call import is_on_call, schedule_of
 from bot.domain.policy import AGENT, Policy, Trust
 from bot.domain.rules import THREAD, Rule
 from bot.policy.checks import UNKNOWN, problems_of
-from bot.policy.keys import POLICY, RENAMED, RULE, PolicyKeys
+from bot.policy.keys import POLICY, RULE, PolicyKeys
 from bot.policy.sentences import fault
 from bot.policy.values import Fault, meant
 from bot.policy.yaml_values import Document, Loc, Problem, UnreadableError, read_yaml, texts
@@ -44,8 +44,6 @@ class PolicyFile:
     policy: Policy
     mentions: tuple[Mention, ...]
     text: str = ""
-    warnings: tuple[Problem, ...] = ()
-    """What works today, and no longer in a later version."""
 
 
 def read_policy(text: str, path: str) -> PolicyFile:
@@ -73,7 +71,7 @@ def read_policy(text: str, path: str) -> PolicyFile:
         found.get("look_alikes", "refuse"),
         found.get("schedules", {}),
     )
-    return PolicyFile(policy, tuple(_mentions(document)), text, tuple(_warnings(document)))
+    return PolicyFile(policy, tuple(_mentions(document)), text)
 
 
 def _read(written: Any) -> tuple[PolicyKeys | None, list[Fault]]:
@@ -123,11 +121,3 @@ def _unknown_schedules(document: Document) -> Iterator[Problem]:
         if is_on_call(named.id) and schedule_of(named.id) not in known:
             cure = meant(schedule_of(named.id), known, "describe it under schedules")
             yield Problem(named.line, f"{named.id}: there is no such schedule: {cure}")
-
-
-def _warnings(document: Document) -> Iterator[Problem]:
-    for loc, line in document.lines.items():
-        match loc:
-            case ("default", str(key)) | ("rules", int(), str(key)) if new := RENAMED.get(key):
-                cure = "rename it, the old name works for one more minor version"
-                yield Problem(line, f"{key!r} is now called {new!r}: {cure}")

@@ -1,4 +1,4 @@
-"""Rules past which calls fall to a weaker one, and rules whose cards nobody may notice. Pure."""
+"""Rules past which calls fall to a weaker one. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,17 +22,7 @@ def without_ring(policy: Policy) -> str:
 
 
 def gaps(policy: Policy) -> Iterator[Problem]:
-    """Name each rule with `args` that is stricter than the rule to which calls fall that its `args` do not match.
-
-    Name also each rule whose cards may be replies that notify nobody.
-    """
-    for rule in (*policy.rules, policy.default):
-        if rule.thread_per_run and not _mentioned(rule):
-            yield Problem(
-                rule.line,
-                f"{rule.name!r} asks in a shared thread and mentions nobody, and Slack notifies nobody else of a reply: "
-                "name people or groups to notify, or take thread_per_run out",
-            )
+    """Name each rule with `args` that is stricter than the rule to which calls fall that its `args` do not match."""
     for number, rule in enumerate(policy.rules):
         if rule.match.schema and (weaker := [*_weaker_places(policy, number)]):
             yield Problem(
@@ -90,10 +80,6 @@ def _weaker_in_deciding(rule: Rule, other: Rule) -> Iterator[str]:
         yield "the requester may approve"
     if other.approves_silently and not rule.approves_silently:
         yield "silence approves"
-
-
-def _mentioned(rule: Rule) -> set[str]:
-    return {*(rule.approvers if rule.notify is None else rule.notify)} - {"channel"}
 
 
 def _approvers(rule: Rule) -> list[str]:

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, NamedTuple, Required
 
 from pydantic import (
     AfterValidator,
-    AliasChoices,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -30,8 +29,6 @@ from bot.policy.values import ReadFrom, count, one_or_more, refuse
 
 MOST_PENDING = 1_000
 """All of them are looked at when the limit is reached."""
-RENAMED = {"sticky": "standing", "claim": "assign"}
-"""Keys of a rule by their old names."""
 
 _STRICT = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
 _AgentGlobs = Annotated[tuple[values.AgentGlob, ...], one_or_more(values.AgentGlob, 1)]
@@ -160,10 +157,6 @@ class SharedKeys(TypedDict, total=False):
     """Whether the agent has to sign its question, or to ask with a key of the HTTP API."""
     tell_requester: Tell
     """Where the person for whom the agent acts reads the outcome: `direct`, `thread` (where the run came from) or `no`."""
-    thread_per_run: bool
-    """Whether later cards of a run are replies in the thread of its first card in that channel."""
-    burst: values.Bursts
-    """After how many requests in a channel further ones join its queue, which has one card: `5 in 1m`."""
     decisions: Annotated[tuple[_Decision, ...], one_or_more(_Decision, 1), values.ONCE]
     """Which of the agent's allowed decisions are offered. Left out, all of them."""
     notify: values.Notify
@@ -208,11 +201,9 @@ class SharedKeys(TypedDict, total=False):
         BeforeValidator(_by_alone, json_schema_input_type=values.Duration | ExtensionKeys),
     ]
     """Lets people who may decide give everybody more time: how much a press gives, and how often."""
-    assign: Annotated[values.Duration, Field(validation_alias=AliasChoices("assign", "claim"))]
+    assign: values.Duration
     """Lets people who may decide say that they are looking at a card, for so long."""
-    standing: Annotated[
-        StandingLimits, ReadFrom(StandingKeys), Field(validation_alias=AliasChoices("standing", "sticky"))
-    ]
+    standing: Annotated[StandingLimits, ReadFrom(StandingKeys)]
     """Lets people approve later calls together with the one on the card. Never inherited."""
 
 
@@ -322,13 +313,5 @@ def json_schema() -> dict[str, Any]:
     terms = TypeAdapter(SharedKeys).json_schema()["properties"]
     for kind in ("DefaultKeys", "RuleKeys"):
         # pydantic reads the docstrings of a class, and not those of the class that it extends.
-        schema["$defs"][kind]["properties"] |= terms | _old_names(terms)
+        schema["$defs"][kind]["properties"] |= terms
     return schema
-
-
-def _old_names(terms: dict[str, Any]) -> dict[str, Any]:
-    """Describe keys by their old names: they are read, and editors show that nobody should begin to use them."""
-    return {
-        old: {**terms[new], "description": f"The old name of `{new}`: write that.", "deprecated": True}
-        for old, new in RENAMED.items()
-    }

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
-from bot.policy.keys import RENAMED, json_schema
+from bot.policy.keys import json_schema
 from bot.policy.values import Fault, meant, shown
 from bot.policy.yaml_values import Loc
 
@@ -31,8 +31,6 @@ def fault(error: ErrorDetails) -> Fault:
 def _sentence(error: ErrorDetails, loc: Loc, value: Any) -> str:
     key = str(loc[-1]) if loc else ""
     match error["type"]:
-        case "extra_forbidden" if new := RENAMED.get(key):
-            return f"{key!r} is the old name of {new!r}, and both are here: take {key!r} out"
         case "extra_forbidden":
             known = _known(loc[:-1])
             return f"{_what(loc[:-1])} has no {key!r}: {meant(key, known, f'there are {_listed(known)}')}"
@@ -72,17 +70,12 @@ def _known(loc: Loc) -> list[str]:
     places = [json_schema()]
     for part in loc:
         places = [inner for place in places for inner in _inside(place, part)]
-    return [
-        key
-        for place in places
-        for key, described in place.get("properties", {}).items()
-        if not described.get("deprecated")
-    ]
+    return [key for place in places for key in place.get("properties", {})]
 
 
 def _inside(place: dict[str, Any], part: str | int) -> Iterator[dict[str, Any]]:
     keys = place.get("properties", {})
-    named = keys.get(RENAMED.get(str(part), part))
+    named = keys.get(part)
     others = (place.get("items"), *place.get("patternProperties", {}).values())
     for inner in filter(None, (named, *others)):
         for each in inner.get("anyOf", [inner]):

@@ -14,7 +14,6 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 
 from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE
 from agent_adapter.receipts.statement import LONGEST_USE
-from bot.domain.rules import Burst
 from bot.policy.yaml_values import Loc
 
 Fault = tuple[Loc, str]
@@ -22,7 +21,6 @@ Fault = tuple[Loc, str]
 
 _DURATION = "([0-9]{1,6}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?"
 _SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
-_MOST_CARDS, _LONGEST_BURST = 100, timedelta(hours=1)
 _UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
@@ -123,14 +121,6 @@ def _duration(value: str, *, most: timedelta = MAX_LIFE) -> timedelta:
     return duration
 
 
-def _burst(value: str) -> Burst:
-    most, within = value.split(" in ")
-    found = Burst(int(most), _duration(within))
-    if not 1 <= found.most <= _MOST_CARDS or found.within > _LONGEST_BURST:
-        raise ValueError(f"{value!r} is out of range: write 1 to {_MOST_CARDS} requests, in 1s to 1h")
-    return found
-
-
 def _size(value: str) -> int:
     return int(value.rstrip("KMGB")) * _UNITS[value.lstrip("0123456789")]
 
@@ -181,11 +171,6 @@ Size = Annotated[
     int,
     BeforeValidator(_size),
     text("[1-9][0-9]{0,8}(B|KB|MB|GB)", "a size", "write 512KB, 4MB or 1GB"),
-]
-Bursts = Annotated[
-    Burst,
-    BeforeValidator(_burst),
-    text(f"[0-9]{{1,6}} in {_DURATION}", "a number of requests in a time", "write 5 in 1m or 20 in 10m"),
 ]
 TimeOfDay = Annotated[
     time,

@@ -20,7 +20,7 @@ from bot.rendering.limits import CHOICE_VALUE
 from bot.sentences import on_action, on_button, on_card, words
 from bot.text.literal import units
 
-Scope = Literal["action", "message", "place", "card", "standing", "page", "reply"]
+Scope = Literal["action", "message", "place", "card", "standing", "page"]
 """What a button is about: an action; the actions of one message, or of one place; the whole request; a standing
 approval; a page of a reading; a reply in the thread, in a message that only its author sees."""
 
@@ -73,16 +73,12 @@ STANDING = Button("sticky", "action", decision="approve")
 """Also approves later calls like this one, within the limits of its form."""
 FOR_RUN = Button("for_run", "action", decision="approve")
 """Also approves every later call of this tool in the run. Its form says so."""
-ALWAYS = Button("approve_always", "action", decision="approve")
-"""The same without a form. Cards drawn by earlier versions have it."""
 AGREE = Button("agree", "action", "primary")
 """Shows what somebody proposes, to agree with it. It may be any decision."""
 EDIT = Button("edit", "action", decision="edit")
 REJECT = Button("reject", "action", "danger", decision="reject")
 CHANGES = Button("changes", "action", decision="reject")
 """Rejects the call with words that ask the model for another one."""
-SEND_CHANGES = Button("send_changes", "reply", decision="reject")
-"""`send_changes:<index of the action>.<id of the event>`: the same with the words of that reply."""
 RESPOND = Button("respond", "action", decision="respond")
 READ = Button("read", "action")
 MORE = Button("more", "action")

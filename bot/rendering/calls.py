@@ -247,14 +247,7 @@ def _call_blocks(action: Action, *, as_text: bool) -> list[Block]:
         blocks.append(arguments_block(f"{at}:arguments", action, as_text=as_text))
     if said := care_words(action):
         blocks.append(context(f"{at}:care", "\n".join(said)))
-    blocks += caution_blocks(
-        f"{at}:",
-        [
-            (in_text.TOOL, action.request.name),
-            ("", action.shown(on_card=True)),
-            (in_text.WORDS, action.description),
-        ],
-    )
+    blocks += caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True), action.description)
     return [*blocks, *description_blocks(at, action)]
 
 

@@ -1,6 +1,6 @@
 """What is said about texts that are not what they look like, wherever they are shown."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from inspect import unwrap
@@ -8,28 +8,18 @@ from typing import Any
 
 from bot.rendering.blocks import Block, context, literal_within
 from bot.sentences import in_text
-from bot.text.literal import clip, has_decomposed, has_hidden, key_text
-from bot.text.misread import Lines, misread_domains, misread_words, odd_domains
-from bot.text.misread_signs import misread_signs
-
-Shown = Sequence[tuple[str, Any]]
-"""JSON values that are shown, each with its place. The place of arguments is empty, because their names say it."""
+from bot.text.literal import clip, has_decomposed, has_hidden, visible
+from bot.text.misread import domains, misread_words
 
 _LINES = 1_000
 """The room for the words that are named, in JSON characters."""
-_PLACES = 3
-"""The most places that are named for a word."""
-_LONGEST = 60
-"""The most characters of a place."""
+_NAMED = 5
+"""The most words that are named. The others are counted."""
 _REMEMBERED = 16_384
 """The most characters of texts whose result is remembered."""
 
-_Step = str | int | None
-_Path = tuple[Any, _Step, bool]
-"""The path above, one step below it, and whether the text is a name itself. Most paths are never written out."""
 
-
-def caution_blocks(at: str, shown: Shown, *, as_json: bool = False) -> list[Block]:
+def caution_blocks(at: str, *shown: Any, as_json: bool = False) -> list[Block]:
     """Say what the texts in some JSON values hide, and which of their words read as others; nothing for ordinary texts.
 
     Args:
@@ -37,8 +27,7 @@ def caution_blocks(at: str, shown: Shown, *, as_json: bool = False) -> list[Bloc
         shown: What is shown beside this.
         as_json: Whether it is shown as JSON, in an input.
     """
-    places = _places(shown)
-    texts = tuple(places)
+    texts = tuple(dict.fromkeys(text for value in shown for text in _texts(value)))
     # Long ones would fill the memory.
     found = (_found if sum(map(len, texts)) <= _REMEMBERED else unwrap(_found))(texts)
     said = []
@@ -46,92 +35,65 @@ def caution_blocks(at: str, shown: Shown, *, as_json: bool = False) -> list[Bloc
         said.append(in_text.HIDDEN_IN_JSON if as_json else in_text.HIDDEN)
     if found.is_decomposed:
         said.append(in_text.DECOMPOSED_IN_JSON if as_json else in_text.DECOMPOSED)
-    if found.hosts or found.words:
+    if found.words:
         said.append(in_text.MISREAD)
     if found.domains:
         said.append(in_text.DOMAINS)
     if not said:
         return []
-    lines = "\n".join(_placed(found.lines, places))
-    named = [literal_within(f"{at}misread", lines, _LINES)] if lines else []
+    lines = found.lines
+    named = [literal_within(f"{at}misread", "\n".join(lines), _LINES)] if lines else []
     return [context(f"{at}hidden", "\n".join(said)), *named]
 
 
 def caution_lines(shown: Any, known: Any) -> list[str]:
-    """Say in lines of their own which words read as others, in texts that were not there before."""
-    before, places = _places([("", known)]), _places([("", shown)])
-    new = [text for text in places if text not in before]
-    return [f"⚠ {line}" for line in _placed(_found_in(new).lines, places)]
+    """Name in lines of their own the words that read as others, in texts that were not there before."""
+    before = {*_texts(known)}
+    new = tuple(dict.fromkeys(text for text in _texts(shown) if text not in before))
+    return [f"⚠ {line}" for line in unwrap(_found)(new).lines]
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     is_hidden: bool
     is_decomposed: bool
-    hosts: Lines
-    """Domain names that look like others: where a click or a mail goes matters most."""
-    words: Lines
-    domains: Lines
+    words: list[str]
+    domains: dict[str, str]
 
     @property
-    def lines(self) -> Sequence[tuple[str, Sequence[str]]]:
-        """The sentences, what matters most first, each with the texts that it is about."""
-        return [*self.hosts.items(), *self.words.items(), *self.domains.items()]
+    def lines(self) -> list[str]:
+        """The words, and the domain names as computers read them."""
+        words = [in_text.misread(_shown(word)) for word in self.words]
+        hosts = [
+            in_text.as_computers_read(_shown(host), clip(read, 200)) for host, read in self.domains.items()
+        ]
+        return [*_first(hosts), *_first(words)]
 
 
-@lru_cache(maxsize=64)  # a card asks at each drawing, and a modal at each page
-def _found(texts: tuple[str, ...]) -> _Found:
-    return _found_in(texts)
+def _first(lines: list[str]) -> list[str]:
+    left = len(lines) - _NAMED
+    return [*lines[:_NAMED], in_text.more(left)] if left > 0 else lines
 
 
-def _found_in(texts: Collection[str]) -> _Found:
+def _shown(text: str) -> str:
+    return clip(visible(text), 100)
+
+
+@lru_cache(maxsize=256)  # a card asks at each drawing, and a modal at each page
+def _found(texts: Iterable[str]) -> _Found:
+    odd = [text for text in texts if not text.isascii()]
     return _Found(
-        any(map(has_hidden, texts)),
-        any(map(has_decomposed, texts)),
-        misread_domains(texts),
-        misread_words(texts) | misread_signs(texts),
-        odd_domains(texts),
+        any(map(has_hidden, texts)), any(map(has_decomposed, odd)), misread_words(odd), domains(odd)
     )
 
 
-def _placed(
-    lines: Sequence[tuple[str, Sequence[str]]], places: Mapping[str, Sequence[_Path]]
-) -> Iterator[str]:
-    """Add to each line where its texts are."""
-    for line, texts in lines:
-        paths = [path for text in texts for path in places[text]]
-        named = [_written(path) for path in paths[:_PLACES]]
-        yield in_text.found_in(named, len(paths) - _PLACES, line) if named else line
-
-
-def _places(shown: Shown) -> dict[str, list[_Path]]:
-    """Give the places of each text."""
-    found: dict[str, list[_Path]] = {}
-    for where, value in shown:
-        for path, text in _texts(value, (None, where or None, False)):
-            found.setdefault(text, []).append(path)
-    return found
-
-
-def _texts(value: Any, path: _Path) -> Iterator[tuple[_Path, str]]:
+def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
-        yield path, value
+        yield value
     elif isinstance(value, dict):
         for key, child in value.items():
-            yield (path, key, True), key
-            yield from _texts(child, (path, key, False))
+            yield key
+            yield from _texts(child)
     elif isinstance(value, list):
-        for place, child in enumerate(value):
-            yield from _texts(child, (path, place, False))
-
-
-def _written(path: _Path) -> str:
-    """Write a path as the changes of an edit do: refund.lines[0]."""
-    above, step, is_name = path
-    steps: list[str] = []
-    while above is not None:
-        steps.append(f"[{step}]" if isinstance(step, int) else f".{key_text(str(step))}")
-        above, step, _ = above
-    text = f"{step or ''}{''.join(reversed(steps))}".removeprefix(".")
-    named = clip(text, _LONGEST)
-    return in_text.the_name(named) if is_name else named
+        for child in value:
+            yield from _texts(child)

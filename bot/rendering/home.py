@@ -32,13 +32,12 @@ from bot.rendering.modal.view import HOME
 from bot.sentences import in_form, in_home, on_action, on_card, words
 from bot.text.literal import mrkdwn
 
-AGENT, TOOL, GO, OPEN, WHY = "agent", "tool", "go", "open", "why"
-"""What the buttons and menus of the lists are: two filters, a way to another page, a link, and what is known of a request."""
+AGENT, TOOL, GO, OPEN = "agent", "tool", "go", "open"
+"""What the buttons and menus of the lists are: two filters, a way to another page, and a link."""
 EVERYTHING = "*"
 _MOST_CALLS = 3
 """The most calls of a row whose values it shows."""
 _MOST_CHOICES = 99
-_KNOWN = (*SECTIONS, "queue")
 
 
 def render_home(page: HomePage, *, at: datetime, url: str) -> Block:
@@ -66,17 +65,14 @@ def render_home_notice(sentence: str) -> Block:
 def dump_look(look: Look) -> str:
     """Write what a person looks at, for Slack to carry."""
     after = [look.after.deadline, look.after.interrupt_id] if look.after else None
-    of_queue = [look.channel] if look.channel else []
-    return json.dumps(
-        [look.section, look.agent, look.tool, after, look.first, *of_queue], separators=(",", ":")
-    )
+    return json.dumps([look.section, look.agent, look.tool, after, look.first], separators=(",", ":"))
 
 
 def load_look(text: str) -> Look:
     """Read what Slack carried back. What cannot be read is the first page."""
     match _json(text):
-        case [section, str(agent), str(tool), after, int(first), *of_queue] if section in _KNOWN:
-            return Look(section, agent, tool, _spot(after), first, *map(str, of_queue[:1]))
+        case [section, str(agent), str(tool), after, int(first)] if section in SECTIONS:
+            return Look(section, agent, tool, _spot(after), first)
     return Look()
 
 
@@ -105,7 +101,7 @@ def _blocks(page: HomePage, at: datetime, url: str) -> list[Block]:
         rows = [section("none", in_home.EMPTY[look.section] if look.is_first else in_home.LAST_PAGE)]
     return [
         header("list", in_home.LISTS[look.section]),
-        *([_lists(look)] if look.section in SECTIONS else []),
+        _lists(look),
         *_filters(page),
         *rows,
         *_pages(page),
@@ -165,29 +161,27 @@ def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
     match look.section:
         case "standing":
             return standing_row(row.state, row.indices[0], number)
-        case "waiting" | "queue":
-            return _waiting_blocks(look, row, number, url)
+        case "waiting":
+            return _waiting_blocks(row, number, url)
     state = row.state
     place = state.admission.places[0]
     says = title(state, place)
     asked = in_home.asked_at(words.place_name(place.channel), state.created_at)
     stands = [in_home.open_until(state.deadline)] if state.is_open else run_words(state, place)
-    why = button(action_id(HOME, f"{WHY}.{number}"), in_home.WHAT_HAPPENED, state.id)
     return [
         section(f"{at}:title", f"*{mrkdwn(says)}*"),
         *(_values(row, at) if look.section == "asked" and state.admission.requester_known else []),
         context(f"{at}:line", " · ".join([asked, *stands])),
-        *told_apart(_group(at, [why, *_link(state, row.indices[0], number, url)]), says),
+        *told_apart(_group(at, _link(state, row.indices[0], number, url)), says),
     ]
 
 
-def _waiting_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
+def _waiting_blocks(row: Row, number: int, url: str) -> list[Block]:
     at, state, first = f"row:{number}", row.state, row.indices[0]
     place = state.place_of(first)
     asked = subject(state, place.model_copy(update={"actions": row.indices}))
     requester = state.requested_by or ""
-    # A queue's own list is opened in its channel.
-    where = "" if look.section == "queue" else words.place_name(place.channel)
+    where = words.place_name(place.channel)
     says = [in_home.waits_until(where, state.deadline, mention(requester) if is_person(requester) else "")]
     if any(state.actions[index].has_code for index in row.indices):
         says.insert(0, on_action.HIGH_RISK)

@@ -193,8 +193,6 @@ class Settings(_Environment):
     audit_max_bytes: int = Field(256_000_000, ge=1_000_000)
     """How many bytes of Redis the entries may take."""
 
-    digest_channel: str | None = None
-    """The channel that gets a digest of each week. Without it, nobody gets one."""
     anchor: str = Field("", repr=False)
     """Where anchors of the sealed log go: `slack:C…`, `git:/path/of/a/clone` or `https://…`, separated by spaces."""
     anchor_hours: float = Field(24.0, ge=1, le=7 * 24, allow_inf_nan=False)
@@ -246,7 +244,7 @@ class Settings(_Environment):
                 )
         return value
 
-    @field_validator("channel", "digest_channel")
+    @field_validator("channel")
     @classmethod
     def _channel_id(cls, value: str | None) -> str | None:
         if value and not _CHANNEL.fullmatch(value):

@@ -38,7 +38,7 @@ class Signing:
 
     @property
     def accepts_unsigned(self) -> bool:
-        """Whether what no key has signed, or an older version has drawn, counts now."""
+        """Whether what no key has signed counts now."""
         return self.ring is None or self.ring.accepts_unsigned
 
     @property

@@ -34,10 +34,6 @@ CHANGED = (
     "The operator of the bot finds the reason in its log."
 )
 NOT_SHOWN_HERE = "Nothing was approved, because this message does not show the calls. They are in its thread: decide there."
-DRAWN_ANEW = (
-    "Nothing was recorded, because an older version of the bot drew this. "
-    "The card is drawn again now: look at it, and press again."
-)
 ASKS_OTHERWISE = (
     "Nothing was recorded, because the request is not the one that you saw when you pressed. "
     "The card is drawn again now: look at it before you decide."
@@ -64,7 +60,6 @@ REVOKED = "Revoked"
 USAGE = (
     "`/approvals` lists what waits for you.\n"
     "`/approvals mine` lists what was asked for you.\n"
-    "`/approvals show ID` shows one request: who decided it, when, and by which rule.\n"
     "`/approvals rules` lists the standing approvals that you can revoke: their calls run without asking."
 )
 LIST_NOT_OPENED = "Slack did not open the list. Please write this again."

@@ -14,27 +14,24 @@ LISTS: Mapping[str, str] = {
     "asked": "My requests",
     "decided": "My decisions",
     "standing": "Standing approvals",
-    "queue": "Waiting in this channel",
 }
 EMPTY: Mapping[str, str] = {
     "waiting": "Nothing waits for you here.",
     "asked": "No agent has asked for anything for you in the last 30 days.",
     "decided": "You have decided nothing in the last 30 days.",
     "standing": "There are no standing approvals that you can revoke.",
-    "queue": "Nothing waits in this queue any more.",
 }
 LAST_PAGE = "There is nothing more on this page."
 FURTHER = "Next page"
 FROM_START = "First page"
 OPEN_CARD = "Open the card"
-WHAT_HAPPENED = "What happened…"
 LOOK_AND_DECIDE = "Look and decide…"
 ALL_AGENTS, ALL_TOOLS = "All agents", "All tools"
 
 
 def waits_until(place: str, deadline: datetime, requester: str) -> str:
-    """Say where it is asked, for whom, and until when. The list of one channel has no place."""
-    asked = [place and f"asked in {place}", requester and f"for {requester}", f"until {when(deadline)}"]
+    """Say where it is asked, for whom, and until when."""
+    asked = [f"asked in {place}", requester and f"for {requester}", f"until {when(deadline)}"]
     return " · ".join(filter(None, asked))
 
 

@@ -1,6 +1,5 @@
 """What the bot writes in and beside the text of others: what is left out, what an edit changed, and what misleads."""
 
-from collections.abc import Sequence
 
 # --- Left out -----------------------------------------------------------------------------------------------------------
 
@@ -89,8 +88,6 @@ def removed(path: str) -> str:
 
 # --- Not what it looks like ---------------------------------------------------------------------------------------------
 
-TOOL, WORDS, ANSWER = "the tool's name", "the agent's words", "the answer"
-"""Where a text is that is not an argument."""
 HIDDEN = "⚠️ *Hidden characters, shown here as* `\\u{…}`. Elsewhere this looks different."
 HIDDEN_IN_JSON = "⚠️ *Hidden characters, shown here as* `\\u` and four digits. Elsewhere this looks different."
 DECOMPOSED = (
@@ -101,20 +98,8 @@ DECOMPOSED_IN_JSON = (
     "Some letters look the same as usual and are stored in another way. "
     "Their marks are written in JSON as `\\u` and four digits."
 )
-MISREAD = "⚠️ *Possible fake*: some letters, signs or digits only look like ordinary ones."
+MISREAD = "⚠️ *Possible fake*: some letters below only look like ordinary ones."
 DOMAINS = "Domain names below are written as computers read them."
-ODD_LATIN = "odd Latin"
-
-
-def the_name(of: str) -> str:
-    """Name the name of an argument."""
-    return f"the name {of}"
-
-
-def found_in(places: Sequence[str], others: int, line: str) -> str:
-    """Say where a word is, and what it is."""
-    more = f" and {others} more" if others > 0 else ""
-    return f"{', '.join(places)}{more}: {line}"
 
 
 def more(count: int) -> str:
@@ -122,42 +107,11 @@ def more(count: int) -> str:
     return f"and {count:,} more"
 
 
-def only_looks_like(word: str, letters: str, reading: str) -> str:
-    """Say that all letters of a word are of another alphabet than it seems."""
-    return f'"{word}" is in {letters} letters, and only looks like {reading}'
-
-
-def mixes(word: str, scripts: Sequence[str], letters: Sequence[str]) -> str:
-    """Say that a word has letters of several alphabets, or an odd one, and which."""
-    what = f"mixes {' and '.join(scripts)}" if len(scripts) > 1 else "has an odd letter"
-    return f'"{word}" {what}: {", ".join(letters)}'
-
-
-def looks_like(char: str, other: str) -> str:
-    """Say which character one looks like: л (U+043B) looks like n."""
-    return f"{char} (U+{ord(char):04X}) looks like {other}"
-
-
-def is_of(char: str, script: str) -> str:
-    """Say which alphabet a letter is from."""
-    return f"{char} (U+{ord(char):04X}) is {script}"
-
-
-def odd_sign(word: str, signs: Sequence[str]) -> str:
-    """Say that a sign looks like another one, and which."""
-    return f'"{word}" has an odd sign: {", ".join(signs)}'
-
-
-def unusual_digits(number: str, kinds: Sequence[str], plain: str) -> str:
-    """Say what a number in digits of other scripts means."""
-    return f'"{number}" has {" and ".join(kinds)} digits, and means {plain}'
+def misread(word: str) -> str:
+    """Name a word that reads as another one."""
+    return f'"{word}" has letters of several alphabets'
 
 
 def as_computers_read(host: str, read: str) -> str:
     """Say how computers read a domain name."""
     return f"{host} is {read}"
-
-
-def another_address(host: str, read: str) -> str:
-    """Say which domain name one is that looks like another one."""
-    return f'"{host}" is really {read}, another address'

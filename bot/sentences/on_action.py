@@ -76,11 +76,6 @@ def proposed_again(number: int, person: str, link: str, difference: str) -> str:
     return f"*{number}{ending} proposal.* {person} asked for changes to {before}. {difference}"
 
 
-def send_for(index: int, tool: str) -> str:
-    """Label the button that sends a reply about one of several calls."""
-    return f"Send for action {index + 1}{f': {tool}' if tool else ''}"
-
-
 # --- The buttons --------------------------------------------------------------------------------------------------------
 
 APPROVE = "Approve"

@@ -6,7 +6,6 @@ from datetime import datetime
 from bot.sentences.words import calls, when
 
 TITLE = "What became of the calls"
-NO_WORDS = "The agent said nothing about it."
 WORDS_FOLLOW, IT_SAYS = ", in the agent's words:", "the agent says:"
 """What comes before a quote: of one of several calls, and in the line that says how the agent goes on."""
 _NAMED = 40

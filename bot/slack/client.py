@@ -5,7 +5,6 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any
 
 import aiohttp
@@ -15,7 +14,6 @@ from slack_sdk.http_retry.builtin_async_handlers import (
     AsyncServerErrorRetryHandler,
 )
 from slack_sdk.web.async_client import AsyncWebClient
-from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from agent_adapter import tracing
 from bot.domain.errors import (
@@ -27,12 +25,10 @@ from bot.domain.errors import (
     WorkspaceFaultError,
 )
 from bot.domain.ids import Label, MessageId
-from bot.domain.queue import QueueLabel
 from bot.runtime.metrics import SLACK_CALLS
 from bot.sentences import in_refusal
 from bot.slack.manifest import EMAIL_SCOPE, SCOPES
 
-_RESPONSE = "response_url"
 WORKSPACE_FAULTS = {
     "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
     "no_permission", "org_login_required", "ekm_access_denied", "not_allowed_token_type", "accesslimited",
@@ -144,7 +140,7 @@ class SlackClient:
         text: str,
         blocks: Sequence[Mapping[str, Any]],
         thread_ts: str | None,
-        label: Label | QueueLabel | None = None,
+        label: Label | None = None,
     ) -> str:
         """Post one message and return its `ts`. A message of a card has a label, by which it is found again.
 
@@ -174,7 +170,7 @@ class SlackClient:
         *,
         text: str,
         blocks: Sequence[Mapping[str, Any]],
-        label: Label | QueueLabel,
+        label: Label,
     ) -> None:
         """Replace what one of our messages shows."""
         await self._call(
@@ -223,12 +219,6 @@ class SlackClient:
             return message["ts"] != besides and digest in {"", label.digest}
 
         return await self._find(channel, thread_ts, since, is_it)
-
-    async def find_queue_card(self, channel: str, *, since: float, label: QueueLabel) -> str | None:
-        """Look for the card of a queue that was posted since then (unix seconds) and not saved."""
-        return await self._find(
-            channel, None, since, lambda message: QueueLabel.of(message, self.me.bot_id) == label
-        )
 
     async def _find(
         self, channel: str, thread_ts: str | None, since: float, is_it: Callable[[Mapping[str, Any]], bool]
@@ -321,10 +311,8 @@ class SlackClient:
         text: str,
         *,
         thread_ts: str | None = None,
-        blocks: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
-        """Show a sentence, or blocks with this sentence as their summary, to this person only."""
-        more = {"blocks": blocks} if blocks else {}
+        """Show a sentence to this person only."""
         await self._call(
             self.posting,
             "chat.postEphemeral",
@@ -332,23 +320,7 @@ class SlackClient:
             user=user,
             text=text,
             thread_ts=thread_ts,
-            **more,
         )
-
-    async def take_back(self, response_url: str) -> None:
-        """Remove a message that only one person sees, by the address that came with their click on it.
-
-        Raises:
-            SlackUnclearError: when Slack has not done it.
-        """
-        webhook = AsyncWebhookClient(response_url, session=self.posting.session)
-        try:
-            async with asyncio.timeout(self.within):
-                answer = await webhook.send_dict({"delete_original": True})
-        except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            raise SlackUnclearError(_RESPONSE, str(error) or type(error).__name__, answered=False) from error
-        if answer.status_code != HTTPStatus.OK:
-            raise SlackUnclearError(_RESPONSE, answer.body, answered=True)
 
     async def open_direct_message(self, user_id: str) -> str:
         """Give the channel in which the bot and one person talk."""

@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from bot.sentences import in_why
-
 Mode = Literal["socket", "http"]
 
 EVENTS_PATH = "/slack/events"
@@ -33,23 +31,16 @@ EMAIL_SCOPE = "users:read.email"
 """Needed only when a policy lets people decide who are on call: they are found by their e-mail addresses."""
 
 COMMAND = "/approvals"
-WHY = "why"
-"""The message shortcut *Why was this approved?*. Without `COMMAND_SCOPE`, Slack does not offer it."""
 COMMAND_SCOPE = "commands"
 """A bot needs it only when a policy lets people approve later calls: `/approvals rules` lists and revokes them. Without
 it, `/approvals` is missing as well."""
-
-MENTION = "app_mention"
-"""The event of a reply that mentions the app."""
-MENTION_SCOPE = "app_mentions:read"
-"""Without it, nobody can ask for changes with a reply in the thread. Everything else works."""
 
 HOME_OPENED = "app_home_opened"
 """The event of somebody who opens the Home tab."""
 LEFT_CHANNEL = "member_left_channel"
 GROUP_CHANGED = "subteam_members_changed"
 """The event of a changed user group. Slack sends it only with `GROUP_SCOPE`."""
-_EVENTS = (HOME_OPENED, LEFT_CHANNEL, MENTION)
+_EVENTS = (HOME_OPENED, LEFT_CHANNEL)
 _GROUP_EVENTS = (GROUP_CHANGED,)
 _PLAIN = re.compile(r"[A-Za-z_][\w:/.-]*\w")
 _WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off"}
@@ -111,17 +102,9 @@ def build_manifest(
                 {
                     "command": COMMAND,
                     "description": "What waits for you, and what was asked for you",
-                    "usage_hint": "[mine | show ID | rules | help]",
+                    "usage_hint": "[mine | rules | help]",
                     "should_escape": True,
                     **({"url": reached_at["request_url"]} if reached_at else {}),
-                }
-            ],
-            "shortcuts": [
-                {
-                    "name": in_why.TITLE,
-                    "type": "message",
-                    "callback_id": WHY,
-                    "description": "Who decided it, when, by which rule, and what was shown",
                 }
             ],
         },
@@ -129,7 +112,6 @@ def build_manifest(
             "scopes": {
                 "bot": [
                     *needed_scopes(["S"] if groups else [], direct=direct, standing=True),
-                    MENTION_SCOPE,
                     *([EMAIL_SCOPE] if on_call else []),
                 ]
             }

@@ -20,7 +20,7 @@ from bot.domain.approval import Approval, Published
 from bot.domain.audit import facts_of_question, facts_of_standing
 from bot.domain.standing import StandingMatch
 from bot.domain.statement import said_by_standing
-from bot.domain.waiting import circles_of, requester_of
+from bot.domain.waiting import circle_of, requester_of
 from bot.runtime.offload import offload
 from bot.store.audit import FACTS
 from bot.store.codec import admission_fields, body_digest, unix_milliseconds
@@ -114,7 +114,7 @@ class Admitting(Connected):
             actions=len(state.interrupt.request.action_requests),
             is_due=int(bool(admission.steps or admission.extension)),
             facts=Private(facts, FACTS),
-            waiting=circles_of(admission),
+            waiting=circle_of(admission),
             requester=requester_of(state.interrupt, admission),
             covered=len(covered),
         )

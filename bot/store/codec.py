@@ -27,7 +27,7 @@ from bot.domain.votes import Proposal, Vote
 from bot.rendering.pages import measure, measured_proposal
 
 _SHORT = 512
-_LATER = {"rows", "opened_by", "assign", "proposed", "thread_per_run", "queued"}
+_LATER = {"rows", "opened_by", "assign", "proposed"}
 """The attributes that few places have. Records of older versions have none of them."""
 ADMISSION = frozenset({
     "policy", "approvers", "named_only", "on_call", "requester", "decisions", "once", "quorum",
@@ -36,8 +36,6 @@ ADMISSION = frozenset({
     "requester_known", "agent_verified", "unsigned", "thread_author", "told", "on_timeout", "extend", "pages", "place", "step", "asked"
 })  # fmt: skip
 """The kinds of fields that are fixed at admission."""
-_ALONE = "-"
-"""Kept in place of a thread by a card that stands in the channel."""
 
 
 def read_state(req: Fields, card: Fields, *, now: int, known: Published | None = None) -> Published:
@@ -282,17 +280,14 @@ def _admission(card: Fields, count: int) -> Admission:
         thread_author=card.get("thread_author"),
         told=Told.model_validate(decode(card["told"])) if "told" in card else None,
         places=tuple(
-            _place(
-                Place(
-                    channel=channel,
-                    thread_ts=thread_ts,
-                    actions=actions,
-                    parts=parts,
-                    **(more[0] if more else {}),
-                ),
-                card.get(f"under:{number}"),
+            Place(
+                channel=channel,
+                thread_ts=thread_ts,
+                actions=actions,
+                parts=parts,
+                **(more[0] if more else {}),
             )
-            for number, (channel, thread_ts, actions, parts, *more) in places
+            for _, (channel, thread_ts, actions, parts, *more) in places
         ),
         steps=tuple(Step.model_validate(decode(text)) for _, text in steps),
         extension=Extension.model_validate(decode(card["extend"])) if "extend" in card else None,
@@ -301,23 +296,6 @@ def _admission(card: Fields, count: int) -> Admission:
         if happened:
             admission = admission.escalated(admission.steps[number])
     return admission
-
-
-def _place(place: Place, under: str | None) -> Place:
-    """Give a place with the message under which its card stands, where that is noted."""
-    if under is None:
-        return place.model_copy(update={"thread_is_known": False}) if place.thread_per_run else place
-    return place.model_copy(update={"thread_ts": thread_of(under)})
-
-
-def thread_of(under: str) -> str | None:
-    """Read under which message a card stands."""
-    return None if under == _ALONE else under
-
-
-def under_field(thread_ts: str | None) -> str:
-    """Write under which message a card stands."""
-    return thread_ts or _ALONE
 
 
 def _pages(text: str, count: int) -> tuple[int, ...]:
@@ -453,8 +431,7 @@ def read_posted(interrupt_id: str, card: Fields) -> list[PostedMessage]:
         if part.is_beside or not shown.ts[0].isdigit() or f"lease:{part}" in card:
             continue
         parent = messages.get(part.card) if part.kind != "card" else None
-        under = thread_of(card.get(f"under:{part.place}", _ALONE))
-        thread_ts: str | None = places[part.place][1] or under or (parent.ts if parent else None)
+        thread_ts: str | None = places[part.place][1] or (parent.ts if parent else None)
         found.append(PostedMessage(interrupt_id, part, thread_ts, shown, card["status"] == "pending"))
     return found
 

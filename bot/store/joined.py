@@ -1,16 +1,13 @@
-"""The records of all namespaces that a bot serves, read as one: for the lists of people, and for what they look up."""
+"""The records of all namespaces that a bot serves, read as one for the lists of people."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from heapq import merge
 from typing import TypeVar
 
 from agent_adapter.errors import ServerUnreachableError
 from bot.domain.approval import Approval
-from bot.domain.audit_entry import AuditEntry
 from bot.domain.waiting import Spot
-from bot.store.audit import AuditStore
 from bot.store.records import ApprovalStore
 from bot.store.waiting import Mine
 
@@ -77,18 +74,3 @@ class JoinedStores:
         named, ended = [*entries], [*interrupt_ids]
         for store in self.stores:
             await store.drop_stale(named, ended)
-
-
-class JoinedTrails:
-    """Reads several audit trails, one after the other. What is about one request is in one of them."""
-
-    def __init__(self, trails: Sequence[AuditStore]) -> None:
-        self._trails = trails
-
-    async def entries(
-        self, since: datetime | None = None, until: datetime | None = None, *, about: str
-    ) -> AsyncIterator[AuditEntry]:
-        """Give the entries of a time about one request. It raises as `AuditStore.entries` does."""
-        for trail in self._trails:
-            async for entry in trail.entries(since, until, about=about):
-                yield entry

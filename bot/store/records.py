@@ -6,10 +6,7 @@ from bot.store.changes import Changes
 from bot.store.drafts import Drafts
 from bot.store.ending import Ending
 from bot.store.inboxes import Inboxes
-from bot.store.mentions import Mentions
 from bot.store.messages import Messages
-from bot.store.queues import Queues
-from bot.store.run_threads import RunThreads
 from bot.store.standing import StandingApprovals
 from bot.store.votes import Votes
 from bot.store.waiting import Waiting
@@ -28,8 +25,5 @@ class ApprovalStore(
     Bots,
     Drafts,
     Waiting,
-    Mentions,
-    RunThreads,
-    Queues,
 ):
     """Reads and writes records. Every write is one script, safe to repeat."""

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from agent_adapter.contract.keys import Lane
-from bot.domain.approval import Approval
-from bot.domain.waiting import Spot, circles_now
+from bot.domain.waiting import Spot
 from bot.store.connected import Connected
 
 Mine = Literal["asked", "decided"]
@@ -87,18 +86,10 @@ class Waiting(Connected):
         for lane, ids in by_lane.items():
             await self.scripts("drop_stale", lane.of(), ids, [lane.waiting(entry) for entry in named])
 
-    async def relist(self, lane: Lane, *, first: int, limit: int) -> tuple[int, list[str]]:
-        """Write lost entries of some of the open requests again.
-
-        Returns:
-            How many were looked at, and the requests of an older version, whose entries `list_waiting` writes.
+    async def relist(self, lane: Lane, *, first: int, limit: int) -> int:
+        """Write lost entries of some of the open requests again, and say how many were looked at.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        looked, *unknown = await self.scripts("relist_waiting", lane.of(), first=first, limit=limit)
-        return int(looked), unknown
-
-    async def list_waiting(self, state: Approval) -> None:
-        """Write for whom a request waits that an older version admitted."""
-        await self.scripts("list_waiting", self._of(state.id), waiting=circles_now(state))
+        return int(await self.scripts("relist_waiting", lane.of(), first=first, limit=limit))

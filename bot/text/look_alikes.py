@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+from confusable_homoglyphs.confusables import confusables_data
+
 from bot.text.literal import has_invisible
-from bot.text.misread import looks_like
 
 _SEPARATORS = re.compile(r"[\s_./:~\\-]+")
 # payInvoice, and PAYInvoice.
@@ -19,6 +20,8 @@ _MODIFIERS = range(0x2B0, 0x300)
 # Letters that are missing in the table of look-alikes, or are there for another letter.
 _LETTERS = str.maketrans("кмтвнзКМТВНцκχτηωεղʋǀıƖƄƦƽ", "kmtbhzKMTBHukxtnwenvlilbRs")
 _FIGURES = str.maketrans("01i|", "olll")
+_SEPARATES = frozenset("-_.:/~\u00b7")
+_SMALL_CAPITAL = re.compile("LATIN LETTER SMALL CAPITAL ([A-Z])")
 
 
 def resembled(name: str, globs: Sequence[str]) -> str | None:
@@ -69,7 +72,7 @@ def _bare(char: str) -> str:
     kind = unicodedata.category(char)
     if kind == "Zs" or char.isspace():
         return "_"
-    if kind[0] in "SM" and looks_like(char).isalnum():
+    if kind[0] in "SM" and _looks_like(char).isalnum():
         return char
     if kind in _MARKS or has_invisible(char):
         return ""
@@ -77,4 +80,18 @@ def _bare(char: str) -> str:
 
 
 def _latin(text: str) -> str:
-    return text if text.isascii() else "".join(map(looks_like, text.translate(_LETTERS)))
+    return text if text.isascii() else "".join(map(_looks_like, text.translate(_LETTERS)))
+
+
+@lru_cache(maxsize=4_096)
+def _looks_like(char: str) -> str:
+    """Give the Latin letter or digit that a character looks like, also as a small capital, `_` for a separator, else itself."""
+    if char.isascii():
+        return char
+    alike = [each["c"] for each in confusables_data.get(char, ())]
+    if latin := next((each for each in alike if len(each) == 1 and each.isascii() and each.isalnum()), ""):
+        return "I" if latin == "l" and char.isupper() else latin
+    if any(each in _SEPARATES for each in alike):
+        return "_"
+    small = _SMALL_CAPITAL.fullmatch(unicodedata.name(char, ""))
+    return small[1] if small else char

@@ -44,12 +44,8 @@ async def approve_all(
     """
     decisions.store.expect_told(state)
     here = calls_on(state, part)
-    if not here:
+    if not here or not named:
         return Answer(False, in_answer.NOT_SHOWN_HERE, why="outdated")
-    if not named:
-        # Buttons of version 0.1 do not carry it.
-        await decisions.store.queue_drawing(state.id)
-        return Answer(False, in_answer.DRAWN_ANEW, why="outdated")
     # What a colleague proposed when the question was drawn may be withdrawn by now: the person was told that it is left out.
     meant = [index for index in here if index in named]
     answer = await _decide_all(

@@ -68,7 +68,7 @@ class Decisions:
             note: What they write beside an approval.
             changes: What they want changed, where they reject for that.
             standing: Which later calls an approval approves as well.
-            shown: The question of the button or form, by `bot.domain.question`; empty if an older version drew it.
+            shown: The question of the button or form, by `bot.domain.question`.
             delivery: The click, if it is not begun yet. It is begun with the decision, or before a question to Slack.
 
         Raises:

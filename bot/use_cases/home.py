@@ -8,7 +8,7 @@ from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval
 from bot.domain.ballot import Ballot
 from bot.domain.home import HomePage, Look, Row
-from bot.domain.waiting import Spot, queue_entry
+from bot.domain.waiting import Spot
 from bot.slack.directory import Directory
 from bot.store.joined import JoinedStores
 from bot.store.records import ApprovalStore
@@ -61,8 +61,6 @@ class Home:
         match look.section:
             case "waiting":
                 return await self._waiting(user, look, await self._entries(user))
-            case "queue":
-                return await self._waiting(user, look, [queue_entry(look.channel)])
             case "standing":
                 return _of_standing(look, await self.standing.revocable(user))
             case section:
@@ -82,7 +80,7 @@ class Home:
         tools = {look.tool}
         last = look.after
         end: Spot | None = None
-        async for spot, state, mine in self._asked(search, user, look):
+        async for spot, state, mine in self._asked(search, user):
             tools.update(_tools(state, mine))
             shown = tuple(index for index in mine if look.tool in {"", state.actions[index].request.name})
             if shown and len(rows) == ROWS:
@@ -106,21 +104,14 @@ class Home:
         if (counts.get(look.agent, 0) if look.agent else sum(counts.values())) > MOST_READ:
             return set()
         search = _Search(entries, look.agent)
-        return {
-            name async for _, state, mine in self._asked(search, user, look) for name in _tools(state, mine)
-        }
+        return {name async for _, state, mine in self._asked(search, user) for name in _tools(state, mine)}
 
     async def _asked(
-        self, search: _Search, user: str, look: Look
+        self, search: _Search, user: str
     ) -> AsyncIterator[tuple[Spot, Approval, tuple[int, ...]]]:
         """Give the open requests, each with the actions that the list is about."""
         async for spot, state in self._met(search):
-            # As a card does, a queue shows everybody what it asks. Who may decide is judged at the click.
-            yield (
-                spot,
-                state,
-                state.queued_in(look.channel) if look.channel else await self._mine(state, user),
-            )
+            yield spot, state, await self._mine(state, user)
 
     async def _met(self, search: _Search) -> AsyncIterator[tuple[Spot, Approval]]:
         """Give the open requests of the person's lists, in order. Forget what has ended."""

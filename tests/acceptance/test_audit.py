@@ -2,17 +2,11 @@
 
 import asyncio
 import json
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from agent_adapter.contract.hitl import HITLRequest
-from agent_adapter.redis.pool import freeze_meta
-from bot.domain.digest import last_end
-from bot.jobs.digest import Digests
 from tests.support.builders import an_action, review
-from tests.support.people import words
-from tests.support.topologies import opened
 
 RULES = """
 default:
@@ -154,52 +148,3 @@ async def test_what_a_standing_approval_approves_says_so(bot, client, dana):
 def a_batch(*actions):
     requests, configs = zip(*actions, strict=True)
     return HITLRequest(action_requests=requests, review_configs=configs)
-
-
-async def test_two_bots_send_one_digest_of_the_last_week(start_bot, redis_url, policy, slack):
-    """Given what happened last week, when two bots start, then the channel that wants a digest has one."""
-    at = last_end(datetime.now(UTC)) - timedelta(minutes=1)
-    async with opened(redis_url) as redis:
-        trail = (await freeze_meta(redis, "assent")).lane(0).audit
-        fields = {"event": "admitted", "id": "billing.1"}
-        await redis.xadd(trail, fields, id=f"{int(at.timestamp() * 1000)}-0")
-    settings = {"policy": str(policy), "approvers": "", "channel": None, "digest_channel": "C0APPROVALS"}
-    bots = [await start_bot(**settings) for _ in range(2)]
-
-    await slack.wait_for_message(lambda message: "1 request" in message["text"])
-    await asyncio.sleep(1.5)
-
-    assert len(await slack.messages("C0APPROVALS")) == 1
-    assert all(bot.health.ready for bot in bots)
-
-
-async def test_a_digest_counts_what_people_really_did(bot, client, dana, erik):
-    """Given clicks, forms, votes, a standing approval and a deadline, then each is counted once, as what it was."""
-    reviewing = review(client, an_action("mail", {"to": "a"}), an_action("mail", {"to": "b"}))
-    card = await dana.card("to")
-    await dana.press(card, "approve:0")
-    await erik.fill(await erik.opened(card, "reject:1"), reason="No.")
-    await reviewing
-    reviewing = review(client, an_action("pay", {"amount": 5}))
-    card = await dana.card("pay")
-    await dana.press(card, "approve:0")
-    await erik.press(card, "approve:0")
-    await reviewing
-    await review(client, an_action("late", {"n": 1}), expires_in=timedelta(seconds=1))
-
-    end = last_end(datetime.now(UTC)) + timedelta(days=7)
-    await Digests(
-        bot.audit,
-        bot.sent_digests,
-        bot.slack,
-        bot.health,
-        lambda: bot.policies.policy,
-        "C0APPROVALS",
-        "a process",
-        lambda: end,
-    ).send_if_due()
-
-    said = words((await dana.card("Agents made"))["blocks"])
-    assert "Agents made *3 requests*. People decided *3 calls*." in said
-    assert "Approved 2 (67 %), edited 0 (0 %), rejected 1 (33 %)." in said
-    assert "*Expired:* 1 request (calls: `late` 1)." in said

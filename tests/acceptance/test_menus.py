@@ -47,25 +47,7 @@ async def test_a_choice_of_the_menu_opens_its_form_and_decides_nothing_by_itself
     assert (await reviewing).decisions[0].message == "I did it by hand."
 
 
-async def test_a_button_for_the_run_on_a_card_of_an_earlier_version_still_approves(client, dana, app):
-    """Its question was asked by Slack, and the card that it is on stays as it is until something changes."""
-    reviewing = review(client, an_action(allow_always=True))
-    card = await dana.card()
-    value = in_menu(card, "for_run:0")[1].partition(" ")[2]
-    old = {
-        "type": "button",
-        "action_id": "approve_always:0",
-        "text": text("Approve for this run"),
-        "value": value,
-    }
-    await with_element(app, card, old)
-
-    await dana.press(card, "approve_always:0")
-
-    assert (await reviewing).decisions[0].always
-
-
-@pytest.mark.parametrize("verb", ["approve:0", "approve_always:0", "approve_all:0", "unknown:0", ""])
+@pytest.mark.parametrize("verb", ["approve:0", "approve_all:0", "unknown:0", ""])
 async def test_a_choice_that_would_decide_at_once_decides_nothing(client, dana, app, verb):
     """No version of the bot draws it, so somebody else did, without the question that belongs to it."""
     reviewing = review(client, an_action(allow_always=True), an_action("other"))

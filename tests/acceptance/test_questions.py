@@ -1,7 +1,6 @@
 """A click counts only for what its button asked: whatever Redis says meanwhile, and whichever bot drew the card."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 from textwrap import dedent
 
 import pytest
@@ -17,7 +16,7 @@ from bot.sentences import in_answer
 from bot.store.codec import body_digest
 from tests.support.builders import an_action, an_interrupt
 from tests.support.people import words
-from tests.support.signing import signed_or_not, unsigned
+from tests.support.signing import unsigned
 from tests.support.topologies import KEYS
 
 RULES = """\
@@ -247,47 +246,6 @@ async def with_question(dana, card):
     return await dana.slack.wait_for_message(
         lambda m: m["ts"] == card["ts"] and "~" in value_in(m, "approve:0"), as_user=dana.user
     )
-
-
-@pytest.mark.parametrize(
-    ("signed", "days", "counts"), [(False, 0, True), (True, 0, False), (True, 2, True)],
-    ids=["without a ring", "with a ring", "with a ring for a while"], indirect=["signed"],
-)  # fmt: skip
-async def test_a_button_of_an_older_version_counts_as_long_as_unsigned_records_do(
-    start_bot, client, redis, dana, app, days, counts
-):
-    ends = datetime.now(UTC) + timedelta(days=days)
-    await start_bot(**({"unsigned_until": f"{ends:%Y-%m-%d}"} if days else {}))
-    interrupt_id, card = await asked(client, dana)
-    await with_button(app, card, "approve:0", button_value(interrupt_id))
-
-    await dana.press(card, "approve:0")
-
-    if not counts:
-        await dana.notice(in_answer.DRAWN_ANEW)
-        assert await decided(redis, interrupt_id) == []
-        await dana.press(await with_question(dana, card), "approve:0")
-    assert "d:0" in await decided(redis, interrupt_id)
-
-
-@signed_or_not
-async def test_a_form_of_an_older_version_counts_only_without_a_ring(
-    start_bot, client, redis, dana, app, signed
-):
-    """It was open while the bot was replaced, and carries no question."""
-    await start_bot()
-    interrupt_id, card = await asked(client, dana)
-    form = await dana.opened(card, "reject:0")
-    older = {name: form[name] for name in ("type", "callback_id", "title", "close", "submit", "blocks")}
-    meta = decode(form["private_metadata"])
-    assert meta.pop("question")
-    await app.views_update(view_id=form["id"], view={**older, "private_metadata": encode(meta)})
-
-    answer = await dana.submit(form)
-
-    assert ("d:0" in await decided(redis, interrupt_id)) is not signed
-    if signed:
-        assert in_answer.DRAWN_ANEW in words(answer["views"][-1]["blocks"])
 
 
 @unsigned

@@ -375,32 +375,3 @@ async def test_records_from_before_the_key_count_for_as_long_as_the_settings_say
     await mira.press(card, "approve:0")
 
     assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
-
-
-async def test_a_message_that_no_bot_noted_is_not_taken_for_the_card_of_a_queue(
-    start_bot, ruled, client, stored, dana
-):
-    """The bot would write over the card of a request, which shows who decided it."""
-    bot = await start_bot(**ruled)
-    interrupt_id = await client.publish(asked("deploy"))
-    card = await dana.card("deploy")
-    await dana.press(card, "approve:0")
-    await dana.card("Approved")
-    keys, channel = KEYS, card["channel"]
-
-    named = {
-        "name": "q",
-        "asked": unix_now(),
-        "ts": card["ts"],
-        "shown": "x",
-        "drawn": 0,
-        "posted": 1,
-    }
-    stored.redis.hset(keys.queue_of(channel)["queue"], mapping=named)
-    stored.redis.sadd(keys.queue_of(channel)["queued"], interrupt_id)
-    stored.redis.sadd(keys.queues, channel)
-
-    assert (await bot.store.queue_card(channel)).ts == ""
-    await asyncio.sleep(3)
-    (shown,) = [each for each in await dana.slack.messages(channel) if each["ts"] == card["ts"]]
-    assert "Approved" in str(shown)

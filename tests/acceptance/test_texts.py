@@ -1,7 +1,7 @@
 """What somebody hears who does not see a card: the text of each message, and the words of each button.
 
 Slack takes the text for notifications and screen readers. Every situation of the gallery is asked once, and what no
-situation shows is asked for here: what requesters, threads and queues read, the digest and the anchor.
+situation shows is asked for here: what requesters, and threads read, and the anchor.
 """
 
 import re
@@ -11,14 +11,9 @@ from itertools import pairwise
 import pytest
 
 from agent_adapter import Context
-from bot.domain.digest import Digest
 from bot.domain.messages import Remark
-from bot.domain.policy import Policy
-from bot.domain.queue import Queue
 from bot.rendering.anchor import anchor_text
 from bot.rendering.card.times import remark_text
-from bot.rendering.digest import digest_text
-from bot.rendering.queue import render_queue
 from tests.support.builders import an_action
 from tests.support.faults import asking
 from tests.support.gallery.situations import SITUATIONS
@@ -31,7 +26,6 @@ RULES = """
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], tell_requester: direct}
 agents: {"*": {requester: agent}}
 rules:
-  - {match: {tool: pay}, burst: 2 in 1h}
   - {match: {tool: remind}, reminders: [1s], escalation: {after: 4s, channel: C0SHARED}}
   - {match: {tool: deploy}, standing: {scope: agent, lasts: 1h}}
 """
@@ -168,7 +162,7 @@ async def test_every_message_and_every_button_can_be_heard():
     assert found == {}
 
 
-async def test_what_requesters_threads_and_queues_read_can_be_heard(start_bot, policy, client, slack, dana):
+async def test_what_requesters_and_threads_read_can_be_heard(start_bot, policy, client, slack, dana):
     """Each title is said once, also where it is asked in two channels."""
     await slack.channel("C0SHARED", members=["U0BOT", "U0DANA", "U0ERIK"])
     await start_bot(policy=str(policy), approvers="", channel=None)
@@ -177,8 +171,7 @@ async def test_what_requesters_threads_and_queues_read_can_be_heard(start_bot, p
         asked = client.interrupt(asking(an_action(tool)), context=Context(requested_by="U0MIRA"), **given)
         await client.publish(asked)
 
-    for _ in range(4):
-        await ask("pay")
+    await ask("pay")
     await dana.press(await dana.card("pay"), "approve:0")
     await ask("deploy")
     await dana.fill(await dana.opened(await dana.card("deploy"), "sticky:0"))
@@ -189,7 +182,6 @@ async def test_what_requesters_threads_and_queues_read_can_be_heard(start_bot, p
         "Still to be decided: action 1. Approvers: <@U0DANA>, <@U0ERIK>.",
         "Nobody has decided action 1 yet, so it is asked in <#C0SHARED> as well.",
         "<@U0DANA> gave a standing approval for later calls of deploy",
-        "2 requests wait in a queue. billing: pay 2 times. Decide the first by",
     )
     for beginning in expected:
         await slack.wait_for_message(lambda m, said=beginning: m["text"].startswith(said), as_user=None)
@@ -220,21 +212,9 @@ REMARKS = (
         for decision in ("approve", "edit", "reject", "respond")
     ),
 )
-QUEUES = (
-    Queue(waiting=2, deadline=MOMENT, calls={("billing", "pay"): 2}, mentioned=("U1",)),
-    Queue(waiting=2, deadline=MOMENT, is_rejected=True, calls={("billing", "*pay*"): 2, ("ops", "purge"): 1}),
-    Queue(waiting=9, calls={(f"agent-{number}", "pay"): 1 for number in range(9)}),
-    Queue(waiting=0, over={"decided": 2, "expired": 1}),
-)
 
 
-def test_remarks_queues_digests_and_anchors_can_be_heard():
-    """The text of a queue names agents, tools and the first deadline."""
-    week = Digest(MOMENT - timedelta(days=7), MOMENT, Policy.of_settings(["U1"]), requests=3)
-    said = [*map(remark_text, REMARKS), digest_text(week), anchor_text(1, 1), anchor_text(2, 30)]
-    said += [render_queue(queue).text for queue in QUEUES]
+def test_remarks_and_anchors_can_be_heard():
+    said = [*map(remark_text, REMARKS), anchor_text(1, 1), anchor_text(2, 30)]
 
     assert {text: found for text in said if (found := faults_of_text(None, text))} == {}
-    assert all(
-        word in spoken(render_queue(QUEUES[1]).text) for word in ("billing", "ops", "purge", "12:10 UTC")
-    )

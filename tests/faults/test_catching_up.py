@@ -23,7 +23,7 @@ default:
   reminders: [5m, 10m, 20m, 50m]
   escalation: {after: 30m, approvers: [U0MIRA], channel: C0FINANCE}
 rules:
-  - {match: {tool: soon}, time_limit: 40m, reminders: [5m], claim: 10m}
+  - {match: {tool: soon}, time_limit: 40m, reminders: [5m], assign: 10m}
 """
 
 

@@ -17,7 +17,7 @@ def settings(playground, redis_url, tmp_path):
     """Rules that remind after two seconds."""
     path = tmp_path / "policy.yaml"
     path.write_text(
-        "default: {channel: C0APPROVALS, approvers: [U0DANA], reminders: [2s], extend: 30m, claim: 10m}"
+        "default: {channel: C0APPROVALS, approvers: [U0DANA], reminders: [2s], extend: 30m, assign: 10m}"
     )
     return settings_for(playground, redis_url, policy=str(path), approvers="", channel=None, **QUICK)
 

@@ -289,32 +289,3 @@ async def test_click_on_a_button_that_is_gone_names_what_is_there(slack, control
 
     with pytest.raises(ControlError, match="There is no element 'approve' there; it has reject"):
         await control.click("U0DANA", CHANNEL, ts, "approve")
-
-
-async def test_a_message_shortcut_reaches_its_listener_without_the_metadata(
-    slack, app, over_sockets, control
-):
-    """The app has to ask Slack what the message is; it can open a view, once."""
-    heard = asyncio.Queue()
-
-    @app.message_shortcut("why")
-    async def why(ack, body):
-        await ack()
-        heard.put_nowait(body)
-
-    about = {"event_type": "card", "event_payload": {"id": "1"}}
-    ts = await post(slack, section("first"), metadata=about)
-    answer = await control.shortcut("U0DANA", CHANNEL, ts, "why")
-
-    body = heard.get_nowait()
-    assert answer["ack"]["ok"] is True
-    assert {"type", "callback_id", "trigger_id", "response_url", "channel", "message", "message_ts"} < {*body}
-    assert (body["message_ts"], body["message"]["ts"], body["user"]["id"]) == (ts, ts, "U0DANA")
-    assert "metadata" not in body["message"]
-    await slack.views_open(trigger_id=body["trigger_id"], view=modal())
-
-
-async def test_nobody_chooses_a_shortcut_on_a_message_that_is_not_there(control, over_sockets):
-    """As in Slack's own page."""
-    with pytest.raises(ControlError, match="sees no message"):
-        await control.shortcut("U0DANA", CHANNEL, "1.2", "why")

@@ -384,7 +384,7 @@ local function add_waiting(prefix, id, circles, deadline, at)
   end
 end
 
--- Add a circle to those of an open record. A record that an older version admitted has none yet: the sweep writes all of them.
+-- Add a circle to those of an open record.
 local function join_waiting(card, prefix, id, circle, at)
   if circle == '' then
     return

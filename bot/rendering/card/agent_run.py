@@ -33,7 +33,7 @@ def agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
     said = scrub_all(facts, secrets)
     text = "\n".join(argument_lines(said)) if isinstance(said, dict) else said
     blocks = [context("says", on_card.AGENT_SAYS_OF_RUN), literal_within("run", text, _CONTEXT)]
-    return [*blocks, *caution_blocks("run:", [("", said)])]
+    return [*blocks, *caution_blocks("run:", said)]
 
 
 def all_reported(state: Approval) -> bool:

@@ -26,7 +26,6 @@ from bot.rendering.calls import (
     safe_name,
 )
 from bot.rendering.card.outcomes import common_outcome, outcome_line, outcome_text
-from bot.rendering.card.ran import shows_failure
 from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import (
     MOST_ODD,
@@ -176,17 +175,12 @@ def _spans(numbers: Sequence[int]) -> str:
 
 
 def folded_rows_blocks(state: Approval, calls: Sequence[Action], place: int) -> list[Block]:
-    """Draw calls that are decided, on a line that Slack wraps. Where that would be long, they are in the review.
-
-    Where one of a few calls failed, the card has its values in place of the button. The thread has those of the others.
-    """
+    """Draw calls that are decided, on a line that Slack wraps. Where that would be long, they are in the review."""
     line = question(calls, with_tool=False) or ""
     is_short = 0 < units(line) <= _FOLDED
     section = {"type": "rich_text_section", "elements": leaves(line, "code")}
     blocks = [*([rich_text("rows", [section])] if is_short else []), *_caution_blocks(calls)]
-    if (not is_short or any(call.description for call in calls)) and not shows_failure(
-        state, state.places[place]
-    ):
+    if not is_short or any(call.description for call in calls):
         button = _SHOW_ALL.drawn(
             place, value_of(state, state.places[place].actions), on_card.show_all(len(calls))
         )
@@ -195,13 +189,8 @@ def folded_rows_blocks(state: Approval, calls: Sequence[Action], place: int) -> 
 
 
 def _caution_blocks(calls: Sequence[Action]) -> list[Block]:
-    shown = [(str(call.number), call.shown(on_card=True)) for call in calls]
-    reasons = _reasons(calls)
-    said = [
-        (in_text.WORDS if len(reasons) == 1 else f"{numbers[0]}. {in_text.WORDS}", text)
-        for text, numbers in reasons.items()
-    ]
-    return caution_blocks("rows:", [(in_text.TOOL, calls[0].request.name), *shown, *said])
+    shown = [call.shown(on_card=True) for call in calls]
+    return caution_blocks("rows:", calls[0].request.name, *shown, *_reasons(calls))
 
 
 def _care(calls: Sequence[Action]) -> list[str]:

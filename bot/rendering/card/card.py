@@ -77,18 +77,18 @@ def draw_parts(state: Approval, only: MessageId | None = None) -> Iterator[Part]
 
 
 def _messages(state: Approval) -> Iterator[MessageId]:
-    for number, place in state.carded.items():
+    for number, place in state.places.items():
         card = MessageId(number)
         yield card
         yield from card.parts(len(place.parts))
     for number, remark in state.remarks.items():
-        yield from (MessageId(at, "remark", number) for at in remark.places if at in state.carded)
+        yield from (MessageId(at, "remark", number) for at in remark.places if at in state.places)
     for index in state.standing:
         at = next(number for number, place in state.places.items() if index in place.actions)
         yield MessageId(at, "standing", index)
     if state.told:
         yield MessageId(0, "told")
-    for number, place in state.carded.items():
+    for number, place in state.places.items():
         if is_told_in_thread(state, place):
             yield MessageId(number, "outcomes")
 

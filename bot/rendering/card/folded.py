@@ -1,4 +1,4 @@
-"""A call that is decided, folded: what ran on one line that Slack wraps. *Why was this approved?* shows all of it."""
+"""A call that is decided, folded: what ran on one line that Slack wraps. *Read all* shows all of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from bot.domain.masking import hide
 from bot.rendering.arguments import Argument, arguments_of, is_same
 from bot.rendering.blocks import Block, actions, leaves, literal, rich_text
 from bot.rendering.buttons import READ
-from bot.rendering.calls import description_is_cut, headline_first, safe_name
+from bot.rendering.calls import headline_first, safe_name
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import in_text
 from bot.text.literal import clip, key_text, one_line
@@ -39,18 +39,17 @@ class Pair:
 
 
 def folded_blocks(action: Action, value: str, room: int = TWO_LINES) -> list[Block]:
-    """Draw a call without what was needed to decide it. What no other view shows whole stays in *Read all*."""
+    """Draw a call without what was needed to decide it. *Read all* shows what is left out."""
     at = f"a:{action.index}"
-    line = _line(pairs_of(action), room)
+    pairs = pairs_of(action)
+    line = _line(pairs, room)
     blocks: list[Block] = []
     if not safe_name(action.request):
         blocks.append(literal(f"{at}:name", one_line(action.request.name)))
     if line:
         blocks.append(rich_text(f"{at}:arguments", [{"type": "rich_text_section", "elements": line}]))
-    blocks += caution_blocks(
-        f"{at}:", [(in_text.TOOL, action.request.name), ("", action.shown(on_card=True))]
-    )
-    if action.must_read or description_is_cut(action):
+    blocks += caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True))
+    if action.must_read or action.description or _left_out(pairs, room):
         blocks.append(actions(f"{at}:buttons", [READ.drawn(action.index, value)]))
     return blocks
 
@@ -112,13 +111,16 @@ def _is_same(asked: dict[str, Any], decided: dict[str, Any], name: str) -> bool:
 
 def _line(pairs: Sequence[Pair], room: int) -> list[Block]:
     found: list[Block] = []
-    shown = _fitting(pairs, room)
-    for pair in shown:
+    for pair in _fitting(pairs, room):
         found += leaves(f"{_BETWEEN if found else ''}{key_text(pair.name)}: ", "bold")
         found += change_of(pair)
-    # A long value that was changed has a box of its own.
-    left = sum(not pair.is_changed or pair.is_short for pair in pairs) - len(shown)
+    left = _left_out(pairs, room)
     return [*found, *(leaves(f"{_BETWEEN if found else ''}{in_text.not_on_line(left)}") if left else [])]
+
+
+def _left_out(pairs: Sequence[Pair], room: int) -> int:
+    """Count the arguments that the line does not show. A long value that was changed has a box of its own."""
+    return sum(not pair.is_changed or pair.is_short for pair in pairs) - len(_fitting(pairs, room))
 
 
 def _fitting(pairs: Sequence[Pair], room: int) -> list[Pair]:

@@ -66,11 +66,6 @@ def ran_words(state: Approval, place: Place) -> str:
     return _says(state, failed[0], secrets_in(state), is_brief=True, opening=opening)[0]
 
 
-def shows_failure(state: Approval, place: Place) -> bool:
-    """Whether the card shows a call that failed, and the thread what each of the others ran with."""
-    return len(place.actions) <= _FEW and bool(failed_in(state, place))
-
-
 def is_told_in_thread(state: Approval, place: Place) -> bool:
     """Whether the thread says what became of the calls: of several, and of one whose words the card does not show."""
     reported = reported_in(state, place)

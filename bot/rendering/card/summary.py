@@ -75,5 +75,5 @@ def _about(call: Action, name: str) -> str:
     (argument,) = arguments_of({name: args[name]})
     text = argument.text if isinstance(args[name], str) else f"{argument.name}: {argument.text}"
     fits = argument.is_short and columns_of(text) <= _ABOUT and not runs_right_to_left(text)
-    is_plain = f"{name}{args[name]}".isascii() or not caution_blocks("", [("", {name: args[name]})])
+    is_plain = f"{name}{args[name]}".isascii() or not caution_blocks("", {name: args[name]})
     return text if argument.is_shown and fits and is_plain else ""

@@ -29,7 +29,7 @@ from bot.rendering.modal.view import (
     whole_call_blocks,
 )
 from bot.rendering.pages import PAGE_SIZE
-from bot.sentences import in_form, in_text
+from bot.sentences import in_form
 from bot.text.literal import clip, pieces, units
 
 CHOOSE, CHECK = "choose", "check"
@@ -99,7 +99,7 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
     blocks += [literal(f"changes:{number}", piece) for number, piece in enumerate(pieces(text, PAGE_SIZE))]
     blocks += whole_call_blocks(args, action.terms.masked, PAGE_SIZE - units(text))
     blocks += care_blocks(action)
-    blocks += caution_blocks("after:", [(in_text.TOOL, action.request.name), ("", args)])
+    blocks += caution_blocks("after:", action.request.name, args)
     blocks.append(actions("form", [FORM.drawn(CHANGE_MORE, value_within(state), in_form.CHANGE_MORE)]))
     # This step shows what changes, so the policy's question is not asked again.
     if action.has_code or action.is_disputed:

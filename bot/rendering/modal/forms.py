@@ -1,6 +1,7 @@
 """The forms behind the buttons: to reject, answer, confirm, agree, hand over."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from agent_adapter.contract.hitl import EditDecision, RespondDecision
 from bot.domain.action import Action
@@ -26,7 +27,7 @@ from bot.rendering.buttons import (
 )
 from bot.rendering.calls import title_blocks
 from bot.rendering.card.folded import values_block
-from bot.rendering.cautions import Shown, caution_blocks
+from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal.questions import (
     MAX_REASON,
     always_input,
@@ -49,7 +50,7 @@ from bot.rendering.modal.view import (
     whole_call_blocks,
 )
 from bot.rendering.pages import PAGE_SIZE, sections
-from bot.sentences import in_form, in_text
+from bot.sentences import in_form
 from bot.text.literal import clip, units
 
 MAX_ANSWER = 3_000
@@ -174,7 +175,7 @@ def render_agree_view(state: Approval, index: int) -> Block:
     ]
     if isinstance(found.decision, EditDecision):
         blocks += whole_call_blocks(found.decision.edited_action.args, found.terms.masked)
-    blocks += caution_blocks("proposal:", [(in_text.TOOL, action.request.name), *_words_of(found)])
+    blocks += caution_blocks("proposal:", action.request.name, _words_of(found))
     if units(text) > PAGE_SIZE:
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
         return modal(AGREE.verb, in_form.title(index_in_title(state, index)), blocks, None)
@@ -186,14 +187,14 @@ def render_agree_view(state: Approval, index: int) -> Block:
     )
 
 
-def _words_of(found: Written) -> Shown:
+def _words_of(found: Written) -> Any:
     match found.decision:
         case EditDecision(edited_action=edited):
-            return [("", hide(edited.args, found.terms.masked))]
+            return hide(edited.args, found.terms.masked)
         case RespondDecision(message=message):
-            return [(in_text.ANSWER, message)]
+            return message
         case _:
-            return []
+            return None
 
 
 def render_hand_over_view(state: Approval, place: int) -> Block:

@@ -1,6 +1,6 @@
 """The review: calls page by page, each with its own buttons, and one button at the end that approves them.
 
-It says all that a card says, since what is in a list or a queue is decided here.
+It says all that a card says, since what is in a list is decided here.
 """
 
 import json

@@ -13,7 +13,7 @@ from bot.rendering.card.standing_uses import given_words, name_blocks, revoke_bu
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal.questions import approval_inputs
 from bot.rendering.modal.view import asking, care_blocks, index_in_title, modal
-from bot.sentences import in_form, in_list, in_text, words
+from bot.sentences import in_form, in_list, words
 
 LISTED = 20
 _LASTS = tuple(timedelta(minutes=minutes) for minutes in (15, 30, 60, 120, 240, 480))
@@ -30,7 +30,7 @@ def render_standing_view(state: Approval, index: int) -> Block:
         *title_blocks(action),
         literal("arguments", arguments_text(action)),
         *care_blocks(action),
-        *caution_blocks("", [(in_text.TOOL, action.request.name), ("", action.shown(on_card=True))]),
+        *caution_blocks("", action.request.name, action.shown(on_card=True)),
         section("about", in_form.ABOUT_STANDING),
         _choice("same", in_form.WHICH_CALLS, _same_options(limits.same)),
         _choice("scope", in_form.WHICH_RUNS, _scope_options(limits.scope, state.interrupt.agent)),

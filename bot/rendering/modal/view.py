@@ -18,7 +18,7 @@ from bot.rendering.calls import mask_words, title_blocks
 from bot.rendering.card.folded import values_block
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.pages import PAGE_SIZE
-from bot.sentences import in_form, in_text
+from bot.sentences import in_form
 from bot.text.literal import pieces, units
 
 HOME = "home"
@@ -58,7 +58,7 @@ class ViewMeta:
     listed: str = ""
     """What the list showed on top of which this view was opened."""
     question: str = ""
-    """What it asks, by `question_in`. Views of older versions do not carry it."""
+    """What it asks, by `question_in`."""
 
     def dump(self) -> str:
         """Write it for Slack to carry."""
@@ -120,8 +120,8 @@ def pressed_at(
 
 def which_call_blocks(action: Action) -> list[Block]:
     """Draw which call a form is about, where it does not show it whole: its tool, and its values on a line."""
-    shown = [(in_text.TOOL, action.request.name), ("", action.shown(on_card=True))]
-    return [*title_blocks(action), values_block("values", [action], 1), *caution_blocks("", shown)]
+    cautions = caution_blocks("", action.request.name, action.shown(on_card=True))
+    return [*title_blocks(action), values_block("values", [action], 1), *cautions]
 
 
 def whole_call_blocks(args: dict[str, Any], mask: Collection[str], room: int = PAGE_SIZE) -> list[Block]:
@@ -144,8 +144,7 @@ def render_notice_view(title: str, text: str) -> Block:
 
 
 def call_cautions(action: Action, *, as_json: bool = False) -> list[Block]:
-    shown = [(in_text.TOOL, action.request.name), ("", action.shown()), (in_text.WORDS, action.description)]
-    return caution_blocks("", shown, as_json=as_json)
+    return caution_blocks("", action.request.name, action.shown(), action.description, as_json=as_json)
 
 
 def care_blocks(action: Action) -> list[Block]:

@@ -4,23 +4,18 @@
 -- ARGV  prefix
 --       first  which records of it to look at, from 0
 --       limit  how many
--- Returns {how many were looked at, id, …}: the ids of open records whose entries are not known, since an older version
--- admitted them
+-- Returns how many were looked at
 
 local due = unpack(KEYS)
 local prefix, first, limit = unpack(ARGV)
 
 local at = now()
 local ids = redis.call('ZRANGE', due, first, first + limit - 1)
-local answer = { #ids }
 for _, id in ipairs(ids) do
   local status, deadline, waiting = unpack(try('HMGET', prefix .. 'card:' .. id, 'status', 'deadline', 'waiting') or {})
   -- A record without a deadline is damaged, and no reason to leave out the others.
-  local is_open = status == 'pending' and tonumber(deadline)
-  if is_open and waiting then
+  if status == 'pending' and tonumber(deadline) and waiting then
     add_waiting(prefix, id, waiting, deadline, at)
-  elseif is_open then
-    append(answer, id)
   end
 end
-return answer
+return #ids

@@ -79,7 +79,6 @@ def free_port():
         ({"ASSENT_APPROVERS": "dana"}, "ASSENT_APPROVERS: 'dana' is not an approver: write a user id"),
         ({"SLACK_APP_TOKEN": None}, "SLACK_APP_TOKEN is not set: make an app-level token"),
         ({"ASSENT_CHANNEL": "#approvals"}, "ASSENT_CHANNEL: '#approvals' is not a channel id"),
-        ({"ASSENT_DIGEST_CHANNEL": "#week"}, "ASSENT_DIGEST_CHANNEL: '#week' is not a channel id"),
         ({"ASSENT_NAMESPACE": "my bots"}, "ASSENT_NAMESPACE: 'my bots' cannot be a namespace: write 1 to 64"),
         ({"ASSENT_LOG_LEVEL": "loud"}, "ASSENT_LOG_LEVEL: 'loud' is not one of DEBUG, INFO, WARNING, ERROR"),
         (
@@ -327,14 +326,6 @@ async def readiness(environment, *, until):
         return answer
 
     return await asyncio.to_thread(ask)
-
-
-async def test_the_doctor_looks_at_the_channel_of_the_digest(command):
-    """Otherwise nobody notices before Monday that the bot cannot write there."""
-    code, output, _ = await command("doctor", ASSENT_DIGEST_CHANNEL="C0NOWHERE")
-
-    assert code == 1
-    assert "fail  channel: C0NOWHERE: " in output
 
 
 async def test_the_doctor_prints_a_line_for_each_check_and_exits_0(command, tmp_path, signing):

@@ -182,9 +182,7 @@ async def test_a_rule_that_lets_nothing_through_without_a_ring_is_said(findings,
 
 async def test_missing_scopes_are_named(slack, findings):
     """Exactly those that the settings need, and how to add them."""
-    await slack.set_scopes(
-        *("chat:write", "users:read", "channels:read", "channels:history", "app_mentions:read", "commands")
-    )
+    await slack.set_scopes(*("chat:write", "users:read", "channels:read", "channels:history", "commands"))
 
     (line,) = not_ok(await findings())
 
@@ -193,33 +191,17 @@ async def test_missing_scopes_are_named(slack, findings):
     )
 
 
-async def test_without_the_scope_for_mentions_only_replies_are_not_answered(slack, findings):
-    """The bot can work without it, so it is no fault."""
-    await slack.set_scopes(*SCOPES, "commands")
-
-    lines = await findings(approvers="U0DANA")
-
-    (line,) = not_ok(lines)
-    assert not any("app_mention" in each for each in noted(lines))
-    assert line.startswith(
-        "warn  mentions: replies that mention the app are not answered: add the scope app_mentions:read"
-    )
-    assert "the bot event app_mention" in line
-
-
-async def test_without_the_scope_for_commands_only_the_command_and_the_shortcut_are_missing(slack, findings):
+async def test_without_the_scope_for_commands_only_the_command_is_missing(slack, findings):
     """It is said whatever the rules are, and it is no fault."""
-    await slack.set_scopes(*SCOPES, "app_mentions:read")
+    await slack.set_scopes(*SCOPES)
 
     (line,) = not_ok(await findings(approvers="U0DANA"))
 
-    assert line.startswith(
-        "warn  commands: /approvals and the message shortcut 'Why was this approved?' are missing: add the scope commands"
-    )
+    assert line.startswith("warn  commands: /approvals is missing: add the scope commands")
 
 
 async def test_what_slack_does_not_say_is_never_called_ok(findings):
-    """Each event that the manifest has, the command and the shortcut: where to look, and what is missing without it."""
+    """Each event that the manifest has, and the command: where to look, and what is missing without it."""
     lines = await findings(approvers="S0OPS")
 
     events = build_manifest(groups=True)["settings"]["event_subscriptions"]["bot_events"]
@@ -231,12 +213,11 @@ async def test_what_slack_does_not_say_is_never_called_ok(findings):
         assert "Without it, " in line
     (commands,) = [each for each in noted(lines) if each.startswith("commands")]
     assert "/approvals" in commands
-    assert "callback id why" in commands
 
 
 async def test_user_groups_need_a_scope_only_when_one_approves(slack, findings):
     """`usergroups:read` is not asked of others."""
-    await slack.set_scopes(*SCOPES, "app_mentions:read", "commands")
+    await slack.set_scopes(*SCOPES, "commands")
 
     lines = await findings(approvers="U0DANA")
     assert not_ok(lines) == []

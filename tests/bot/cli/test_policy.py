@@ -117,18 +117,6 @@ async def test_a_rule_for_verified_agents_is_warned_of_where_there_is_no_ring(co
     assert with_ring == ""
 
 
-async def test_a_shared_thread_in_which_nobody_is_mentioned_is_warned_of(command, policy):
-    """Slack notifies only who is mentioned in a reply, so nobody would notice those cards."""
-    policy.write_text("default: {channel: C0APPROVALS, approvers: [channel], thread_per_run: true}\n")
-    code, _, errors = await command("policy", "check", str(policy))
-
-    assert code == 0
-    assert errors == (
-        f"{policy}, line 1: warning: 'default' asks in a shared thread and mentions nobody, and Slack notifies nobody "
-        "else of a reply: name people or groups to notify, or take thread_per_run out\n"
-    )
-
-
 async def test_a_strict_rule_past_which_calls_fall_is_warned_of(command, policy):
     """The sentence says which rule gets them, in what it is weaker, and the cure; the file may be used as it is."""
     code, output, errors = await command("policy", "check", str(policy))
@@ -140,18 +128,6 @@ async def test_a_strict_rule_past_which_calls_fall_is_warned_of(command, policy)
         "out, or writes a number as text, meets a weaker rule: the default (approvers U0DANA, S0OPS, not named here). "
         "Safer: describe the harmless calls with args, in a rule before it, and give the strict rule no args\n"
     )
-
-
-async def test_an_old_name_of_a_key_is_warned_of_by_check_and_doctor(command, policy, playground, redis_url):
-    """The file may be used as it is, and both say where to rename what."""
-    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA]}\nrules:\n  - claim: 10m\n")
-    code, _, errors = await command("policy", "check")
-    settings = settings_for(playground, redis_url, policy=str(policy), approvers="", channel=None)
-    lines = [str(finding) async for finding in examine(settings)]
-
-    renamed = "'claim' is now called 'assign': rename it, the old name works for one more minor version"
-    assert (code, errors) == (0, f"{policy}, line 3: warning: {renamed}\n")
-    assert f"warn  policy: {policy}, line 3: {renamed}" in lines
 
 
 async def test_every_mistake_is_reported_with_exit_code_1(command, policy):
@@ -342,8 +318,6 @@ KEYS = {
     "decisions": "[reject]",
     "notify": "[]",
     "tell_requester": "direct",
-    "thread_per_run": "true",
-    "burst": "5 in 1m",
     "time_limit": "3h",
     "use_within": "21d",
     "on_timeout": "raise",
@@ -440,27 +414,6 @@ async def test_a_hangup_has_the_bot_read_its_rules_again(start, policy):
 
     assert json.loads(loaded)["path"] == str(policy)
     assert process.returncode == 0
-
-
-async def test_an_old_name_of_a_key_is_logged_at_the_start_and_at_every_reload(start, policy):
-    """Whoever operates the bot hears of it before the name stops working."""
-    policy.write_text(SOUND.replace("time_limit: 1h30m", "claim: 10m"))
-    process = await start()
-    started = await line_with(process, "policy.deprecated")
-    policy.write_text(SOUND.replace("time_limit: 1h30m", "sticky: {}"))
-    process.send_signal(signal.SIGHUP)
-    loaded = await line_with(process, "policy.deprecated")
-    process.send_signal(signal.SIGTERM)
-    async with asyncio.timeout(30):
-        await process.communicate()
-
-    for line, name in (
-        (started, "'claim' is now called 'assign'"),
-        (loaded, "'sticky' is now called 'standing'"),
-    ):
-        said = json.loads(line)
-        assert (said["level"], said["path"]) == ("warning", str(policy))
-        assert said["warnings"][0].startswith(f"line 13: {name}: rename it")
 
 
 async def line_with(process, event):

@@ -74,10 +74,9 @@ def test_what_a_decision_depends_on_changes_the_question(what):
 
 
 NOT_ASKED = {
-    "what time or people change": {"time_limit", "extension", "thread_ts", "thread_per_run", "thread_is_known", "assign"},
+    "what time or people change": {"time_limit", "extension", "thread_ts", "assign"},
     "who is notified, and what people are called": {"named_only", "on_call"},
     "where the outcome is told": {"told"},
-    "what happens to other requests": {"burst", "queued"},
     "a place that is asked because of a proposal": {"proposed"},
     "what has fields of its own in this test": {"terms", "places"},
 }  # fmt: skip
@@ -150,7 +149,7 @@ def test_a_masked_value_cannot_be_guessed_from_the_question():
     assert len({asks(a_record(mine, **one)), asks(a_record(other, **one)), asks(a_record(mine, **two))}) == 3
 
 
-def test_a_button_carries_record_actions_and_question_and_older_ones_no_question():
+def test_a_button_carries_record_actions_and_question():
     assert parse_button_value(button_value("billing.1", (0, 12), "Ab-_9")) == (
         "billing.1",
         frozenset({0, 12}),

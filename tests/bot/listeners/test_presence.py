@@ -88,14 +88,3 @@ def test_a_page_is_turned_of_an_action_that_is_there(index: Any):
 
     assert has_button(asked(), pressed("2", "C1", "1.1", index=2, **view), "page")
     assert not has_button(asked(), pressed("2", "C1", "1.1", index=index, **view), "page")
-
-
-def test_a_message_has_no_button_of_a_request_that_waits_in_a_queue():
-    """It has no card that could be pressed before it was noted. A list leads to its review, and decides nothing."""
-    admission = an_admission(places=[Place(channel="C1", actions=(0,), queued=True)])
-    state = a_state(an_interrupt(an_action()), admission=admission, shown={})
-
-    assert not has_button(state, pressed("0", "C1", "1.0"), "action")
-    listed = pressed("0", "", "", view={"callback_id": "home"})
-    assert has_button(state, listed, "message")
-    assert not has_button(state, listed, "action")

@@ -99,32 +99,6 @@ def test_the_version_names_the_content():
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("sticky: {uses: 3}", "standing: {uses: 3}"), ("claim: 10m", "assign: 10m")]
-)
-def test_a_key_by_its_old_name_means_the_same_and_is_warned_of(old: str, new: str):
-    """An upgrade changes no rule, and no version while the file stays as it is."""
-    before, after = read(rule_with(f"risk: low\n    {old}")), read(rule_with(f"risk: low\n    {new}"))
-    old_name, new_name = old.partition(":")[0], new.partition(":")[0]
-
-    assert before.policy.rules == after.policy.rules
-    assert [str(warning) for warning in before.warnings] == [
-        f"line 6: {old_name!r} is now called {new_name!r}: rename it, the old name works for one more minor version"
-    ]
-    assert after.warnings == ()
-
-
-@pytest.mark.parametrize(
-    ("rule", "at"), [("claim: 1h\n    assign: 10m", 5), ("assign: 10m\n    claim: 1h", 6)]
-)
-def test_a_key_by_both_names_is_a_problem(rule: str, at: int):
-    """Which of them was meant?"""
-    (line,) = problems(rule_with(rule))
-
-    told = "'claim' is the old name of 'assign', and both are here: take 'claim' out"
-    assert line == f"policy.yaml, line {at}: {told}"
-
-
-@pytest.mark.parametrize(
     "written", ["no", "off", "12:30", "2026-11-20", "0x10", "012", "1_000", "Yes", ".inf", "'12'"]
 )
 def test_a_text_stays_the_text_that_it_is(written: str):
@@ -344,7 +318,7 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
         ("match: {tool: []}", "tool is empty: write at least one entry"),
         ("match: {agent: []}", "agent is empty: write at least one entry"),
         ("mask: [{exactly: a, b: 1}]", "{…} is not the name of an argument"),
-        ("sticky: {usess: 3}", "sticky has no 'usess': did you mean 'uses'?"),
+        ("standing: {usess: 3}", "standing has no 'usess': did you mean 'uses'?"),
         ("match: {tool: ''}", "'' is not the name of a tool"),
         ("match: {tool: 'pay[0-9]'}", "'pay[0-9]' is not the name of a tool"),
         (

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from bot.cli.policy import policy_cli
 from bot.policy.file import read_policy
-from bot.policy.keys import RENAMED, json_schema
+from bot.policy.keys import json_schema
 from bot.policy.yaml_values import read_yaml
 
 ROOT = Path(__file__).parents[3]
@@ -82,18 +82,10 @@ def test_an_editor_explains_every_key(name: str, key: str, known: dict[str, Any]
     assert known.get("description"), f"{key} of {name}"
 
 
-@pytest.mark.parametrize("rule", ["{match: {args: true}}", "{claim: 1h}", "{sticky: {lasts: 1h}}"])
+@pytest.mark.parametrize("rule", ["{match: {args: true}}", "{assign: 1h}", "{standing: {lasts: 1h}}"])
 def test_an_editor_underlines_nothing_that_the_bot_reads(rule: str):
     """What an older page taught, and the schema that everything fits."""
     text = f"default: {{channel: C0APPROVALS, approvers: [U0DANA]}}\nrules: [{rule}]"
 
     assert read_policy(text, "policy.yaml")
     assert mistakes(text) == []
-
-
-def test_an_editor_shows_that_a_name_is_old():
-    """They are read, and nobody should begin to use them."""
-    keys = [known for _, of in objects(json_schema()) for known in of["properties"].items()]
-
-    assert {name for name, known in keys if known.get("deprecated")} == RENAMED.keys()
-    assert {*RENAMED.values()} < {name for name, known in keys if not known.get("deprecated")}

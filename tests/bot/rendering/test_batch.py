@@ -423,16 +423,6 @@ def test_reasons_that_differ_are_quotes_with_the_numbers_of_their_rows():
     assert shown([block_of(blocks, "rows:says")]) == "The agent says:"
 
 
-def test_a_reason_that_misleads_is_named_with_the_number_of_its_row():
-    calls = [
-        *pay("Ada", description="ok"),
-        *pay("Bo", description="\u0410\u0421\u041c\u0415 asks"),
-        *pay("Cy"),
-    ]
-
-    assert "2. the agent's words" in shown(card(laid_out(*calls)).blocks)
-
-
 def test_a_reason_that_its_card_would_cut_keeps_its_calls_apart():
     """Reasons are whole where one button approves all."""
     assert not is_rows(*pay("Ada", "Bo"), *pay("Cy", description="why " * 500))
@@ -541,14 +531,14 @@ def test_masked_values_are_masks_and_never_said_to_be_the_same():
     assert "•••• (masked)" in buttons(card(state).blocks)[0]["confirm"]["text"]["text"]
 
 
-def test_what_misleads_in_a_row_is_named_with_its_row():
+def test_what_misleads_in_a_row_is_named():
     """Also where only one of the rows has it, and where only one has an argument that the tool does not know."""
-    calls = pay("Ada", "\u0410\u0421\u041c\u0415", "Bo\u200b")
+    calls = pay("Ada", "\u0410\u0421ME", "Bo\u200b")
     schema = {"type": "object", "properties": {"to": {}}, "additionalProperties": False}
     odd = [*pay("Ada", "Bo", schema=schema), an_action("pay", {"to": "Cy", "fast": True}, schema=schema)]
 
     text = shown(card(laid_out(*calls)).blocks)
-    assert "2.to" in text
+    assert '"\u0410\u0421ME" has letters of several alphabets' in text
     assert "Hidden characters, shown here as" in text
     assert "does not have the argument* `fast`" in shown(card(laid_out(*odd)).blocks)
 
@@ -765,8 +755,8 @@ def test_rows_fold_to_a_line_when_all_are_decided():
     assert button_labels(blocks) == ["Show all 24…"]
 
 
-def test_a_call_of_the_rows_that_failed_stands_in_place_of_the_button():
-    """A decided card stays short. The thread names the others with their values."""
+def test_a_call_of_the_rows_that_failed_stands_on_the_card():
+    """The thread names the others with their values."""
     calls, every = refunds(), range(5)
     done = {index: Reported(Outcome.done("re_1"), NOW) for index in every[:4]}
     failed = {4: Reported(Outcome.failed("the card has expired"), NOW)}
@@ -774,7 +764,7 @@ def test_a_call_of_the_rows_that_failed_stands_in_place_of_the_button():
     state = replace(laid_out(*calls, decided=dict.fromkeys(every, ApproveDecision())), **ended)
 
     parts = render_card(state)
-    assert button_labels(parts[0].blocks) == []
+    assert button_labels(parts[0].blocks) == ["Show all 5…"]
     assert shown([block_of(parts[0].blocks, "who")]).endswith(" · call 5 failed:")
     values = {call.args["customer"] for call, _ in calls}
     assert {name for name in values if name in shown(parts[1].blocks)} == values

@@ -105,14 +105,14 @@ def test_the_words_of_a_person_are_a_quote(decision, words):
 @pytest.mark.parametrize(
     ("args", "description", "is_offered"),
     [
-        (REFUND, "Charged twice.", False),
-        ({"sql": "select 1;\nselect 2;"}, None, False),
+        (REFUND, None, False),
+        (REFUND, "Charged twice.", True),
+        ({"sql": "select 1;\nselect 2;"}, None, True),
         (REFUND, "x" * 9_000, True),
         ({"query": "x" * 9_000}, None, True),
     ],
 )
-def test_what_no_view_of_the_record_shows_whole_can_still_be_read(args, description, is_offered):
-    """*Why was this approved?* shows every call that had room on its card. For longer ones, *Read all* stays."""
+def test_what_the_card_leaves_out_can_still_be_read(args, description, is_offered):
     part = card(args, ApproveDecision(), description=description)
 
     assert [button["action_id"] for button in buttons(part.blocks)] == (["read:0"] if is_offered else [])
@@ -172,7 +172,7 @@ def test_a_word_that_looks_like_another_is_still_warned_of(tool, to):
     interrupt = an_interrupt(an_action(tool, {"to": to}))
     (part,) = render_card(a_state(interrupt, decided={0: ApproveDecision()}, status="decided"))
 
-    assert "Cyrillic" in literal_text(part.blocks, "a:0:misread")
+    assert "has letters of several alphabets" in literal_text(part.blocks, "a:0:misread")
 
 
 @pytest.mark.parametrize("text", ["¹", "②x"])

@@ -188,16 +188,6 @@ def test_a_call_of_high_risk_says_so_on_a_list():
     assert "High risk" not in plain
 
 
-def test_the_list_of_a_queue_does_not_repeat_its_channel():
-    """Whoever opens it stands in that channel."""
-    elsewhere, here = (
-        words(drawn(HomePage(Look(section), [a_row()]))["blocks"]) for section in ("waiting", "queue")
-    )
-
-    assert "asked in <#C0APPROVALS> · " in elsewhere
-    assert "C0APPROVALS" not in here
-
-
 @pytest.mark.parametrize(
     "look", [Look(), Look("asked", first=20), Look("waiting", "billing", "pay", Spot(12, "billing.f"))]
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bot.slack.manifest import MENTION_SCOPE, SCOPES, build_manifest, needed_scopes, to_yaml
+from bot.slack.manifest import SCOPES, build_manifest, needed_scopes, to_yaml
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 
@@ -74,7 +74,7 @@ def test_a_manifest_grants_exactly_what_the_bot_needs():
         for direct in (False, True):
             scopes = build_manifest(groups=groups, direct=direct)["oauth_config"]["scopes"]["bot"]
             needed = needed_scopes(approvers, direct=direct, standing=True)
-            assert tuple(scopes) == (*needed, MENTION_SCOPE)
+            assert tuple(scopes) == (*needed,)
     assert needed_scopes(["U0DANA"]) == tuple(SCOPES)
 
 
@@ -103,7 +103,7 @@ def test_slack_tells_who_left_a_group_where_groups_decide():
         for groups in (False, True)
     ]
 
-    always = ["app_home_opened", "member_left_channel", "app_mention"]
+    always = ["app_home_opened", "member_left_channel"]
     assert events == [always, [*always, "subteam_members_changed"]]
 
 

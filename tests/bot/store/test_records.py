@@ -959,7 +959,7 @@ async def test_several_calls_that_have_just_come_after_a_failover_are_not_approv
     """Another bot may have lost a rejection of one of them: it looks every five seconds whether they are asked again."""
     state = await admitted(client, store, "pay", "note")
     store.scripts.journal._outage = Outage.at(time.monotonic() - since)
-    # It was asked before the failover, too. In a queue, no card says since when it is there again.
+    # It was asked before the failover, too.
     found = replace(await store.admitted(state.id), created_at=state.created_at - timedelta(minutes=1))
 
     if is_early:

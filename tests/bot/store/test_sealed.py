@@ -64,7 +64,6 @@ def a_record(run="one", *, seal=SEAL, approvers=("U0DANA",), quorum=2, amount=90
         f"seen:0:{user}": f"{fingerprint}:3",
         "reached:0": str(CREATED + 1),
         "claim:0": f"{CREATED} {CREATED + HOUR} {user}",
-        "under:0": "-",
         "reason": "",
         "remark:1": dumped(Remark(kind="hand_over", by=user, places=(0,))),
         "place:1": place_field(Place(channel="C2", actions=(0,), proposed=True)),
@@ -189,9 +188,7 @@ def test_a_genuine_record_is_believed_wholly():
     assert (state.reached, state.extended, len(state.read)) == ({0: True}, 1, 1)
 
 
-@pytest.mark.parametrize(
-    "fact", ["seen:0:U0DANA", "reason", "reached:0", "claim:0", "under:0", "remark:1", "part:0:0"]
-)
+@pytest.mark.parametrize("fact", ["seen:0:U0DANA", "reason", "reached:0", "claim:0", "remark:1", "part:0:0"])
 def test_a_fact_without_its_mark_counts_only_while_older_records_do(fact):
     card = {name: text for name, text in GENUINE.card.items() if name != f"seal:{fact}"}
     bare = replace(GENUINE, card=card)

@@ -151,39 +151,6 @@ async def test_a_sweep_writes_lists_again_that_were_lost(client, store, redis):
         assert await waiting(store, entry) == [state.id]
 
 
-async def test_a_sweep_lists_what_an_older_version_admitted_with_its_steps_and_proposals(
-    client, store, redis
-):
-    """Such a record has no field that says for whom it waits."""
-    steps = (Step(kind="escalate", after=timedelta(0), actions=(0,), approvers=("S0BOSS",)),)
-    state = await admitted(client, store, steps=steps)
-    await Deadlines(store).on_due(state.id)
-    await propose(store, state, a_proposal(terms=Terms(approvers=("S0MONEY",))))
-    await redis.hdel(store.keys.lane(0).card(state.id), "waiting")
-    await redis.delete(*await redis.keys("assent:{00}:waiting:*"))
-
-    await WaitingSweep(store).sweep()
-
-    for entry in ("U0ERIK", "S0OPS", "C1", "S0BOSS", "S0MONEY"):
-        assert await waiting(store, entry) == [state.id]
-    await store.settle(state.id, "withdrawn")
-    assert await redis.keys("assent:{00}:waiting:*") == []
-
-
-async def test_a_step_of_a_record_of_an_older_version_hides_nothing_from_the_sweep(client, store, redis):
-    """The step writes only those whom it adds, and the record does not look as if that were all."""
-    steps = (Step(kind="escalate", after=timedelta(0), actions=(0,), approvers=("S0BOSS",)),)
-    state = await admitted(client, store, steps=steps)
-    await redis.hdel(store.keys.lane(0).card(state.id), "waiting")
-    await redis.delete(*await redis.keys("assent:{00}:waiting:*"))
-
-    await Deadlines(store).on_due(state.id)
-    assert await waiting(store, "S0BOSS") == [state.id]
-    await WaitingSweep(store).sweep()
-
-    assert await waiting(store, "U0ERIK") == [state.id]
-
-
 async def test_a_sweep_reaches_every_open_request(client, store, redis, monkeypatch):
     monkeypatch.setattr("bot.jobs.waiting_sweep.AT_ONCE", 3)
     states = [await admitted(client, store, run=str(n)) for n in range(8)]

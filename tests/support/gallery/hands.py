@@ -74,14 +74,6 @@ class Hands(Someone):
         form = await self.opened(card, "changes:0")
         await self.submit(form, What=what)
 
-    async def found_in_queue(self, card: Json) -> Json:
-        """Open the first request that a queue has."""
-        await self.press(card, "home:go.queue")
-        listed = await self.view("wants to run")
-        first = next(name for name in buttons(listed) if name.startswith("review:"))
-        await self.press_in(listed, first)
-        return await self.view(depth=2)
-
     async def read(self, view: Json) -> Json:
         """Turn the pages to the last one."""
         while (turn := _next_page(view)) is not None:

@@ -11,7 +11,7 @@ from tests.support.gallery.hands import Hands
 
 APPROVE_REJECT = ("approve", "reject")
 DECISIONS = ("approve", "edit", "reject")
-DECIDED = 200
+DECIDED = 250
 """The most pixels of a decided card, in a window of 400."""
 
 POLICY = """
@@ -30,12 +30,10 @@ rules:
   - {match: {tool: create_account}, mask: [password]}
   - match: {tool: search_orders}
     standing: {same: arguments, lasts: 1h, uses: 10}
-  - {match: {tool: close_account}, burst: 2 in 1h}
-  - {match: {tool: [deploy, migrate, notify_team]}, thread_per_run: true}
   - {match: {tool: book_room}, tell_requester: direct}
   - {match: {tool: [rent_van, hire_driver, order_lunch]}, approvers: [U0NOOR]}
 """
-Surface = Literal["card", "thread", "form", "home"]
+Surface = Literal["card", "form", "home"]
 
 
 Calls = tuple[tuple[ActionRequest, ReviewConfig], ...]
@@ -60,9 +58,6 @@ class Asked(Protocol):
     async def ask(self, *calls: Calls) -> None:
         """Ask one more question after the other in the same run. The card is that of the last one."""
 
-    async def why(self, card: dict[str, Any]) -> None:
-        """Have Dana choose *Why was this approved?* on a card."""
-
 
 Way = Callable[[Asked, dict[str, Any]], Awaitable[None]]
 """What people do with a card."""
@@ -86,7 +81,7 @@ class Situation:
     reach: Callable[[Asked], Awaitable[None]] = _open
     """How it comes from the question to what is shown."""
     surface: Surface = "card"
-    """What is shown: a message, a message with its thread, a form of Dana's, or the Home tab of its reader."""
+    """What is shown: a message, a form of Dana's, or the Home tab of its reader."""
     saying: str = ""
     """What the message says that is shown, where there are several."""
     reader: str = "U0DANA"
@@ -334,19 +329,6 @@ async def _stopped(asked: Asked) -> None:
     await asked.card("the agent has not gone on")
 
 
-async def _queued(asked: Asked) -> None:
-    await asked.card()
-    await asked.ask(*(_call("close_account", {"account": 88124 + number}) for number in range(7)))
-
-
-async def _in_one_thread(asked: Asked) -> None:
-    await asked.dana.approve(await asked.card(), {})
-    await asked.run(Outcome.done("build 871 is live"))
-    await asked.card(", done")
-    await asked.ask(_call("migrate", {"database": "crm", "to": 43}))
-    await asked.ask(_call("notify_team", {"text": "Build 871 is live."}))
-
-
 async def _again(asked: Asked) -> None:
     await _changes_asked(asked)
     await asked.ask(_call("refund_customer", {**REFUND, "amount": 32.48}, schema=REFUND_SCHEMA))
@@ -363,25 +345,12 @@ async def _at_home(asked: Asked) -> None:
     await asked.ask(_call("order_lunch", {"people": 12, "vegan": 4}))
 
 
-async def _why(asked: Asked, card: dict[str, Any]) -> None:
-    await asked.why(card)
-
-
 async def _review(asked: Asked, card: dict[str, Any]) -> None:
     await asked.dana.opened(card, "review:0")
 
 
 async def _review_to_its_end(asked: Asked, card: dict[str, Any]) -> None:
     await asked.dana.read(await asked.dana.opened(card, "review:0"))
-
-
-async def _approve_in_queue(asked: Asked, card: dict[str, Any]) -> None:
-    await asked.dana.press_in(await asked.dana.found_in_queue(card), "approve:0")
-
-
-async def _reject_in_queue(asked: Asked, card: dict[str, Any]) -> None:
-    await asked.dana.press_in(await asked.dana.found_in_queue(card), "reject:0")
-    await asked.dana.submit(await asked.dana.view(depth=3))
 
 
 # --- All of them ----------------------------------------------------------------------------------------------------
@@ -434,12 +403,9 @@ SITUATIONS = (
     Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=DECIDED),
     Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _stopped),
     Situation("again", "A second proposal, with what changed", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _again, saying="2nd proposal"),
-    Situation("run", "The thread of a run", _call("deploy", {"build": 871, "to": "production"}), _in_one_thread, surface="thread", saying="Approved by Dana: deploy"),
-    Situation("queue", "A queue, after a burst", _call("close_account", {"account": 88123}), _queued, saying="6 requests wait", ways={"approve": _approve_in_queue, "reject": _reject_in_queue}),
     Situation("letters", "24 letters, which one message cannot show", _letters(), taps={"reject": 2}, edit={"to": "ada@example.com"}),
     Situation("review", "Review 24…: its first page", _letters(), surface="form", opens=_review),
     Situation("review-end", "Review 24…: the page at its end", _letters(), surface="form", opens=_review_to_its_end),
     Situation("told", "The requester is told", _call("book_room", {"room": "Atrium", "on": "2026-11-27"}), _told, reader="U0NOOR", saying="on your behalf"),
     Situation("home", "The Home tab", _call("rent_van", {"for": "2026-11-25", "days": 2}), _at_home, surface="home", reader="U0NOOR", saying="order_lunch", requested_by="U0MIRA"),
-    Situation("why", "Why was this approved?", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done, surface="form", opens=_why),
 )  # fmt: skip

@@ -21,8 +21,6 @@ from agent_adapter.receipts.signer import LocalSigner
 from bot.app import Bot, running
 from bot.domain.approval import Approval
 from bot.rendering.card.card import render_card
-from bot.sentences import in_why
-from bot.slack.manifest import WHY
 from playground import Playground
 from playground.client import Control
 from playground.redis_server import private_redis
@@ -37,8 +35,6 @@ Json = dict[str, Any]
 WIDTHS = (1280, 400)
 TALL, FORM = 2800, 900
 """How high a window is: as high as the longest card, and as one in which people fill in a form."""
-REPLIES = 2
-"""How many questions the thread of a run has after the first."""
 FONTS = """(() => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(":root { --sans: 'Liberation Sans'; --mono: 'Liberation Mono' }");
@@ -88,11 +84,6 @@ class Question:
             await agent.publish(interrupt)
             self._id = interrupt.id
             await stage.drawn()
-
-    async def why(self, card: Json) -> None:
-        """Have Dana choose *Why was this approved?* on a card."""
-        await self._stage.slack.shortcut("U0DANA", card["channel"], card["ts"], WHY)
-        await self.dana.view(in_why.HAPPENED)
 
     async def card(self, saying: str = "") -> Json:
         """Give its card, once it says this and everything is drawn."""
@@ -234,24 +225,8 @@ class Stage:
             home = screen.page.get_by_test_id("home")
             await expect(home).to_contain_text(situation.saying)
             return [home]
-        messages = [card]
-        if situation.surface == "thread":
-            messages += await self._replies(card, REPLIES)
-        for message in messages:
-            await self._drawn_on(screen, message)
-        return [_row(screen, message) for message in messages]
-
-    async def _replies(self, card: Json, count: int) -> list[Json]:
-        """Give the replies to a message, once there are this many."""
-        async with asyncio.timeout(30):
-            while True:
-                found = [
-                    each for each in await self.slack.messages(card["channel"])
-                    if each.get("thread_ts") == card["ts"] != each["ts"]
-                ]  # fmt: skip
-                if len(found) >= count:
-                    return found
-                await asyncio.sleep(0.05)
+        await self._drawn_on(screen, card)
+        return [_row(screen, card)]
 
     async def _drawn_on(self, screen: Screen, message: Json) -> None:
         """Wait until a window shows the last state of a message."""
@@ -319,7 +294,7 @@ async def _around(parts: list[Locator]) -> FloatRect:
 
 async def _is_in_sight(screen: Screen, situation: Situation, clip: FloatRect) -> bool:
     """Whether no message is behind the field to write one, as it is while the list scrolls."""
-    if situation.surface not in {"card", "thread"}:
+    if situation.surface != "card":
         return True
     box = await screen.page.get_by_test_id("timeline").bounding_box()
     return bool(box) and clip["y"] + clip["height"] <= box["y"] + box["height"]
