@@ -14,8 +14,6 @@ from bot.text.literal import units
 _TITLES = (
     *("in_answer.NOT_DONE", "in_answer.RECORDED", "in_answer.REVOKED", "in_home.TITLE", "in_list.TITLE"),
     *(
-        "in_why.TITLE",
-        "in_why.VIEW_TITLE",
         "in_form.REJECT_ALL",
         "in_form.HAND_OVER",
         "in_form.NOTHING_TO_AGREE",
@@ -45,7 +43,6 @@ LIMITS: Mapping[str, int] = {
     **dict.fromkeys((*_TITLES, *_VIEW_BUTTONS), 24),
     **dict.fromkeys(("on_card.approve", "on_card.agree", "on_card.NOT_YET", "on_action.APPROVE"), 30),
     **dict.fromkeys(
-        (*_OPTIONS, "on_button.LABELS", "in_home.LISTS", "in_home.OPEN_CARD", "in_home.WHAT_HAPPENED"), 75
     ),
     **dict.fromkeys(("on_card.approve_calls", "on_card.agree_to_calls"), 100),
     "in_text.more_characters": 40,
