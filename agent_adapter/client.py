@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import math
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
@@ -71,7 +70,6 @@ from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, LocalSigner, Signer
 from agent_adapter.redis.claims import Claims, patiently, why_stalled
-from agent_adapter.redis.journal import AGAIN_EVERY, COMES_WITHIN, Journal
 from agent_adapter.redis.pool import (
     REPEAT_WITHIN,
     address_of,
@@ -87,7 +85,7 @@ from agent_adapter.redis.replies import Replies, Watch
 from agent_adapter.redis.reports import Reports
 from agent_adapter.redis.runs import Runs
 from agent_adapter.redis.scripts import Scripts
-from agent_adapter.redis.server_check import check_server, explaining
+from agent_adapter.redis.server_check import check_server
 from agent_adapter.seal import MissingSeal, Seal
 
 logger = logging.getLogger(__name__)
@@ -120,7 +118,6 @@ class ApprovalClient:
         grace: timedelta = GRACE,
         claim_lease: timedelta = timedelta(seconds=30),
         reconcile_every: timedelta = timedelta(seconds=30),
-        reassert: timedelta | None = None,
         seal: Seal | None = None,
         record_cipher: RecordCipher | None = None,
         ring: Ring | str | Path | None = None,
@@ -146,7 +143,6 @@ class ApprovalClient:
         if self._verifier and not self._seal:
             checked = self._verifier.ring
             self._seal = MissingSeal(lambda: checked.accepts_unsigned)
-        self._journal = Journal.of(reassert)
         self._signer = signer or LocalSigner.from_environment(AGENT_VARIABLE)
         self._marks = marks
         if self._signer and self._verifier:
@@ -200,8 +196,7 @@ class ApprovalClient:
                 of redis-py, or the name of one as `module:attribute`. For passwords that change and tokens that expire.
             settings: Durations. `grace`: how long after its deadline a wait ends without the bot. `claim_lease`: how long a
                 claim on a run holds until it is renewed. `reconcile_every`: how often records are read without a wake-up.
-                Each is 30 seconds by default. `reassert`: how long this client keeps what it has written, to write it again
-                after a failover; by default as `ASSENT_REASSERT_SECONDS` says, and without it as long as the bots do.
+                Each is 30 seconds by default.
 
         Raises:
             InvalidRequestError: when the agent's name, the namespace, the credentials, or a key in `ASSENT_STATE_KEY`, `ASSENT_RECORD_KEY` or `ASSENT_AGENT_KEY` is not valid.
@@ -251,10 +246,7 @@ class ApprovalClient:
                 "agent_adapter.redis.lua",
                 address=self._address,
                 cipher=self._record_cipher,
-                journal=self._journal,
             )
-            with explaining(self._address):
-                await scripts.agree_with_bots(begins=True)
         except AgentAdapterError:
             await self._disconnect()
             raise
@@ -466,7 +458,7 @@ class ApprovalClient:
 
     async def _look(self, interrupt_id: str, watch: Watch) -> Resume | Asked:
         """Return the answer, or else what the next wake-up is compared with."""
-        record = await self._record_again(interrupt_id)
+        record = await patiently(partial(self._records.load, interrupt_id))
         if resume := record.resume():
             return resume
         if record.notice:
@@ -476,19 +468,6 @@ class ApprovalClient:
             logger.warning("%s waits on: %s", interrupt_id, fault)
         watch.told = faults
         return Asked.by(record.interrupt)
-
-    async def _record_again(self, interrupt_id: str) -> Record:
-        """Read a record that was there. After a failover, the bot may first have to write it again."""
-        # Redis may be away for long. Nothing is written again before it is back.
-        until = math.inf
-        while True:
-            try:
-                return await patiently(partial(self._records.load, interrupt_id))
-            except UnknownInterruptError:
-                until = min(until, time.monotonic() + (COMES_WITHIN if self._journal.kept else 0))
-                if time.monotonic() >= until:
-                    raise
-            await asyncio.sleep(AGAIN_EVERY)
 
     @spelled_out
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
@@ -567,7 +546,6 @@ class ApprovalClient:
                 f"resuming: with a ring, a decision is compared with what you asked: pass interrupt=…, or unchecked=True "
                 f"if you compare {interrupt_id} yourself"
             )
-        await self._notice_outages()
         async with self._claims.held(interrupt_id) as (asked, resume):
             given = in_order(resume, self._matching(asked, interrupt)) if interrupt else resume
             with carrying(given):
@@ -627,7 +605,6 @@ class ApprovalClient:
             AgentAdapterError: when it is not decided yet.
         """
         expect_id(interrupt_id)
-        await self._notice_outages()
         await self._records.claim(interrupt_id, owner, milliseconds(lease))
 
     async def finish(self, interrupt_id: str, owner: str) -> None:
@@ -760,11 +737,6 @@ class ApprovalClient:
                 await patiently(partial(self.withdraw, interrupt_id, reason))
                 return
 
-    async def _notice_outages(self) -> None:
-        """Have this client notice when another server answers, also if it never waits: its claims have to be written again."""
-        if self._journal.kept:
-            await self._replies.start()
-
     def _matching(self, record: Interrupt, asked: Interrupt) -> list[int]:
         """Return the index of each of our actions in the record. With a ring, people must have been asked with our words."""
         indices = matching_actions(record, asked)
@@ -784,9 +756,8 @@ class ApprovalClient:
                 # Redis came back empty. This process still has the question, so it asks again.
                 logger.warning("interrupt.forgotten", extra={"interrupt_id": record_id})
             except NotDecidedError:
-                # Redis went back behind the decision that was read. The bot writes it again.
+                # Redis went back behind the decision that was read. People are asked again, or the bot ends it.
                 logger.warning("decision.forgotten", extra={"interrupt_id": record_id})
-                await asyncio.sleep(AGAIN_EVERY)
 
 
 def _span(name: str, interrupt: Interrupt) -> AbstractContextManager[tracing.Span]:

@@ -190,7 +190,10 @@ class Bot:
             settings.calendar_addresses,
         )
         self.directory = Directory(self.slack, schedules)
-        await self._guard_against_restores(redis)
+        for each in self.served:
+            each.restore_guard = RestoreGuard(each.store, self.slack, self.health, self.process)
+        # The wake-ups listen over a connection of their own, and notice it later.
+        on_change(redis, self._doubt)
         process = Process(
             self.process, self.health, self.slack, self.directory, self.policies, session, Tasks()
         )
@@ -273,19 +276,9 @@ class Bot:
         for each, found in zip(self.served, reversed(keys), strict=True):
             each.open(found, redis, trail, durability, lambda: self.slack.me.team_id)
 
-    async def _guard_against_restores(self, redis: Redis) -> None:
-        joined = JoinedStores([each.store for each in self.served])
+    def _doubt(self) -> None:
         for each in self.served:
-            each.restore_guard = RestoreGuard(
-                each.store, self.slack, self.health, self.process, joined.is_stored
-            )
-            await each.restore_guard.begin()
-        # The wake-ups listen over a connection of their own, and notice it later.
-        on_change(redis, self._doubt)
-
-    def _doubt(self, is_certain: bool) -> None:  # noqa: FBT001  # a callback has no names
-        for each in self.served:
-            each.restore_guard.doubt(is_certain=is_certain)
+            each.restore_guard.doubt()
 
     async def _agree_on_durability(self, redis: Redis, address: str) -> Durability:
         mode, replicas = self.settings.durability, self.settings.durability_replicas

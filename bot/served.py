@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from typing import Protocol
 
 import aiohttp
@@ -11,11 +10,9 @@ from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Work
-from agent_adapter.redis.agreed import note_kept
-from agent_adapter.redis.journal import Journal
 from agent_adapter.redis.pool import address_of
 from agent_adapter.redis.private import RecordCipher
-from agent_adapter.redis.server_check import check_audit, check_keys, explaining
+from agent_adapter.redis.server_check import check_audit, check_keys
 from bot.api.agents import Agents
 from bot.api.keys import KeyRing
 from bot.api.questions import SealedQuestions
@@ -29,7 +26,6 @@ from bot.jobs.audit_mover import AuditMover
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.inboxes import InboxReader
 from bot.jobs.leased_loop import Worker
-from bot.jobs.lost_clicks import LostClicks
 from bot.jobs.old_namespace import OldNamespace
 from bot.jobs.owed_ages import OwedAges
 from bot.jobs.policy_watch import PolicyKeeper
@@ -148,8 +144,6 @@ class Served:
         with naming_the_old(self.settings):
             seal = self.bot_keys.seal if self.bot_keys else None
             await agree_on_seal(redis, keys, seal, address=address)
-        with explaining(address):
-            await note_kept(redis, keys, settings.reassert.total_seconds())
         return keys
 
     def open(
@@ -174,7 +168,6 @@ class Served:
             signing=signing,
             cipher=cipher,
             durability=durability,
-            journal=Journal(self.settings.reassert.total_seconds()),
         )
         self.audit = AuditStore(trail, keys, self.settings.audit_dir, address=address, cipher=cipher)
         self.owed_ages = OwedAges(self.store)
@@ -193,7 +186,6 @@ class Served:
             record_cipher=self._cipher,
             marks=SealedQuestions(lambda: found.trust, found.ring, namespace) if found else None,
             credentials=self.settings.redis_credentials,
-            reassert=self.settings.reassert,
         )
         health.loops.include(agents.loops)
         return ApiSpace(self._keys_of_api, agents, quota)
@@ -289,9 +281,6 @@ class Served:
         run("deadlines", self.falling_due.run)
         run("drawing", self.drawing.run)
         run("lookout", self.slack_watch.run)
-        run("writing again", self.restore_guard.write_again)
-        run("lost clicks", LostClicks(store, self.restore_guard).run)
-        run("lost cards", partial(self.restore_guard.run, self.slack_watch.turn_to_read))
         inboxes = InboxReader(store, self.drawing.wake, sweep=settings.sweep_seconds)
         run("inboxes", inboxes.run)
         wake_ups = WakeUps(

@@ -31,6 +31,7 @@ OF_AGENTS: Mapping[str, Rights] = {
 OF_ALL: Mapping[str, Rights] = {
     "bots": Rights("R", "R", "R"),
     "clock": Rights("R", "R", "R"),
+    "server": Rights("R", "R", "R"),
     "unresumed": Rights("", "RW", "RW"),
     "undrawn": Rights("", "", "RW"),
     "due": Rights("", "", "RW"),

@@ -19,6 +19,7 @@ SHARED: Mapping[str, str] = {
     "clock": "string",
     "confirmed": "string",
     "watched": "hash",
+    "server": "hash",
     "audit": "stream",
     "audit_seq": "string",
     "audit_move": "hash",
@@ -40,9 +41,7 @@ class Keys:
 
     ======================================  ======  =====================================================
     `assent:meta`                           HASH    `schema`, `lanes`: frozen when first used; `seal`: with which key
-                                                    the bots seal; `reassert`: for how many seconds agents keep
-                                                    what they write; `settled:<server>`: nothing is written again
-                                                    there any more
+                                                    the bots seal
     `assent:keys`, `assent:keys:used`       HASH    keys of the HTTP API: id -> agent, hash of the secret; last use
     `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait;
                                                     `…:waiting` agents that wait, `…:served` their last turns
@@ -77,13 +76,10 @@ class Keys:
                                                     `<term>:<i>` of an action that has its own,
                                                     `votes:<i>` one line for each person: who, position, token,
                                                     when, decision,
-                                                    `out:<i>` whose votes from before that time do not count,
                                                     `proposal:<i>` an edit that another rule is about: its name, how
                                                     many people, version of the rules, when, the proposal,
-                                                    `proposed:<i>` when, by the server's clock,
                                                     `d:<i>` decision, `t:<i>` tokens of the clicks that made it,
                                                     `by:<i>` who agreed where it took several, `at:<i>` when,
-                                                    `lost:<token>` who was told that this click is lost,
                                                     `signed:<token>` statements about what a click decided, one a
                                                     line, where the bot has a signing key,
                                                     `seen:<i>:<user>` pages read,
@@ -314,6 +310,10 @@ class Lane:
     @property
     def watched(self) -> str:
         return f"{self.prefix}watched"
+
+    @property
+    def server(self) -> str:
+        return f"{self.prefix}server"
 
     @property
     def epoch(self) -> str:

@@ -14,14 +14,14 @@ class Answering:
     """The server that answers at an address."""
 
     def __init__(self) -> None:
-        self.on_change: Callable[[bool], None] = lambda _: None
-        """Called with True when another server answers than before: it may know less."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when another server answers than before: it may know less."""
         self._run = ""
 
     def meet(self, run: str) -> None:
         """Note which run of which server answers; empty where it does not say so."""
         if run and self._run not in {"", run}:
-            self.on_change(True)
+            self.on_change()
         self._run = run or self._run
 
 

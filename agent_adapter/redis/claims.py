@@ -62,8 +62,8 @@ class Claims:
             ClaimLostError: when the claim expired in the body, and another process took it.
         """
         owner = self._records.new_owner()
-        record, resume = await self._taken(interrupt_id, owner)
-        renew = partial(self._records.claim, interrupt_id, owner, self._lease)
+        record, fence, resume = await self._taken(interrupt_id, owner)
+        renew = partial(self._records.claim, interrupt_id, owner, self._lease, renews=True)
         lost = f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
         with tracing.span(RESUME, record.trace, interrupt_id=interrupt_id, agent=record.interrupt.agent):
             try:
@@ -79,7 +79,7 @@ class Claims:
                         await self._records.mark_stalled(interrupt_id, owner, why_stalled(error))
                     await self._records.claim(interrupt_id, owner, 0)
                 raise
-            await self._finish(interrupt_id, owner)
+            await self._finish(interrupt_id, owner, fence)
 
     @asynccontextmanager
     async def running(self, thread: str) -> AsyncIterator[None]:
@@ -105,10 +105,10 @@ class Claims:
         """Stop the tasks that still try to record that a run was resumed."""
         await asyncio.gather(*map(end_task, list(self._unfinished)))
 
-    async def _taken(self, interrupt_id: str, owner: str) -> tuple[Record, DecidedResume]:
+    async def _taken(self, interrupt_id: str, owner: str) -> tuple[Record, int, DecidedResume]:
         try:
-            record = await _once_known(partial(self._records.take, interrupt_id, owner, self._lease))
-            return record, record.answer()
+            record, fence = await _once_known(partial(self._records.take, interrupt_id, owner, self._lease))
+            return record, fence, record.answer()
         except (ClaimedError, ConsumedError, UnknownInterruptError, ServerUnreachableError):
             raise
         except AgentAdapterError:
@@ -150,7 +150,7 @@ class Claims:
 
     async def _renew(self, name: str, renew: Renew, lost: str, _: Loop) -> None:
         while True:
-            await asyncio.sleep(self._renews_every)
+            await asyncio.sleep(self._lease / 3000)
             try:
                 await renew()
             except UnsureError as error:
@@ -161,24 +161,21 @@ class Claims:
             except AgentAdapterError as error:
                 logger.warning("claim.not_renewed", extra={"interrupt_id": name, "reason": str(error)})
 
-    @property
-    def _renews_every(self) -> float:
-        """Seconds between two renewals."""
-        return min(self._lease / 3000, self._records.notices_within)
-
-    async def _finish(self, interrupt_id: str, owner: str) -> None:
+    async def _finish(self, interrupt_id: str, owner: str, fence: int) -> None:
         try:
-            await self._records.finish(interrupt_id, owner)
+            await self._records.finish(interrupt_id, owner, fence)
         except ServerUnreachableError as error:
             # The run has gone on, so its result must not be lost. Only the record of it is written later.
             logger.warning("finish.delayed", extra={"interrupt_id": interrupt_id, "reason": str(error)})
-            task = in_background(self._finish_later(interrupt_id, owner), name=f"finish of {interrupt_id}")
+            task = in_background(
+                self._finish_later(interrupt_id, owner, fence), name=f"finish of {interrupt_id}"
+            )
             self._unfinished.add(task)
             task.add_done_callback(self._unfinished.discard)
 
-    async def _finish_later(self, interrupt_id: str, owner: str) -> None:
+    async def _finish_later(self, interrupt_id: str, owner: str, fence: int) -> None:
         try:
-            await patiently(lambda: self._records.finish(interrupt_id, owner))
+            await patiently(lambda: self._records.finish(interrupt_id, owner, fence))
         except (ClaimLostError, ServerRefusesError) as error:
             logger.error("finish.lost", extra={"interrupt_id": interrupt_id, "reason": str(error)})  # noqa: TRY400  # the sentence says all
 

@@ -144,9 +144,8 @@ class ClusterRedis(Redis):
         """
         super().__init__(connection_pool=anywhere)
         self.auto_close_connection_pool = True
-        self.on_change: Callable[[bool], None] = lambda _: None
-        """Called before a command goes to a server that may know less than what answered before: with True where it is another
-        one, with False where only a connection is made again."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Called before a command goes to a server that may know less than what answered before."""
         self._away = Away(self._answers)
         self._hosts: list[Host] = list(hosts)
         anywhere.connection_kwargs["hosts"] = lambda: sorted(self._hosts, key=self._away.__contains__)
@@ -245,7 +244,7 @@ class ClusterRedis(Redis):
         """
         if isinstance(error, MovedError) and error.host:
             self._owners[error.slot_id] = (error.host, error.port)
-            self.on_change(True)
+            self.on_change()
         elif isinstance(error, MovedError) or not isinstance(error, (AskError, TryAgainError)):
             self._is_current = False
             # The server that was asked may be the one that has fallen behind.
@@ -261,7 +260,7 @@ class ClusterRedis(Redis):
         return self._servers[host]
 
     def _changed(self) -> None:
-        self.on_change(False)
+        self.on_change()
 
     async def _look(self) -> None:
         """Ask a server where the slots are.
@@ -278,7 +277,7 @@ class ClusterRedis(Redis):
             if len(owners) != SLOTS:
                 raise ClusterDownError(f"{SLOTS - len(owners)} of {SLOTS} slots have no server")
             if self._owners and self._owners != owners:
-                self.on_change(True)
+                self.on_change()
             self._owners, self._is_current = owners, True
             self._hosts = list(
                 dict.fromkeys([*self._hosts, *(each for *_, places in ranges for each in places)])

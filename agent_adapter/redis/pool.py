@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,18 +52,6 @@ REPEAT_WITHIN = 8.0
 """Seconds after which a command is not tried again. A try that has started may still take its own time-out."""
 
 
-before_sending: ContextVar[Callable[[], None] | None] = ContextVar("before_sending", default=None)
-"""Called before each command of a task goes over a connection that is made, also when it is sent again. It may raise an error
-in place of that."""
-
-
-@dataclass
-class Generation:
-    """Which connections of a pool may still be used: those that were made since its number was last raised."""
-
-    number: int = 0
-
-
 class _Sending(AbstractConnection):
     """Writes commands with hiredis if it is installed, and turns uvloop's error about a lost connection into redis-py's.
 
@@ -72,26 +59,11 @@ class _Sending(AbstractConnection):
     OSError, and redis-py tries again. uvloop raises a RuntimeError, which redis-py does not expect. A connection that is
     closed while it writes is an AttributeError there.
 
-    A connection of a generation that is over is made again before it is used. `before_sending` is called for each command.
-
     It also ends in a cancellation that Python 3.11 loses: its `asyncio.wait_for`, in which redis-py writes, ignores one
     that comes in the moment when the write ends.
     """
 
-    def __init__(self, *, generation: Generation | None = None, **options: Any) -> None:
-        self._generation = generation or Generation()
-        self._made_in = self._generation.number
-        self._is_greeting = False
-        super().__init__(**options)
-
-    async def connect(self) -> None:
-        if self.is_connected and self._made_in != self._generation.number:
-            await self.disconnect()
-        self._made_in = self._generation.number
-        await super().connect()  # type: ignore[no-untyped-call]  # redis-py does not type it
-
     async def on_connect_check_health(self, *args: Any, **kwargs: Any) -> None:
-        self._is_greeting = True
         try:
             await super().on_connect_check_health(*args, **kwargs)
         except AuthenticationError as error:
@@ -99,8 +71,6 @@ class _Sending(AbstractConnection):
                 raise
             # A new password can be known to the server before the provider has it. So it is asked again.
             raise RedisConnectionError("it refuses what the provider of credentials gave") from error
-        finally:
-            self._is_greeting = False
 
     def pack_command(self, *args: Any) -> list[bytes]:
         # redis-py reads with hiredis but writes in Python: twelve calls for each of a script's thirty arguments.
@@ -115,8 +85,6 @@ class _Sending(AbstractConnection):
     async def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
         if not self.is_connected:
             await self.connect_check_health(check_health=False)
-        if not self._is_greeting and (check := before_sending.get()):
-            check()
         before = await cancellations()
         try:
             await super().send_packed_command(*args, **kwargs)
@@ -281,7 +249,6 @@ def _open(
     sentinels = SentinelAddress.of(url)
     pool = kind.from_url(sentinels.server_url if sentinels else url, **options)
     _authenticate(pool, credentials)
-    pool.connection_kwargs["generation"] = Generation()
     if sentinels:
         pool.connection_kwargs["primary"] = Primary(sentinels, pool.connection_kwargs)
     else:
@@ -308,14 +275,12 @@ def _open_cluster(
             "host": host[0],
             "port": host[1],
             "on_again": on_again,
-            "generation": Generation(),
         }
         pool.connection_class = _AT_SERVER[pool.connection_class]
         return pool
 
     anywhere = kind.from_url(address.server_url, retry=retry, **options)
     _authenticate(anywhere, credentials)
-    anywhere.connection_kwargs["generation"] = Generation()
     anywhere.connection_class = _AT_ANY_SERVER[anywhere.connection_class]
     return ClusterRedis(address.hosts, anywhere, pool_of, retry)
 
@@ -335,25 +300,12 @@ def _authenticate(pool: ConnectionPool, credentials: CredentialProvider | str | 
     pool.connection_kwargs["credential_provider"] = Credentials.of(credentials)
 
 
-def on_change(redis: Redis, call: Callable[[bool], None]) -> None:
-    """Have something called before a command goes to a server that may know less than what answered before.
-
-    It is told whether that is certainly another one, or only a connection was made again.
-    """
+def on_change(redis: Redis, call: Callable[[], None]) -> None:
+    """Have something called before a command goes to a server that may know less than what answered before."""
     options = redis.connection_pool.connection_kwargs
     target = redis if isinstance(redis, ClusterRedis) else options.get("primary") or options.get("answering")
     if target is not None:
         target.on_change = call
-
-
-def leave_connections(redis: Redis) -> None:
-    """Have every connection of a client made again before it is used: they may lead to a former primary.
-
-    A client of a cluster is told by the former primary where to go.
-    """
-    # A client that a program has made itself has none.
-    if generation := redis.connection_pool.connection_kwargs.get("generation"):
-        generation.number += 1
 
 
 async def known_replicas(redis: Redis) -> int:

@@ -32,7 +32,7 @@ from agent_adapter.contract.record import (
     reading,
 )
 from agent_adapter.contract.trace import TraceContext
-from agent_adapter.contract.wire import MAX_LIFE, dump_continuation, dump_interrupt, load_interrupt
+from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_interrupt
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
@@ -236,7 +236,7 @@ class Record:
 
 
 class UnsureError(ClaimedError):
-    """It is not known yet whether a living process holds the claim: the server's clock was set, or the connection was lost."""
+    """It is not known yet whether a living process holds the claim: the server's clock was set, or it was replaced."""
 
     def __init__(self, message: str, *, known_in: int) -> None:
         super().__init__(message)
@@ -429,42 +429,46 @@ class Records:
         if outcome == "unknown":
             raise self._unknown(interrupt_id)
 
-    async def claim(self, interrupt_id: str, owner: str, lease: int) -> None:
+    async def claim(self, interrupt_id: str, owner: str, lease: int, *, renews: bool = False) -> None:
         """Take or renew the right to resume a run for `lease` milliseconds; with 0, give it back.
+
+        Args:
+            interrupt_id: The id of the record.
+            owner: Who resumes the run.
+            lease: Milliseconds.
+            renews: Whether the owner has it already, also if Redis has lost that.
 
         Raises:
             ClaimedError: when another process holds it.
             ConsumedError: when the run was resumed.
             UnknownInterruptError: when the record is gone.
         """
-        await self._claim(interrupt_id, owner, lease, reads=False)
+        await self._claim(interrupt_id, owner, lease, renews=renews)
 
-    async def take(self, interrupt_id: str, owner: str, lease: int) -> Record:
-        """Take the right to resume a run, and read its record at the same moment.
+    async def take(self, interrupt_id: str, owner: str, lease: int) -> tuple[Record, int]:
+        """Take the right to resume a run, and read its record at the same moment. Also give the fence of the claim.
 
         Raises:
             AgentAdapterError: as in `claim`.
             InvalidRequestError: when this version cannot read the record; the claim was taken all the same.
         """
-        _fence, req, card, now = await self._claim(interrupt_id, owner, lease, reads=True)
-        return await self._record(interrupt_id, fields_of(req), fields_of(card), now)
+        fence, req, card, now = await self._claim(interrupt_id, owner, lease, reads=True)
+        return await self._record(interrupt_id, fields_of(req), fields_of(card), now), fence
 
-    async def _claim(self, interrupt_id: str, owner: str, lease: int, *, reads: bool) -> Sequence[Any]:
-        names, outages = self._lane.of(interrupt_id), self._scripts.journal.outages
-        rest: list[Any]
-        if not lease:
-            # Also when Redis does not answer: what is given back must not be taken again.
-            self._scripts.forget("restore_claim", names, owner=owner)
+    async def _claim(
+        self, interrupt_id: str, owner: str, lease: int, *, reads: bool = False, renews: bool = False
+    ) -> Sequence[Any]:
         with _of_our_types(interrupt_id):
+            outcome: str
+            rest: list[Any]
             outcome, *rest = await self._scripts(
                 "claim_resume",
-                names,
+                self._lane.of(interrupt_id),
                 owner=owner,
                 lease=lease,
                 grace=self.grace,
                 is_read=int(reads),
-                unsettled=self._unsettled,
-                known=" ".join(self._scripts.journal.servers),
+                renews=int(renews),
             )
         match outcome:
             case "claimed":
@@ -476,8 +480,6 @@ class Records:
                     f"{interrupt_id}: another process may be resuming it; whether it lives is known in {rest[0]} ms",
                     known_in=rest[0],
                 )
-            case "moved":
-                raise self._moved(rest, f"{interrupt_id}: another process may be resuming it")
             case "consumed":
                 raise ConsumedError(f"{interrupt_id} was already answered and its run resumed")
             case "pending":
@@ -489,51 +491,21 @@ class Records:
                     f"{interrupt_id} cannot be read, because what was asked is missing: "
                     "look for what else writes to this Redis"
                 )
-        if lease:
-            kept = {"owner": owner, "lease": lease, "fence": rest[0], "age": 0}
-            await self._scripts.keep("restore_claim", names, outages=outages, **kept)
         return rest
 
-    async def _finish(self, interrupt_id: str, owner: str) -> Sequence[str]:
-        known = " ".join(self._scripts.journal.servers)
-        answer: Sequence[str] = await self._scripts(
-            "finish_resume", self._lane.of(interrupt_id), owner=owner, age=0, known=known
-        )
-        return answer
-
-    @property
-    def notices_within(self) -> float:
-        """Seconds in which a process that holds a claim has to notice that another server answers."""
-        return self._scripts.journal.notices_within
-
-    @property
-    def _patience(self) -> int:
-        """Milliseconds after a deadline in which a decision that was in time may still come, or come back after a failover."""
-        return self.grace + (milliseconds(MAX_LIFE) if self._unsettled else 0)
-
-    def _moved(self, server: Sequence[str], what: str) -> UnsureError:
-        """Note that another server answers, and return the error for what it may have lost."""
-        self._scripts.journal.meet(server)
-        self._scripts.journal.note_outage()
-        return UnsureError(f"{what}, because another server answers now", known_in=self._unsettled)
-
-    @property
-    def _unsettled(self) -> int:
-        """Milliseconds in which others may still write again what Redis has lost."""
-        return int(1000 * self._scripts.journal.settles_in)
-
-    async def finish(self, interrupt_id: str, owner: str) -> None:
+    async def finish(self, interrupt_id: str, owner: str, fence: int | None = None) -> None:
         """Record that the run was resumed. Final.
+
+        Args:
+            interrupt_id: The id of the record.
+            owner: Who has resumed the run.
+            fence: Of their claim. With it, an older claim that stands there is no other one.
 
         Raises:
             ClaimLostError: when the claim expired and another process took it.
         """
-        outcome, *server = await self._finish(interrupt_id, owner)
-        while outcome == "moved":
-            self._scripts.journal.meet(server)
-            self._scripts.journal.note_outage()
-            # The claim is written again first.
-            outcome, *server = await self._finish(interrupt_id, owner)
+        names = self._lane.of(interrupt_id)
+        outcome = await self._scripts("finish_resume", names, owner=owner, fence=fence)
         if outcome in {"consumed", "lost"}:
             raise ClaimLostError(
                 f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
@@ -544,7 +516,7 @@ class Records:
 
         Raises:
             ClaimedError: when another call runs it.
-            UnsureError: after a failover, while it is not known whether another call runs it.
+            UnsureError: after a change of the server, while it is not known whether another call runs it.
         """
         outcome, *rest = await self._scripts(
             "claim_thread",
@@ -552,8 +524,6 @@ class Records:
             owner=owner,
             lease=lease,
             renews=int(renews),
-            unsettled=self._unsettled,
-            known=" ".join(self._scripts.journal.servers),
         )
         match outcome:
             case "claimed":
@@ -561,8 +531,6 @@ class Records:
                     "another process is running this thread; if that process has died, the thread is free again within "
                     f"{-(-rest[0] // 1000)} seconds"
                 )
-            case "moved":
-                raise self._moved(rest, "another process may be running this thread")
             case "unsure":
                 raise UnsureError("another process may be running this thread", known_in=rest[0])
 
@@ -633,11 +601,9 @@ class Records:
         if self._marks is not None:
             self._marks.check(interrupt, body, req.get("signature", ""))
         if self._verifier is None:
-            return Record(interrupt, req, card, now, self._patience, decided)
+            return Record(interrupt, req, card, now, self.grace, decided)
         proof = proven(interrupt, card, self._verifier, body=body, now=time.time_ns() // 1_000_000)
-        return Record(
-            interrupt, req, proof.fields, now, self._patience, decided, proof.receipts, proof.faults
-        )
+        return Record(interrupt, req, proof.fields, now, self.grace, decided, proof.receipts, proof.faults)
 
     def _unknown(self, interrupt_id: str) -> UnknownInterruptError:
         return UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {self._namespace!r}")

@@ -8,10 +8,8 @@ connection and every `reconcile_every` seconds.
 import asyncio
 import contextlib
 import logging
-import math
 import random
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -25,30 +23,19 @@ from agent_adapter.errors import (
     AgentAdapterError,
     LockedRecordError,
     LoopBrokenError,
-    ServerFailedError,
     ServerRefusesError,
     ServerUnreachableError,
-    UnreadableRecordError,
 )
 from agent_adapter.loops import Loop, Loops
 from agent_adapter.redis.pool import COMMAND_TIMEOUT, end_task, entries_of
 from agent_adapter.redis.scripts import Scripts
-from agent_adapter.redis.server_check import explained, explaining, identities_of
+from agent_adapter.redis.server_check import explained
 
 logger = logging.getLogger(__name__)
 
-RETRY_EVERY = 1.0
-"""Seconds between two attempts to write again."""
 FIRST_LOOK = 5.0
 """Seconds after the first wait until the log says that no bot runs."""
 IDS_PER_LOOK = 500
-FOLLOWING_BLOCK, FOLLOWING_TIMEOUT = 2.0, 2.5
-"""Seconds that a process that takes each decision waits for the next, and then for the answer. So it notices that a server is gone
-before people are asked to decide again."""
-FOLLOWED_FOR = 120.0
-"""Seconds after the last decision was taken in which a failover can still lose it."""
-AGREES_EVERY = 2
-"""Looks between two questions whether the bots keep what is written: they may have started after this process."""
 SILENT_ROUNDS = 3
 """A loop has to make progress within this many rounds."""
 BOT_SILENT_AFTER = 30_000
@@ -92,18 +79,10 @@ class Replies:
         # Only this process reads the stream, so the stream starts before the first publish.
         self._cursor = "0-0"
         self._followed: Counter[str] = Counter()
-        self._left: dict[str, float] = {}
-        """When this process stopped following each of them, by the monotonic clock; newest last."""
-        self._reading: asyncio.Timeout | None = None
-        """The time limit of the read that goes on now."""
-        self._is_hastened = False
-        """Whether a read that had begun was given less time, to look whether the server is still there."""
         self._tasks: list[asyncio.Task[None]] = []
-        self._writing: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
         self._is_closed = False
-        scripts.journal.on_outage = self._start_writing
         self._broken = ""
         """Why no wait is woken until the loops start again; empty while they run."""
 
@@ -159,9 +138,6 @@ class Replies:
     def following(self, interrupt_id: str) -> Iterator["Watch"]:
         """Watch one interrupt, and read it at every interval too, for a caller that wants each decision."""
         watch = self.watch(interrupt_id)
-        if self._reading and not self._reading.expired() and not self._takes_each:
-            self._is_hastened = True
-            self._reading.reschedule(self._loop.time() + FOLLOWING_BLOCK + FOLLOWING_TIMEOUT)
         self._followed[interrupt_id] += 1
         try:
             yield watch
@@ -169,14 +145,11 @@ class Replies:
             watch.leave()
             self._followed[interrupt_id] -= 1
             self._followed += Counter()
-            self._left.pop(interrupt_id, None)
-            self._left[interrupt_id] = time.monotonic()
 
     async def close(self) -> None:
         """Stop the loops for good."""
         self._is_closed = True
-        running = [*self._tasks, *([self._writing] if self._writing else [])]
-        await asyncio.gather(*map(end_task, running))
+        await asyncio.gather(*map(end_task, self._tasks))
         self._tasks = []
         self._fail(_closed)
 
@@ -245,17 +218,10 @@ class Replies:
         stream, failures = self._lane.replies(self._process), 0
         while True:
             try:
-                # After a lost connection, an answer has to come at once: until then, nothing is written again.
-                answer = await self._next(
-                    stream, 0.001 if failures else min(self._block, self._notices_within)
-                )
+                # After a lost connection, an answer has to come at once: the records are read then.
+                answer = await self._next(stream, 0.001 if failures else self._block)
             except (RedisError, OSError) as error:
                 failures += 1
-                was_hastened, self._is_hastened = self._is_hastened, False
-                if was_hastened and isinstance(error, TimeoutError):
-                    continue
-                # Commands may reach another server before this loop does.
-                self._scripts.journal.note_outage(is_certain=False)
                 said = explained(self._scripts.address, error)
                 loop.hinder(str(said))
                 logger.warning(
@@ -265,10 +231,9 @@ class Replies:
                 await asyncio.sleep(_backoff(failures))
                 continue
             loop.beat()
-            self._is_hastened = False
             if failures:
                 failures = 0
-                await self._reconnected()
+                self._wake_all()
             for entry, fields in entries_of(answer):
                 self._cursor = entry
                 self.wake(fields["id"], self._answer_of(fields["id"], fields.get("answer", "")))
@@ -276,64 +241,21 @@ class Replies:
             await asyncio.sleep(0)
 
     async def _next(self, stream: str, block: float) -> Any:
-        more = FOLLOWING_TIMEOUT if self._takes_each else COMMAND_TIMEOUT
-        try:
-            async with asyncio.timeout(block + more) as self._reading:
-                return await self._redis.xread({stream: self._cursor}, block=int(1000 * block))
-        finally:
-            # A limit that is over cannot be changed.
-            self._reading = None
+        async with asyncio.timeout(block + COMMAND_TIMEOUT):
+            return await self._redis.xread({stream: self._cursor}, block=int(1000 * block))
 
-    def leave_server(self, is_certain: bool) -> None:  # noqa: FBT001  # a callback has no names
-        """Write again, read every record, and read wake-ups from the server that answers now.
+    def leave_server(self) -> None:
+        """Read every record, and read wake-ups from the server that answers now.
 
         The former one may let the loop wait without an answer.
-
-        Args:
-            is_certain: As in `Journal.note_outage`.
         """
-        self._scripts.journal.note_outage(is_certain=is_certain)
         self._wake_all()
         in_background(self._redis.connection_pool.disconnect())
-
-    async def _reconnected(self) -> None:
-        """Read every record, and write again unless only the connection was lost."""
-        if self._takes_each:
-            # The other connections may be as silent as this one was, and bots wait for a few seconds only.
-            self._scripts.leave_former()
-        journal = self._scripts.journal
-        servers = await self._servers() if journal.kept else ()
-        if journal.meet(servers):
-            journal.note_outage()
-        elif servers:
-            journal.note_same()
-        self._wake_all()
-
-    async def _servers(self) -> tuple[str, ...]:
-        try:
-            return await identities_of(self._redis)
-        except (RedisError, OSError):
-            return ()
 
     def _wake_all(self) -> None:
         # After a failover, entries that were written meanwhile may be below the cursor.
         for interrupt_id in list(self._waiting):
             self.wake(interrupt_id)
-        if self._taken:
-            in_background(self._follow_again(), name="following again")
-
-    def _start_writing(self) -> None:
-        if not self._is_closed and (self._writing is None or self._writing.done()):
-            self._writing = in_background(self._write_again(), name="writing again")
-
-    async def _write_again(self) -> None:
-        """After a lost connection, write again what this process has written lately: a new primary may lack it."""
-        while self._scripts.journal.is_owed:
-            try:
-                await self._scripts.write_again()
-            except ServerUnreachableError as error:
-                logger.warning("write.delayed", extra={"reason": str(error)})
-                await asyncio.sleep(RETRY_EVERY)
 
     def _answer_of(self, interrupt_id: str, sent: str) -> str:
         """Return the answer of a wake-up; empty if it cannot be read, so that the record is read and says so."""
@@ -345,15 +267,12 @@ class Replies:
             return ""
 
     async def _reconcile(self, loop: Loop) -> None:
-        delay, looks = min(FIRST_LOOK, self._every), 0
+        delay = min(FIRST_LOOK, self._every)
         while True:
             await asyncio.sleep(delay)
-            delay, looks = self._every, looks + 1
+            delay = self._every
             try:
                 await self._look()
-                if looks % AGREES_EVERY == 1:
-                    with explaining(self._scripts.address):
-                        await self._scripts.agree_with_bots()
                 loop.beat()
             except ServerUnreachableError as error:
                 loop.hinder(str(error))
@@ -369,35 +288,8 @@ class Replies:
                 lambda interrupt_id: ServerRefusesError(f"{interrupt_id}: this wait was given up: {error}")
             )
 
-    async def _follow_again(self) -> None:
-        """Say again which decisions this process takes: a failover can have lost that, and what is decided may be under way."""
-        for interrupt_id in self._taken:
-            # A record can be damaged. `decisions` reads it, too, and raises the error there.
-            with contextlib.suppress(ServerFailedError, UnreadableRecordError):
-                await self._scripts(
-                    "add_waiter", self._lane.of(interrupt_id), process=self._process, follows=1
-                )
-
-    @property
-    def _taken(self) -> list[str]:
-        """Of which interrupts this process takes each decision, or has done so lately."""
-        now = time.monotonic()
-        self._left = {name: at for name, at in self._left.items() if now - at < FOLLOWED_FOR}
-        return [*{*self._followed, *self._left}]
-
-    @property
-    def _takes_each(self) -> bool:
-        """Whether this process takes each decision of some interrupt, or has done so lately."""
-        left_at = next(reversed(self._left.values()), -math.inf)
-        return bool(self._followed) or time.monotonic() - left_at < FOLLOWED_FOR
-
-    @property
-    def _notices_within(self) -> float:
-        return FOLLOWING_BLOCK if self._takes_each else self._scripts.journal.notices_within
-
     async def _look(self) -> None:
         ids = list(self._waiting)
-        await self._follow_again()
         # `client_heartbeat` names only records that have ended, so the waits for single decisions are woken here.
         for interrupt_id in self._followed:
             self.wake(interrupt_id)

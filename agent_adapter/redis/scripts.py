@@ -7,7 +7,6 @@ order of keys and arguments is written in one place only.
 import asyncio
 import copy
 import hashlib
-import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,13 +20,9 @@ from redis.exceptions import NoScriptError, ResponseError
 from agent_adapter.ciphers import MARK
 from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import UnreadableRecordError
-from agent_adapter.redis.agreed import read_agreed
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
-from agent_adapter.redis.confirmation import UnconfirmedError
-from agent_adapter.redis.journal import COMES_WITHIN, DECIDE, Journal, Sent, Write
-from agent_adapter.redis.pool import leave_connections
 from agent_adapter.redis.private import Private, RecordCipher, is_private
-from agent_adapter.redis.server_check import answered, identities_of
+from agent_adapter.redis.server_check import answered
 
 AGENT_LUA = "agent_adapter.redis.lua"
 PRELUDE = "prelude"
@@ -37,13 +32,8 @@ SHARED_SCRIPTS = ("read", "is_plain", "lease_work", "finish_work")
 READ_ONLY = frozenset({"read", "is_plain", "read_audit", "read_posted"})
 """Scripts that write nothing. So a user may run them on keys that it may only read, from Redis 7.0 on."""
 
+Sent: TypeAlias = str | int | float
 Value: TypeAlias = Sent | Private | None
-logger = logging.getLogger(__name__)
-
-NO_IDENTITY = (
-    "Redis does not let this client run INFO, so a failover without a lost connection is not noticed: give "
-    "its user +info, because the bots of this namespace write again what a failover has lost"
-)
 Send: TypeAlias = Callable[..., Awaitable[Any]]
 """Sends the words of one command and gives its answer."""
 _NAMES = re.compile(r"^local ([\w\s,]+?) = unpack\((KEYS|ARGV)\b", re.MULTILINE)
@@ -142,12 +132,9 @@ class Scripts:
         *,
         address: str = "",
         cipher: RecordCipher | None = None,
-        journal: Journal | None = None,
     ) -> None:
         self.cipher = cipher or RecordCipher()
         """Encrypts what agents and people write."""
-        self.journal = journal or Journal()
-        """What this process has written lately."""
         self._redis = redis
         self._keys = keys
         self.address = address
@@ -184,102 +171,13 @@ class Scripts:
         script = self._scripts[verb]
         keys, values = script.call(names, given, more, more_keys)
         args = await self._closed(values, names)
-        before, outages = await cancellations(), self.journal.outages
+        before = await cancellations()
         try:
-            await self.journal.catch_up(self._run, keys, decides=verb in DECIDE)
-            answer = await self._run(script, keys, args, self.write)
-        except UnconfirmedError as error:
-            # It counts as long as nothing replaces this server, and then the others have to know it as well.
-            self.journal.note(script, keys, args, error.answer)
-            raise
+            return await self._run(script, keys, args, self.write)
         finally:
-            if self.journal.outages != outages:
-                self.journal.owe()
             if was_cancelled_since(before):
                 # redis-py may turn a cancellation during a connect into a time-out, and try again.
                 raise asyncio.CancelledError
-        self.journal.note(script, keys, args, answer)
-        return answer
-
-    async def keep(
-        self,
-        verb: str,
-        names: Mapping[str, str],
-        more: Iterable[Value] = (),
-        /,
-        *,
-        outages: int | None = None,
-        **given: Value,
-    ) -> None:
-        """Keep a call for `write_again` without calling it now. Arguments are as in `Script.call`.
-
-        Args:
-            verb: The script.
-            names: As in `Script.call`.
-            more: As in `Script.call`.
-            outages: How many outages the journal had counted when it was called first. If there was one since then, a server
-                may have answered that was replaced, and everything is written again.
-            given: As in `Script.call`.
-        """
-        if self.journal.kept:
-            script = self._scripts[verb]
-            keys, values = script.call(names, given, more)
-            self.journal.keep(script, keys, await self._closed(values, names))
-            if outages not in {None, self.journal.outages}:
-                self.journal.owe()
-
-    async def closed(
-        self, names: Mapping[str, str], given: Mapping[str, Value], more: Iterable[Value]
-    ) -> tuple[dict[str, Value], list[Sent]]:
-        """Encrypt the arguments of a call that is kept as well: once, so that both are equal. Arguments are as in `Script.call`."""
-        sent = {name: value for name, value in given.items() if value is not None}
-        found = await self._closed(
-            [*sent.values(), *("" if value is None else value for value in more)], names
-        )
-        return {**given, **dict(zip(sent, found, strict=False))}, found[len(sent) :]
-
-    def forget(self, verb: str, names: Mapping[str, str], *, owner: str) -> None:
-        """Keep no call of this script any more that this owner made about a record."""
-        self.journal.forget(self._scripts[verb], [names["req"]], owner)
-
-    async def agree_with_bots(self, *, begins: bool = False) -> None:
-        """Keep what is written for as long as the bots do, unless the caller says how long.
-
-        Args:
-            begins: Whether this process has just connected.
-
-        Raises:
-            RedisError: when Redis does not answer.
-        """
-        journal, agreed = self.journal, await read_agreed(self._redis, self._keys)
-        begins = begins or not journal.kept
-        # After a failover, the bots may first have to say it again.
-        if journal.follows_bots and (begins or not journal.is_unsettled):
-            journal.kept = agreed.kept
-        if journal.kept and begins:
-            servers = await identities_of(self._redis)
-            journal.begin(servers, is_settled=agreed.is_settled(servers))
-            if not servers:
-                logger.warning(NO_IDENTITY)
-
-    async def write_again(self, *, within: float = COMES_WITHIN) -> list[Write]:
-        """Call again what this process has written lately: after a failover, the new primary may lack some of it.
-
-        Args:
-            within: Seconds in which other processes have to write again what some of it builds on.
-
-        Returns:
-            What could not be written again, since something that it builds on is missing.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer. Repeat it then.
-        """
-        self.leave_former()
-        return await self.journal.write_again(self._run, within=within)
-
-    def leave_former(self) -> None:
-        """Connect anew for what follows: a former primary would say that it still has everything."""
-        leave_connections(self._redis)
 
     async def _closed(self, values: Sequence[Sent | Private], names: Mapping[str, str]) -> list[Sent]:
         """Encrypt what is private. What belongs to a question that was asked without encryption stays readable to its agent."""

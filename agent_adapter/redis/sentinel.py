@@ -122,8 +122,8 @@ class Primary:
     def __init__(self, address: SentinelAddress, options: dict[str, Any]) -> None:
         """Take the address, and redis-py's options of the servers: TLS of the Sentinels is as theirs."""
         self._service = address.service
-        self.on_change: Callable[[bool], None] = lambda _: None
-        """Called with True when another server is the primary: it may know less than the one before."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when another server is the primary: it may know less than the one before."""
         self._last: Host | None = None
         self._asking = asyncio.Lock()
         self._finding: asyncio.Task[Host | RedisError | OSError] | None = None
@@ -175,7 +175,7 @@ class Primary:
                 for sentinel in self._sentinels:
                     await sentinel.connection_pool.disconnect()
         if self._last not in {None, found}:
-            self.on_change(True)
+            self.on_change()
         self._last = found
         return found
 

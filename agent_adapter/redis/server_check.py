@@ -1,6 +1,5 @@
 """Which Redis servers can keep approvals, and what each refusal of a server means."""
 
-import asyncio
 import re
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,7 +33,7 @@ from agent_adapter.errors import (
     ServerUnreachableError,
     ServerUnsuitableError,
 )
-from agent_adapter.redis.cluster import ClusterRedis, in_one_go, is_cluster, primaries_of
+from agent_adapter.redis.cluster import in_one_go, is_cluster, primaries_of
 
 _T = TypeVar("_T")
 _DAY = 86_400
@@ -225,43 +224,6 @@ async def read_info(redis: Redis, *sections: str) -> dict[str, Any]:
             raise
         return {}
     return found
-
-
-async def identities_of(redis: Redis) -> tuple[str, ...]:
-    """Say which run of which server takes writes, and of which history, for each primary: as `server_identity` in Lua.
-
-    Returns:
-        Nothing where a server does not say it.
-
-    Raises:
-        RedisError: when it does not answer.
-    """
-    found = [await _identity(server) for server in await primaries_of(redis)]
-    return tuple(found) if all(found) else ()
-
-
-async def present_identities(redis: Redis) -> tuple[str, ...]:
-    """Say the same of a cluster of which a part is away: of a server that does not answer, just that."""
-    if not isinstance(redis, ClusterRedis):
-        return await identities_of(redis)
-    found = await asyncio.gather(*map(_present, await redis.primaries()))
-    return tuple(found) if all(found) else ()
-
-
-async def _present(server: Redis) -> str:
-    options = server.connection_pool.connection_kwargs
-    try:
-        async with asyncio.timeout(PRESENT_WITHIN):
-            return await _identity(server)
-    except (RedisError, OSError):
-        return f"{options['host']}:{options['port']} is away"
-
-
-async def _identity(server: Redis) -> str:
-    """Name a run of a server and its history; nothing where it does not say them."""
-    info = await read_info(server, "server") | await read_info(server, "replication")
-    run, history = info.get("run_id"), info.get("master_replid")
-    return f"{run}:{history}" if run and history else ""
 
 
 async def check_keys(redis: Redis, keys: Keys, address: str) -> None:

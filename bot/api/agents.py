@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from datetime import timedelta
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.loops import Loop
@@ -25,11 +24,9 @@ class Agents:
         record_cipher: RecordCipher | None = None,
         marks: Marks | None = None,
         credentials: str | None = None,
-        reassert: timedelta = timedelta(0),
     ) -> None:
         self._url = url
         self._credentials = credentials
-        self._reassert = reassert
         self._record_cipher = record_cipher or RecordCipher()
         self._ring = ring
         self._marks = marks
@@ -56,7 +53,6 @@ class Agents:
                     ring=self._ring,
                     marks=self._marks,
                     credentials=self._credentials,
-                    reassert=self._reassert,
                 )
                 self._known[name] = await self._stack.enter_async_context(client)
         return self._known[name]

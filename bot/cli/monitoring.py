@@ -205,14 +205,6 @@ def _alerts() -> Iterator[dict[str, Any]]:
         "The bot refused it. Find out who can write to Redis.",
     )
     yield _alert(
-        "AssentClickIsLost",
-        f"sum without ({EACH}) (increase({series('assent_lost_clicks', '_total')}[1h])) > 0",
-        "",
-        "critical",
-        "A failover has lost what people had decided",
-        "The log names the requests as click.lost. Look at what has run before anybody lets an agent ask again.",
-    )
-    yield _alert(
         "AssentWarns",
         f"max without ({EACH}) ({series('assent_warning')}) > 0",
         "15m",

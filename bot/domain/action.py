@@ -34,8 +34,6 @@ class Action:
     """An edit that another rule decides about."""
     is_alone: bool = False
     """Whether its request has no other action. A card of several has no room for every button of each."""
-    is_disputed: bool = False
-    """Whether somebody may have said something else than to approve it as it is, and a failover has lost that."""
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What was computed from call and description, by name. Decisions do not change it."""
 

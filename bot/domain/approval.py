@@ -46,8 +46,6 @@ class Published:
     code: str | None = None
     settled_at: datetime | None = None
     resumed_at: datetime | None = None
-    resumed_by: str = ""
-    """The owner of the claim with which it was resumed."""
     withdraw_asked: str | None = None
     """The agent's reason for withdrawing it, while the withdrawal is not carried out yet."""
     stalled: str | None = None
@@ -123,10 +121,6 @@ class Approval(Published):
     shown: Mapping[MessageId, Shown] = field(default_factory=dict)
     up: Mapping[MessageId, datetime] = field(default_factory=dict)
     """Since when each of its messages has been there."""
-    admitted_at: datetime | None = None
-    """When this Redis admitted it: after a failover that lost it, later than it was asked. Records of version 0.1 do not say it."""
-    losses: int = 0
-    """How often people were told that a decision is lost."""
     missed: bool = False
     """Whether somebody tried to decide about it and could not."""
     begun: frozenset[MessageId] = frozenset()
@@ -181,7 +175,6 @@ class Approval(Published):
                 self.votes.get(index, ()),
                 self.proposals.get(index),
                 len(terms) == 1,
-                self._is_disputed(index),
                 self._kept(index, own),
             )
             for index, (action, config, own, pages, fingerprint, recorded) in enumerate(
@@ -196,14 +189,6 @@ class Approval(Published):
                 )
             )
         )
-
-    def _is_disputed(self, index: int) -> bool:
-        lost = (
-            remark for remark in self.remarks.values() if remark.kind == "lost" and index in remark.actions
-        )
-        # A newer vote of the same person counts instead.
-        voters = {vote.user for vote in self.votes.get(index, ())}
-        return any(remark.decision != "approve" and remark.by not in voters for remark in lost)
 
     def _kept(self, index: int, terms: Terms) -> dict[str, Any]:
         on_terms, kept = self.kept.get(index, (None, {}))

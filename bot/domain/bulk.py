@@ -29,8 +29,8 @@ def posted_calls(approval: Approval, number: int) -> tuple[int, ...]:
 def decided_together(approval: Approval, indices: Iterable[int], decision: str) -> tuple[int, ...]:
     """Give the open actions of these that may be decided together.
 
-    What has to be read first is not approved in bulk, nor that for which somebody proposes something else, nor what somebody
-    may have decided otherwise before a failover lost it; and what is of high risk is decided one by one.
+    What has to be read first is not approved in bulk, nor that for which somebody proposes something else; and what is of
+    high risk is decided one by one.
     """
     return tuple(
         index
@@ -45,8 +45,8 @@ def decided_together(approval: Approval, indices: Iterable[int], decision: str) 
 def reviewed(approval: Approval, indices: Iterable[int], user: str) -> tuple[int, ...]:
     """Give the open actions of these that somebody may approve together at the end of a review.
 
-    They were shown all of each, page by page, whether or not its card shows it. A call with a proposal, of high risk, or
-    that somebody may have decided otherwise before a failover, is decided by itself.
+    They were shown all of each, page by page, whether or not its card shows it. A call with a proposal, or of high
+    risk, is decided by itself.
     """
     return tuple(
         index
@@ -55,14 +55,13 @@ def reviewed(approval: Approval, indices: Iterable[int], user: str) -> tuple[int
         and (action := approval.actions[index]).allows("approve")
         and not action.has_code
         and action.proposal is None
-        and not action.is_disputed
         and approval.pages_read(action, user) >= max(action.pages, 1)
     )
 
 
 def _is_apart(action: Action) -> bool:
     """Whether an action is not approved together with others."""
-    return action.must_read or action.proposal is not None or action.is_disputed
+    return action.must_read or action.proposal is not None
 
 
 def put_to_vote(approval: Approval, indices: Iterable[int]) -> list[int]:
@@ -78,13 +77,3 @@ def with_proposal(approval: Approval, indices: Iterable[int]) -> list[int]:
     """Give the open actions of these that could be approved and for which somebody proposes something else."""
     found = (approval.actions[index] for index in indices if approval.is_open_at(index))
     return [action.index for action in found if action.allows("approve") and action.proposal]
-
-
-def disputed(approval: Approval, indices: Iterable[int]) -> list[int]:
-    """Give the open actions of these that could be approved and about which somebody may have decided otherwise before.
-
-    Those with a proposal are not among them: `with_proposal` gives them.
-    """
-    found = (approval.actions[index] for index in indices if approval.is_open_at(index))
-    could = (action for action in found if action.allows("approve") and not action.proposal)
-    return [action.index for action in could if action.is_disputed]

@@ -30,15 +30,6 @@ class NotConfirmedError(StoreUnavailableError, UnconfirmedError):
     """Redis took the write, and nothing has confirmed in time that it is kept elsewhere or on disk."""
 
 
-class TooEarlyError(StoreUnavailableError):
-    """After a failover, nobody can say yet what is asked, or what others have decided. Nothing was recorded."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__("what is from before a failover may still be written again")
-        self.seconds = seconds
-        """In how many seconds it can be tried again."""
-
-
 class KeyUnfitError(SigningError):
     """The ring does not let the bot's key sign now, so nothing was decided. Pressing again does not help."""
 
@@ -84,13 +75,6 @@ class SlackUnclearError(SlackError):
         super().__init__(method, code)
         self.answered = answered
         """Whether Slack has finished the call. Otherwise Slack may still carry it out later."""
-
-
-class UnsettledError(SlackError):
-    """Slack shows more than Redis knows, and bots may still write again what Redis has lost. Look again later."""
-
-    def __init__(self) -> None:
-        super().__init__("compare", "what Redis lost may still be written again")
 
 
 class DoneBeforeError(SlackError):

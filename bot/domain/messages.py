@@ -35,7 +35,7 @@ class PostedMessage:
 class Remark(WireModel):
     """A message in the thread of a card: posted once, never changed."""
 
-    kind: Literal["remind", "escalate", "extend", "hand_over", "propose", "lost", "lost_for_good"]
+    kind: Literal["remind", "escalate", "extend", "hand_over", "propose"]
     places: tuple[int, ...]
     """The places that get it."""
     actions: tuple[int, ...] = ()
@@ -47,7 +47,3 @@ class Remark(WireModel):
     """The person who did it."""
     until: datetime | None = None
     """The new deadline."""
-    decision: str = ""
-    """What this person decided, where that is lost; empty for several kinds."""
-    is_vote: bool = False
-    """Whether more people had to agree with it."""

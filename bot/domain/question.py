@@ -36,9 +36,7 @@ def question(state: Approval, indices: Iterable[int], *shown: object) -> str:
     """
     named = sorted({*indices})
     asked = [[index, _asked(state, index)] for index in named]
-    # Until a failover lost a decision, there was no question about it.
-    disputed = [["disputed", index] for index in named if state.actions[index].is_disputed]
-    name = digest("question", DRAWN_AS, state.id, [*asked, *disputed], *shown)
+    name = digest("question", DRAWN_AS, state.id, asked, *shown)
     return urlsafe_b64encode(bytes.fromhex(name)).rstrip(b"=").decode()
 
 

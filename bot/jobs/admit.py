@@ -141,12 +141,7 @@ class Admissions:
         return admitted
 
     async def _covered(self, state: Published, admission: Admission) -> list[StandingMatch]:
-        """Give the actions that standing approvals answer. After a failover none at first: somebody may have revoked them.
-
-        Who asks again after a failover is answered by people: one of them may have said no before.
-        """
-        if self.store.may_still_tell or self.store.may_be_asked_again(state):
-            return []
+        """Give the actions that standing approvals answer: none that somebody has refused, as this process saw."""
         found = await self.standing.matching(state, admission)
         asked = [matched for matched in found if not self.store.refused.has(state.id, matched.index)]
         return [matched for matched in asked if await self._still_holds(matched)]

@@ -22,8 +22,6 @@ logger = logging.getLogger(__name__)
 
 UNREADABLE_AGAIN = 60_000
 """Milliseconds until an unreadable record is looked at again. By then it has ended."""
-UNSETTLED_AGAIN = 1_000
-"""Milliseconds until a record is looked at again whose decisions may still be written again."""
 STALLED_AFTER = timedelta(minutes=10)
 """How long an agent may take to go on with an answer; the default."""
 TOO_EARLY = 50
@@ -96,25 +94,11 @@ class Deadlines:
         return remark.model_copy(update={"mentions": tuple(dict.fromkeys(called))})
 
     async def _end_open(self, state: Published) -> int | None:
-        if self._store.is_unsettled:
-            return UNSETTLED_AGAIN
         why_not = to_agent.NOT_LOOKED
         if isinstance(state, Approval) and state.is_past and self._why_not:
-            if self._may_lack_a_rejection(state):
-                return UNSETTLED_AGAIN
             why_not = await self._why_not(state)
-            # It takes some seconds, in which another server may have taken over.
-            if self._store.is_unsettled or self._may_lack_a_rejection(state):
-                return UNSETTLED_AGAIN
         ended = await self._end(state.id, state.withdraw_asked, why_not)
         return ended or _until_first(standing_ahead(state), state)
-
-    def _may_lack_a_rejection(self, state: Approval) -> bool:
-        """Whether silence would approve something that another server may just have lost a rejection of."""
-        silent = any(
-            state.is_approved_by_silence(action.index) and not action.recorded for action in state.actions
-        )
-        return silent and self._store.is_looked_into
 
     async def _note_lapse(self, state: Published) -> None:
         has_lapsed = state.claimed_until is not None and state.claimed_until <= state.now
@@ -138,7 +122,7 @@ class Deadlines:
         """End a record: as withdrawn if its agent gave a reason, otherwise as expired."""
         status: Literal["expired", "withdrawn"] = "expired" if withdrawn is None else "withdrawn"
         outcome = await self._store.settle(interrupt_id, status, reason=withdrawn or "", why_not=why_not)
-        if outcome in {"early", "behind", "moved"}:
+        if outcome == "early":
             return TOO_EARLY
         if outcome == "settled":
             logger.info("interrupt.ended", extra={"interrupt_id": interrupt_id})

@@ -28,8 +28,6 @@ class Second:
     delete: Callable[[str], Awaitable[object]]
     note: Callable[[], Awaitable[bool]]
     """Notes that it may be there. The next process that posts looks for it first. False while another one may be posting."""
-    is_unsettled: Callable[[], bool]
-    """Whether Redis may have lost which message is kept, and others still write it again."""
 
 
 async def remove_second(second: Second, *, every: float, name: str) -> None:
@@ -46,7 +44,7 @@ async def remove_second(second: Second, *, every: float, name: str) -> None:
             await asyncio.sleep(pause)
             pause = every
             try:
-                if not second.is_unsettled() and await _is_removed(second):
+                if await _is_removed(second):
                     return
             except (SlackError, ServerUnreachableError) as error:
                 logger.info("card.second_not_found", extra={"card": name, "reason": str(error)})

@@ -32,7 +32,7 @@ def is_wanted(state: Approval, part: MessageId) -> bool:
     """
     if part in state.shown or part.kind in {"standing", "told"}:
         return True
-    if part.kind == "outcomes" or _says_why_it_ended(state, part):
+    if part.kind == "outcomes":
         card = state.shown.get(part.card)
         return card is not None and card.ts[0].isdigit()
     if is_extra(state, part):
@@ -40,10 +40,6 @@ def is_wanted(state: Approval, part: MessageId) -> bool:
     is_stuck = state.stalled is not None or state.claim_has_lapsed
     is_asked = not state.is_preapproved(state.places[part.place]) or is_stuck
     return state.status in {"pending", "decided"} and is_asked
-
-
-def _says_why_it_ended(state: Approval, part: MessageId) -> bool:
-    return part.kind == "remark" and state.remarks[part.number].kind == "lost_for_good"
 
 
 def is_extra(state: Approval, part: MessageId) -> bool:

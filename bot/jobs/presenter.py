@@ -14,13 +14,12 @@ from bot.domain.errors import (
     DamagedRecordError,
     SlackBusyError,
     SlackUnclearError,
-    UnsettledError,
     WorkspaceFaultError,
 )
 from bot.domain.messages import Shown
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import FULL
-from bot.jobs.deadlines import STALLED_AFTER, UNSETTLED_AGAIN, has_run_ahead
+from bot.jobs.deadlines import STALLED_AFTER, has_run_ahead
 from bot.jobs.outdated import first_outdated, is_wanted
 from bot.jobs.patience import noted_by
 from bot.jobs.slack_call import Line, SlackCall
@@ -78,16 +77,12 @@ class Presenter:
         except InvalidRequestError as error:
             await end_unreadable(self.store, self.line.slack, interrupt_id, error)
             return None
-        except UnsettledError:
-            return UNSETTLED_AGAIN
         except (SlackBusyError, SlackUnclearError, WorkspaceFaultError) as error:
             logger.warning("slack.unavailable", extra={"interrupt_id": interrupt_id, "reason": str(error)})
             return await self.line.trouble.come_again_in(interrupt_id, error)
         if state and state.status == "new":
             await self.line.trouble.say_full(interrupt_id)
             return WORKSPACE_RETRY
-        if isinstance(state, Approval):
-            await self.store.keep_resumed(state)
         while isinstance(state, Approval) and (part := await offload(state, first_outdated, state)):
             wait = await self._draw(state, part)
             if wait is not None:
@@ -106,8 +101,6 @@ class Presenter:
         state = await self.store.load(interrupt_id)
         if state is None:
             return None
-        if self.store.is_unsettled and self._may_be_written_again(state):
-            raise UnsettledError
         if state.status == "new" and not state.is_past:
             is_full = FULL + self.of in self.line.health.faults
             return state if is_full else await self.admissions.on_published(state)
@@ -118,11 +111,6 @@ class Presenter:
             await self.store.settle(state.id, "expired")
             return await self.store.load(interrupt_id)
         return state
-
-    def _may_be_written_again(self, state: Published) -> bool:
-        """Whether a failover can have lost its admission, or why it has not ended yet."""
-        is_ending = state.is_past and state.status in {"new", "pending"}
-        return is_ending or (state.status == "new" and self.line.restore_guard.was_asked_before(state))
 
     async def _draw(self, state: Approval, part: Part) -> int | None:
         """Draw one message. Returns `None` when Slack shows it, else the milliseconds until the next attempt."""

@@ -12,7 +12,6 @@ from bot.domain.errors import (
     SlackBusyError,
     SlackError,
     SlackUnclearError,
-    UnsettledError,
     WorkspaceFaultError,
 )
 from bot.domain.ids import Label
@@ -92,9 +91,6 @@ class SlackCall:
             return await self._on_refused(InterruptFaultError("render", "msg_too_long", [str(error)]))
         except InterruptFaultError as error:
             return await self._on_refused(error)
-        except UnsettledError:
-            await self.give_back()
-            return RETRY
         except SlackBusyError as error:
             return await self._on_busy(error)
         except SlackUnclearError as error:
@@ -234,7 +230,6 @@ class SlackCall:
             find=partial(self._find, self.state.now.timestamp(), digest=self.part.digest),
             delete=partial(self.line.slack.delete_message, self.part.channel),
             note=self._note_intent,
-            is_unsettled=lambda: self.line.restore_guard.is_unsettled,
         )
         name = f"{self.state.id} {self.part.id}"
         await remove_second(second, every=self.line.lease / 1000, name=name)
@@ -327,8 +322,7 @@ class SlackCall:
         return kept.ts if kept else ""
 
     async def _clear_notice(self) -> None:
-        # A remark can be about what agents have to hear: that a decision is lost. They may still be connecting.
-        if self.state.notice and self.part.id.kind != "remark":
+        if self.state.notice:
             await self.line.store.set_notice(self.state.id, "")
 
     async def _save(self, shown: Shown | None, *, forget: bool = False) -> bool:

@@ -11,7 +11,7 @@ from bot.domain.errors import (
     WorkspaceFaultError,
 )
 from bot.domain.ids import Label
-from bot.rendering.card.lost_records import render_changed, render_unreadable
+from bot.rendering.card.noted import render_changed, render_unreadable
 from bot.runtime.metrics import BROKEN_SEALS
 from bot.slack.client import SlackClient
 from bot.store.records import ApprovalStore

@@ -12,15 +12,14 @@ from redis.exceptions import RedisError
 from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Loop
 from agent_adapter.redis.pool import open_blocking_redis
-from agent_adapter.redis.server_check import explained, present_identities
+from agent_adapter.redis.server_check import explained
 from bot.jobs.inboxes import InboxReader
 from bot.jobs.redis_restore import RestoreGuard
 
 logger = logging.getLogger(__name__)
 
 QUIET = 3.0
-"""Seconds after which a new connection is opened, at the latest. So each bot has looked for what is lost before another one asks
-people to decide again."""
+"""Seconds after which a new connection is opened: after a failover, one to the old server only goes silent."""
 AGAIN_IN = 0.5
 """Seconds until the next attempt to connect."""
 
@@ -46,11 +45,8 @@ class WakeUps:
         self._restore_guard = restore_guard
         self._address = address
         self._told = {lane.channel("inbox") for lane in keys.all_lanes()}
-        self._servers: tuple[str, ...] | None = None
-        """The servers that last answered; empty when they do not say who they are, `None` before the first answer."""
-        self._is_connected = False
-        self._doubts_at = 0.0
-        """From when on there is a new doubt while nothing is connected, by the monotonic clock."""
+        self._is_connected = True
+        """Until the connection is lost for the first time, there is nothing to doubt."""
         self._channels = [*self._told, *(lane.channel("wake") for lane in keys.all_lanes())]
 
     async def run(self, loop: Loop) -> None:
@@ -62,40 +58,19 @@ class WakeUps:
                     await self._listen(redis, loop)
                 except (RedisError, OSError) as error:
                     logger.warning("wake.disconnected", extra={"reason": str(error)})
-                    self._doubt()
+                    self._is_connected = False
                     loop.hinder(str(explained(self._address, error)))
                     await asyncio.sleep(AGAIN_IN)
         finally:
             await redis.aclose()
 
-    def _doubt(self) -> None:
-        """Note that the server that answers next can hold an older state.
-
-        In a cluster, a server can be away for long. Whatever follows a doubt needs some time on the others.
-        """
-        if self._is_connected or time.monotonic() >= self._doubts_at:
-            self._restore_guard.doubt(is_certain=False)
-            self._doubts_at = time.monotonic() + QUIET
-        self._is_connected = False
-
     async def _listen(self, redis: Redis, loop: Loop) -> None:
-        """Hear messages for a while.
-
-        After a failover the address can lead to another server, and a connection to the old one only goes silent.
-        """
-        doubts = self._restore_guard.doubts
-        # Over the connection that then listens: each time a new one.
-        servers = await present_identities(redis)
+        """Hear messages for a while, over a connection that is made for it."""
         async with redis.pubsub() as heard:
             await heard.subscribe(*self._channels)
-            # In a cluster, they come in the order of their slots.
-            is_new = self._servers is None or {*servers} != {*self._servers}
-            if is_new or not self._is_connected:
-                # While this was not connected, a server may have come and gone.
-                self._restore_guard.meet(servers, is_new=is_new)
-                self._servers, self._is_connected = servers, True
-            elif servers and doubts == self._restore_guard.doubts:
-                self._restore_guard.note_same()
+            if not self._is_connected:
+                self._restore_guard.reconnected()
+                self._is_connected = True
             # What was said while nobody listened.
             self._draw()
             self._inboxes.look_at_all()

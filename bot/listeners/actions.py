@@ -5,7 +5,6 @@ Opening a view decides nothing and is acknowledged first.
 
 import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,7 +21,6 @@ from bot.domain.errors import (
     PersonUnknownError,
     SlackError,
     StoreUnavailableError,
-    TooEarlyError,
 )
 from bot.listeners.home import HomeTab
 from bot.listeners.payloads import Click, parse_click
@@ -103,8 +101,6 @@ class Buttons:
         except (UnreadableRecordError, ServerFailedError) as error:
             why = await self.services.why_unreadable(click.interrupt_id, error)
             await self.services.refuse(click, why, until=until)
-        except TooEarlyError as error:
-            await self.services.refuse(click, self._too_early(click, error), until=until)
         except NotConfirmedError:
             self._tell(click, in_answer.not_confirmed(self._card(click)))
             raise
@@ -129,7 +125,7 @@ class Buttons:
         found = await answer(state)
         # Reading the record costs more than all the rest, so only what speaks against a click is looked up.
         if not found.recorded and not found.is_final:
-            state = await records.to_decide(click.interrupt_id)
+            state = await records.admitted(click.interrupt_id)
             found = await answer(state)
         if state and found.draws_anew:
             await self.services.draw_again(state, click.channel, click.ts)
@@ -137,7 +133,7 @@ class Buttons:
 
     async def _store(self, click: Click, button: Button, does: Stores, delivery: Delivery) -> Answer:
         await delivery.begin()
-        state = await self.services.store.to_decide(click.interrupt_id)
+        state = await self.services.store.admitted(click.interrupt_id)
         if state is None or not has_button(state, click, button.scope):
             return Answer(False, in_answer.OUTDATED, why="outdated")
         if sentence := await self._asks_otherwise(state, click, button):
@@ -161,8 +157,6 @@ class Buttons:
             )
         except (UnreadableRecordError, ServerFailedError) as error:
             await self.services.tell(click, await self.services.why_unreadable(click.interrupt_id, error))
-        except TooEarlyError as error:
-            await self.services.tell(click, self._too_early(click, error))
         except (AgentAdapterError, SlackError) as error:
             logger.warning(
                 "form.not_opened", extra={"interrupt_id": click.interrupt_id, "reason": str(error)}
@@ -173,7 +167,7 @@ class Buttons:
                 await self.services.tell(click, in_answer.NOT_OPENED, over=shown)
 
     async def _open_now(self, click: Click, button: Button, does: Opens) -> None:
-        state = await self.services.store.to_decide(click.interrupt_id)
+        state = await self.services.store.admitted(click.interrupt_id)
         if state is None or not has_button(state, click, button.scope):
             refused = Answer(False, in_answer.OUTDATED, why="outdated")
         elif sentence := await self._asks_otherwise(state, click, button):
@@ -199,9 +193,6 @@ class Buttons:
         if sentence:
             await self.services.draw_again(state, click.channel, click.ts)
         return sentence
-
-    def _too_early(self, click: Click, error: TooEarlyError) -> str:
-        return in_answer.too_early(math.ceil(error.seconds), self._card(click))
 
     def _card(self, click: Click) -> str:
         """Give the address of the message that was pressed, where there is one."""

@@ -1,7 +1,6 @@
 """Submitted forms: each becomes a decision, or stays open with the reason next to an input."""
 
 import logging
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +10,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from agent_adapter.errors import AgentAdapterError, ServerFailedError, UnreadableRecordError
 from bot.domain.approval import Approval
-from bot.domain.errors import NotConfirmedError, PersonUnknownError, StoreUnavailableError, TooEarlyError
+from bot.domain.errors import NotConfirmedError, PersonUnknownError, StoreUnavailableError
 from bot.listeners.payloads import Submission, parse_submission
 from bot.listeners.presence import has_form
 from bot.listeners.questions import why_not_submitted
@@ -50,9 +49,6 @@ class Forms:
             reply = beside_first(submission, unknown(error))
         except (UnreadableRecordError, ServerFailedError) as error:
             reply = notice(await self.services.why_unreadable(submission.meta.id, error))
-        except TooEarlyError as error:
-            sentence = in_answer.too_early(math.ceil(error.seconds), "")
-            reply = _kept_open(submission, sentence, sentence)
         except NotConfirmedError:
             reply = _kept_open(submission, in_answer.NOT_CONFIRMED, in_answer.NOT_CONFIRMED)
         except (AgentAdapterError, StoreUnavailableError):
@@ -63,7 +59,7 @@ class Forms:
 
     async def _handle(self, submission: Submission, delivery: Delivery) -> Reply:
         await delivery.begin()
-        state = await self.services.store.to_decide(submission.meta.id)
+        state = await self.services.store.admitted(submission.meta.id)
         match BY_VERB.get(submission.form):
             case button, Opens(submit=submit) if (
                 submit and state and has_form(state, submission, button.scope)

@@ -113,8 +113,8 @@ OF_ACTION: Mapping[Button, Callable[[Action], bool]] = {
     # On a card of several actions, the form to reject asks whether the agent is to propose the call again.
     CHANGES: lambda action: action.allows("reject") and action.is_alone,
     NOTE: lambda action: _may_be_approved(action) and not action.has_code,
-    STANDING: lambda action: _may_cover_others(action) and action.standing is not None,
-    FOR_RUN: lambda action: _may_cover_others(action) and action.allows_for_run,
+    STANDING: lambda action: _may_be_approved(action) and action.standing is not None,
+    FOR_RUN: lambda action: _may_be_approved(action) and action.allows_for_run,
 }
 """The buttons of an action, and when each is offered. `offered` gives their order."""
 
@@ -125,10 +125,6 @@ IN_SIGHT, IN_MENU = 3, 5
 def _may_be_approved(action: Action) -> bool:
     # A call that has to be read first is approved at the end of its reading.
     return action.allows("approve") and not action.must_read
-
-
-def _may_cover_others(action: Action) -> bool:
-    return _may_be_approved(action) and not action.is_disputed
 
 
 def offered(action: Action, *, in_view: bool = False) -> list[Button]:
@@ -174,8 +170,7 @@ def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
         says = on_button.AS_ASKED.get(button.verb, says)
     if button == READ and _is_decided_by_reading(action):
         says = on_button.READ_AND_DECIDE
-    is_leading = is_first and not action.is_disputed
-    style = button.style if button.style == "danger" else "primary" if is_leading else None
+    style = button.style if button.style == "danger" else "primary" if is_first else None
     return replace(button, says=says, style=style)
 
 
@@ -225,8 +220,7 @@ def _in_sight(found: Sequence[Button]) -> int:
 
 
 def _drawn(button: Button, action: Action, value: str) -> Block:
-    is_asked = action.terms.confirm or action.is_disputed
-    asks = run_question(action) if button.verb == APPROVE.verb and is_asked else None
+    asks = run_question(action) if button.verb == APPROVE.verb and action.terms.confirm else None
     return button.drawn(action.index, value, says=_says(button, action), asks=asks)
 
 

@@ -16,23 +16,21 @@ _ROOM = 300
 def run_question(action: Action) -> Block:
     """Ask whether to run the call. Names the tool and its values, as its card shows them."""
     needed = action.terms.needed("approve")
-    before = on_action.DISPUTED if action.is_disputed else ""
     after = on_action.one_vote_of(needed) if needed > 1 else ""
-    text = _values(action, before, after)
-    return confirm(run_title(action), text, on_action.APPROVE, is_risky=action.is_disputed)
+    return confirm(run_title(action), _values(action, after), on_action.APPROVE)
 
 
 def run_title(action: Action) -> str:
     return on_action.run(safe_name(action.request) or "")
 
 
-def _values(action: Action, before: str, after: str) -> str:
-    """Write all values, those of the headline first, between these sentences. Where some do not fit, say where they stand."""
+def _values(action: Action, after: str) -> str:
+    """Write all values, those of the headline first, before this sentence. Where some do not fit, say where they stand."""
     shown = [_written(argument) for argument in arguments_of(ordered(action))] or [in_text.NO_ARGUMENTS]
-    whole = _lines(before, *shown, after)
+    whole = _lines(*shown, after)
     while shown and units(whole) > _ROOM:
         shown.pop()
-        whole = _lines(before, *shown, on_action.MORE_ABOVE, after)
+        whole = _lines(*shown, on_action.MORE_ABOVE, after)
     return whole
 
 

@@ -29,12 +29,6 @@ BROKEN_SEALS = Counter(
     registry=COUNTED,
 )
 
-LOST_CLICKS = Counter(
-    "assent_lost_clicks",
-    "Clicks that Slack had shown as accepted, and that a failover has lost",
-    registry=COUNTED,
-)
-
 # From what a person notices to what is wrong. The objectives are limits of buckets: `bot.cli.monitoring`.
 WITHIN = (0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600)
 TIME_TO_CARD = Histogram(

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -27,7 +26,6 @@ from agent_adapter.contract.keys import MOST_LANES
 from agent_adapter.contract.names import Namespace
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from agent_adapter.redis.credentials import load_provider
-from agent_adapter.redis.journal import MOST_SECONDS
 from agent_adapter.redis.pool import address_of
 from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import SettingsError
@@ -109,10 +107,6 @@ def _nothing_is_none(value: Any) -> Any:
 
 
 _Lanes = Annotated[Annotated[int, Field(ge=1, le=MOST_LANES)] | None, BeforeValidator(_nothing_is_none)]
-
-
-LONGEST_FAILOVER = timedelta(minutes=2)
-"""How long it may take to replace a primary."""
 
 
 class Settings(_Environment):
@@ -212,9 +206,6 @@ class Settings(_Environment):
     """How long one call to Slack may take; at most two thirds of the lease."""
     stalled_after_seconds: float = Field(600.0, ge=1, le=7 * 86_400, allow_inf_nan=False)
     """How long an agent may take to go on with a decision. After that, the card says that the agent has not said so."""
-    reassert_seconds: float | None = Field(None, ge=0, le=MOST_SECONDS, allow_inf_nan=False)
-    """For how long bots and agents keep what they have written, to write it again after a failover. With 0 they keep nothing.
-    `None`: as long as `reassert` says."""
     pace: bool = True
     """Wait to stay within Slack's rate limits. Turn it off only for a server without limits."""
 
@@ -316,7 +307,7 @@ class Settings(_Environment):
     def _empty_is_none(cls, value: str | None) -> str | None:
         return value or None
 
-    @field_validator("durability_replicas", "namespace_old", "reassert_seconds", mode="before")
+    @field_validator("durability_replicas", "namespace_old", mode="before")
     @classmethod
     def _empty_is_not_set(cls, value: Any) -> Any:
         return _nothing_is_none(value)
@@ -373,13 +364,6 @@ class Settings(_Environment):
                 "call ends within its lease"
             )
         return self
-
-    @property
-    def reassert(self) -> timedelta:
-        """For how long bots and agents keep what they have written. Where clicks wait for replicas or a disk, it is on."""
-        if self.reassert_seconds is not None:
-            return timedelta(seconds=self.reassert_seconds)
-        return timedelta(0) if self.durability == "local" else LONGEST_FAILOVER
 
     @property
     def each(self) -> "tuple[Settings, ...]":

@@ -93,15 +93,6 @@ def not_confirmed(card: str) -> str:
     )
 
 
-def too_early(seconds: int, card: str) -> str:
-    """Say that nobody knows yet what others have decided. `card` as in `not_recorded`; a form has none."""
-    where = f" on {_card(card)}" if card else ""
-    return (
-        "Nothing was recorded: after a restart or a technical fault, the bot first checks what others have decided. "
-        f"Please do this again{where} in {seconds} {'second' if seconds == 1 else 'seconds'}."
-    )
-
-
 def _card(address: str) -> str:
     return f"<{address}|the card>" if address else "the card"
 
@@ -134,12 +125,6 @@ def not_approved(indices: Sequence[int]) -> str:
     """Say which actions a button for several left out, because somebody proposes something else."""
     decide = "decide it separately" if len(indices) == 1 else "decide each of them separately"
     return f"Not approved: {actions(indices)}. Somebody proposes something else there: {decide}."
-
-
-def disputed(indices: Sequence[int]) -> str:
-    """Say which actions a button for several left out, because somebody wanted something else, and a technical fault lost that."""
-    decide = "decide it separately" if len(indices) == 1 else "decide each of them separately"
-    return f"Still open: {actions(indices)}. Somebody wanted something else there before a technical fault: {decide}."
 
 
 def not_reviewed(indices: Sequence[int]) -> str:

@@ -145,7 +145,6 @@ DECIDED_MEANWHILE = "decided meanwhile."
 NOT_TO_BE_APPROVED = "cannot be approved, only decided in other ways."
 OF_HIGH_RISK = "of high risk, approved one by one."
 WITH_PROPOSAL = "somebody proposes something else, so decide it by itself."
-DISPUTED = "because somebody wanted something else before a technical fault. Decide one by one."
 NOT_SHOWN_TO_THE_END = "you were not shown all of it."
 
 

@@ -3,16 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from bot.sentences.kinds import Lost
 from bot.sentences.words import actions, and_more, place_name, times, when
 
 MOST_CALLED = 20
 """People and groups called in one message."""
 MOST_NUMBERS = 20
 """Actions named in one message."""
-
-_DID = {"approve": "approved", "edit": "changed and approved", "reject": "rejected", "respond": "answered"}
-_VOTED = {"approve": "approve", "edit": "change and approve", "reject": "reject", "respond": "answer"}
 
 
 def reminder(indices: Sequence[int], called: Sequence[str]) -> str:
@@ -44,36 +40,6 @@ def extended(person: str, until: datetime | None) -> str:
 def handed_over(person: str, to: Sequence[str]) -> str:
     """Say who looks at a card from now on."""
     return f"{person} hands this over to {_called(to)}. Everybody who may decide still can."
-
-
-def lost(it: Lost) -> str:
-    """Say that a decision or a vote is lost, and that it has to be made again."""
-    careful = "" if it.decision == "approve" else f" Ask {it.person} before you approve it."
-    return (
-        f"{did(it)}, but a technical fault lost that. As far as the bot knows, none of it has run. "
-        f"Please decide again on the card.{careful}"
-    )
-
-
-def lost_for_good(it: Lost) -> str:
-    """Say that a decision or a vote is lost, and that nobody can make it again: the agent may know it, or the time is up."""
-    if it.is_vote:
-        then = "How the vote ended may be unknown: look at what has run before the agent asks again"
-    elif it.decision in {"reject", "respond"}:
-        then = "A rejection or an answer runs nothing"
-    else:
-        then = "Look at what has run before the agent asks again"
-    said = did(it)
-    return f"{said}, but a technical fault lost that. Nobody can decide this a second time. {then}."
-
-
-def did(it: Lost) -> str:
-    """Say what somebody decided about which actions, or voted for."""
-    if not it.is_vote:
-        done = _DID.get(it.decision, "decided about")
-    else:
-        done = f"voted to {_VOTED[it.decision]}" if it.decision in _VOTED else "voted on"
-    return f"{it.person} {done} {_actions(it.actions)}"
 
 
 def told(titles: Sequence[str], called: str, not_run: str) -> str:

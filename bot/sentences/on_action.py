@@ -79,7 +79,6 @@ def proposed_again(number: int, person: str, link: str, difference: str) -> str:
 # --- The buttons --------------------------------------------------------------------------------------------------------
 
 APPROVE = "Approve"
-DISPUTED = "Somebody wanted something else before a technical fault. The card or its thread says who: unless it was you, ask them first."
 MORE_ABOVE = "Not all values fit here. The rest is above."
 
 
@@ -120,8 +119,6 @@ def named(number: int | None, tool: str) -> str:
 
 NOT_SIGNED = "This decision is not signed, so it does not count"
 OPEN, WITHDRAWN, REFUSED = "Open", "Withdrawn", "Refused"
-LOST_BUT_NOT_RUN = "Decision lost, has not run"
-LOST_MAY_HAVE_RUN = "Decision lost, may have run"
 _DONE = {
     "approve": "Approved",
     "edit": "Approved with changes",

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from bot.sentences.in_thread import did
-from bot.sentences.kinds import Deadline, Lost
+from bot.sentences.kinds import Deadline
 from bot.sentences.words import (
     actions,
     and_more,
@@ -23,7 +22,6 @@ from bot.sentences.words import (
 WITHDRAWN, REFUSED, EXPIRED, TIME_IS_UP = "Withdrawn", "Refused", "Expired", "Time is up"
 OVER = "Ended, see the note above"
 MAY_HAVE_RUN = "Ended, may have run"
-DECISION_LOST = "Ended, decision lost"
 NOT_SIGNED = "Not signed"
 WITHOUT_OBJECTION = "Approved without objection"
 IN_ADVANCE = "Approved in advance"
@@ -266,7 +264,7 @@ def in_part(number: int | str) -> str:
     return f"part {number}"
 
 
-# --- Why a run does not go on, and records that are lost ----------------------------------------------------------------
+# --- Why a run does not go on, and records that are outdated ------------------------------------------------------------
 
 AGENT_SAYS_OF_RUN = "The agent says about this run:"
 REASON = "Reason:"
@@ -301,10 +299,6 @@ BEHIND = (
     "still waited, it was told to run nothing. What was approved may have run: look, then let the agent ask again if it is "
     "still needed."
 )
-LOST = (
-    "*A technical fault lost the record of this request.* Nothing can be decided here. What was approved here may have "
-    "run: look before anybody approves it again. An agent that still needs it asks again."
-)
 
 # --- Several actions together -------------------------------------------------------------------------------------------
 
@@ -320,11 +314,6 @@ def unread(indices: Sequence[int]) -> str:
 def with_proposal(indices: Sequence[int]) -> str:
     """Say which actions are approved alone because of a proposal."""
     return f"With a proposal, approved one by one: {numbers(indices)}."
-
-
-def disputed(indices: Sequence[int]) -> str:
-    """Say which actions are approved alone because somebody wanted something else, and a technical fault lost that."""
-    return f"To be approved one by one, because somebody wanted something else before a technical fault: {numbers(indices)}."
 
 
 def high_risk(indices: Sequence[int]) -> str:
@@ -427,11 +416,6 @@ def left_out_proposed(indices: Sequence[int]) -> str:
     return f"Not approved with them, because somebody proposes something else: {few_numbers(indices)}."
 
 
-def left_out_disputed(indices: Sequence[int]) -> str:
-    """Say which calls a button for several leaves out because somebody wanted something else, and a technical fault lost that."""
-    return f"Without {few_numbers(indices)}: somebody wanted something else before a technical fault."
-
-
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------
 
 USUAL = "In every row that does not say otherwise:"
@@ -491,35 +475,6 @@ def any_of(names: Sequence[str], at_most: int) -> str:
 def extend_by(duration: str) -> str:
     """Label the button that moves the deadline."""
     return f"Extend by {duration}"
-
-
-def lost(decisions: Sequence[Lost], at_most: int) -> str:
-    """Ask for decisions that are lost."""
-    made = _made(decisions, at_most)
-    return f"⚠️ *Please decide again.* A technical fault lost this: {made}. As far as the bot knows, none of it has run."
-
-
-def lost_for_good(decisions: Sequence[Lost], at_most: int, *, may_have_run: bool) -> str:
-    """Say what was decided, where that is lost and nobody can decide again, and what it means."""
-    made = f"{_made(decisions, at_most)}. The agent may know that already, so nobody can decide again. "
-    # What an edit changed is lost, so the card shows only what the agent had asked.
-    is_changed = any(lost.decision == "edit" for lost in decisions)
-    if may_have_run:
-        ran = (
-            "It may have run with other values than these: what was changed is lost"
-            if is_changed
-            else "It may have run"
-        )
-        then = f"{ran}. Look at what has run, then let the agent ask again if it is still needed."
-    else:
-        then = "Nothing runs with a rejection or an answer. If it is still needed, and the agent does not ask again by itself, tell it."
-    return f"{made}{then}" if decisions else then
-
-
-def _made(decisions: Sequence[Lost], at_most: int) -> str:
-    named = "; ".join(map(did, decisions[:at_most]))
-    beyond = len(decisions) - at_most
-    return f"{named}; {beyond} more in the thread" if beyond > 0 else named
 
 
 def looking(person: str, until: datetime) -> str:

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.identity import interrupt_id as id_of
-from agent_adapter.contract.identity import pause_digest
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import SigningError
@@ -100,7 +99,6 @@ class Admitting(Connected):
         asked = replace(state.admitted(admission), deadline=deadline_of(state, life))
         uses = [await self._use(asked, each) for each in matched]
         covered = [use for use in uses if use]
-        await self._keep_request(state)
         await self.scripts(
             "admit",
             self._of(state.id),
@@ -118,32 +116,6 @@ class Admitting(Connected):
             requester=requester_of(state.interrupt, admission),
             covered=len(covered),
         )
-
-    async def _keep_request(self, state: Published) -> None:
-        """Keep what was asked, so that it can be written again together with the admission."""
-        asked = state.interrupt
-        pauses = [pause_digest(asked.agent, asked.run, pause) for pause in dict.fromkeys(asked.pauses)]
-        await self.scripts.keep(
-            "restore_request",
-            self._of(state.id),
-            body=Private(state.body, "body"),
-            signature=state.signature,
-            created=unix_milliseconds(state.created_at),
-            deadline=unix_milliseconds(state.deadline),
-            pauses=" ".join(pauses),
-            traceparent=state.trace.parent if state.trace else None,
-            tracestate=state.trace.state if state.trace else None,
-        )
-
-    async def keep_resumed(self, state: Approval) -> None:
-        """Keep that a run was resumed, so that after a failover a decision that was used is not used again."""
-        if state.resumed_at:
-            await self.scripts.keep(
-                "restore_resumed",
-                self._of(state.id),
-                resumed=unix_milliseconds(state.resumed_at),
-                resumed_by=state.resumed_by,
-            )
 
     def _fields(self, asked: Approval) -> dict[str, str]:
         fields = {**admission_fields(asked.admission), "asked": body_digest(asked.body)}

@@ -1,24 +1,23 @@
 """The heartbeats of the bots."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_adapter.redis.agreed import note_kept, note_settled
 from agent_adapter.redis.scripts import Value
 from bot.store.connected import Connected, in_each
 
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """One heartbeat of this process, and what Redis knew before it. Times are the server's milliseconds."""
+    """One heartbeat of this process, and what Redis says."""
 
     others: frozenset[str]
     """The names of the other bots that are alive."""
     at: int
+    """The server's milliseconds."""
     epochs: tuple[int, ...]
     """By lane, how many heartbeats all bots have sent. The number only grows."""
-    before: int
-    """The previous heartbeat of this process; 0 when there was none."""
+    servers: tuple[str, ...]
+    """By lane, which run of which server answers, and of which history; empty texts where they do not say it."""
 
 
 SEEN_WITHIN = 30.0
@@ -54,7 +53,7 @@ class Bots(Connected):
             others=frozenset(name for alive, *_ in beats for name in alive) - {process},
             at=max(at for _, at, *_ in beats),
             epochs=tuple(epoch for *_, epoch, _ in beats),
-            before=min(int(before or 0) for *_, before in beats),
+            servers=tuple(server for *_, server in beats),
         )
 
     async def alive(self) -> frozenset[str]:
@@ -66,47 +65,3 @@ class Bots(Connected):
             for beat in await self._guarded(self._redis.zrange(lane.bots, 0, -1, withscores=True))
         ]
         return frozenset(name for name, at in found if at / 1000 > seconds - SEEN_WITHIN)
-
-    async def begin_journal(self) -> None:
-        """Look whether a failover can have happened just before this process started.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        if self.scripts.journal.kept:
-            await self._guarded(self.scripts.agree_with_bots(begins=True))
-        else:
-            # Another bot may still have to tell that it lost a rejection.
-            self.scripts.journal.begin((), is_settled=not await self.alive())
-
-    async def note_kept(self) -> None:
-        """Tell agents for how long to keep what they write: a failover may have lost it.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        await self._guarded(note_kept(self._redis, self.keys, self.scripts.journal.kept))
-
-    async def note_settled(self, servers: Sequence[str]) -> None:
-        """Note that nothing is written again any more on these servers.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        await self._guarded(note_settled(self._redis, self.keys, servers))
-
-    async def lived_until(self) -> float:
-        """Give the time of the last event that Redis knows, in unix seconds; 0 when it knows none."""
-        ends = [0.0]
-        for lane in self.keys.all_lanes():
-            beats = await self._guarded(self._redis.zrange(lane.bots, -1, -1, withscores=True))
-            entries = await self._guarded(self._redis.xrevrange(lane.audit, count=1))
-            # The last heartbeat of a bot comes first: an older agent writes audit entries while no bot runs.
-            ends.append(
-                beats[0][1] / 1000
-                if beats
-                else int(entries[0][0].partition("-")[0]) / 1000
-                if entries
-                else 0.0
-            )
-        return max(ends)

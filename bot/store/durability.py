@@ -14,7 +14,7 @@ from redis.exceptions import NoPermissionError
 from agent_adapter.contract.keys import Lane
 from agent_adapter.errors import ServerUnsuitableError
 from agent_adapter.redis.cluster import on_one_connection
-from agent_adapter.redis.journal import Sent
+from agent_adapter.redis.scripts import Sent
 from bot.domain.errors import NotConfirmedError
 from bot.runtime.settings import DurabilityMode
 

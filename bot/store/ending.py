@@ -51,17 +51,8 @@ class Ending(Reading):
             "code": code,
             "grace": milliseconds(GRACE),
             "since": silence.since,
-            "left": state.recorded.count(None) if state else None,
-            # Another server may lack what somebody has decided meanwhile.
-            "known": "" if why_not else " ".join(self.scripts.journal.servers),
-            "age": 0,
         }
-        names, outages = self._of(interrupt_id), self.scripts.journal.outages
-        closed, parts = await self.scripts.closed(names, given, silence.parts)
-        outcome, *how = await self.scripts("settle", names, parts, was="", **closed)
-        if how:
-            await self.scripts.keep("settle", names, parts, outages=outages, was=how[0], **closed)
-        return str(outcome)
+        return str(await self.scripts("settle", self._of(interrupt_id), silence.parts, **given))
 
     async def _judged(self, interrupt_id: str) -> Approval | None:
         """Read a record that is to end; `None` for one that cannot be read."""
@@ -151,7 +142,6 @@ class Ending(Reading):
             by=remark.by or "",
             remark=said,
             remark_mark=self._mark(state.id, "remark", said),
-            age=0,
         )
 
     async def assign(

@@ -17,11 +17,9 @@ from agent_adapter.errors import (
     UnreadableRecordError,
 )
 from agent_adapter.receipts.answer import Verifier
-from agent_adapter.redis.journal import SETTLES, Journal
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import read_hashes
 from bot.domain.approval import Approval, Published
-from bot.domain.errors import TooEarlyError
 from bot.runtime.offload import Received, offload
 from bot.runtime.statements import Signing
 from bot.store.believed import believed
@@ -48,7 +46,6 @@ class Reading(Connected):
         signing: Signing | None = None,
         cipher: RecordCipher | None = None,
         durability: Durability = LOCAL,
-        journal: Journal | None = None,
     ) -> None:
         super().__init__(
             redis,
@@ -57,7 +54,6 @@ class Reading(Connected):
             signing=signing,
             cipher=cipher,
             durability=durability,
-            journal=journal,
         )
         self._remembered = Memory()
 
@@ -75,7 +71,6 @@ class Reading(Connected):
         card: Fields
         req, stored, now = await read_hashes(self.scripts, lane, interrupt_id)
         if not req:
-            self._expect_settled(interrupt_id)
             return None
         expect_written(interrupt_id, req)
         req, card = (self.cipher.opened(interrupt_id, each) for each in (req, stored))
@@ -136,15 +131,7 @@ class Reading(Connected):
             is_there = await self._guarded(self._redis.exists(lane.req(known)))
             if is_there and await self._guarded(self._redis.hget(lane.card(known), "status")) != "refused":
                 return True
-        self._expect_settled(interrupt.id)
         return False
-
-    def _expect_settled(self, interrupt_id: str) -> None:
-        """Refuse to say that Redis does not know a record while it may still be written again."""
-        if self.scripts.journal.is_unsettled:
-            raise ServerUnreachableError(
-                f"{interrupt_id}: Redis does not know it, and after a lost connection it may still be written again"
-            )
 
     async def admitted(self, interrupt_id: str) -> Approval | None:
         """Read a record that was admitted. `None` when there is no such record, or nobody was asked yet.
@@ -154,19 +141,6 @@ class Reading(Connected):
             ServerUnreachableError: when Redis does not answer.
         """
         return _admitted(await self.load(interrupt_id))
-
-    async def to_decide(self, interrupt_id: str) -> Approval | None:
-        """Read a record for somebody who decides, as `admitted` does, once this bot has looked for decisions that are lost.
-
-        Raises:
-            TooEarlyError: when this bot has not finished looking within a second. Also when a failover has lost the record,
-                and somebody may still write it again.
-        """
-        await self._looked(interrupt_id)
-        state = await self.admitted(interrupt_id)
-        if state is None and self.scripts.journal.is_doubted:
-            raise TooEarlyError(SETTLES - self.scripts.journal.lost_for)
-        return state
 
     def recall(self, interrupt_id: str) -> Approval | None:
         """Give an admitted record as this process last read it. `None` when it is not in the cache.

@@ -6,9 +6,6 @@ from agent_adapter.contract.keys import Lane
 from bot.domain.approval import Approval
 from bot.store.reading import Reading, referred
 
-MOST_REVOKED = 1_000
-"""How many are remembered as revoked."""
-
 
 class StandingApprovals(Reading):
     """Keeps the standing approvals."""
@@ -47,20 +44,4 @@ class StandingApprovals(Reading):
         """
         if by == "time":
             return await self._within("end_standing", interrupt_id, index=index, by=by)
-        # Before the answer, which can be lost.
-        self.revoked.setdefault((interrupt_id, index), by)
-        while len(self.revoked) > MOST_REVOKED:
-            del self.revoked[next(iter(self.revoked))]
-        outcome = await self._stored("end_standing", interrupt_id, index=index, by=by)
-        if outcome == "unknown":
-            self.revoked.pop((interrupt_id, index), None)
-        return outcome
-
-    async def revoke_again(self, interrupt_id: str, index: int, *, by: str) -> bool:
-        """End a standing approval that this person has revoked, and say whether it had not ended.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        outcome = await self.scripts("end_standing", self._of(interrupt_id), index=index, by=by)
-        return bool(outcome == "ended")
+        return await self._stored("end_standing", interrupt_id, index=index, by=by)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.bulk import disputed, with_proposal
+from bot.domain.bulk import with_proposal
 from bot.domain.errors import PersonUnknownError, VotersUnknownError
 from bot.domain.mentions import mention
 from bot.domain.votes import Proposal, kind_of
@@ -72,11 +72,8 @@ def uncounted(people: Iterable[str]) -> str:
 
 def not_approved(state: Approval, indices: Sequence[int]) -> str:
     """Say which of these actions a button for several leaves out, and why; nothing when it leaves out none."""
-    proposed, in_dispute = with_proposal(state, indices), disputed(state, indices)
-    said = [in_answer.not_approved(proposed)] if proposed else []
-    if in_dispute:
-        said.append(in_answer.disputed(in_dispute))
-    return " ".join(said)
+    proposed = with_proposal(state, indices)
+    return in_answer.not_approved(proposed) if proposed else ""
 
 
 def unknown(error: PersonUnknownError) -> str:

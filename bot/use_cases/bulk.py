@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on, decided_together, disputed, posted_calls, reviewed
+from bot.domain.bulk import calls_on, decided_together, posted_calls, reviewed
 from bot.domain.ids import MessageId
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
@@ -40,9 +40,7 @@ async def approve_all(
         HandledBeforeError: when the same click was handled before.
         PersonUnknownError: when Slack does not say who they are.
         StoreUnavailableError: when Redis did not answer in time.
-        TooEarlyError: when a bot may still tell that a failover has lost what somebody decided.
     """
-    decisions.store.expect_told(state)
     here = calls_on(state, part)
     if not here or not named:
         return Answer(False, in_answer.NOT_SHOWN_HERE, why="outdated")
@@ -71,16 +69,11 @@ async def approve_reviewed(
     Raises:
         PersonUnknownError: when Slack does not say who they are.
         StoreUnavailableError: when Redis did not answer in time.
-        TooEarlyError: when a bot may still tell that a failover has lost what somebody decided.
     """
-    decisions.store.expect_told(state)
     meant = reviewed(state, named, user)
-    in_dispute = disputed(state, named)
-    left = [index for index in named if index not in {*meant, *in_dispute} and state.is_open_at(index)]
+    left = [index for index in named if index not in meant and state.is_open_at(index)]
     gone = [index for index in named if not state.is_open_at(index)]
     said = [closed(state, gone), in_answer.not_reviewed(left) if left else ""]
-    if in_dispute:
-        said.append(in_answer.disputed(in_dispute))
     if not meant:
         return Answer(False, " ".join(filter(None, said)) or in_answer.nothing_left("approve"))
     approved = dict.fromkeys(meant, ApproveDecision())

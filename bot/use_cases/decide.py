@@ -16,7 +16,6 @@ from bot.domain.votes import position_of
 from bot.runtime.offload import offload
 from bot.runtime.tracing import span_about
 from bot.sentences import in_answer
-from bot.store.codec import body_digest
 from bot.store.deliveries import Delivery
 from bot.store.records import ApprovalStore
 from bot.store.votes import Outcome
@@ -231,7 +230,6 @@ class Decisions:
             opening.remark,
             place=opening.place,
             deadline=WRITE_WITHIN,
-            asked=body_digest(state.body),
             facts=facts_of_ballot(
                 state, index, ballot, name=plain_name(self.judge.directory.name_of(user)), how="form"
             ),

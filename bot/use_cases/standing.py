@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bot.domain.action import Action
 from bot.domain.admission import Admission
 from bot.domain.approval import Approval, Published
-from bot.domain.errors import PersonUnknownError, StoreUnavailableError
+from bot.domain.errors import PersonUnknownError
 from bot.domain.mentions import mention
 from bot.domain.standing import StandingMatch, standing_name
 from bot.rendering.card.standing_uses import call_words
@@ -84,8 +84,6 @@ class StandingApprovals:
         """
         approval = state.standing.get(index)
         if approval is None or not approval.is_live(state.now):
-            if self.store.is_unsettled:
-                raise StoreUnavailableError("what was decided before a failover may still be written again")
             await self.store.confirm(state.id)
             return Answer(False, in_answer.STANDING_ENDED)
         if not await self._may_revoke(state, user, index):

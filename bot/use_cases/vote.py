@@ -27,7 +27,7 @@ from bot.domain.statement import Occasion, said_by_person, statement_of
 from bot.domain.votes import Vote
 from bot.runtime.metrics import DECISIONS
 from bot.sentences import in_answer
-from bot.store.codec import body_digest, unix_milliseconds
+from bot.store.codec import unix_milliseconds
 from bot.store.deliveries import Delivery
 from bot.store.records import ApprovalStore
 from bot.store.votes import Outcome, Voters
@@ -172,8 +172,6 @@ class Voting:
                 person=user,
                 deadline=ends - asyncio.get_running_loop().time(),
                 signed=signed,
-                asked=body_digest(state.body),
-                losses=state.losses,
                 standing=standing,
                 delivery=delivery,
             )

@@ -5,12 +5,12 @@ import time
 from datetime import timedelta
 
 import pytest
+from agent_adapter.redis.journal import Outage
 from playwright.async_api import expect
 
 from agent_adapter import Context, HITLRequest
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.errors import DecisionNotAllowedError
-from agent_adapter.redis.journal import Outage
 from tests.conftest import an_agent, until
 from tests.support.browser import CHROMIUM, browsing
 from tests.support.builders import an_action

@@ -7,15 +7,13 @@
 --       lease     milliseconds
 --       grace     milliseconds after the deadline
 --       is_read   1 to read the record with it, else 0
---       unsettled  milliseconds in which others may still write their claim again after a failover
---       known      identities of the servers that this process knows, separated by spaces; '' for not looking at them
+--       renews    1 for who holds it already, else 0
 -- Returns {'mine', fence} | {'mine', fence, fields of req, fields of card, the server's milliseconds}
 -- | {'claimed', milliseconds left} | {'unsure', milliseconds until it is known whether a holder lives}
--- | {'moved', the identity of this server}: it may lack the newest claim | {'pending'}
--- | {'consumed'} | {'unknown'} | {'damaged'}: a field that publishing writes is missing; fields are as in `read`
+-- | {'pending'} | {'consumed'} | {'unknown'} | {'damaged'}: a field that publishing writes is missing; fields are as in `read`
 
 local req, inbox = unpack(KEYS)
-local id, prefix, owner, lease, grace, is_read, unsettled, known = unpack(ARGV)
+local id, prefix, owner, lease, grace, is_read, renews = unpack(ARGV)
 local card, is_given_back = prefix .. 'card:' .. id, lease == '0'
 
 local at = now()
@@ -40,9 +38,12 @@ if holder and holder ~= owner then
     return { 'claimed', left }
   end
 end
-local refusal = holder ~= owner and not is_given_back and why_unsure(known, unsettled)
-if refusal then
-  return refusal
+if holder ~= owner and renews == '0' and not is_given_back then
+  -- What was asked since this server answers has no claim that it could have lost.
+  local unsure = unsure_for(prefix, tonumber(lease), at, tonumber(redis.call('HGET', req, 'created')))
+  if unsure > 0 then
+    return { 'unsure', unsure }
+  end
 end
 local has_lapsed = lapsed and lapsed == fence
 local is_renewed = holder == owner and (tonumber(till) or 0) > at

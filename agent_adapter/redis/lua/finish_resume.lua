@@ -3,28 +3,28 @@
 -- KEYS  req, run, inbox
 -- ARGV  id, prefix
 --       owner  of the claim
---       age    milliseconds since it was called first. Above 0, the claim may be somebody else's by now
---       known  as in `claim_resume`
--- Returns {'finished'} | {'repeat'} | {'consumed'}: somebody else finished | {'lost'}: the claim is somebody else's
--- | {'moved', the identity of this server}: it may lack the claim | {'unknown'}
+--       fence  of the claim, or '' where the caller does not know it
+-- Returns 'finished' | 'repeat' | 'consumed': somebody else finished | 'lost': another owner has claimed the run since
+-- | 'unknown'
 
 local req, run, inbox = unpack(KEYS)
-local id, prefix, owner, age, known = unpack(ARGV)
+local id, prefix, owner, fence = unpack(ARGV)
 
 if redis.call('EXISTS', req) == 0 then
-  return { 'unknown' }
+  return 'unknown'
 end
-local by = redis.call('HGET', req, 'resumed_by')
+local by, holder, newest = unpack(redis.call('HMGET', req, 'resumed_by', 'claim_by', 'fence'))
 if by then
-  return { by == owner and 'repeat' or 'consumed' }
+  return by == owner and 'repeat' or 'consumed'
 end
-if age == '0' and redis.call('HGET', req, 'claim_by') ~= owner then
-  local server = unknown_server(known)
-  return server and { 'moved', server } or { 'lost' }
+-- Redis may have lost this claim. Then an older one stands there, or none.
+local is_older = fence ~= '' and tonumber(newest or 0) < tonumber(fence)
+if holder and holder ~= owner and not is_older then
+  return 'lost'
 end
-redis.call('HSET', req, 'resumed', text(now() - age), 'resumed_by', owner)
+redis.call('HSET', req, 'resumed', text(now()), 'resumed_by', owner)
 -- The state is no longer needed, and it contains what the agent has seen.
 redis.call('DEL', run)
 note_for_bots(inbox, 'resumed', id)
 wake_bots(prefix, id)
-return { 'finished' }
+return 'finished'

@@ -29,46 +29,6 @@ end
 -- Prefix of fields that end with the index of an action: what became of it.
 local OUTCOME = 'outcome:'
 
--- Prefix of fields that end with the index of an action: who has no vote from before that time any more, one a line.
-local TAKEN_OUT = 'out:'
-
--- Return that field, with these people, whose names have a space between them.
-local function with_taken_out(card, index, people, at)
-  local lines, named, latest = {}, ' ' .. people .. ' ', {}
-  for line in string.gmatch(redis.call('HGET', card, TAKEN_OUT .. index) or '', '[^\n]+') do
-    local who, when = string.match(line, '^(%S+) (%d+)$')
-    if who and string.find(named, ' ' .. who .. ' ', 1, true) then
-      latest[who] = tonumber(when)
-    else
-      lines[#lines + 1] = line
-    end
-  end
-  for each in string.gmatch(people, '%S+') do
-    lines[#lines + 1] = each .. ' ' .. string.format('%.0f', math.max(at, latest[each] or 0))
-  end
-  return table.concat(lines, '\n')
-end
-
--- Write the votes that are left on an action, a line each.
-local function set_votes(card, index, lines)
-  if #lines > 0 then
-    redis.call('HSET', card, 'votes:' .. index, table.concat(lines, '\n'))
-  else
-    redis.call('HDEL', card, 'votes:' .. index)
-  end
-end
-
--- Give the time up to which votes of this person were taken out; 0 where none was.
-local function taken_out_at(card, index, person)
-  for line in string.gmatch(redis.call('HGET', card, TAKEN_OUT .. index) or '', '[^\n]+') do
-    local who, when = string.match(line, '^(%S+) (%d+)$')
-    if who == person then
-      return tonumber(when)
-    end
-  end
-  return 0
-end
-
 local function now()
   local time = redis.call('TIME')
   return time[1] * SECOND + math.floor(time[2] / MICROSECONDS)
@@ -84,23 +44,22 @@ local function server_identity()
   return run and history and run .. ':' .. history or ''
 end
 
--- Return the identity of this server if a caller that knows these servers does not know it; otherwise nil.
-local function unknown_server(known)
-  local server = known ~= '' and server_identity() or ''
-  return server ~= '' and not string.find(known, server, 1, true) and server or nil
-end
-
--- Return why nobody may claim anything new yet: after a failover, this server may not know a claim. Otherwise nil.
-local function why_unsure(known, unsettled)
-  local server = unknown_server(known)
-  if server then
-    return { 'moved', server }
-  end
-  return unsettled ~= '0' and { 'unsure', tonumber(unsettled) } or nil
-end
-
 local function text(number)
   return string.format('%.0f', number)
+end
+
+-- Give since when this server answers, as bots have noted in `server`. What another one accepted last may be lost. One that
+-- they have not met yet answers since now; 0 where none was replaced, or it does not say which one it is.
+local function answers_since(prefix, at)
+  local known, since = unpack(redis.call('HMGET', prefix .. 'server', 'id', 'since'))
+  local own = (known or '') ~= '' and server_identity() or ''
+  return own ~= '' and own ~= known and at or tonumber(since or 0)
+end
+
+-- Give for how many milliseconds somebody may still hold a claim that this server lacks: they renew it within a lease.
+local function unsure_for(prefix, lease, at, created)
+  local since = answers_since(prefix, at)
+  return (created or 0) <= since and math.min(lease, since + lease - at) or 0
 end
 
 local function append(list, ...)
@@ -460,25 +419,4 @@ end
 local function write_audit(audit, event, id, ...)
   local seq = redis.call('INCR', audit .. '_seq')
   redis.call('XADD', audit, '*', 'event', event, 'id', id, 'seq', text(seq), ...)
-end
-
--- End a record that knows less than people were shown, or than its agent was told, because Redis went back to an older state.
-local function refuse_rewound(req, card, undrawn, unresumed, audit, prefix, id, code, reason, mark)
-  local at = now()
-  local known = redis.call('HMGET', card, 'status', 'code')
-  if known[1] == 'refused' and known[2] == code then
-    -- Two parts of a bot can find out at once. What people are told first stands.
-    queue_drawing(undrawn, id, at)
-    return
-  end
-  local changes = { 'status', 'refused', 'code', code }
-  append_marked(changes, 'reason', reason, mark)
-  redis.call('HSET', card, unpack(changes))
-  redis.call('HSETNX', card, 'settled', text(at))
-  -- Its run may have continued before Redis went back.
-  redis.call('ZREM', unresumed, id)
-  wake_processes(req, prefix, id, WAITS)
-  queue_drawing(undrawn, id, at)
-  write_audit(audit, 'refused', id, 'code', code)
-  drop_waiting(prefix, id, redis.call('HGET', card, 'waiting'))
 end

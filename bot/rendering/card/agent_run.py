@@ -44,8 +44,8 @@ def all_reported(state: Approval) -> bool:
 
 def reason_blocks(state: Approval) -> list[Block]:
     """Draw why a run cannot go on, or why nothing is asked any more, in the agent's words."""
-    # Who took the answer after an error and died gave no reason. What a technical fault has lost is said in another place.
-    if all_reported(state) or state.claim_has_lapsed or state.code == "went_back":
+    # Who took the answer after an error and died gave no reason.
+    if all_reported(state) or state.claim_has_lapsed:
         return []
     reason = state.reason if state.status in {"withdrawn", "refused"} else state.stalled
     if not reason:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on, decided_together, disputed, put_to_vote, with_proposal
+from bot.domain.bulk import calls_on, decided_together, put_to_vote, with_proposal
 from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks, value_of
@@ -72,8 +72,6 @@ def _alone_words(state: Approval, still: Sequence[int]) -> list[str]:
     said = [on_card.unread(unread)] if unread else []
     if proposed := with_proposal(state, still):
         said.append(on_card.with_proposal(proposed))
-    if in_dispute := disputed(state, still):
-        said.append(on_card.disputed(in_dispute))
     if alone:
         said.append(on_card.high_risk(alone))
     return [*said, *_not_approved_words(state, still)]
@@ -113,9 +111,8 @@ def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Blo
 
 
 def _left_out(state: Approval, still: Sequence[int]) -> list[str]:
-    proposed, in_dispute = with_proposal(state, still), disputed(state, still)
-    said = [on_card.left_out_proposed(proposed)] if proposed else []
-    return [*said, on_card.left_out_disputed(in_dispute)] if in_dispute else said
+    proposed = with_proposal(state, still)
+    return [on_card.left_out_proposed(proposed)] if proposed else []
 
 
 def _with_room(texts: Iterable[str]) -> str:

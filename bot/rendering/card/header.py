@@ -14,7 +14,6 @@ from bot.rendering.calls import headline_text, ordered
 from bot.rendering.card.agent_run import agent_blocks, reason_blocks
 from bot.rendering.card.alarm import alarm_blocks, alarm_text
 from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, on_call, proposal_deciders
-from bot.rendering.card.lost_decisions import lost_blocks
 from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
 from bot.rendering.card.ran import all_reported_at, ran_blocks, ran_words
 from bot.rendering.card.times import assignment_blocks
@@ -41,7 +40,6 @@ def blocks_above(state: Approval, number: int) -> list[Block]:
         header("top", title(state, place)),
         *alarm_blocks(state, place),
         context("who", _line(state, place)),
-        *lost_blocks(state, place),
         *ran_blocks(state, place),
         *assignment_blocks(state, number),
         *agent_blocks(state.interrupt, state.actions[0].secrets),

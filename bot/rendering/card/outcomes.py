@@ -13,7 +13,6 @@ from bot.domain.mentions import approver_names
 from bot.rendering.arguments import change_lines
 from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import pairs_of
-from bot.rendering.card.lost_decisions import lost_status
 from bot.rendering.card.votes import votes_text
 from bot.rendering.cautions import caution_lines
 from bot.sentences import on_action, on_card
@@ -36,7 +35,7 @@ def status_of(state: Approval, action: Action) -> str:
         case "withdrawn":
             return on_action.WITHDRAWN
         case "refused":
-            return lost_status(state, action) or on_action.REFUSED
+            return on_action.REFUSED
         case "expired" if state.on_expiry == "reject" and "reject" in _allowed_by_agent(state, action):
             return on_action.rejected_in_silence(votes_text(action))
         case _:

@@ -5,7 +5,6 @@ from bot.domain.mentions import mention
 from bot.domain.messages import Remark
 from bot.rendering.blocks import Block, context
 from bot.sentences import in_thread, on_card, words
-from bot.sentences.kinds import Lost
 
 
 def assignment_blocks(state: Approval, number: int) -> list[Block]:
@@ -35,9 +34,5 @@ def remark_text(remark: Remark) -> str:
             return in_thread.proposed(person, remark.actions, called, remark.also_in)
         case "extend":
             return in_thread.extended(person, remark.until)
-        case "lost":
-            return in_thread.lost(Lost(person, remark.actions, remark.decision, remark.is_vote))
-        case "lost_for_good":
-            return in_thread.lost_for_good(Lost(person, remark.actions, remark.decision, remark.is_vote))
         case "hand_over":
             return in_thread.handed_over(person, called)

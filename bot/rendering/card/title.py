@@ -8,7 +8,6 @@ from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.rendering.calls import safe_name
 from bot.rendering.card.alarm import alarm
-from bot.rendering.card.lost_decisions import may_have_run
 from bot.rendering.card.outcomes import is_void
 from bot.sentences import on_card, words
 from bot.text.literal import clip
@@ -88,9 +87,7 @@ def how(state: Approval, place: Place) -> str:
 
 def _void(state: Approval) -> str:
     if state.status == "refused":
-        if state.code == "went_back":
-            return on_card.MAY_HAVE_RUN if may_have_run(state) else on_card.DECISION_LOST
-        return on_card.REFUSED
+        return on_card.MAY_HAVE_RUN if state.code == "went_back" else on_card.REFUSED
     return on_card.WITHDRAWN if state.status == "withdrawn" else on_card.EXPIRED
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.domain.action import Action
-from bot.rendering.blocks import Block, context, plain
+from bot.rendering.blocks import Block, plain
 from bot.rendering.confirming import run_title
-from bot.sentences import in_form, on_action
+from bot.sentences import in_form
 from bot.text.literal import key_text
 
 MAX_REASON = 2_000
@@ -37,12 +37,11 @@ def code_input(call: Action, *, beside_proposal: bool = False) -> Block:
 def approval_inputs(call: Action, *, beside_proposal: bool = False) -> list[Block]:
     """Ask what people are asked before they approve: to type something, or to say once more that it may run.
 
-    The policy asks for it. Without it, people are asked about a call in dispute, and read why.
+    The policy asks for it.
     """
-    said = [context("disputed", on_action.DISPUTED)] if call.is_disputed else []
     if call.has_code:
-        return [*said, code_input(call, beside_proposal=beside_proposal)]
-    return [*said, confirm_input(run_title(call))] if call.terms.confirm or call.is_disputed else []
+        return [code_input(call, beside_proposal=beside_proposal)]
+    return [confirm_input(run_title(call))] if call.terms.confirm else []
 
 
 def confirm_input(label: str) -> Block:

@@ -86,7 +86,7 @@ def _page_blocks(state: Approval, meta: ViewMeta, page: int, last: int) -> list[
 
 def _is_approved_at_end(state: Approval, index: int) -> bool:
     action = state.actions[index]
-    is_apart = action.has_code or action.proposal is not None or action.is_disputed
+    is_apart = action.has_code or action.proposal is not None
     return state.is_open_at(index) and action.allows("approve") and not is_apart
 
 
@@ -247,8 +247,6 @@ def _left_out(state: Approval, calls: Sequence[int], named: Sequence[int]) -> li
             why = in_form.OF_HIGH_RISK
         elif index in proposed:
             why = in_form.WITH_PROPOSAL
-        elif action.is_disputed:
-            why = in_form.DISPUTED
         else:
             why = in_form.NOT_SHOWN_TO_THE_END
         reasons.setdefault(why, []).append(index)

@@ -35,7 +35,7 @@ if created_now ~= created or until_now ~= asked_until then
   return 'changed'
 end
 deadline = tonumber(deadline)
-local changes = { 'deadline', text(deadline), 'admitted', text(at), unpack(ARGV, FIRST_FIELD) }
+local changes = { 'deadline', text(deadline), unpack(ARGV, FIRST_FIELD) }
 local policy
 for i = FIRST_FIELD, #ARGV, 2 do
   policy = ARGV[i] == 'policy' and ARGV[i + 1] or policy

@@ -1,16 +1,16 @@
 -- Note that a bot process is alive or has ended, and forget those without a heartbeat for a day. When the server's clock
 -- was set back since the last heartbeat, everything that was leased or put off before comes due.
 --
--- KEYS  undrawn, due, unresumed, bots, epoch, clock, watched
+-- KEYS  undrawn, due, unresumed, bots, epoch, clock, watched, server
 -- ARGV  process
 --       is_alive        1 while it is alive, 0 when it ends
 --       stepped_within  when the process saw that this clock was set: within how many milliseconds before now; else 0
 --       quiet_for       milliseconds since Slack last carried out one of its calls, '' when Slack cannot be used, or when
 --                       this process takes no clicks
 -- Returns {names of all that had a heartbeat within half a minute, the server's milliseconds, how many heartbeats all bots
--- have sent, time of the previous heartbeat of this process or ''}
+-- have sent, which run of which server this is}
 
-local undrawn, due, unresumed, bots, epoch, clock, watched = unpack(KEYS)
+local undrawn, due, unresumed, bots, epoch, clock, watched, server = unpack(KEYS)
 local process, is_alive, stepped_within, quiet_for = unpack(ARGV)
 -- A smaller step is an ordinary correction of the clock.
 local SMALL_STEP = 1000
@@ -29,7 +29,6 @@ local function any_takes_clicks(processes)
 end
 
 local at = now()
-local before = redis.call('ZSCORE', bots, process) or ''
 local latest = tonumber(redis.call('ZREVRANGE', bots, 0, 0, 'WITHSCORES')[2] or 0)
 local is_back = latest > at + SMALL_STEP
 if is_back then
@@ -66,6 +65,14 @@ elseif quiet_for ~= '' then
     redis.call('HSET', watched, 'heard', text(answered))
   end
 end
+local epochs, id = redis.call('INCR', epoch), server_identity()
+local known, since = unpack(redis.call('HMGET', server, 'id', 'since'))
+if id ~= known then
+  -- The first bot of a namespace meets no claim and no decision that could be lost.
+  redis.call('HSET', server, 'id', id, 'since', epochs == 1 and '0' or text(at))
+elseif tonumber(since) > at then
+  redis.call('HSET', server, 'since', text(at))
+end
 redis.call('ZREMRANGEBYSCORE', bots, '-inf', text(at - DAY))
 local alive = redis.call('ZRANGEBYSCORE', bots, text(at - SEEN_WITHIN), '+inf')
-return { alive, at, redis.call('INCR', epoch), before }
+return { alive, at, epochs, id }

@@ -8,13 +8,12 @@
 --       by        the person who extends it
 --       remark    the message about it in the thread
 --       remark_mark
---       age       milliseconds since it was called first
 -- Returns 'extended' | 'repeat': somebody has extended it since | 'closed'
 
 local card, undrawn, due, audit = unpack(KEYS)
-local id, prefix, seen, deadline, mark, by, remark, remark_mark, age = unpack(ARGV)
+local id, prefix, seen, deadline, mark, by, remark, remark_mark = unpack(ARGV)
 
-local at = now() - age
+local at = now()
 local extended, waiting = unpack(redis.call('HMGET', card, 'extended', 'waiting'))
 if tonumber(extended or 0) > tonumber(seen) then
   return 'repeat'

@@ -5,18 +5,15 @@
 --       user
 --       pages  fingerprint of the call and how many of its pages
 --       mark   of the bot, or ''
---       age    milliseconds since it was called first: above 0, what is there is as new
 -- Returns 'marked' | 'unknown'
 
 local card = unpack(KEYS)
-local index, user, pages, mark, age = unpack(ARGV)
+local index, user, pages, mark = unpack(ARGV)
 
 if redis.call('EXISTS', card) == 0 then
   return 'unknown'
 end
-local seen, fields = 'seen:' .. index .. ':' .. user, {}
-if age == '0' or redis.call('HEXISTS', card, seen) == 0 then
-  append_marked(fields, seen, pages, mark)
-  redis.call('HSET', card, unpack(fields))
-end
+local fields = {}
+append_marked(fields, 'seen:' .. index .. ':' .. user, pages, mark)
+redis.call('HSET', card, unpack(fields))
 return 'marked'

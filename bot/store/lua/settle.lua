@@ -8,41 +8,26 @@
 --       code
 --       grace   milliseconds after a deadline in which an agent still waits for the answer
 --       since   from when on a bot must have been running for silence to approve
---       left    how many actions were open when this was judged, or ''
---       known   the servers that the caller knows, where silence may approve, or ''
---       was     how it ended when it was called first, '' for the first call
---       age     milliseconds since it was called first
 --       for each action that the deadline decides: index, the message that asks, decision if people could answer all that
 --       time, what the audit says about it, statement, the same three if they could not ('' for none)
--- Returns {'settled', how: 'answerable' | 'unanswerable' | 'silent', where silence decides nothing} | {'early'}: the deadline is
--- not reached | {'behind'}: more is open than when this was judged, so decisions from before it are still to be written again
--- | {'moved'}: another server answers than when this was judged | {the status it already ended with, and how if it is this
--- one} | {'unknown'}
+-- Returns 'settled' | 'early': the deadline is not reached | the status it already ended with | 'unknown'
 
 local req, card, undrawn, due, unresumed, watched, audit = unpack(KEYS)
-local id, prefix, ending, reason, mark, code, grace, since, left, known, was, age = unpack(ARGV)
-local FIRST_SILENT, PER_SILENT = 13, 8
+local id, prefix, ending, reason, mark, code, grace, since = unpack(ARGV)
+local FIRST_SILENT, PER_SILENT = 9, 8
 
 if redis.call('EXISTS', req) == 0 then
   redis.call('ZREM', due, id)
-  return { 'unknown' }
+  return 'unknown'
 end
-local at = now() - age
-local status, deadline, policy, waiting, open, ended_how = unpack(redis.call('HMGET', card,
-  'status', 'deadline', 'policy', 'waiting', 'open', 'how'))
+local at = now()
+local status, deadline, policy, waiting = unpack(redis.call('HMGET', card, 'status', 'deadline', 'policy', 'waiting'))
 policy = policy or ''
 if status and status ~= 'pending' then
-  return { status, status == ending and ended_how or nil }
+  return status
 end
-if unknown_server(known) then
-  return { 'moved' }
-end
--- Another server's clock can be behind that of the server on which it ended.
-if was == '' and ending == 'expired' and at < tonumber(deadline or redis.call('HGET', req, 'deadline')) then
-  return { 'early' }
-end
-if left ~= '' and open and tonumber(open) > tonumber(left) then
-  return { 'behind' }
+if ending == 'expired' and at < tonumber(deadline or redis.call('HGET', req, 'deadline')) then
+  return 'early'
 end
 local changes = { 'status', ending, 'code', code, 'settled', text(at) }
 append_marked(changes, 'reason', reason, mark)
@@ -50,11 +35,14 @@ queue_drawing(undrawn, id, at)
 -- An agent whose deadline and grace passed without a bot may have continued without the answer.
 queue_run(unresumed, req, prefix, id, at)
 
--- Whether a bot was running all the time, and nobody tried to answer and failed.
+-- Milliseconds after a change of the server: it may lack what somebody has rejected.
+local CHANGED_LATELY = 30000
+
+-- Whether a bot was running all the time, nobody tried to answer and failed, and no answer can be lost.
 local function could_answer()
   local watched_since, heard = unpack(redis.call('HMGET', watched, 'since', 'heard'))
   return watched_since and tonumber(watched_since) <= tonumber(since) and at - tonumber(heard) <= LONGEST_SILENCE
-    and redis.call('HEXISTS', card, 'missed') == 0
+    and redis.call('HEXISTS', card, 'missed') == 0 and at - answers_since(prefix, at) >= CHANGED_LATELY
 end
 
 -- Silence decides only when people could answer for all of their time, and when the agent still waits for the answer.
@@ -67,8 +55,7 @@ local function how_it_ends()
   return could_answer() and 'answerable' or 'unanswerable'
 end
 
--- What it was judged by can be lost, so it ends as it ended before.
-local how = was ~= '' and was or how_it_ends()
+local how = #ARGV >= FIRST_SILENT and how_it_ends() or 'silent'
 if how ~= 'silent' then
   for i = FIRST_SILENT, #ARGV, PER_SILENT do
     local index, message = unpack(ARGV, i, i + 1)
@@ -85,9 +72,8 @@ end
 if signed then
   append(changes, SIGNED .. BY_TIME, signed)
 end
-append(changes, 'how', how)
 write_audit(audit, ending, id, 'code', code, 'policy', policy)
 redis.call('HSET', card, unpack(changes))
 wake_processes(req, prefix, id, WAITS)
 drop_waiting(prefix, id, waiting)
-return { 'settled', how }
+return 'settled'

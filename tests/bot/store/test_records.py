@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from agent_adapter.redis.journal import Outage
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
@@ -23,7 +24,6 @@ from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
-from agent_adapter.redis.journal import Outage
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published

@@ -1,4 +1,4 @@
-"""Cards whose records are lost, outdated, changed or unreadable: what they say in place of their buttons. Pure."""
+"""Cards whose records are outdated, changed or unreadable: what they say in place of their buttons. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _NOTE = "went_back"
 _LONGEST_TEXT = 3_900
 _ONLY_SHOW = {"", READ.verb, REVOKE.verb}
 """What a card that is decided has, too: its texts, and buttons that show more or end a standing approval."""
-_ASKING = {"who", "unread", "looking", "lost"}
+_ASKING = {"who", "unread", "looking"}
 """The lines of an open card that are about what is still to be decided."""
 
 
