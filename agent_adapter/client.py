@@ -69,10 +69,10 @@ from agent_adapter.receipts.answer import Verifier
 from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, LocalSigner, Signer
+from agent_adapter.redis.address import address_of
 from agent_adapter.redis.claims import Claims, patiently, why_stalled
 from agent_adapter.redis.pool import (
     REPEAT_WITHIN,
-    address_of,
     end_task,
     freeze_meta,
     on_change,
@@ -206,8 +206,8 @@ class ApprovalClient:
         address = address_of(url)
         every = settings.get("reconcile_every", timedelta(seconds=BLOCK)).total_seconds()
         return cls(
-            open_redis(url, credentials=credentials),
-            open_blocking_redis(url, block=min(BLOCK, every), credentials=credentials),
+            open_redis(url, namespace=namespace, credentials=credentials),
+            open_blocking_redis(url, block=min(BLOCK, every), namespace=namespace, credentials=credentials),
             agent=agent,
             namespace=namespace,
             address=address,
@@ -250,11 +250,11 @@ class ApprovalClient:
         except AgentAdapterError:
             await self._disconnect()
             raise
-        lane, process = keys.lane_for(self.agent), f"{self.agent}.{secrets.token_hex(6)}"
+        process = f"{self.agent}.{secrets.token_hex(6)}"
         self._records = Records(
             self._redis,
             scripts,
-            lane,
+            keys,
             process=process,
             namespace=self._namespace,
             grace=self._grace,
@@ -263,13 +263,13 @@ class ApprovalClient:
             signer=self._signer,
             marks=self._marks,
         )
-        self.runs = Runs(self._redis, scripts, lane, self._seal, agent=self.agent)
+        self.runs = Runs(self._redis, scripts, keys, self._seal, agent=self.agent)
         self._claims = Claims(self._records, lease=milliseconds(self._lease))
         self._reports = Reports(self.report)
         self._replies = Replies(
             self._blocking,
             scripts,
-            lane,
+            keys,
             process=process,
             namespace=self._namespace,
             grace=self._records.grace,

@@ -42,7 +42,6 @@ PART = MessageId(0)
 LIFE = 3_600_000
 NAMESPACE = "assent"
 KEYS = Keys(NAMESPACE)
-LANE = KEYS.lane_for(AGENT)
 PER_PIPELINE = 500
 DRAWN_WITHIN = 300.0
 Blocks: TypeAlias = list[dict[str, Any]]
@@ -193,9 +192,9 @@ def ask_in_bulk(redis: Redis, count: int, *, lifetime: int = LIFE) -> list[str]:
                 pause = f"{run[:30]}00"
                 publish(
                     pipe,
-                    LANE.of(record),
+                    KEYS.of(record),
                     [],
-                    [LANE.pause(AGENT, pause)],
+                    [KEYS.pause(AGENT, pause)],
                     body=body.replace(model.id, record).replace(model.run, run),
                     signature="",
                     lifetime=lifetime,
@@ -229,11 +228,11 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
         for chunk in _chunks(ids):
             with redis.pipeline(transaction=False) as pipe:
                 for record in chunk:
-                    pipe.hmget(LANE.req(record), "created", "deadline")
+                    pipe.hmget(KEYS.req(record), "created", "deadline")
                 times = dict(zip(chunk, pipe.execute(), strict=True))
             with redis.pipeline(transaction=False) as pipe:
                 for record in chunk:
-                    names, part = LANE.of(record), {"part": str(PART), "owner": "bench"}
+                    names, part = KEYS.of(record), {"part": str(PART), "owner": "bench"}
                     created, until = times[record]
                     own = {"created": created, "asked_until": until, "deadline": until}
                     admit(pipe, names, fields, actions=ACTIONS, is_due=0, covered=0, **own, **same)
@@ -241,7 +240,7 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
                     save(pipe, names, **part, picture=shown, remarks_from=REMARKS_FROM, mark="")
                 pipe.execute()
         # A bot would have taken it before it admitted them.
-        redis.delete(LANE.inbox(AGENT))
+        redis.delete(KEYS.inbox(AGENT))
 
 
 async def all_drawn(url: str) -> None:
@@ -253,14 +252,14 @@ async def all_drawn(url: str) -> None:
 
 async def is_drawing(redis: AsyncRedis) -> bool:
     """Whether the bot owes a card, or has not seen yet that it does."""
-    return bool(await redis.exists(LANE.inbox(AGENT)) or await redis.zcard(LANE.undrawn))
+    return bool(await redis.exists(KEYS.inbox(AGENT)) or await redis.zcard(KEYS.undrawn))
 
 
 async def all_looked_at(url: str) -> None:
     """Return once the bot has nothing to draw but what waits for its turn."""
     async with asyncio.timeout(DRAWN_WITHIN), open_redis(url) as redis:
-        while await redis.exists(LANE.inbox(AGENT)) or await redis.zcount(
-            LANE.undrawn, "-inf", time.time() * 1000
+        while await redis.exists(KEYS.inbox(AGENT)) or await redis.zcount(
+            KEYS.undrawn, "-inf", time.time() * 1000
         ):
             await asyncio.sleep(0.1)
 
@@ -275,7 +274,7 @@ async def _show_one(url: str, record: str) -> tuple[Published, Admission, str]:
         await store.admit(state, admitted)
         await store.lease_part(record, PART, owner="bench", lease=30_000)
         await store.save_part(record, PART, owner="bench", shown=Shown(CHANNEL, TS, "0" * 24))
-        card = await redis.hgetall(LANE.card(record))
+        card = await redis.hgetall(KEYS.card(record))
     return state, admitted, card[f"part:{PART}"]
 
 

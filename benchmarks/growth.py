@@ -20,7 +20,7 @@ from redis import Redis
 
 from agent_adapter import ApprovalClient
 from benchmarks import clicks
-from benchmarks.cards import LANE, all_looked_at, ask_in_bulk, dump_interrupt, interrupt, show_in_bulk
+from benchmarks.cards import KEYS, all_looked_at, ask_in_bulk, dump_interrupt, interrupt, show_in_bulk
 from benchmarks.charts import lines
 from benchmarks.processes import Child
 from benchmarks.slack import Slack
@@ -124,14 +124,14 @@ async def _step(folder: Path, count: int, slack: Slack) -> Figures:
 
 async def _fill(redis: Redis, url: str, count: int) -> Figures:
     """Have so many pending records, and weigh them."""
-    had = redis.zcard(LANE.due)
+    had = redis.zcard(KEYS.due)
     each = redis.info("memory")["used_memory"] / had if had else GUESS
     _check_memory(count, each * (count - had) * 1.15)
-    while (left := count - redis.zcard(LANE.due)) > 0:
+    while (left := count - redis.zcard(KEYS.due)) > 0:
         ids = ask_in_bulk(redis, min(left, CHUNK), lifetime=DAYS)
         await show_in_bulk(url, ids)
         # The audit is kept for some days, whatever is pending: it is weighed apart.
-        redis.delete(LANE.audit)
+        redis.delete(KEYS.audit)
         say(f"{count - left + len(ids):,} of {count:,}")
         if (count - left + len(ids)) % SAVED_EVERY == 0:
             redis.save()

@@ -70,7 +70,7 @@ async def _compare(
 
 async def _least(redis: Redis, store: ApprovalStore, entries: list[str]) -> None:
     """Read the first of each list, and the records of one page, with plain commands."""
-    lane = store.keys.lane(0)
+    lane = store.keys
     async with redis.pipeline(transaction=False) as pipe:
         for entry in entries:
             pipe.zrange(lane.waiting(entry), 0, ROWS, withscores=True)

@@ -23,7 +23,7 @@ from playground.clusters import Cluster
 
 PRIMARIES, BOTS = (1, 3, 6), (1, 2, 4)
 AGENTS = tuple(f"bench-{number}" for number in range(12))
-"""Their records are in several lanes, and so on all servers of a cluster."""
+"""Who asks."""
 RECORDS = 600
 AT_ONCE = 32
 WARM_UP = 60
@@ -122,10 +122,8 @@ async def _all_drawn(url: str) -> None:
 
 
 async def _owes(redis: Redis, keys: Keys) -> bool:
-    inboxes = [keys.lane_for(agent).inbox(agent) for agent in AGENTS]
-    return any([await redis.exists(inbox) for inbox in inboxes]) or any(
-        [await redis.zcard(lane.undrawn) for lane in keys.all_lanes()]
-    )
+    inboxes = [keys.inbox(agent) for agent in AGENTS]
+    return any([await redis.exists(inbox) for inbox in inboxes]) or any([await redis.zcard(keys.undrawn)])
 
 
 def _clicks(ids: Sequence[str]) -> list[Click]:

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from redis import Redis
 
-from benchmarks.cards import LANE, ask_in_bulk, dump_interrupt, interrupt, show_in_bulk
+from benchmarks.cards import KEYS, ask_in_bulk, dump_interrupt, interrupt, show_in_bulk
 from benchmarks.clicks import Stage, in_turn, stage
 from benchmarks.figures import Bound, Row
 from benchmarks.processes import child, private_redis
@@ -90,7 +90,7 @@ async def _fill(url: str, redis: Redis, count: int) -> float:
 
 def _used(redis: Redis) -> int:
     # The audit is a log of what happened, kept for some days whatever is pending.
-    used: int = redis.info("memory")["used_memory"] - (redis.memory_usage(LANE.audit, samples=0) or 0)
+    used: int = redis.info("memory")["used_memory"] - (redis.memory_usage(KEYS.audit, samples=0) or 0)
     return used
 
 
@@ -102,7 +102,7 @@ def _requests(redis: Redis) -> int:
 
 
 def _beat(redis: Redis) -> None:
-    redis.zadd(LANE.bots, {"bench": int(time.time() * 1000)})
+    redis.zadd(KEYS.bots, {"bench": int(time.time() * 1000)})
 
 
 def rows(

@@ -23,9 +23,8 @@ from slack_bolt.authorization import AuthorizeResult
 from agent_adapter.background import in_background
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop, Work
-from agent_adapter.redis.cluster import primaries_of
+from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import (
-    address_of,
     end_task,
     known_replicas,
     on_change,
@@ -252,7 +251,9 @@ class Bot:
 
     async def _open_redis(self) -> Redis:
         url = self.settings.redis_url
-        redis = open_redis(url, credentials=self.settings.redis_credentials)
+        redis = open_redis(
+            url, namespace=self.settings.namespace, credentials=self.settings.redis_credentials
+        )
         self._stack.push_async_callback(redis.aclose)
         for warning in await check_server(redis, address_of(url)):
             logger.warning(warning)
@@ -260,12 +261,13 @@ class Bot:
 
     async def _open_namespaces(self, redis: Redis, address: str) -> None:
         settings = self.settings
-        # The old one first: a wrong name must not begin the new one, whose number of lanes stays as it is.
+        # The old one first: a wrong name must not begin the new one.
         keys = [await each.find(redis) for each in reversed(self.served)]
         durability = await self._agree_on_durability(redis, address)
         trail = await self._stack.enter_async_context(
             open_redis(
                 settings.redis_url,
+                namespace=settings.namespace,
                 connections=_AUDIT_CONNECTIONS,
                 keeps_bytes=True,
                 credentials=settings.redis_credentials,
@@ -285,9 +287,9 @@ class Bot:
         if mode == "local":
             return LOCAL
         with explaining(address):
-            infos = [await read_info(server) for server in await primaries_of(redis)]
-            found = durability_on(infos, address, mode, replicas, await known_replicas(redis))
-        if sentence := unknown_on(infos, address, found):
+            info = await read_info(redis)
+            found = durability_on(info, address, mode, replicas, await known_replicas(redis))
+        if sentence := unknown_on(info, address, found):
             logger.warning("redis.durability_unknown", extra={"reason": sentence})
         logger.info("redis.durability", extra={"mode": mode, "replicas": found.replicas})
         return found
@@ -298,7 +300,7 @@ class Bot:
             return
         try:
             with explaining(address):
-                await self.store.confirming.ask(self.store.keys.lane(0))
+                await self.store.confirming.ask()
         except NotConfirmedError as error:
             logger.warning("redis.not_confirmed", extra={"reason": str(error)})
 
@@ -307,8 +309,8 @@ class Bot:
         if self.store.durability.mode == "local":
             return
         with explaining(self.store.scripts.address):
-            infos = [await read_info(server, "replication") for server in await primaries_of(redis)]
-        if sentence := missing_on(infos, self.store.durability):
+            info = await read_info(redis, "replication")
+        if sentence := missing_on(info, self.store.durability):
             self.health.warnings["durability"] = sentence
         else:
             self.health.warnings.pop("durability", None)

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Work
-from agent_adapter.redis.pool import address_of
+from agent_adapter.redis.address import address_of
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.server_check import check_audit, check_keys
 from bot.api.agents import Agents
@@ -140,7 +140,7 @@ class Served:
         settings, address = self.settings, address_of(self.settings.redis_url)
         if self.settings.is_old:
             await find_old(redis, settings.namespace, address=address)
-        keys = await open_namespace(redis, settings.namespace, address=address, lanes=settings.lanes)
+        keys = await open_namespace(redis, settings.namespace, address=address)
         with naming_the_old(self.settings):
             seal = self.bot_keys.seal if self.bot_keys else None
             await agree_on_seal(redis, keys, seal, address=address)
@@ -308,9 +308,9 @@ class Served:
         targets, logs, key = self.settings.anchor_targets, self.audit.logs, self.log_key
         if not (targets and logs and key):
             return None
-        lanes = self.audit.keys.all_lanes()
+        keys = self.audit.keys
         return Anchoring(
-            lambda: anchor_of(logs.log(lane, key) for lane in lanes),
+            lambda: anchor_of([logs.log(keys, key)]),
             logs.beside,
             targets,
             Sender(process.slack, process.session),

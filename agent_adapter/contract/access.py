@@ -1,9 +1,9 @@
 """Who may read and write which keys in Redis: the rights of the users that `python -m bot acl` makes."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-from agent_adapter.contract.keys import Keys, Lane
+from agent_adapter.contract.keys import Keys
 
 Role: TypeAlias = Literal["agent", "worker", "bot", "operator"]
 Right: TypeAlias = Literal["", "R", "RW"]
@@ -49,7 +49,8 @@ CHANNELS: Mapping[Role, tuple[Literal["wake", "inbox"], ...]] = {
 }
 """Where messages may be published. A bot may publish and listen everywhere in its namespace."""
 
-_OF_CONNECTIONS = "cluster|slots info ping select"
+_OF_CONNECTIONS = "cluster|slots command info ping select"
+"""redis-py asks for the commands of a Cluster, and where their keys are."""
 _OF_SCRIPTS = "eval eval_ro evalsha evalsha_ro"
 _OF_AGENTS = (
     "del exists get hdel hexists hget hgetall hincrby hmget hset hsetnx mget pexpire pttl publish set time type "
@@ -98,48 +99,39 @@ def rules_of(role: Role, keys: Keys, agent: str = "", *, old: Keys | None = None
         *(f"+{name}" for name in COMMANDS[role]),
     ]
     for each in filter(None, (keys, old)):
-        rules += [*_key_rules(role, each, agent), *_channel_rules(role, each, agent)]
+        rules += [*_key_rules(role, each, agent), *_channel_rules(role, each)]
     return rules
 
 
 def _key_rules(role: Role, keys: Keys, agent: str) -> Iterator[str]:
     match role:
         case "bot":
-            yield from (f"%RW~{pattern}" for pattern in _everything(keys))
+            yield f"%RW~{keys.prefix}*"
         case "operator":
-            yield from (f"%R~{pattern}" for pattern in _everything(keys))
+            yield f"%R~{keys.prefix}*"
             for kind, rights in OF_AGENTS.items():
                 if rights.operator == "RW":
-                    yield from (f"%RW~{lane.prefix}{kind}:*" for lane in keys.all_lanes())
-            yield from _shared_rules(role, keys, keys.all_lanes(), only="RW")
+                    yield f"%RW~{keys.prefix}{kind}:*"
+            yield from _shared_rules(role, keys, only="RW")
         case _:
-            lane = keys.lane_for(agent)
             for kind, rights in OF_AGENTS.items():
-                yield f"%{getattr(rights, role)}~{_of_agent(lane, kind, agent)}"
-            yield from _shared_rules(role, keys, [lane])
+                yield f"%{getattr(rights, role)}~{_of_agent(keys, kind, agent)}"
+            yield from _shared_rules(role, keys)
 
 
-def _shared_rules(role: Role, keys: Keys, lanes: Iterable[Lane], only: Right = "") -> Iterator[str]:
-    outside = {"meta": keys.meta, "keys": keys.api_keys, "keys:used": keys.api_keys_used}
+def _shared_rules(role: Role, keys: Keys, only: Right = "") -> Iterator[str]:
     for kind, rights in OF_ALL.items():
         right = getattr(rights, role)
         if right and (not only or right == only):
-            names = [outside[kind]] if kind in outside else [lane.prefix + kind for lane in lanes]
-            yield from (f"%{right}~{name}" for name in names)
+            yield f"%{right}~{keys.prefix}{kind}"
 
 
-def _channel_rules(role: Role, keys: Keys, agent: str) -> Iterator[str]:
+def _channel_rules(role: Role, keys: Keys) -> Iterator[str]:
     if role == "bot":
-        yield f"&{keys.namespace}:{{*"
+        yield f"&{keys.prefix}*"
         return
-    lanes = keys.all_lanes() if role == "operator" else [keys.lane_for(agent)]
-    yield from (f"&{lane.channel(name)}" for lane in lanes for name in CHANNELS[role])
+    yield from (f"&{keys.channel(name)}" for name in CHANNELS[role])
 
 
-def _of_agent(lane: Lane, kind: str, agent: str) -> str:
-    return lane.inbox(agent) if kind == "inbox" else f"{lane.prefix}{kind}:{agent}.*"
-
-
-def _everything(keys: Keys) -> list[str]:
-    """Return patterns of all keys of a namespace, and of none whose namespace has a longer name."""
-    return [f"{keys.namespace}:{{*", keys.meta, keys.api_keys, keys.api_keys_used]
+def _of_agent(keys: Keys, kind: str, agent: str) -> str:
+    return keys.inbox(agent) if kind == "inbox" else f"{keys.prefix}{kind}:{agent}.*"

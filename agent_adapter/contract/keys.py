@@ -1,10 +1,8 @@
 """The names of all keys in Redis, in one place."""
 
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count
 from typing import Literal
 
 SHARED: Mapping[str, str] = {
@@ -24,28 +22,23 @@ SHARED: Mapping[str, str] = {
     "audit_seq": "string",
     "audit_move": "hash",
 }
-"""The keys that all records of a lane share, with their types. The strings contain a number."""
-SLOTS = 16_384
-"""How many slots a Redis Cluster shares out among its servers."""
-IN_CLUSTER = 16
-"""How many lanes a namespace has in a cluster, where nobody says otherwise."""
-MOST_LANES = 256
-"""Two digits name a lane's slot, and the bot keeps each lane in view."""
+"""The keys that all records share, with their types. The strings contain a number."""
 OWN = frozenset({"req", "card", "run", "thread", "replies", "held", "rate"})
 """The keys of one record, thread, process or agent; its id is the end of the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The data model. `lane` is the hash tag, so that one script touches one slot.
+    """The data model. All keys of a namespace share one hash tag, which is its name: it lives on one server, also of a Cluster.
+
+    What an agent writes has its name at the beginning of the last part. `{ns}` stands for the namespace in braces.
 
     ======================================  ======  =====================================================
-    `assent:meta`                           HASH    `schema`, `lanes`: frozen when first used; `seal`: with which key
-                                                    the bots seal
-    `assent:keys`, `assent:keys:used`       HASH    keys of the HTTP API: id -> agent, hash of the secret; last use
-    `assent:{pace}:<method>[:<channel>]`    ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait;
+    `{ns}:meta`                             HASH    `schema`; `seal`: with which key the bots seal
+    `{ns}:keys`, `{ns}:keys:used`           HASH    keys of the HTTP API: id -> agent, hash of the secret; last use
+    `{ns}:pace:<method>[:<channel>]`        ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait;
                                                     `…:waiting` agents that wait, `…:served` their last turns
-    `assent:{00}:req:<id>`                  HASH    the agent's side of a record:
+    `{ns}:req:<id>`                         HASH    the agent's side of a record:
                                                     `body` `pauses` `created` `deadline`, `signature` of
                                                     its agent, `traceparent` `tracestate` in which trace it was
                                                     asked,
@@ -57,7 +50,7 @@ class Keys:
                                                     it ended, `stalled_by` under whose claim,
                                                     `outcome:<i>` when and how a call ended, as its agent says,
                                                     `needs` `head_start` of a run that workers may go on with
-    `assent:{00}:card:<id>`                 HASH    the bot's side of a record:
+    `{ns}:card:<id>`                        HASH    the bot's side of a record:
                                                     `status` `reason` `code` `deadline` `open` `settled`,
                                                     `lapsed` the fence of a claim that nobody finished,
                                                     `untaken` since when the card says that nobody goes on,
@@ -93,53 +86,53 @@ class Keys:
                                                     since when that message is there, `lease:<place>:<n>`,
                                                     `missed` when somebody tried to decide and could not,
                                                     `gone` channel and ts of messages that were deleted
-    `assent:{00}:run:<id>`                  HASH    what a worker goes on with: `continuation`, notes of what was
+    `{ns}:run:<id>`                         HASH    what a worker goes on with: `continuation`, notes of what was
                                                     done (`began`, `arrived`, `call:<i>`, `output:<i>`, `outcome`),
                                                     `set_aside` why no worker goes on by itself, `again` how often
                                                     somebody let it run again,
                                                     `failures` `failed_by` `reason`
-    `assent:{00}:pause:<agent>.<digest>`    STRING  id of the record that asks about this pause
-    `assent:{00}:thread:<agent>.<digest>`   STRING  owner of the right to run one thread of an agent, while its graph
+    `{ns}:pause:<agent>.<digest>`           STRING  id of the record that asks about this pause
+    `{ns}:thread:<agent>.<digest>`          STRING  owner of the right to run one thread of an agent, while its graph
                                                     runs; ends with the owner's lease
-    `assent:{00}:sent:<user>:<digest>`      STRING  something that a person sent: since when and by whom it is being
+    `{ns}:sent:<user>:<digest>`             STRING  something that a person sent: since when and by whom it is being
                                                     handled, or its answer, for ten minutes
-    `assent:{00}:sent:<user>`               STRING  digest of the newest of them
-    `assent:{00}:draft:<user>:<i>:<id>`     STRING  what a person has filled into the form of an edit, for a day
-    `assent:{00}:vouched:<id>`              SET     for whom a key of the HTTP API says that the agent acts, of the
+    `{ns}:sent:<user>`                      STRING  digest of the newest of them
+    `{ns}:draft:<user>:<i>:<id>`            STRING  what a person has filled into the form of an edit, for a day
+    `{ns}:vouched:<id>`                     SET     for whom a key of the HTTP API says that the agent acts, of the
                                                     first record about these pauses; eight days
-    `assent:{00}:changes:<digest>`          STRING  the last call of this tool in this run to which somebody asked for
+    `{ns}:changes:<digest>`                 STRING  the last call of this tool in this run to which somebody asked for
                                                     changes, `<id>:<index>`; seven days
-    `assent:{00}:undrawn`, `due`            ZSET    owed work: id -> not before, server milliseconds
-    `assent:{00}:failing`                   HASH    work that could not be done: `undrawn:<id>`, `due:<id>` -> how often,
+    `{ns}:undrawn`, `due`                   ZSET    owed work: id -> not before, server milliseconds
+    `{ns}:failing`                          HASH    work that could not be done: `undrawn:<id>`, `due:<id>` -> how often,
                                                     since when, why; after five attempts it is in no set any more
-    `assent:{00}:unresumed`                 ZSET    the same: decided runs that a worker has to resume
-    `assent:{00}:sticky`                    ZSET    approvals that hold for later calls, `<id>:<index>` -> until when
-    `assent:{00}:inbox:<agent>`             STREAM  what an agent did with its records, for the bots: `event`, `id`. They
+    `{ns}:unresumed`                        ZSET    the same: decided runs that a worker has to resume
+    `{ns}:sticky`                           ZSET    approvals that hold for later calls, `<id>:<index>` -> until when
+    `{ns}:inbox:<agent>`                    STREAM  what an agent did with its records, for the bots: `event`, `id`. They
                                                     delete what they have read; an empty one is no key
-    `assent:{00}:inboxes`                   ZSET    agents that said something in the last week -> when a bot took it
-    `assent:{00}:replies:<agent>.<process>` STREAM  ids, capped: wakes one process; its existence says it lives. With
+    `{ns}:inboxes`                          ZSET    agents that said something in the last week -> when a bot took it
+    `{ns}:replies:<agent>.<process>`        STREAM  ids, capped: wakes one process; its existence says it lives. With
                                                     the id of a record that was decided may come its answer; what
                                                     was read is deleted
-    `assent:{00}:held:<agent>`              HASH    open interrupts of an agent that the policy limits, and their bytes;
+    `{ns}:held:<agent>`                     HASH    open interrupts of an agent that the policy limits, and their bytes;
                                                     those that have ended since go when room is needed
-    `assent:{00}:rate:<agent>`              STRING  until when such an agent has used up what it may ask in a minute
-    `assent:{00}:waiting:<circle>`          ZSET    what waits for a circle: people, groups and channels that may
+    `{ns}:rate:<agent>`                     STRING  until when such an agent has used up what it may ask in a minute
+    `{ns}:waiting:<circle>`                 ZSET    what waits for a circle: people, groups and channels that may
                                                     decide it together, joined by commas. id -> deadline. Ended ones
                                                     go when somebody meets them
-    `assent:{00}:circles:<entry>`           SET     circles of several that a person, a group or a channel is in
-    `assent:{00}:asked:<user>`              ZSET    the newest 1,000 that a person asked for: id -> when; 30 days
-    `assent:{00}:decided:<user>`            ZSET    the same of what they decided
-    `assent:{00}:bots`                      ZSET    bot process -> last heartbeat
-    `assent:{00}:epoch`                     STRING  how often any bot has said that it lives: less than before is an
+    `{ns}:circles:<entry>`                  SET     circles of several that a person, a group or a channel is in
+    `{ns}:asked:<user>`                     ZSET    the newest 1,000 that a person asked for: id -> when; 30 days
+    `{ns}:decided:<user>`                   ZSET    the same of what they decided
+    `{ns}:bots`                             ZSET    bot process -> last heartbeat
+    `{ns}:epoch`                            STRING  how often any bot has said that it lives: less than before is an
                                                     older state
-    `assent:{00}:clock`                     STRING  when a bot last noticed that the server's clock was set
-    `assent:{00}:confirmed`                 STRING  what a bot writes before it asks whether its writes are confirmed, for
+    `{ns}:clock`                            STRING  when a bot last noticed that the server's clock was set
+    `{ns}:confirmed`                        STRING  what a bot writes before it asks whether its writes are confirmed, for
                                                     a minute
-    `assent:{00}:watched`                   HASH    `since` when a bot has been there without a gap, and when Slack
+    `{ns}:watched`                          HASH    `since` when a bot has been there without a gap, and when Slack
                                                     last carried out a call of one (`heard`)
-    `assent:{00}:audit`                     STREAM  one entry per transition, the last 7 days
-    `assent:{00}:audit_seq`                 STRING  how many entries there ever were: the `seq` of the newest
-    `assent:{00}:audit_move`                HASH    who takes old entries out of it, `owner` and `till` when, and
+    `{ns}:audit`                            STREAM  one entry per transition, the last 7 days
+    `{ns}:audit_seq`                        STRING  how many entries there ever were: the `seq` of the newest
+    `{ns}:audit_move`                       HASH    who takes old entries out of it, `owner` and `till` when, and
                                                     `folder_till` when a bot that keeps them in a folder counts,
                                                     `sealed` what was sealed last
     ======================================  ======  =====================================================
@@ -149,75 +142,38 @@ class Keys:
     """
 
     namespace: str = "assent"
-    lanes: int = 1
+
+    @property
+    def prefix(self) -> str:
+        return f"{{{self.namespace}}}:"
 
     @property
     def meta(self) -> str:
-        return f"{self.namespace}:meta"
+        return f"{self.prefix}meta"
 
     @property
     def api_keys(self) -> str:
-        return f"{self.namespace}:keys"
+        return f"{self.prefix}keys"
 
     @property
     def api_keys_used(self) -> str:
-        return f"{self.namespace}:keys:used"
+        return f"{self.prefix}keys:used"
 
     @property
+    def digests(self) -> str:
+        return f"{self.prefix}digests"
+
     def shared(self) -> dict[str, str]:
-        """The keys that all records share, with their types as Redis names them."""
-        of_all = dict.fromkeys((self.meta, self.api_keys, self.api_keys_used), "hash")
-        of_lanes = {lane.prefix + name: kind for lane in self.all_lanes() for name, kind in SHARED.items()}
-        return of_all | of_lanes
+        """Return the keys that all records share, with their types as Redis names them."""
+        hashes = dict.fromkeys((self.meta, self.api_keys, self.api_keys_used), "hash")
+        return hashes | {self.prefix + name: kind for name, kind in SHARED.items()}
 
     def pace(self, method: str, channel: str = "") -> str:
-        return f"{self.namespace}:{{pace}}:{method}" + (f":{channel}" if channel else "")
-
-    def lane_of(self, name: str) -> int:
-        """Return the lane of an agent, or of an interrupt id (which starts with the agent's name)."""
-        agent = name.partition(".")[0]
-        return _crc16(agent) % self.lanes
-
-    def lane(self, number: int) -> "Lane":
-        return Lane(f"{self.namespace}:{{{tag_of(number, self.lanes)}}}:")
-
-    def lane_for(self, name: str) -> "Lane":
-        return self.lane(self.lane_of(name))
-
-    def all_lanes(self) -> list["Lane"]:
-        return [self.lane(number) for number in range(self.lanes)]
-
-
-@lru_cache
-def tag_of(number: int, lanes: int) -> str:
-    """Return the hash tag of a lane: the first short text whose slot is in the lane's part of all slots.
-
-    So lanes spread evenly over the servers of a cluster. A single lane is `00`.
-    """
-    tags = (f"{index:02x}" for index in count())
-    return next(tag for tag in tags if slot_of(tag) * lanes // SLOTS == number)
-
-
-def slot_of(key: str) -> int:
-    """Return the slot of a key in a cluster: that of its hash tag, if it has one."""
-    tag = key.partition("{")[2].partition("}")
-    return _crc16(tag[0] if tag[0] and tag[1] else key) % SLOTS
-
-
-def _crc16(text: str) -> int:
-    """Return the number by which Redis Cluster chooses slots, so that an operator can compute it by hand."""
-    return binascii.crc_hqx(text.encode(), 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """The keys that share one slot. What an agent writes has its name at the beginning of the last part."""
-
-    prefix: str
+        return f"{self.prefix}pace:{method}" + (f":{channel}" if channel else "")
 
     def of(self, id: str = "") -> "Named":
-        """Return the keys that scripts take by name: the keys of this lane, and those of one record, agent or process."""
-        return Named(_shared(self.prefix), id=id)
+        """Return the keys that scripts take by name: those that all records share, and those of one record, agent or process."""
+        return Named(_shared(self.namespace), id=id)
 
     def req(self, interrupt_id: str) -> str:
         return f"{self.prefix}req:{interrupt_id}"
@@ -333,18 +289,20 @@ class Lane:
 
 
 @lru_cache
-def _shared(prefix: str) -> dict[str, str]:
-    lane = Lane(prefix)
-    names = [name for name, kind in vars(Lane).items() if isinstance(kind, property)]
-    return {"prefix": prefix, **{name: getattr(lane, name) for name in names}}
+def _shared(namespace: str) -> dict[str, str]:
+    keys = Keys(namespace)
+    names = [name for name, kind in vars(Keys).items() if isinstance(kind, property)]
+    return {name: getattr(keys, name) for name in names}
 
 
 class Named(dict[str, str]):
-    """The keys that scripts take by name: a lane's `prefix` and keys, the `id` of a record, agent or process, and its keys."""
+    """The keys that scripts take by name: the `prefix` and shared keys of a namespace, the `id` of a record, agent or process,
+    and its keys.
+    """
 
     def __missing__(self, name: str) -> str:
         if name == "inbox":
-            return Lane(self["prefix"]).inbox(self["id"].partition(".")[0])
+            return f"{self['prefix']}inbox:{self['id'].partition('.')[0]}"
         if name not in OWN:
             raise KeyError(name)
         return f"{self['prefix']}{name}:{self['id']}"

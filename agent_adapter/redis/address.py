@@ -1,48 +1,132 @@
-"""A plain address of Redis: which server answers there can change behind it."""
+"""The address of Redis as one setting: of one server, of Sentinels, or of a Cluster."""
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from redis.asyncio.connection import AbstractConnection
-from redis.exceptions import ResponseError
+from agent_adapter.errors import ServerUnreachableError
 
-_RUN = re.compile(r"^run_id:(\w+)", re.MULTILINE)
+Host = tuple[str, int]
+Kind = Literal["server", "sentinel", "cluster"]
 
-
-class Answering:
-    """The server that answers at an address."""
-
-    def __init__(self) -> None:
-        self.on_change: Callable[[], None] = lambda: None
-        """Called when another server answers than before: it may know less."""
-        self._run = ""
-
-    def meet(self, run: str) -> None:
-        """Note which run of which server answers; empty where it does not say so."""
-        if run and self._run not in {"", run}:
-            self.on_change()
-        self._run = run or self._run
+_PORTS = {"sentinel": 26379, "cluster": 6379}
+_LOGIN = {"sentinel_username": "username", "sentinel_password": "password"}
+_DATABASE = re.compile(r"(/[0-9]*)?", re.ASCII)
 
 
-class AtAddress(AbstractConnection):
-    """A connection to whatever answers at an address. Before its first command, it asks which server that is."""
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address, taken apart: `redis://`, `rediss://`, `unix://`, `redis+sentinel://`, `redis+cluster://`.
 
-    def __init__(self, *, answering: Answering | None = None, **options: Any) -> None:
-        self._answering = answering or Answering()
-        super().__init__(**options)
+    `redis+sentinel://user:password@host1:26379,host2/service/0?sentinel_password=…`: user and password are those of the
+    servers. The Sentinels have their own, as `sentinel_username` and `sentinel_password`. Other options are redis-py's, such
+    as `ssl_ca_certs`.
+    """
 
-    async def on_connect_check_health(self, *args: Any, **kwargs: Any) -> None:
-        """Greet the server, and compare it with the one of the connections before."""
-        await super().on_connect_check_health(*args, **kwargs)
-        await self.send_command("INFO", "server", check_health=False)
-        try:
-            found = _RUN.search(_text(await self.read_response()))
-        except ResponseError:
-            # Some users and managed servers may not ask.
-            return
-        self._answering.meet(found[1] if found else "")
+    kind: Kind
+    server_url: str
+    """A server, in the form that redis-py reads. Behind Sentinels and in a cluster, its host says nothing."""
+    hosts: tuple[Host, ...] = ()
+    """The Sentinels, or servers of the cluster that say where the others are."""
+    service: str = ""
+    """What the Sentinels call the primary."""
+    login: dict[str, str] = field(default_factory=dict)
+    """User and password of the Sentinels."""
+
+    @classmethod
+    def of(cls, url: str) -> "Address":
+        """Take an address apart.
+
+        Raises:
+            ValueError: when a part is missing or wrong.
+        """
+        scheme = url.partition("://")[0]
+        match scheme.partition("+"):
+            case ("redis" | "rediss" as server, _, "sentinel"):
+                return cls._of_several("sentinel", server, url)
+            case ("redis" | "rediss" as server, _, "cluster"):
+                return cls._of_several("cluster", server, url)
+        return cls("server", url)
+
+    @classmethod
+    def _of_several(cls, kind: Literal["sentinel", "cluster"], scheme: str, url: str) -> "Address":
+        parts = urlsplit(url)
+        user, at, hosts = parts.netloc.rpartition("@")
+        service, _, database = parts.path.strip("/").partition("/") if kind == "sentinel" else ("", "", "")
+        if kind == "sentinel" and not (service and re.fullmatch(r"[0-9]*", database, re.ASCII)):
+            raise ValueError("no service, or a database that is no number")
+        if kind == "cluster" and parts.path not in {"", "/", "/0"}:
+            raise ValueError("a database that a cluster does not have")
+        options = dict(parse_qsl(parts.query))
+        login = {name: options.pop(option) for option, name in _LOGIN.items() if option in options}
+        server = f"{scheme}://{user}{at}primary/{database}" + (f"?{urlencode(options)}" if options else "")
+        found = tuple(_host(each, _PORTS[kind]) for each in hosts.split(","))
+        return cls(kind, server, found, unquote(service), login)
+
+    @property
+    def shown(self) -> str:
+        """The address of Sentinels or of a cluster without passwords, for errors and logs."""
+        scheme = f"{urlsplit(self.server_url).scheme}+{self.kind}"
+        return f"{scheme}://{shown_hosts(self.hosts)}" + (f"/{self.service}" if self.service else "")
 
 
-def _text(answer: Any) -> str:
-    return answer.decode(errors="replace") if isinstance(answer, bytes) else str(answer)
+def shown_hosts(hosts: Iterable[Host]) -> str:
+    """Write hosts as an address has them."""
+    return ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in hosts)
+
+
+def _host(text: str, port: int) -> Host:
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname or parts.port == 0:
+        raise ValueError("no host")
+    return parts.hostname, parts.port or port
+
+
+def is_cluster(url: str) -> bool:
+    """Whether an address is one of a cluster."""
+    return url.partition("://")[0] in {"redis+cluster", "rediss+cluster"}
+
+
+def address_of(url: str) -> str:
+    """Return the address of a server without its password, for errors and logs.
+
+    Raises:
+        ServerUnreachableError: when this is not the address of a Redis.
+    """
+    scheme = url.partition("://")[0]
+    try:
+        address = Address.of(url)
+    except ValueError:
+        # Not with the cause: a misspelt address may hold a password.
+        if scheme.endswith("+sentinel"):
+            raise ServerUnreachableError(
+                "this is not the address of Sentinels: write redis+sentinel://host1:26379,host2:26379/service, "
+                "and after the service the number of a database, if it is not 0"
+            ) from None
+        raise ServerUnreachableError(
+            "this is not the address of a Redis Cluster: write redis+cluster://host1:6379,host2:6379, "
+            "and no number of a database"
+        ) from None
+    return address.shown if address.hosts else _server_of(url)
+
+
+def _server_of(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in {"redis", "rediss", "unix"} and parts.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        raise ServerUnreachableError("this is not the address of a Redis: write redis://host:6379/0")
+    if parts.scheme == "unix":
+        return f"unix://{parts.path}"
+    # redis-py would use database 0 for anything that is not a number.
+    if not _DATABASE.fullmatch(parts.path):
+        raise ServerUnreachableError(
+            "this is not the address of a Redis, because the part after the host is not the number of a database: "
+            "write redis://host:6379/0"
+        )
+    host = parts.hostname or "localhost"
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{parts.port or 6379}{parts.path}"

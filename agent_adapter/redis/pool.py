@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
-from urllib.parse import urlsplit
 
 from redis.asyncio import (
     BlockingConnectionPool,
@@ -21,18 +20,16 @@ from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.credentials import CredentialProvider
-from redis.exceptions import AuthenticationError, NoPermissionError
+from redis.exceptions import AuthenticationError, MovedError, NoPermissionError, RedisError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from agent_adapter.contract.keys import IN_CLUSTER, Keys
-from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, ServerUnsuitableError
-from agent_adapter.redis.address import Answering, AtAddress
+from agent_adapter.contract.keys import Keys
+from agent_adapter.errors import InvalidRequestError, ServerUnsuitableError
+from agent_adapter.redis.address import Address
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
-from agent_adapter.redis.cluster import PASSING, AtAnyServer, AtServer, ClusterAddress, ClusterRedis
 from agent_adapter.redis.credentials import Credentials
-from agent_adapter.redis.hosts import Host
-from agent_adapter.redis.sentinel import AtPrimary, Primary, SentinelAddress
-from agent_adapter.redis.server_check import check_keys, explaining
+from agent_adapter.redis.places import BehindSentinels, FoundPlace, InCluster, Place
+from agent_adapter.redis.server_check import NO_WRITES, check_keys, code_of, explaining
 
 try:
     import hiredis
@@ -59,18 +56,48 @@ class _Sending(AbstractConnection):
     OSError, and redis-py tries again. uvloop raises a RuntimeError, which redis-py does not expect. A connection that is
     closed while it writes is an AttributeError there.
 
+    A connection of a generation that is over is made again before it is used. Before its first command, it asks which server
+    answers.
+
     It also ends in a cancellation that Python 3.11 loses: its `asyncio.wait_for`, in which redis-py writes, ignores one
     that comes in the moment when the write ends.
     """
 
+    def __init__(self, *, place: Place | None = None, **options: Any) -> None:
+        self._place = place or Place()
+        self._made_in = self._place.generation
+        super().__init__(**options)
+
+    async def connect(self) -> None:
+        if self.is_connected and self._made_in != self._place.generation:
+            await self.disconnect()
+        await super().connect()  # type: ignore[no-untyped-call]  # redis-py does not type it
+
     async def on_connect_check_health(self, *args: Any, **kwargs: Any) -> None:
+        self._made_in = self._place.generation
         try:
             await super().on_connect_check_health(*args, **kwargs)
+            await self._meet()
         except AuthenticationError as error:
             if self.credential_provider is None:
                 raise
             # A new password can be known to the server before the provider has it. So it is asked again.
             raise RedisConnectionError("it refuses what the provider of credentials gave") from error
+
+    async def _meet(self) -> None:
+        """Compare the server that answers with the one of the connections before."""
+        await self.send_command("INFO", check_health=False)
+        try:
+            answer = await self.read_response()
+        except ResponseError:
+            # Some users and managed servers may not ask.
+            answer = ""
+        said = dict(_SAID.findall(answer.decode(errors="replace") if isinstance(answer, bytes) else answer))
+        self._check(said)
+        self._place.meet(said.get("run_id", ""))
+
+    def _check(self, said: Mapping[str, str]) -> None:
+        """Refuse a server that is not the right one."""
 
     def pack_command(self, *args: Any) -> list[bytes]:
         # redis-py reads with hiredis but writes in Python: twelve calls for each of a script's thirty arguments.
@@ -98,39 +125,70 @@ class _Sending(AbstractConnection):
             raise asyncio.CancelledError
 
 
-class _Tcp(_Sending, AtAddress, Connection):
+class _Finding(_Sending):
+    """A connection to the server that has the namespace in the moment in which it connects.
+
+    A former one that answers ends the connection. Whatever was sent is then sent again, to the one that is found anew: all of
+    it, if it was several commands.
+    """
+
+    _place: FoundPlace
+
+    async def connect(self) -> None:
+        self._place.look()
+        await super().connect()
+
+    async def _connect(self) -> None:
+        try:
+            self.host, self.port = await self._place.find()
+            await super()._connect()  # type: ignore[no-untyped-call,safe-super]  # the class of the connection has it
+        except (RedisError, OSError, TimeoutError):
+            self._place.doubt()
+            raise
+
+    def _check(self, said: Mapping[str, str]) -> None:
+        if said.get("role") == "slave":
+            self._place.doubt()
+            raise RedisConnectionError(f"{self.host}:{self.port} is not the primary any more")
+        if "run_id" not in said:
+            self._place.meet(f"{self.host}:{self.port}")
+
+    async def read_response(self, *args: Any, **options: Any) -> Any:
+        try:
+            return await super().read_response(*args, **options)
+        except ResponseError as error:
+            code = code_of(error)
+            if code in NO_WRITES:
+                # A former primary has lost its replicas.
+                self._place.doubt()
+            if code not in _ELSEWHERE:
+                raise
+            self._place.doubt()
+            # ASK is not followed. The server that it names has some of the slot's keys, and a script would take the others
+            # for keys that do not exist. A moment later, it has all of them.
+            if isinstance(error, MovedError) and error.host:
+                self._place.note((error.host, error.port))
+            await self.disconnect()
+            raise RedisConnectionError(f"this server is not the right one any more: {error}") from error
+
+
+class _Tcp(_Sending, Connection):
     pass
 
 
-class _Tls(_Sending, AtAddress, SSLConnection):
+class _Tls(_Sending, SSLConnection):
     pass
 
 
-class _Unix(_Sending, AtAddress, UnixDomainSocketConnection):
+class _Unix(_Sending, UnixDomainSocketConnection):
     pass
 
 
-class _TcpAtPrimary(_Sending, AtPrimary):
+class _FindingTcp(_Finding, Connection):
     pass
 
 
-class _TlsAtPrimary(_Sending, AtPrimary, SSLConnection):
-    pass
-
-
-class _TcpAtServer(_Sending, AtServer):
-    pass
-
-
-class _TlsAtServer(_Sending, AtServer, SSLConnection):
-    pass
-
-
-class _TcpAtAnyServer(_Sending, AtAnyServer):
-    pass
-
-
-class _TlsAtAnyServer(_Sending, AtAnyServer, SSLConnection):
+class _FindingTls(_Finding, SSLConnection):
     pass
 
 
@@ -139,21 +197,13 @@ _SENDING: dict[type[AbstractConnection], type[AbstractConnection]] = {
     SSLConnection: _Tls,
     UnixDomainSocketConnection: _Unix,
 }
-_AT_PRIMARY: dict[type[AbstractConnection], type[AbstractConnection]] = {
-    Connection: _TcpAtPrimary,
-    SSLConnection: _TlsAtPrimary,
+_FINDING: dict[type[AbstractConnection], type[AbstractConnection]] = {
+    Connection: _FindingTcp,
+    SSLConnection: _FindingTls,
 }
-_AT_SERVER: dict[type[AbstractConnection], type[AbstractConnection]] = {
-    Connection: _TcpAtServer,
-    SSLConnection: _TlsAtServer,
-}
-_AT_ANY_SERVER: dict[type[AbstractConnection], type[AbstractConnection]] = {
-    Connection: _TcpAtAnyServer,
-    SSLConnection: _TlsAtAnyServer,
-}
-
-
-_DATABASE = re.compile(r"(/[0-9]*)?", re.ASCII)
+_ELSEWHERE = frozenset({"READONLY", "MASTERDOWN", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "UNBLOCKED"})
+"""What a server answers that is not, or not yet, or not any more the one that has the namespace."""
+_SAID = re.compile(r"^(run_id|role):(\w+)", re.MULTILINE)
 
 _repeating_until: ContextVar[float | None] = ContextVar("repeating_until", default=None)
 
@@ -188,6 +238,7 @@ class _Patience(Retry):
 def open_redis(
     url: str,
     *,
+    namespace: str = "assent",
     connections: int = 32,
     retries: int = 5,
     keeps_bytes: bool = False,
@@ -196,7 +247,8 @@ def open_redis(
     """Open the pool for commands. Commands are retried: every write through it is an idempotent script.
 
     Args:
-        url: The address of the server.
+        url: The address of the server, of Sentinels, or of a Cluster.
+        namespace: Whose keys it is about: in a Cluster, one server has them.
         connections: How many there are at most.
         retries: How often a command is repeated.
         keeps_bytes: Whether bytes that are not UTF-8 are read with `surrogateescape`. Otherwise they are an error.
@@ -208,6 +260,7 @@ def open_redis(
     return _open(
         url,
         BlockingConnectionPool,
+        namespace,
         credentials,
         max_connections=connections,
         timeout=TURN_TIMEOUT,
@@ -222,13 +275,18 @@ def open_redis(
 
 
 def open_blocking_redis(
-    url: str, *, block: float, credentials: CredentialProvider | str | None = None
+    url: str,
+    *,
+    block: float,
+    namespace: str = "assent",
+    credentials: CredentialProvider | str | None = None,
 ) -> Redis:
     """Open the single connection of a loop that blocks in XREAD for `block` seconds. The loop itself retries."""
     return _open(
         url,
         # Only this loop uses the connection, so nobody waits for a free one.
         ConnectionPool,
+        namespace,
         credentials,
         max_connections=1,
         decode_responses=True,
@@ -242,47 +300,32 @@ def open_blocking_redis(
 
 
 def _open(
-    url: str, kind: type[ConnectionPool], credentials: CredentialProvider | str | None, **options: Any
+    url: str,
+    kind: type[ConnectionPool],
+    namespace: str,
+    credentials: CredentialProvider | str | None,
+    **options: Any,
 ) -> Redis:
-    if cluster := ClusterAddress.of(url):
-        return _open_cluster(cluster, kind, credentials, **options)
-    sentinels = SentinelAddress.of(url)
-    pool = kind.from_url(sentinels.server_url if sentinels else url, **options)
+    address = Address.of(url)
+    pool = kind.from_url(address.server_url, **options)
     _authenticate(pool, credentials)
-    if sentinels:
-        pool.connection_kwargs["primary"] = Primary(sentinels, pool.connection_kwargs)
-    else:
-        pool.connection_kwargs["answering"] = Answering()
-    pool.connection_class = (_AT_PRIMARY if sentinels else _SENDING)[pool.connection_class]
+    # The pool's class by then says whether the connections are encrypted.
+    pool.connection_kwargs["place"] = _place_of(address, namespace, pool)
+    pool.connection_class = (_FINDING if address.hosts else _SENDING)[pool.connection_class]
     return Redis.from_pool(pool)
 
 
-def _open_cluster(
-    address: ClusterAddress,
-    kind: type[ConnectionPool],
-    credentials: CredentialProvider | str | None,
-    *,
-    retry: Retry,
-    **options: Any,
-) -> Redis:
-    retry.update_supported_errors(PASSING)
-
-    def pool_of(host: Host, on_again: Callable[[], None]) -> ConnectionPool:
-        # What one server did not answer may be for another one, so only the client tries again.
-        pool = kind.from_url(address.server_url, retry=Retry(NoBackoff(), 0), **options)
-        _authenticate(pool, credentials)
-        pool.connection_kwargs |= {
-            "host": host[0],
-            "port": host[1],
-            "on_again": on_again,
-        }
-        pool.connection_class = _AT_SERVER[pool.connection_class]
-        return pool
-
-    anywhere = kind.from_url(address.server_url, retry=retry, **options)
-    _authenticate(anywhere, credentials)
-    anywhere.connection_class = _AT_ANY_SERVER[anywhere.connection_class]
-    return ClusterRedis(address.hosts, anywhere, pool_of, retry)
+def _place_of(address: Address, namespace: str, pool: ConnectionPool) -> Place:
+    options = {name: value for name, value in pool.connection_kwargs.items() if name.startswith("ssl_")}
+    if pool.connection_class is SSLConnection:
+        options["ssl"] = True
+    if address.kind == "sentinel":
+        return BehindSentinels(address.hosts, address.service, {**options, **address.login})
+    if address.kind == "cluster":
+        login = ("username", "password", "credential_provider")
+        options |= {name: pool.connection_kwargs[name] for name in login if name in pool.connection_kwargs}
+        return InCluster(address.hosts, Keys(namespace).meta, options)
+    return Place()
 
 
 def _authenticate(pool: ConnectionPool, credentials: CredentialProvider | str | None) -> None:
@@ -301,108 +344,48 @@ def _authenticate(pool: ConnectionPool, credentials: CredentialProvider | str | 
 
 
 def on_change(redis: Redis, call: Callable[[], None]) -> None:
-    """Have something called before a command goes to a server that may know less than what answered before."""
-    options = redis.connection_pool.connection_kwargs
-    target = redis if isinstance(redis, ClusterRedis) else options.get("primary") or options.get("answering")
-    if target is not None:
-        target.on_change = call
+    """Have something called before a command goes to another server than before, which may know less."""
+    _place(redis).on_change = call
 
 
 async def known_replicas(redis: Redis) -> int:
     """Count the replicas that the Sentinels of this primary know; 0 without Sentinels."""
-    primary: Primary | None = redis.connection_pool.connection_kwargs.get("primary")
-    return await primary.replicas() if primary else 0
+    return await _place(redis).replicas()
 
 
-def address_of(url: str) -> str:
-    """Return the address of a server without its password, for errors and logs.
-
-    Raises:
-        ServerUnreachableError: when this is not the address of a Redis.
-    """
-    try:
-        if sentinels := SentinelAddress.of(url):
-            return sentinels.shown
-    except ValueError:
-        # Not with the cause: a misspelt address may hold a password.
-        raise ServerUnreachableError(
-            "this is not the address of Sentinels: write redis+sentinel://host1:26379,host2:26379/service, "
-            "and after the service the number of a database, if it is not 0"
-        ) from None
-    try:
-        if cluster := ClusterAddress.of(url):
-            return cluster.shown
-    except ValueError:
-        raise ServerUnreachableError(
-            "this is not the address of a Redis Cluster: write redis+cluster://host1:6379,host2:6379, "
-            "and no number of a database"
-        ) from None
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in {"redis", "rediss", "unix"} and parts.port != 0
-    except ValueError:
-        known = False
-    if not known:
-        raise ServerUnreachableError("this is not the address of a Redis: write redis://host:6379/0")
-    if parts.scheme == "unix":
-        return f"unix://{parts.path}"
-    # redis-py would use database 0 for anything that is not a number.
-    if not _DATABASE.fullmatch(parts.path):
-        raise ServerUnreachableError(
-            "this is not the address of a Redis, because the part after the host is not the number of a database: "
-            "write redis://host:6379/0"
-        )
-    host = parts.hostname or "localhost"
-    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{parts.port or 6379}{parts.path}"
+def _place(redis: Redis) -> Place:
+    # A client that a program has made itself has none.
+    found: Place = redis.connection_pool.connection_kwargs.get("place") or Place()
+    return found
 
 
-async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", lanes: int | None = None) -> Keys:
+async def freeze_meta(redis: Redis, namespace: str, *, address: str = "") -> Keys:
     """Write the version of the data model if the namespace is new, check it otherwise, and return the names of the keys.
 
     Args:
         redis: The client.
         namespace: The beginning of all keys.
         address: Where this is, for errors.
-        lanes: How many lanes it has to have. `None`: as many as it has, and if it is new, what fits the address.
 
     Raises:
         ServerUnreachableError: when Redis does not answer, or something else has overwritten a key.
-        ServerUnsuitableError: when the namespace was written with another version of the data model, or with another
-            number of lanes.
+        ServerUnsuitableError: when the namespace was written with another version of the data model.
     """
     keys = Keys(namespace)
     await check_keys(redis, keys, address)
-    meta = keys.meta
     with explaining(address):
-        stored: Any = await redis.hgetall(meta)
-        if not {"schema", "lanes"} <= stored.keys():
+        stored: Any = await redis.hgetall(keys.meta)
+        if "schema" not in stored:
             try:
-                await redis.hsetnx(meta, "schema", str(SCHEMA))
-                await redis.hsetnx(meta, "lanes", str(lanes or lanes_in(redis)))
+                await redis.hsetnx(keys.meta, "schema", str(SCHEMA))
             except NoPermissionError as error:
                 raise ServerUnsuitableError(
                     f"no bot has started in namespace {namespace!r} yet: start one, or correct the namespace"
                 ) from error
-            stored = await redis.hgetall(meta)
-    if another := another_schema(stored, namespace) or other_lanes(stored, namespace, lanes):
+            stored = await redis.hgetall(keys.meta)
+    if another := another_schema(stored, namespace):
         raise ServerUnsuitableError(another)
-    return Keys(namespace, int(stored["lanes"]))
-
-
-def lanes_in(redis: Redis) -> int:
-    """Return how many lanes a new namespace gets there."""
-    return IN_CLUSTER if isinstance(redis, ClusterRedis) else 1
-
-
-def other_lanes(meta: Mapping[str, str], namespace: str, lanes: int | None) -> str:
-    """Say why this number of lanes cannot be had; empty when it can."""
-    stored = meta.get("lanes")
-    if not (lanes and stored) or int(stored) == lanes:
-        return ""
-    return (
-        f"namespace {namespace!r} has the number of lanes {stored} for good, and ASSENT_LANES is {lanes}: remove the "
-        "setting, or give ASSENT_NAMESPACE a new name, and ASSENT_NAMESPACE_OLD this one"
-    )
+    return keys
 
 
 def another_schema(meta: Mapping[str, str], namespace: str) -> str:

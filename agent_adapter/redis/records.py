@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 
 from agent_adapter.contract.identity import pause_digest
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
-from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.outcome import RUNS, Outcome, Reported, dump_outcome
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.contract.record import (
@@ -254,7 +254,7 @@ class Records:
         self,
         redis: Redis,
         scripts: Scripts,
-        lane: Lane,
+        keys: Keys,
         *,
         process: str,
         namespace: str,
@@ -268,7 +268,7 @@ class Records:
         self.grace = milliseconds(grace)
         self._redis = redis
         self._scripts = scripts
-        self._lane = lane
+        self._keys = keys
         self._namespace = namespace
         self._seal = seal
         self._verifier = verifier
@@ -301,7 +301,6 @@ class Records:
             InvalidRequestError: when it is over a limit.
             SigningError: when the agent's key cannot sign it now.
         """
-        lane = self._lane
         # The check of a large one takes a while, so it runs in a thread and does not block the event loop.
         body = await asyncio.to_thread(dump_interrupt, interrupt)
         pauses = [
@@ -309,9 +308,9 @@ class Records:
         ]
         outcome, found = await self._scripts(
             "publish",
-            lane.of(interrupt.id),
+            self._keys.of(interrupt.id),
             [],
-            [lane.pause(interrupt.agent, pause) for pause in pauses],
+            [self._keys.pause(interrupt.agent, pause) for pause in pauses],
             body=Private(body, "body"),
             signature=await self._signed(interrupt, body),
             lifetime=milliseconds(interrupt.expires_in),
@@ -341,7 +340,7 @@ class Records:
         """
         interrupt_id = record.interrupt.id
         given = self._continuation(interrupt_id, interrupt, record.body)
-        await self._scripts("add_continuation", self._lane.of(interrupt_id), **given)
+        await self._scripts("add_continuation", self._keys.of(interrupt_id), **given)
 
     def _continuation(self, record: str, interrupt: Interrupt, body: str) -> dict[str, Value]:
         """Return the script arguments about a continuation; empty values without one."""
@@ -367,7 +366,7 @@ class Records:
         """
         with _of_our_types(interrupt_id):
             answer = await self._scripts(
-                "add_waiter", self._lane.of(interrupt_id), process=self.process, follows=int(each_decision)
+                "add_waiter", self._keys.of(interrupt_id), process=self.process, follows=int(each_decision)
             )
         if answer == "unknown":
             raise self._unknown(interrupt_id)
@@ -380,7 +379,7 @@ class Records:
             InvalidRequestError: when this version cannot read it.
         """
         with _of_our_types(interrupt_id):
-            req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
+            req, card, now = await read_hashes(self._scripts, self._keys, interrupt_id)
         if not req:
             raise self._unknown(interrupt_id)
         return await self._record(interrupt_id, req, card, now)
@@ -424,7 +423,7 @@ class Records:
         """
         with _of_our_types(interrupt_id):
             outcome = await self._scripts(
-                "withdraw", self._lane.of(interrupt_id), reason=Private(reason, "withdraw")
+                "withdraw", self._keys.of(interrupt_id), reason=Private(reason, "withdraw")
             )
         if outcome == "unknown":
             raise self._unknown(interrupt_id)
@@ -463,7 +462,7 @@ class Records:
             rest: list[Any]
             outcome, *rest = await self._scripts(
                 "claim_resume",
-                self._lane.of(interrupt_id),
+                self._keys.of(interrupt_id),
                 owner=owner,
                 lease=lease,
                 grace=self.grace,
@@ -504,7 +503,7 @@ class Records:
         Raises:
             ClaimLostError: when the claim expired and another process took it.
         """
-        names = self._lane.of(interrupt_id)
+        names = self._keys.of(interrupt_id)
         outcome = await self._scripts("finish_resume", names, owner=owner, fence=fence)
         if outcome in {"consumed", "lost"}:
             raise ClaimLostError(
@@ -520,7 +519,7 @@ class Records:
         """
         outcome, *rest = await self._scripts(
             "claim_thread",
-            self._lane.of(thread),
+            self._keys.of(thread),
             owner=owner,
             lease=lease,
             renews=int(renews),
@@ -557,7 +556,7 @@ class Records:
         with _of_our_types(interrupt_id):
             word, *stored = await self._scripts(
                 "report_outcome",
-                self._lane.of(interrupt_id),
+                self._keys.of(interrupt_id),
                 index=index,
                 decided=decided,
                 fence=fence,
@@ -581,7 +580,7 @@ class Records:
 
     async def mark_stalled(self, interrupt_id: str, owner: str, reason: str) -> None:
         """Show on the card why its run could not be resumed, or with which error it ended under this claim."""
-        names = self._lane.of(interrupt_id)
+        names = self._keys.of(interrupt_id)
         said = Private(reason[:REASON_SHOWN], "stalled")
         await self._scripts("mark_stalled", names, owner=owner, reason=said)
 

@@ -18,7 +18,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from agent_adapter.background import in_background
-from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import (
     AgentAdapterError,
     LockedRecordError,
@@ -56,7 +56,7 @@ class Replies:
         self,
         redis: Redis,
         scripts: Scripts,
-        lane: Lane,
+        keys: Keys,
         *,
         process: str,
         namespace: str,
@@ -67,7 +67,7 @@ class Replies:
     ) -> None:
         self._redis = redis
         self._scripts = scripts
-        self._lane = lane
+        self._keys = keys
         self._process = process
         self._namespace = namespace
         self._loops = loops
@@ -215,7 +215,7 @@ class Replies:
                 watch.woken.set_result(answer)
 
     async def _read(self, loop: Loop) -> None:
-        stream, failures = self._lane.replies(self._process), 0
+        stream, failures = self._keys.replies(self._process), 0
         while True:
             try:
                 # After a lost connection, an answer has to come at once: the records are read then.
@@ -308,7 +308,7 @@ class Replies:
     async def _attend(self, ids: Sequence[str]) -> int:
         silent, *changed = await self._scripts(
             "client_heartbeat",
-            self._lane.of(self._process),
+            self._keys.of(self._process),
             ids,
             lifetime=self._lifetime,
             grace=self._grace,

@@ -7,7 +7,7 @@ from typing import Any, cast
 from redis.asyncio import Redis
 
 from agent_adapter.contract.interrupt import Continuation
-from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import Fields
 from agent_adapter.contract.wire import load_continuation
 from agent_adapter.errors import (
@@ -149,12 +149,12 @@ class Runs:
     Every method raises ServerUnreachableError when Redis does not answer, and may then be repeated.
     """
 
-    def __init__(self, redis: Redis, scripts: Scripts, lane: Lane, seal: Seal, *, agent: str = "") -> None:
+    def __init__(self, redis: Redis, scripts: Scripts, keys: Keys, seal: Seal, *, agent: str = "") -> None:
         self._agent = agent
         self.seal = seal
         self._redis = redis
         self._scripts = scripts
-        self._lane = lane
+        self._keys = keys
 
     async def lease(self, needs: Sequence[str], *, limit: int, lease: int) -> tuple[list[OwedRun], set[str]]:
         """Take up to `limit` due runs that have one of these needs, for `lease` milliseconds.
@@ -168,7 +168,7 @@ class Runs:
         while looked == LOOKED_AT and len(taken) < limit:
             looked, others, *found = await self._scripts(
                 "lease_runs",
-                self._lane.of(),
+                self._keys.of(),
                 needs,
                 agent=self._agent,
                 limit=limit - len(taken),
@@ -187,7 +187,7 @@ class Runs:
 
     async def _finish(self, run: OwedRun, *, again_in: int | None) -> None:
         # Only the bots count what has failed: a worker may not write that.
-        given = {"owed": self._lane.unresumed, "failing": None}
+        given = {"owed": self._keys.unresumed, "failing": None}
         await self._scripts("finish_work", {}, [run.interrupt_id, run.lease, again_in], succeeded=0, **given)
 
     async def done(self, run: OwedRun) -> None:
@@ -196,7 +196,7 @@ class Runs:
 
     async def drop(self, interrupt_id: str) -> None:
         """Stop owing a run to workers, without resuming it."""
-        await self._scripts("drop_run", self._lane.of(interrupt_id))
+        await self._scripts("drop_run", self._keys.of(interrupt_id))
 
     async def journal(self, interrupt_id: str, *, body: str = "") -> Journal:
         """Read the notes about a run.
@@ -205,11 +205,11 @@ class Runs:
             interrupt_id: The id of its question.
             body: The question as it was read: its continuation is bound to it.
         """
-        return Journal(interrupt_id, await self._hash(self._lane.run(interrupt_id)), self, body)
+        return Journal(interrupt_id, await self._hash(self._keys.run(interrupt_id)), self, body)
 
     async def note(self, interrupt_id: str, name: str, text: str) -> str:
         """Write a note about a run once; return the note that is stored, or `""` when the run has already gone on."""
-        return str(await self._scripts("note_run", self._lane.of(interrupt_id), name=name, note=text))
+        return str(await self._scripts("note_run", self._keys.of(interrupt_id), name=name, note=text))
 
     async def release(self, interrupt_id: str, failure: str = "") -> str:
         """Release a run that was set aside, so that a worker resumes it at once.
@@ -221,22 +221,22 @@ class Runs:
         Returns:
             What happened, as `release_run.lua` says it.
         """
-        return str(await self._scripts("release_run", self._lane.of(interrupt_id), seen=failure))
+        return str(await self._scripts("release_run", self._keys.of(interrupt_id), seen=failure))
 
     async def failed(self, interrupt_id: str, *, attempt: str, reason: str) -> int:
         """Count a failed attempt and note its reason; return how many attempts have failed."""
-        names = self._lane.of(interrupt_id)
+        names = self._keys.of(interrupt_id)
         said = Private(reason, FAILURE)
         return int(await self._scripts("fail_run", names, attempt=attempt, reason=said))
 
     async def owed(self) -> AsyncIterator["Owed"]:
         """Yield every run that is owed; the run that has been due for longest comes first."""
         with explaining(self._scripts.address):
-            listed: Any = await self._redis.zrange(self._lane.unresumed, 0, -1, withscores=True)
+            listed: Any = await self._redis.zrange(self._keys.unresumed, 0, -1, withscores=True)
         for interrupt_id, due in listed:
             try:
-                req, card, now = await read_hashes(self._scripts, self._lane, interrupt_id)
-                notes = await self._hash(self._lane.run(interrupt_id))
+                req, card, now = await read_hashes(self._scripts, self._keys, interrupt_id)
+                notes = await self._hash(self._keys.run(interrupt_id))
                 if reason := notes.get("reason"):
                     notes["reason"] = self._scripts.cipher.open(reason, record=interrupt_id, field=FAILURE)
             except (ServerFailedError, UnreadableRecordError) as error:

@@ -18,7 +18,7 @@ from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
 from agent_adapter.ciphers import MARK
-from agent_adapter.contract.keys import Keys, Lane
+from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
 from agent_adapter.redis.private import Private, RecordCipher, is_private
@@ -193,7 +193,7 @@ class Scripts:
         ]  # fmt: skip
 
     async def _is_plain(self, interrupt_id: str) -> bool:
-        return bool(await self("is_plain", self._keys.lane_for(interrupt_id).of(interrupt_id), mark=MARK))
+        return bool(await self("is_plain", self._keys.of(interrupt_id), mark=MARK))
 
     def _encrypted(self, value: Private, names: Mapping[str, str]) -> str:
         *words, text = value.text.split(" ", value.words)
@@ -234,7 +234,7 @@ class Scripts:
 
 
 async def read_hashes(
-    scripts: Scripts, lane: Lane, interrupt_id: str
+    scripts: Scripts, keys: Keys, interrupt_id: str
 ) -> tuple[dict[str, str], dict[str, str], int]:
     """Read both halves of a record and the server's milliseconds, at one moment.
 
@@ -242,7 +242,7 @@ async def read_hashes(
         ServerUnreachableError: when Redis does not answer.
     """
     # One script costs half as much as a transaction of three commands.
-    req, card, now = await scripts("read", lane.of(interrupt_id))
+    req, card, now = await scripts("read", keys.of(interrupt_id))
     return fields_of(req), fields_of(card), now
 
 

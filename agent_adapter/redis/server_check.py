@@ -33,7 +33,7 @@ from agent_adapter.errors import (
     ServerUnreachableError,
     ServerUnsuitableError,
 )
-from agent_adapter.redis.cluster import in_one_go, is_cluster, primaries_of
+from agent_adapter.redis.address import is_cluster
 
 _T = TypeVar("_T")
 _DAY = 86_400
@@ -47,9 +47,6 @@ REPLICA = (
     "is a replica, and replicas take no writes: use the address of the primary. After a failover, a name or an address "
     "that follows the primary saves you this step"
 )
-
-PRESENT_WITHIN = 3.0
-"""Seconds after which a part of a cluster counts as away for now."""
 
 FOR_NOW = {
     "LOADING": "is still loading its data: wait until it has",
@@ -105,6 +102,8 @@ _IN_WORDS = (
     ("DB index is out of range", "NODATABASE"),
     ("SELECT is not allowed in cluster mode", "MOVED"),
     ("cluster support disabled", "NOCLUSTER"),
+    # What a script meets at a key that is still to come, while its slot moves.
+    ("access a non local key", "TRYAGAIN"),
 )
 """Texts of errors that have no code: errors inside a script, and errors that redis-py rewrites."""
 _BY_CLASS: dict[type[RedisError], str] = {
@@ -151,7 +150,10 @@ def explained(address: str, error: Exception) -> AgentAdapterError:
     # redis-py may wrap what was raised while it connected.
     if isinstance(error, MasterNotFoundError) or isinstance(error.__cause__, MasterNotFoundError):
         return ServerUnreachableError(words)
-    code = _code_of(error)
+    # redis-py wraps what was raised while it connected, and the pool what a former server answers.
+    code = code_of(error) or code_of(error.__cause__)
+    if code == "READONLY" and address.startswith(_OF_SEVERAL):
+        code = ""
     if is_cluster(address) and code in IN_CLUSTER:
         return ServerUnreachableError(f"Redis at {address} {IN_CLUSTER[code]} ({words})", code=code)
     if code in FOR_GOOD:
@@ -166,7 +168,8 @@ def explained(address: str, error: Exception) -> AgentAdapterError:
     return ServerUnreachableError(f"Redis at {address} does not answer ({words}): {asks}")
 
 
-def _code_of(error: Exception) -> str:
+def code_of(error: BaseException | None) -> str:
+    """Return the code of what a server answered; empty where it has none, or nothing was answered."""
     text = str(error)
     for words, code in _IN_WORDS:
         if words in text:
@@ -210,9 +213,8 @@ async def check_server(redis: Redis, address: str) -> list[str]:
             is in a cluster and its address is not one of a cluster.
     """
     with explaining(address):
-        infos = [await read_info(server) for server in await primaries_of(redis)]
-    said = [sentence for info in infos for sentence in (*judge_server(info, address), *unsaid(info, address))]
-    return list(dict.fromkeys(said))
+        info = await read_info(redis)
+    return [*judge_server(info, address), *unsaid(info, address)]
 
 
 async def read_info(redis: Redis, *sections: str) -> dict[str, Any]:
@@ -235,12 +237,12 @@ async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
         ServerUnreachableError: when it does not answer.
         ServerRefusesError: naming the key and the cure.
     """
-    shared = keys.shared
+    shared = keys.shared()
     counters = [key for key, kind in shared.items() if kind == "string"]
     with explaining(address):
-        kinds = await in_one_go(redis, [("TYPE", key) for key in shared])
+        kinds = await _in_one_go(redis, [("TYPE", key) for key in shared])
         # For a key of another type, MGET returns nothing and no error.
-        numbers = await in_one_go(redis, [("MGET", key) for key in counters], **{NEVER_DECODE: True})
+        numbers = await _in_one_go(redis, [("MGET", key) for key in counters], **{NEVER_DECODE: True})
         answers = [_seen(answer) for answer in (*kinds, *numbers)]
     kinds, numbers = answers[: len(shared)], answers[len(shared) :]
     wrong = [
@@ -264,19 +266,23 @@ async def check_audit(redis: Redis, keys: Keys, address: str) -> None:
         ServerUnreachableError: when it does not answer.
         ServerRefusesError: naming the key and the cure.
     """
-    streams = [lane.audit for lane in keys.all_lanes()]
     with explaining(address):
-        [now] = await in_one_go(redis, [("TIME",)])
-        answers = await in_one_go(
-            redis, [("XINFO STREAM", stream) for stream in streams], **{NEVER_DECODE: True}
+        now, found = await _in_one_go(
+            redis, [("TIME",), ("XINFO STREAM", keys.audit)], **{NEVER_DECODE: True}
         )
     # There may be no stream yet, and not everybody may look at it.
-    seen = [(key, found) for key, found in zip(streams, answers, strict=True) if isinstance(found, dict)]
-    newest = [(key, int(found["last-generated-id"].partition(b"-")[0])) for key, found in seen]
-    ahead = [key for key, at in newest if not isinstance(now, Exception) and at > (now[0] + _DAY) * 1000]
-    _refuse(
-        [(key, "gives new entries a time more than a day ahead, or none at all") for key in ahead], address
-    )
+    if isinstance(now, Exception) or not isinstance(found, dict):
+        return
+    if int(found["last-generated-id"].partition(b"-")[0]) > (now[0] + _DAY) * 1000:
+        _refuse([(keys.audit, "gives new entries a time more than a day ahead, or none at all")], address)
+
+
+async def _in_one_go(redis: Redis, commands: Sequence[tuple[str, ...]], **options: Any) -> list[Any]:
+    """Run commands, and return the answers in order. An error is an answer, too."""
+    async with redis.pipeline(transaction=False) as asking:
+        for command in commands:
+            asking.execute_command(*command, **options)
+        return await asking.execute(raise_on_error=False)
 
 
 def _refuse(wrong: Sequence[tuple[str, str]], address: str) -> None:

@@ -1,12 +1,12 @@
 """The runs that are owed to workers, for an operator to read."""
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from agent_adapter.contract.keys import Keys, Lane
 from agent_adapter.errors import ConsumedError, UnknownInterruptError
-from agent_adapter.redis.pool import address_of, freeze_meta, open_redis
+from agent_adapter.redis.address import address_of
+from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.runs import Owed, Runs
 from agent_adapter.redis.scripts import Scripts
@@ -20,10 +20,9 @@ async def lines(url: str, namespace: str) -> AsyncIterator[str]:
     Raises:
         ServerUnreachableError: when Redis does not answer.
     """
-    async with _opened(url, namespace) as (keys, runs_of):
-        for lane in keys.all_lanes():
-            async for owed in runs_of(lane).owed():
-                yield "\t".join((owed.interrupt_id, _age(owed), owed.req.get("needs", "?"), why(owed)))
+    async with _opened(url, namespace) as runs:
+        async for owed in runs.owed():
+            yield "\t".join((owed.interrupt_id, _age(owed), owed.req.get("needs", "?"), why(owed)))
 
 
 async def allow_again(url: str, namespace: str, which: str) -> str:
@@ -43,8 +42,8 @@ async def allow_again(url: str, namespace: str, which: str) -> str:
         ServerUnreachableError: when Redis does not answer.
     """
     interrupt_id, _, failure = which.partition("#")
-    async with _opened(url, namespace) as (keys, runs_of):
-        came_of_it = await runs_of(keys.lane_for(interrupt_id)).release(interrupt_id, failure)
+    async with _opened(url, namespace) as runs:
+        came_of_it = await runs.release(interrupt_id, failure)
     if came_of_it == "unknown":
         raise UnknownInterruptError(f"{interrupt_id}: no such run waits in namespace {namespace!r}")
     if came_of_it != "will go on":
@@ -53,14 +52,14 @@ async def allow_again(url: str, namespace: str, which: str) -> str:
 
 
 @asynccontextmanager
-async def _opened(url: str, namespace: str) -> AsyncIterator[tuple[Keys, Callable[[Lane], Runs]]]:
-    redis = open_redis(url, credentials=os.environ.get("ASSENT_REDIS_CREDENTIALS"))
+async def _opened(url: str, namespace: str) -> AsyncIterator[Runs]:
+    redis = open_redis(url, namespace=namespace, credentials=os.environ.get("ASSENT_REDIS_CREDENTIALS"))
     address = address_of(url)
     try:
         keys = await freeze_meta(redis, namespace, address=address)
         cipher = RecordCipher.from_environment()
         scripts = Scripts(redis, keys, "agent_adapter.redis.lua", address=address, cipher=cipher)
-        yield keys, lambda lane: Runs(redis, scripts, lane, Seal())
+        yield Runs(redis, scripts, keys, Seal())
     finally:
         await redis.aclose()
 

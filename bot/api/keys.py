@@ -151,7 +151,7 @@ class KeyRing:
 
     async def vouch(self, interrupt_id: str, person: str) -> None:
         """Note that a key says for whom the agent acts with this interrupt. Call it before the interrupt is published."""
-        name = self._keys.lane_for(interrupt_id).vouched(interrupt_id)
+        name = self._keys.vouched(interrupt_id)
         trust = self._trust()
         mark = trust.seal.mark(interrupt_id, "vouched", (person,)) if trust else ""
         await self._ask(self._redis.sadd(name, f"{person} {mark}".strip()))

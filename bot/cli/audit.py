@@ -20,7 +20,8 @@ from agent_adapter.ciphers import MARK
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
-from agent_adapter.redis.pool import address_of, open_redis
+from agent_adapter.redis.address import address_of
+from agent_adapter.redis.pool import open_redis
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.server_check import check_keys
 from bot.domain.audit_entry import AuditEntry
@@ -223,11 +224,14 @@ async def opened_trail() -> AsyncIterator[AuditStore]:
     access = load_access()
     address = address_of(access.redis_url)
     async with open_redis(
-        access.redis_url, retries=0, keeps_bytes=True, credentials=access.redis_credentials
+        access.redis_url,
+        namespace=access.namespace,
+        retries=0,
+        keeps_bytes=True,
+        credentials=access.redis_credentials,
     ) as redis:
         await check_keys(redis, Keys(access.namespace), address)
-        meta: Any = await redis.hgetall(Keys(access.namespace).meta)
-        keys = Keys(access.namespace, int(meta.get("lanes", 1)))
+        keys = Keys(access.namespace)
         cipher = RecordCipher.from_setting(access.record_key)
         yield AuditStore(redis, keys, access.audit_dir or None, address=address, cipher=cipher)
 

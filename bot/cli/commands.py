@@ -14,7 +14,8 @@ import typer
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.wire import agent_name
 from agent_adapter.errors import AgentAdapterError
-from agent_adapter.redis.pool import address_of, lanes_in, open_redis
+from agent_adapter.redis.address import address_of
+from agent_adapter.redis.pool import open_redis
 from bot.api.keys import ApiKey, KeyRing
 from bot.cli.acl import lines, users_of
 from bot.cli.audit import audit_cli
@@ -130,18 +131,14 @@ def acl(
     ],
     agent: Annotated[list[str] | None, typer.Option(help="an agent; may be given several times")] = None,
     worker: Annotated[list[str] | None, typer.Option(help="an agent whose runs a worker resumes")] = None,
-    lanes_old: Annotated[
-        int | None, typer.Option(help="the lanes of ASSENT_NAMESPACE_OLD, if they were set")
-    ] = None,
 ) -> None:
     """Print users of Redis (7.0 or newer, or Valkey) as an ACL file: for bots, operators, agents and workers."""
     with _plain_errors():
         agents, workers = ([agent_name(name) for name in names or ()] for names in (agent, worker))
         access = load_access()
-        default = lanes_in(open_redis(access.redis_url))
-        keys, old = Keys(access.namespace, access.lanes or default), None
+        keys, old = Keys(access.namespace), None
         if access.namespace_old:
-            old = Keys(access.namespace_old, lanes_old or default)
+            old = Keys(access.namespace_old)
         users = users_of(keys, agents, workers, old=old)
         if old:
             users += users_of(old, agents, workers)
@@ -245,7 +242,12 @@ def _with_ring(
         )
 
     async def with_redis() -> _T:
-        async with open_redis(settings.redis_url, retries=0, credentials=settings.redis_credentials) as redis:
+        async with open_redis(
+            settings.redis_url,
+            namespace=settings.namespace,
+            retries=0,
+            credentials=settings.redis_credentials,
+        ) as redis:
             ring = KeyRing(
                 redis,
                 Keys(settings.namespace),

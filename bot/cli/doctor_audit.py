@@ -4,7 +4,6 @@ import contextlib
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from redis.exceptions import RedisError
@@ -65,9 +64,10 @@ async def examine_sealed(settings: Settings) -> list[Finding]:
 
 
 async def _behind(settings: Settings, place: str, key: LogKey) -> list[str]:
-    async with open_redis(settings.redis_url, retries=0, credentials=settings.redis_credentials) as redis:
-        meta: Any = await redis.hgetall(Keys(settings.namespace).meta)
-        keys = Keys(settings.namespace, int(meta.get("lanes", 1)))
+    async with open_redis(
+        settings.redis_url, namespace=settings.namespace, retries=0, credentials=settings.redis_credentials
+    ) as redis:
+        keys = Keys(settings.namespace)
         return await AuditStore(redis, keys, place).lanes_behind(key)
 
 

@@ -9,15 +9,12 @@ from redis.exceptions import RedisError
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError, LockedRecordError
-from agent_adapter.redis.cluster import is_cluster, primaries_of
-from agent_adapter.redis.hosts import shown_hosts
+from agent_adapter.redis.address import address_of, is_cluster
 from agent_adapter.redis.pool import (
     SCHEMA,
-    address_of,
     another_schema,
     known_replicas,
     open_redis,
-    other_lanes,
 )
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.server_check import (
@@ -45,7 +42,7 @@ from bot.store.namespace import find_old
 from bot.store.records import ApprovalStore
 
 BODIES_READ = 200
-"""How many questions of each lane are looked at."""
+"""How many questions are looked at."""
 SET_ASIDE_SHOWN = 20
 """How many records are named one by one."""
 
@@ -58,16 +55,18 @@ async def examine_redis(settings: Settings | Access) -> list[Finding]:
         # The settings say so.
         return []
     try:
-        async with open_redis(settings.redis_url, retries=0, credentials=settings.redis_credentials) as redis:
-            servers = await primaries_of(redis)
-            infos = [await read_info(server) for server in servers]
-            found = list(dict.fromkeys(finding for info in infos for finding in judge_redis(info, address)))
+        async with open_redis(
+            settings.redis_url,
+            namespace=settings.namespace,
+            retries=0,
+            credentials=settings.redis_credentials,
+        ) as redis:
+            info = await read_info(redis)
+            found = judge_redis(info, address)
             if is_cluster(settings.redis_url):
-                found += judge_replicas(
-                    {_host_of(server): info for server, info in zip(servers, infos, strict=True)}
-                )
+                found += judge_replicas(info)
             if isinstance(settings, Settings):
-                found += judge_durability(infos, address, settings, await known_replicas(redis))
+                found += judge_durability(info, address, settings, await known_replicas(redis))
             if any(finding.verdict == "fail" for finding in found):
                 return found
             cipher = RecordCipher.from_setting(settings.record_key)
@@ -88,11 +87,12 @@ async def examine_old(settings: Settings) -> list[Finding]:
         with naming_the_old(old):
             load_bot_keys(old)
             load_log_key(old)
-        async with open_redis(old.redis_url, retries=0, credentials=old.redis_credentials) as redis:
+        async with open_redis(
+            old.redis_url, namespace=old.namespace, retries=0, credentials=old.redis_credentials
+        ) as redis:
             await find_old(redis, old.namespace, address=address)
             found = await _namespace(redis, old, address, RecordCipher.from_setting(old.record_key))
-            meta: Any = await redis.hgetall(Keys(old.namespace).meta)
-            store = ApprovalStore(redis, Keys(old.namespace, int(meta.get("lanes", 1))), address=address)
+            store = ApprovalStore(redis, Keys(old.namespace), address=address)
             return [Finding(each.verdict, f"{subject}, {each.subject}", each.sentence) for each in found] + [
                 judge_old(old.namespace, await work_left(store))
             ]
@@ -114,9 +114,13 @@ async def examine_beside(settings: Settings) -> list[Finding]:
     if settings.role == "all":
         return []
     with contextlib.suppress(RedisError, OSError, AgentAdapterError):
-        async with open_redis(settings.redis_url, retries=0, credentials=settings.redis_credentials) as redis:
-            meta: Any = await redis.hgetall(Keys(settings.namespace).meta)
-            store = ApprovalStore(redis, Keys(settings.namespace, int(meta.get("lanes", 1))))
+        async with open_redis(
+            settings.redis_url,
+            namespace=settings.namespace,
+            retries=0,
+            credentials=settings.redis_credentials,
+        ) as redis:
+            store = ApprovalStore(redis, Keys(settings.namespace))
             if missing := missing_beside(settings.role, await store.alive()):
                 return [Finding("warn", "role", f"now {missing}")]
     # What is wrong with Redis is said elsewhere.
@@ -132,9 +136,7 @@ async def _namespace(
     schema = judge_schema(meta, namespace)
     if schema.verdict != "ok":
         return [schema]
-    if others := other_lanes(meta, namespace, settings.lanes):
-        return [schema, Finding("fail", "lanes", others)]
-    store = ApprovalStore(redis, Keys(namespace, int(meta.get("lanes", 1))), address=address)
+    store = ApprovalStore(redis, Keys(namespace), address=address)
     await check_audit(redis, store.keys, address)
     encrypted = judge_encryption(await _bodies(redis, store.keys), cipher)
     quarantine = Quarantine(store)
@@ -152,11 +154,10 @@ async def _namespace(
 async def _bodies(redis: Redis, keys: Keys) -> dict[str, str]:
     """Read some questions that wait, as they are stored."""
     found: dict[str, str] = {}
-    for lane in keys.all_lanes():
-        ids = cast("list[str]", await redis.zrange(lane.due, 0, BODIES_READ - 1))
-        for interrupt_id in ids:
-            if body := cast("str | None", await redis.hget(lane.req(interrupt_id), "body")):
-                found[interrupt_id] = body
+    ids = cast("list[str]", await redis.zrange(keys.due, 0, BODIES_READ - 1))
+    for interrupt_id in ids:
+        if body := cast("str | None", await redis.hget(keys.req(interrupt_id), "body")):
+            found[interrupt_id] = body
     return found
 
 
@@ -225,32 +226,26 @@ def judge_redis(info: dict[str, Any], address: str) -> list[Finding]:
     return [Finding("ok", "redis", kept)]
 
 
-def _host_of(server: Redis) -> str:
-    options = server.connection_pool.connection_kwargs
-    return shown_hosts([(options["host"], options["port"])])
-
-
-def judge_replicas(infos: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
-    """Name the primaries of a cluster that have no replica, given what INFO says on each host:port."""
-    alone = [place for place, info in infos.items() if following(info) == 0]
-    if not alone:
+def judge_replicas(info: Mapping[str, Any]) -> list[Finding]:
+    """Say that the primary of a cluster that has the namespace has no replica, given what INFO says there."""
+    if following(info) != 0:
         return []
-    sentence = f"no replica follows {', '.join(alone)}: nothing takes over when this primary ends. Start its replica again, or add one"
+    sentence = "no replica follows the primary that has the namespace: nothing takes over when it ends. Start its replica again, or add one"
     return [Finding("warn", "replicas", sentence)]
 
 
 def judge_durability(
-    infos: Sequence[Mapping[str, Any]], address: str, settings: Settings, known: int = 0
+    info: Mapping[str, Any], address: str, settings: Settings, known: int = 0
 ) -> list[Finding]:
-    """Judge whether these servers can confirm clicks as the settings ask; nothing when they do not ask."""
+    """Judge whether this server can confirm clicks as the settings ask; nothing when they do not ask."""
     mode, replicas = settings.durability, settings.durability_replicas
     if mode == "local":
         return []
     try:
-        found = durability_on(infos, address, mode, replicas, known)
+        found = durability_on(info, address, mode, replicas, known)
     except AgentAdapterError as error:
         return [Finding("fail", "durability", str(error))]
-    if warning := unknown_on(infos, address, found) or missing_on(infos, found):
+    if warning := unknown_on(info, address, found) or missing_on(info, found):
         return [Finding("warn", "durability", warning)]
     waits_for = "the append-only file" if mode == "fsync" else f"{found.replicas} of its replicas"
     return [Finding("ok", "durability", f"a click waits for {waits_for}")]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from cryptography.exceptions import InvalidSignature
 
-from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.keys import Keys as Lane
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
 from bot.domain.audit_entry import AuditEntry
@@ -71,7 +71,7 @@ class AuditMover:
         self._warn(size, limit)
         self._limit(size, limit)
         surplus = max(0.0, 1 - NEARLY * limit / size) if size > limit else 0.0
-        for lane in self.store.keys.all_lanes():
+        for lane in [self.store.keys]:
             if now := await self.store.lease(lane, self.process, LEASE):
                 await self._tidy_lane(lane, now - self._in_redis // timedelta(milliseconds=1), surplus)
                 await self._forget(lane, now)

@@ -5,12 +5,10 @@ import logging
 import time
 from collections.abc import Callable
 
-from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.names import is_agent_name
 from agent_adapter.errors import AgentAdapterError, ServerFailedError
 from agent_adapter.loops import Loop
 from bot.runtime.metrics import TIME_TO_AGENT, exemplar_of
-from bot.store.connected import in_each
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -54,7 +52,7 @@ class InboxReader:
                 try:
                     await self._find()
                 finally:
-                    # Known agents are served, also while a part of a cluster is away.
+                    # Known agents are served, also where that fails.
                     await self._take_round()
                 loop.beat()
             except AgentAdapterError as error:
@@ -70,7 +68,7 @@ class InboxReader:
         """Look for inboxes whose wake-up was lost, from time to time."""
         now = time.monotonic()
         if now - self._found >= FIND_EVERY:
-            # A part of a cluster that is away is not waited for in each round.
+            # What fails is not waited for in each round.
             self._found = now - FIND_EVERY + FIND_AGAIN_IN
             self._told_of.update(await self._store.find_inboxes())
             self._found = now
@@ -78,11 +76,8 @@ class InboxReader:
     async def _take_round(self) -> None:
         """Take some notes of each agent, so that a flood of one does not delay the others."""
         # An agent that notes something meanwhile is in the next round.
-        await in_each(self._store.keys.all_lanes(), self._take_in)
-
-    async def _take_in(self, lane: Lane) -> None:
-        told_of = {agent for agent in self._told_of if self._store.keys.lane_for(agent) == lane}
-        full = await self._store.full_inboxes(lane, sorted(told_of))
+        told_of = {*self._told_of}
+        full = await self._store.full_inboxes(sorted(told_of))
         self._told_of -= told_of
         for agent in full:
             try:

@@ -3,17 +3,14 @@
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 
 from agent_adapter.background import in_background
-from agent_adapter.contract.keys import Lane
 from agent_adapter.errors import AgentAdapterError, ServerRefusesError, ServerUnreachableError
 from agent_adapter.loops import Loop
 from bot.domain.errors import SlackBusyError, SlackUnclearError, StoreUnavailableError, WorkspaceFaultError
 from bot.jobs.quarantine import Quarantine
-from bot.store.connected import in_each
 from bot.store.records import ApprovalStore
 from bot.store.work import Work, WorkSet
 
@@ -63,15 +60,14 @@ class Worker:
     ) -> None:
         self._store = store
         self._kind = kind
-        self._lanes = deque(store.keys.all_lanes())
         self._handle = handle
         self._lease = int(lease * 1000)
         self._sweep = sweep
         self._at_once = at_once
         self._wait = wait
         self._outages = outages
-        self._seen: dict[Lane, int] = {}
-        """Of each lane, how many outages there had been when its leases were ended."""
+        self._seen = 0
+        """How many outages there had been when leases were ended."""
         self._quarantine = Quarantine(store)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._starting = asyncio.Lock()
@@ -106,11 +102,11 @@ class Worker:
         """Finish the work that is leased."""
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
-    async def _end_unknown_leases(self, lane: Lane) -> None:
+    async def _end_unknown_leases(self) -> None:
         """After the connection was lost, end all leases: the answer with this process's own may be lost with it."""
-        if (outages := self._outages()) != self._seen.get(lane, 0):
-            await self._store.end_leases(self._kind, lane, lease=self._lease)
-            self._seen[lane] = outages
+        if (outages := self._outages()) != self._seen:
+            await self._store.end_leases(self._kind, lease=self._lease)
+            self._seen = outages
 
     async def _lease_all(self) -> bool:
         free = self._at_once - len(self._running)
@@ -120,20 +116,8 @@ class Worker:
                 self._running.values(), timeout=self._sweep, return_when=asyncio.FIRST_COMPLETED
             )
             return True
-        leased = 0
-
-        async def lease(lane: Lane) -> None:
-            nonlocal leased
-            leased += await self._lease_lane(lane, free - leased)
-
-        # Lanes take turns at being first. Otherwise a busy lane would leave no room for the others.
-        self._lanes.rotate(-1)
-        await in_each(self._lanes, lease)
-        return leased >= free
-
-    async def _lease_lane(self, lane: Lane, free: int) -> int:
-        await self._end_unknown_leases(lane)
-        works = await self._store.lease_work(self._kind, lane, limit=free, lease=self._lease)
+        await self._end_unknown_leases()
+        works = await self._store.lease_work(self._kind, limit=free, lease=self._lease)
         waits: dict[Work, int] = {}
         for work in works:
             if held := self._running.get(work.interrupt_id):
@@ -148,10 +132,10 @@ class Worker:
             self._running[work.interrupt_id] = task
             task.add_done_callback(partial(self._forget, work.interrupt_id))
         if waits:
-            await self._store.put_back(self._kind, lane, waits)
+            await self._store.put_back(self._kind, waits)
         for wait in waits.values():
             self._wake_in(wait)
-        return len(works)
+        return len(works) >= free
 
     def _forget(self, interrupt_id: str, _: asyncio.Task[None]) -> None:
         del self._running[interrupt_id]

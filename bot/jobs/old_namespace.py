@@ -65,8 +65,7 @@ async def work_left(store: ApprovalStore) -> int:
 
 async def _owed(store: ApprovalStore) -> int:
     """Count what waits: requests, cards to draw, runs to resume, standing approvals, and work that failed."""
-    failing = [len(await store.failing(lane)) for lane in store.keys.all_lanes()]
-    return sum((await store.owed()).values()) + sum(failing)
+    return sum((await store.owed()).values()) + len(await store.failing())
 
 
 def empty(namespace: str) -> str:

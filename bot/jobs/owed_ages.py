@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from bot.store.records import ApprovalStore
 
 LOOKED_AT = 1_000
-"""How many cards that are owed are watched, by lane."""
+"""How many cards that are owed are watched."""
 
 
 @dataclass

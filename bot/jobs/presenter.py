@@ -140,7 +140,7 @@ class Presenter:
         owner, leased_until = secrets.token_hex(8), time.monotonic() + line.lease / 1000
         try:
             lease = await self.store.lease_part(state.id, part.id, owner=owner, lease=line.lease)
-            line.restore_guard.hear(state.id, lease.epoch)
+            line.restore_guard.hear(lease.epoch)
             if lease.outcome == "busy":
                 return min(lease.since, 1_000)
             newest = await self.store.admitted(state.id)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from agent_adapter.contract.record import moment
 from agent_adapter.loops import describe
-from agent_adapter.redis.pool import address_of, freeze_meta, open_redis
+from agent_adapter.redis.address import address_of
+from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import BotError
 from bot.runtime.settings import Settings
@@ -97,12 +98,11 @@ class Quarantine:
 
     async def _all(self) -> tuple[list[Failing], list[str]]:
         found, foreign = [], []
-        for lane in self._store.keys.all_lanes():
-            for name, text in (await self._store.failing(lane)).items():
-                try:
-                    found.append(_read(name, text))
-                except (ValueError, LookupError, OverflowError, OSError):
-                    foreign.append(f"{lane.failing} {name}")
+        for name, text in (await self._store.failing()).items():
+            try:
+                found.append(_read(name, text))
+            except (ValueError, LookupError, OverflowError, OSError):
+                foreign.append(f"{self._store.keys.failing} {name}")
         for entry in set(foreign) - self._named:
             logger.warning("failing.foreign", extra={"entry": entry})
         self._named = set(foreign)
@@ -113,7 +113,12 @@ class Quarantine:
 async def opened(settings: Settings) -> AsyncIterator[Quarantine]:
     """Connect to what was set aside, for a command."""
     address = address_of(settings.redis_url)
-    async with open_redis(settings.redis_url, retries=0, credentials=settings.redis_credentials) as redis:
+    async with open_redis(
+        settings.redis_url,
+        namespace=settings.namespace,
+        retries=0,
+        credentials=settings.redis_credentials,
+    ) as redis:
         if settings.is_old:
             await find_old(redis, settings.namespace, address=address)
         keys = await freeze_meta(redis, settings.namespace, address=address)

@@ -64,18 +64,18 @@ class RestoreGuard:
         async with self._beating:
             beat, last = await self.store.heartbeat(self.process, quiet_for=quiet_for), self._last
             self._last = beat
-            if last and any(now <= then for now, then in zip(beat.epochs, last.epochs, strict=True)):
+            if last and beat.epoch <= last.epoch:
                 logger.error("store.went_back", extra={"bot": self.process})
                 self.health.warnings[CODE] = WARNING
                 self.doubt()
-            elif last and beat.servers != last.servers:
+            elif last and beat.server != last.server:
                 logger.warning("store.replaced", extra={"bot": self.process})
                 self.doubt()
         return beat
 
-    def hear(self, interrupt_id: str, epoch: int) -> None:
+    def hear(self, epoch: int) -> None:
         """Compare the heartbeats that Redis counts right before a message is edited. No heartbeat may have noticed yet."""
-        if self._last and epoch < self._last.epochs[self.store.keys.lane_of(interrupt_id)]:
+        if self._last and epoch < self._last.epoch:
             self.doubt()
 
     def reconnected(self) -> None:

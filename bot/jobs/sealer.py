@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from cryptography.exceptions import InvalidSignature
 
-from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.keys import Keys as Lane
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
 from bot.domain.audit_entry import AuditEntry
@@ -49,7 +49,7 @@ class Sealer:
         """Look at each lane from time to time, until cancelled."""
         while True:
             loop.beat(within=2 * LOOK_EVERY + LEASE / 1000)
-            for lane in self.store.keys.all_lanes():
+            for lane in [self.store.keys]:
                 await self.look(lane)
             await asyncio.sleep(LOOK_EVERY)
 

@@ -4,10 +4,8 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from agent_adapter.contract.keys import Lane
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
-from bot.store.connected import in_each
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -38,14 +36,11 @@ class WaitingSweep:
         """Look at every open request once.
 
         Raises:
-            ServerUnreachableError: when Redis does not answer. In a cluster, what is on its other servers was looked at.
+            ServerUnreachableError: when Redis does not answer.
         """
-        await in_each(self.store.keys.all_lanes(), self._sweep_lane)
-
-    async def _sweep_lane(self, lane: Lane) -> None:
         first = 0
         while True:
-            looked = await self.store.relist(lane, first=first, limit=AT_ONCE)
+            looked = await self.store.relist(first=first, limit=AT_ONCE)
             if looked < AT_ONCE:
                 return
             first += looked

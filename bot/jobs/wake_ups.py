@@ -25,7 +25,7 @@ AGAIN_IN = 0.5
 
 
 class WakeUps:
-    """One connection for all lanes. A message may be lost without harm, since it only says where to look."""
+    """One connection. A message may be lost without harm, since it only says where to look."""
 
     def __init__(
         self,
@@ -39,19 +39,22 @@ class WakeUps:
         credentials: str | None = None,
     ) -> None:
         self._url = url
+        self._namespace = keys.namespace
         self._credentials = credentials
         self._inboxes = inboxes
         self._draw = draw
         self._restore_guard = restore_guard
         self._address = address
-        self._told = {lane.channel("inbox") for lane in keys.all_lanes()}
+        self._told = keys.channel("inbox")
         self._is_connected = True
         """Until the connection is lost for the first time, there is nothing to doubt."""
-        self._channels = [*self._told, *(lane.channel("wake") for lane in keys.all_lanes())]
+        self._channels = [self._told, keys.channel("wake")]
 
     async def run(self, loop: Loop) -> None:
         """Listen until cancelled."""
-        redis = open_blocking_redis(self._url, block=QUIET, credentials=self._credentials)
+        redis = open_blocking_redis(
+            self._url, block=QUIET, namespace=self._namespace, credentials=self._credentials
+        )
         try:
             while True:
                 try:
@@ -74,7 +77,6 @@ class WakeUps:
             # What was said while nobody listened.
             self._draw()
             self._inboxes.look_at_all()
-            # In a cluster, another server than the one that is heard here can be replaced.
             until = time.monotonic() + QUIET
             while (left := until - time.monotonic()) > 0 and await self._hear(heard, left):
                 loop.beat()
@@ -85,7 +87,7 @@ class WakeUps:
         if message is None:
             return False
         if message["type"] == "message":
-            if message["channel"] in self._told:
+            if message["channel"] == self._told:
                 self._inboxes.look_at(message["data"])
             else:
                 self._draw()

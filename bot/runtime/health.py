@@ -47,7 +47,7 @@ class Health:
     audit_bytes: dict[str, int] = field(default_factory=dict)
     """What the audit trail of each namespace takes in Redis, when it was last measured."""
     audit_unsealed: dict[str, int] = field(default_factory=dict)
-    """How many entries of the audit trail this process has yet to seal, by lane."""
+    """How many entries of the audit trail this process has yet to seal, by log."""
     _failing: dict[str, Failing] = field(default_factory=dict)
 
     @property

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Field,
     ValidationError,
     ValidationInfo,
@@ -22,11 +21,10 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from agent_adapter.contract.keys import MOST_LANES
 from agent_adapter.contract.names import Namespace
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
+from agent_adapter.redis.address import address_of
 from agent_adapter.redis.credentials import load_provider
-from agent_adapter.redis.pool import address_of
 from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import SettingsError
 from bot.domain.role import Role
@@ -106,9 +104,6 @@ def _nothing_is_none(value: Any) -> Any:
     return None if value == "" else value
 
 
-_Lanes = Annotated[Annotated[int, Field(ge=1, le=MOST_LANES)] | None, BeforeValidator(_nothing_is_none)]
-
-
 class Settings(_Environment):
     """What a running bot needs."""
 
@@ -134,8 +129,6 @@ class Settings(_Environment):
     """How many replicas have to confirm a click. Without it, all."""
 
     namespace: Namespace = "assent"
-    lanes: _Lanes = None
-    """Into how many parts a new namespace is divided, each with a slot of a Redis Cluster. It stays so."""
     namespace_old: Namespace | None = None
     """A namespace that is served as well, until nothing waits there."""
     audit_dir_old: str | None = None
@@ -376,7 +369,7 @@ class Settings(_Environment):
         if self.namespace_old is None or self.is_old:
             return None
         own = {name: getattr(self, f"{name}_old") for name in OF_OLD}
-        return self.model_copy(update={"namespace": self.namespace_old, "lanes": None, **own})
+        return self.model_copy(update={"namespace": self.namespace_old, **own})
 
     @property
     def is_old(self) -> bool:
@@ -418,7 +411,6 @@ class Access(_Environment):
     redis_credentials: _Credentials = Field(None, alias="ASSENT_REDIS_CREDENTIALS")
     namespace: str = Field("assent", alias="ASSENT_NAMESPACE")
     namespace_old: str = Field("", alias="ASSENT_NAMESPACE_OLD")
-    lanes: _Lanes = Field(None, alias="ASSENT_LANES")
     policy: str = Field("", alias="ASSENT_POLICY")
     audit_dir: str = Field("", alias="ASSENT_AUDIT_DIR")
     ring: str = Field("", alias="ASSENT_RING")

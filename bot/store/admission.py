@@ -69,7 +69,7 @@ class Admitting(Connected):
         """
         # An interrupt that ended without an answer can be asked again: it has another id, but the same run and pauses.
         first = id_of(interrupt.agent, interrupt.run, interrupt.pauses)
-        members = await self._guarded(self._redis.smembers(self.keys.lane_for(first).vouched(first)))
+        members = await self._guarded(self._redis.smembers(self.keys.vouched(first)))
         said = [member.partition(" ")[::2] for member in members]
         trust = self.trust
         return frozenset(

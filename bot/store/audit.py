@@ -8,9 +8,9 @@ from math import inf
 
 from redis.asyncio import Redis
 
-from agent_adapter.contract.keys import Keys, Lane
+from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.keys import Keys as Lane
 from agent_adapter.errors import LockedRecordError
-from agent_adapter.redis.cluster import primaries_of
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import fields_of
 from agent_adapter.redis.server_check import read_info
@@ -82,7 +82,7 @@ class AuditStore(Connected):
             ServerUnreachableError: when Redis does not answer.
             OSError: when the folder cannot be read.
         """
-        lanes = [self.keys.lane_for(about)] if about else self.keys.all_lanes()
+        lanes = [self.keys]
         is_sealed = await asyncio.to_thread(self._signed, lanes)
         start = max(0, int(since.timestamp() * 1000)) if since else 0
         end = until.timestamp() * 1000 if until else inf
@@ -197,16 +197,13 @@ class AuditStore(Connected):
 
     async def size(self) -> int:
         """Give how many bytes the entries in Redis take, about."""
-        sizes = [await self._guarded(self._redis.memory_usage(lane.audit)) for lane in self.keys.all_lanes()]
+        sizes = [await self._guarded(self._redis.memory_usage(lane.audit)) for lane in [self.keys]]
         return sum(size or 0 for size in sizes)
 
     async def most_bytes(self) -> float:
-        """Give how many bytes the entries may take, so that no server is filled by them."""
-        servers = await self._guarded(primaries_of(self._redis))
-        limits = [
-            int((await self._guarded(read_info(server, "memory"))).get("maxmemory", 0)) for server in servers
-        ]
-        return min(limit // _SHARE or inf for limit in limits)
+        """Give how many bytes the entries may take, so that the server is not filled by them."""
+        limit = int((await self._guarded(read_info(self._redis, "memory"))).get("maxmemory", 0))
+        return limit // _SHARE or inf
 
     async def count(self, lane: Lane) -> int:
         """Give how many entries of a lane are in Redis."""
@@ -250,8 +247,8 @@ class AuditStore(Connected):
         Raises:
             ServerUnreachableError, ServerFailedError: when Redis does not take it, or this user may not write it.
         """
-        lanes = {number_of(lane): lane for lane in self.keys.all_lanes()}
-        lane = lanes.get(number, self.keys.lane_for(about))
+        lanes = {number_of(lane): lane for lane in [self.keys]}
+        lane = lanes.get(number, self.keys)
         await self.scripts("note_erased", lane.of(about), by=by, places=places, reason=reason)
 
     async def lanes_behind(self, key: LogKey) -> list[str]:
@@ -261,7 +258,7 @@ class AuditStore(Connected):
             ServerUnreachableError: when Redis does not answer.
             OSError, ValueError, InvalidSignature: when a log cannot be read.
         """
-        return [number_of(lane) for lane in self.keys.all_lanes() if await self._is_behind(lane, key)]
+        return [number_of(lane) for lane in [self.keys] if await self._is_behind(lane, key)]
 
     async def _is_behind(self, lane: Lane, key: LogKey) -> bool:
         if self.logs is None:
@@ -278,7 +275,7 @@ class AuditStore(Connected):
         """Whether a replica with a folder was there within the last days."""
         till = [
             int(await self._guarded(self._redis.hget(lane.audit_move, "folder_till")) or 0)
-            for lane in self.keys.all_lanes()
+            for lane in [self.keys]
         ]
         return not self.keeps and max(till) > datetime.now(UTC).timestamp() * 1000
 

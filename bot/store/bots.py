@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from agent_adapter.redis.scripts import Value
-from bot.store.connected import Connected, in_each
+from bot.store.connected import Connected
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +14,10 @@ class Beat:
     """The names of the other bots that are alive."""
     at: int
     """The server's milliseconds."""
-    epochs: tuple[int, ...]
-    """By lane, how many heartbeats all bots have sent. The number only grows."""
-    servers: tuple[str, ...]
-    """By lane, which run of which server answers, and of which history; empty texts where they do not say it."""
+    epoch: int
+    """How many heartbeats all bots have sent. The number only grows."""
+    server: str
+    """Which run of which server answers, and of which history; empty where it does not say it."""
 
 
 SEEN_WITHIN = 30.0
@@ -30,7 +30,7 @@ class Bots(Connected):
     async def heartbeat(
         self, process: str, *, alive: bool = True, stepped_within: int = 0, quiet_for: float | None = 0.0
     ) -> Beat:
-        """Note in every lane that this bot is alive, or that it has ended.
+        """Note that this bot is alive, or that it has ended.
 
         Args:
             process: The name of this process.
@@ -46,22 +46,16 @@ class Bots(Connected):
             "stepped_within": stepped_within,
             "quiet_for": None if quiet_for is None else int(quiet_for * 1000),
         }
-        beats = await in_each(
-            self.keys.all_lanes(), lambda lane: self.scripts("bot_heartbeat", lane.of(), **given)
-        )
+        names, at, epoch, server = await self.scripts("bot_heartbeat", self.keys.of(), **given)
         return Beat(
-            others=frozenset(name for alive, *_ in beats for name in alive) - {process},
-            at=max(at for _, at, *_ in beats),
-            epochs=tuple(epoch for *_, epoch, _ in beats),
-            servers=tuple(server for *_, server in beats),
+            others=frozenset(names) - {process},
+            at=at,
+            epoch=epoch,
+            server=server,
         )
 
     async def alive(self) -> frozenset[str]:
         """Name the bots that are alive."""
         seconds, _ = await self._guarded(self._redis.time())
-        found = [
-            beat
-            for lane in self.keys.all_lanes()
-            for beat in await self._guarded(self._redis.zrange(lane.bots, 0, -1, withscores=True))
-        ]
+        found = await self._guarded(self._redis.zrange(self.keys.bots, 0, -1, withscores=True))
         return frozenset(name for name, at in found if at / 1000 > seconds - SEEN_WITHIN)

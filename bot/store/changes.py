@@ -59,4 +59,4 @@ class Changes(Reading):
     def _changes_of(self, interrupt: Interrupt, index: int) -> str:
         tool = interrupt.request.action_requests[index].name
         named = digest("changes", interrupt.agent, interrupt.run, tool)
-        return self.keys.lane_for(interrupt.agent).changes(named)
+        return self.keys.changes(named)

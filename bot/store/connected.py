@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable
 from typing import Any, TypeVar, cast
 
 from redis.asyncio import Redis
 
-from agent_adapter.contract.keys import Keys, Lane, Named
+from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import Scripts, Value
@@ -21,24 +21,6 @@ from bot.store.refused import Refused
 from bot.store.sealed import sealed_fact
 
 _T = TypeVar("_T")
-
-
-async def in_each(lanes: Iterable[Lane], ask: Callable[[Lane], Awaitable[_T]]) -> list[_T]:
-    """Ask in each lane, in their order, also after a server has not answered: what the others have goes on.
-
-    Raises:
-        ServerUnreachableError: in the end, when one of them did not.
-    """
-    found: list[_T] = []
-    away: ServerUnreachableError | None = None
-    for lane in lanes:
-        try:
-            found.append(await ask(lane))
-        except ServerUnreachableError as error:
-            away = error
-    if away:
-        raise away
-    return found
 
 
 class Connected:
@@ -61,7 +43,7 @@ class Connected:
         self._address = address
         self.scripts = Scripts(redis, keys, "bot.store.lua", address=address, cipher=cipher)
         self.durability = durability
-        self.confirming = Confirming(redis, durability)
+        self.confirming = Confirming(redis, keys, durability)
         is_local = durability.mode == "local"
         self.durable = self.scripts if is_local else self.scripts.written_by(self.confirming.write)
         """The same scripts for what a person is told is stored: each raises NotConfirmedError when that is not certain."""
@@ -72,7 +54,7 @@ class Connected:
 
     def _of(self, name: str) -> Named:
         """Name the keys that scripts take for a record or an agent."""
-        return self.keys.lane_for(name).of(name)
+        return self.keys.of(name)
 
     def _mark(self, interrupt_id: str, field: str, text: str) -> str:
         """Give the mark of what a bot writes into a field of a card; empty without a seal."""
@@ -84,15 +66,15 @@ class Connected:
         """With which seal the bot checks what it reads back; `None` without a key."""
         return self.signing.trust if self.signing else None
 
-    async def confirm(self, interrupt_id: str) -> None:
-        """Wait until what was read of a record just now is as durable as what a person is told is stored.
+    async def confirm(self) -> None:
+        """Wait until what was just read is as durable as what a person is told is stored.
 
         Raises:
             NotConfirmedError, StoreUnavailableError: when that is not certain in time.
         """
         if self.durability.mode != "local":
             await self._in_time(
-                self._guarded(self.confirming.ask(self.keys.lane_for(interrupt_id))),
+                self._guarded(self.confirming.ask()),
                 WITHIN + self.durability.extra,
             )
 

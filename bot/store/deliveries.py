@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_adapter.contract.arguments import decode
-from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Scripts
@@ -44,7 +44,7 @@ class Delivery:
     def __init__(
         self,
         scripts: Scripts,
-        lane: Lane,
+        keys: Keys,
         person: str,
         digest: str,
         *,
@@ -55,10 +55,10 @@ class Delivery:
         self._trust = trust
         self.pressed = pressed
         """Channel and ts of the message that was pressed; empty for a form."""
-        self._name = lane.delivery(person, digest)
+        self._name = keys.delivery(person, digest)
         self.names: dict[str, str | None] = {
             "delivery": self._name,
-            "newest": lane.newest_delivery(person),
+            "newest": keys.newest_delivery(person),
             "owner": secrets.token_hex(8),
         }
         """Its keys and arguments, by the names that scripts give them."""

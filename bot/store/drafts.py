@@ -70,7 +70,7 @@ class Drafts(Connected):
             return Draft()
 
     def _draft_key(self, interrupt_id: str, index: int, user: str) -> str:
-        return self.keys.lane_for(interrupt_id).draft(interrupt_id, index, user)
+        return self.keys.draft(interrupt_id, index, user)
 
     async def _written(self, key: str) -> str:
         try:

@@ -3,7 +3,7 @@
 import math
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,8 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import NoPermissionError
 
-from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import ServerUnsuitableError
-from agent_adapter.redis.cluster import on_one_connection
 from agent_adapter.redis.scripts import Sent
 from bot.domain.errors import NotConfirmedError
 from bot.runtime.settings import DurabilityMode
@@ -63,9 +62,11 @@ ends: ContextVar[float] = ContextVar("ends", default=math.inf)
 class Confirming:
     """Writes, and waits until the write is confirmed."""
 
-    def __init__(self, redis: Redis, durability: Durability) -> None:
+    def __init__(self, redis: Redis, keys: Keys, durability: Durability) -> None:
         self._redis = redis
         self._durability = durability
+        self._mark = ("SET", keys.confirmed, 1, "PX", _KEPT)
+        """A command that writes something."""
 
     async def write(self, script: str, text: str, count: int, *keys_and_args: Sent) -> Any:
         """Run a script and give its answer, once what it wrote is confirmed.
@@ -74,38 +75,33 @@ class Confirming:
             script: `EVAL`.
             text: Of the script.
             count: How many keys follow.
-            keys_and_args: The keys, all in one lane, and the arguments.
+            keys_and_args: The keys and the arguments.
 
         Raises:
             NotConfirmedError: when it is not confirmed in time. Redis has the write.
         """
-        called = (script, text, count, *keys_and_args)
-        return await self._confirmed(called, self._mark_beside(str(keys_and_args[0])))
+        return await self._confirmed((script, text, count, *keys_and_args), self._mark)
 
-    async def ask(self, lane: Lane) -> None:
-        """Wait until everything that the server of a lane has by now is confirmed. A later write is confirmed after earlier ones.
+    async def ask(self) -> None:
+        """Wait until everything that the server has by now is confirmed. A later write is confirmed after earlier ones.
 
         Raises:
             NotConfirmedError: when it is not confirmed in time.
         """
-        await self._confirmed(self._mark_beside(lane.confirmed))
-
-    @staticmethod
-    def _mark_beside(key: str) -> tuple[Sent, ...]:
-        """Return a command that writes something, to the server that has this key."""
-        prefix, tag, _ = key.partition("}:")
-        return ("SET", Lane(f"{prefix}{tag}").confirmed, 1, "PX", _KEPT)
+        await self._confirmed(self._mark)
 
     async def _confirmed(self, *commands: tuple[Sent, ...]) -> Any:
         """Send commands and give the answer to the first one, once what they wrote is confirmed.
 
         WAIT knows only what its own connection has written. That has to be something, also when a click is repeated and its
         script writes nothing. Otherwise WAIT answers at once, from Redis 7.2 on and with Valkey.
+
+        When the connection is lost, or the server is not the primary any more, all of them are sent again: to the one of now.
         """
-        answers = await on_one_connection(
-            self._redis, (*commands, self._durability.question(ends.get() - time.monotonic()))
-        )
-        answer, *others = answers
+        async with self._redis.pipeline(transaction=False) as asking:
+            for command in (*commands, self._durability.question(ends.get() - time.monotonic())):
+                asking.execute_command(*command)
+            answer, *others = await asking.execute(raise_on_error=False)
         if isinstance(answer, Exception):
             raise answer
         for each in others:
@@ -121,52 +117,49 @@ class Confirming:
 
 
 def durability_on(
-    infos: Sequence[Mapping[str, Any]],
+    info: Mapping[str, Any],
     address: str,
     mode: DurabilityMode,
     replicas: int | None,
     known: int = 0,
 ) -> Durability:
-    """Say what has to confirm a write on these servers.
+    """Say what has to confirm a write on this server.
 
     Args:
-        infos: What INFO says on each server that takes writes.
+        info: What INFO says there.
         address: Where the server is.
         mode: What the operator asks for.
-        replicas: How many replicas; `None` for all. In a cluster, as many as the server with the fewest has.
+        replicas: How many replicas; `None` for all.
         known: How many replicas the Sentinels know, also when they are away.
 
     Raises:
         ServerUnsuitableError: when nothing there could ever confirm it.
     """
     wanted = f"ASSENT_DURABILITY={mode}"
-    counts = [following(info) for info in infos]
-    # After a failover, a server of a cluster has no replica for a while. A bot starts all the same.
-    if mode == "replica" and not any(count is None or count for count in counts):
+    if mode == "replica" and following(info) == 0:
         raise ServerUnsuitableError(
             f"Redis at {address} has no replica that follows it, and {wanted} waits for one: start a replica, or set "
             "ASSENT_DURABILITY=local"
         )
-    if mode == "fsync" and any(info.get("aof_enabled") == 0 for info in infos):
+    if mode == "fsync" and info.get("aof_enabled") == 0:
         raise ServerUnsuitableError(
             f"Redis at {address} keeps no append-only file, and {wanted} waits for it: set appendonly yes, or set "
             "ASSENT_DURABILITY=local"
         )
-    for version in (str(info.get("redis_version", "")) for info in infos):
-        if mode != "fsync" or not version or _numbers(version) >= FSYNC_VERSION:
-            continue
+    version = str(info.get("redis_version", ""))
+    if mode == "fsync" and version and _numbers(version) < FSYNC_VERSION:
         raise ServerUnsuitableError(
             f"Redis at {address} is {version} and has no WAITAOF, which {wanted} needs: use Redis 7.2 or newer, or "
             "Valkey, or set ASSENT_DURABILITY=local"
         )
-    return Durability(mode, replicas or max(known, min((count for count in counts if count), default=1)))
+    return Durability(mode, replicas or max(known, following(info) or 1))
 
 
-def unknown_on(infos: Sequence[Mapping[str, Any]], address: str, durability: Durability) -> str:
+def unknown_on(info: Mapping[str, Any], address: str, durability: Durability) -> str:
     """Say that a managed server does not say whether it can confirm anything; empty when it says so."""
     silent = {
-        "replica": any(following(info) is None for info in infos) and "whether replicas follow it",
-        "fsync": any("aof_enabled" not in info for info in infos) and "whether it keeps an append-only file",
+        "replica": following(info) is None and "whether replicas follow it",
+        "fsync": "aof_enabled" not in info and "whether it keeps an append-only file",
     }
     what = silent.get(durability.mode)
     return (
@@ -176,12 +169,10 @@ def unknown_on(infos: Sequence[Mapping[str, Any]], address: str, durability: Dur
     )
 
 
-def missing_on(infos: Sequence[Mapping[str, Any]], durability: Durability) -> str:
+def missing_on(info: Mapping[str, Any], durability: Durability) -> str:
     """Say that fewer replicas follow than have to confirm a click, so that each is shown as failed; empty when enough do."""
-    there = min(
-        (count for info in infos if (count := following(info)) is not None), default=durability.replicas
-    )
-    if durability.mode != "replica" or there >= durability.replicas:
+    there = following(info)
+    if durability.mode != "replica" or there is None or there >= durability.replicas:
         return ""
     follow = "1 follows" if there == 1 else f"{there} follow"
     wanted = "1 replica" if durability.replicas == 1 else f"{durability.replicas} replicas"

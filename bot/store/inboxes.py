@@ -3,12 +3,8 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from redis.asyncio import Redis
-
-from agent_adapter.contract.keys import Lane
 from agent_adapter.contract.names import is_agent_name
 from agent_adapter.contract.trace import TRACEPARENT, TraceContext
-from agent_adapter.redis.cluster import primaries_of
 from bot.store.connected import Connected
 
 AT_ONCE = 100
@@ -43,31 +39,20 @@ class Inboxes(Connected):
             notes, refused, tuple((wait, TraceContext.read({TRACEPARENT: parent})) for wait, parent in waits)
         )
 
-    async def full_inboxes(self, lane: Lane, told_of: Collection[str] = ()) -> list[str]:
-        """Name the agents of a lane that have something in their inbox: of the known ones, then of those that we were told of."""
-        found: list[str] = await self.scripts("list_inboxes", lane.of(), told_of)
+    async def full_inboxes(self, told_of: Collection[str] = ()) -> list[str]:
+        """Name the agents that have something in their inbox: of the known ones, then of those that we were told of."""
+        found: list[str] = await self.scripts("list_inboxes", self.keys.of(), told_of)
         return found
 
     async def find_inboxes(self) -> list[str]:
         """Name the agents that have something in their inbox, known or not. This looks at all keys."""
         found: list[str] = []
-        for server in await self._guarded(primaries_of(self._redis)):
-            found += await self._find_on(server)
-        return found
-
-    async def _find_on(self, server: Redis) -> list[str]:
-        found: list[str] = []
-        cursor = 0
-        befores = tuple(map(_before, self.keys.all_lanes()))
+        cursor, before = 0, self.keys.inbox("")
         while True:
             cursor, keys = await self._guarded(
-                server.scan(cursor, match="*:inbox:*", count=LOOKED_AT, _type="stream")
+                self._redis.scan(cursor, match=f"{before}*", count=LOOKED_AT, _type="stream")
             )
-            names = [key.rpartition(":")[2] for key in keys if key.startswith(befores)]
+            names = [key.removeprefix(before) for key in keys]
             found += filter(is_agent_name, names)
             if not int(cursor):
                 return found
-
-
-def _before(lane: Lane) -> str:
-    return lane.inbox("")

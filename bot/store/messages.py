@@ -24,7 +24,7 @@ class PartLease:
     since: int
     """When the first call with an unknown result began, in the server's milliseconds. With `busy`, milliseconds to wait."""
     epoch: int
-    """The number of heartbeats of the record's lane: see `Beat`."""
+    """The number of heartbeats: see `Beat`."""
 
 
 class Messages(Connected):
@@ -90,12 +90,9 @@ class Messages(Connected):
         end = None if count is None else first + count
         looked = READ_AT_ONCE
         while looked and (end is None or first < end):
-            looked = 0
-            for lane in self.keys.all_lanes():
-                last = first + READ_AT_ONCE - 1
-                number, *read = await self.scripts("read_posted", lane.of(), first=first, last=last)
-                looked = max(looked, number)
-                found += self._posted(read)
+            last = first + READ_AT_ONCE - 1
+            looked, *read = await self.scripts("read_posted", self.keys.of(), first=first, last=last)
+            found += self._posted(read)
             first += READ_AT_ONCE
         return found, first if looked == READ_AT_ONCE else 0
 
@@ -106,15 +103,13 @@ class Messages(Connected):
             ServerUnreachableError: when Redis does not answer.
         """
         found: dict[tuple[str, MessageId], PostedMessage] = {}
-        for lane in self.keys.all_lanes():
-            cursor = "0"
-            while True:
-                cursor, *read = await self.scripts("read_unresumed", lane.of(), cursor=cursor)
-                # A scan of Redis can return a key twice.
-                found |= {(message.interrupt_id, message.part): message for message in self._posted(read)}
-                if cursor == "0":
-                    break
-        return list(found.values())
+        cursor = "0"
+        while True:
+            cursor, *read = await self.scripts("read_unresumed", self.keys.of(), cursor=cursor)
+            # A scan of Redis can return a key twice.
+            found |= {(message.interrupt_id, message.part): message for message in self._posted(read)}
+            if cursor == "0":
+                return list(found.values())
 
     async def set_notice(self, interrupt_id: str, sentence: str) -> None:
         """Say to the waiting agents why nothing happens. An empty sentence removes the notice."""

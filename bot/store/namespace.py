@@ -15,9 +15,7 @@ from bot.domain.seal import Seal
 logger = logging.getLogger(__name__)
 
 
-async def open_namespace(
-    redis: Redis, namespace: str, *, address: str = "", lanes: int | None = None
-) -> Keys:
+async def open_namespace(redis: Redis, namespace: str, *, address: str = "") -> Keys:
     """Return the names of the keys. What the version before has written gets its new names first.
 
     It may be ended at any moment, and several bots may do it at once.
@@ -26,12 +24,10 @@ async def open_namespace(
         redis: The client.
         namespace: The beginning of all keys.
         address: Where this is, for errors.
-        lanes: How many lanes it has to have. `None`: as many as it has, and if it is new, what fits the address.
 
     Raises:
         ServerUnreachableError: when Redis does not answer, or something else has overwritten a key.
-        ServerUnsuitableError: when the namespace was written with a version that this one does not know, or with another
-            number of lanes.
+        ServerUnsuitableError: when the namespace was written with a version that this one does not know.
     """
     keys = Keys(namespace)
     await check_keys(redis, keys, address)
@@ -43,7 +39,7 @@ async def open_namespace(
             await redis.hset(keys.meta, "schema", str(SCHEMA))
             logger.info("redis.upgraded", extra={"schema": SCHEMA})
         await redis.hsetnx(keys.meta, "schema", str(SCHEMA))
-    return await freeze_meta(redis, namespace, address=address, lanes=lanes)
+    return await freeze_meta(redis, namespace, address=address)
 
 
 async def find_old(redis: Redis, namespace: str, *, address: str = "") -> None:
@@ -93,9 +89,7 @@ async def agree_on_seal(redis: Redis, keys: Keys, seal: Seal | None, *, address:
 
 async def _rename_keys(redis: Redis, keys: Keys, address: str) -> None:
     scripts, cursor = Scripts(redis, keys, "bot.store.lua", address=address), "0"
-    # The version before had one lane.
-    (lane,) = keys.all_lanes()
-    while (cursor := await scripts("rename_keys", lane.of(), cursor=cursor)) != "0":
+    while (cursor := await scripts("rename_keys", keys.of(), cursor=cursor)) != "0":
         pass
     # The stream that woke the bots, which a channel does now.
-    await redis.delete(lane.channel("wake"))
+    await redis.delete(keys.channel("wake"))

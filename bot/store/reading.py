@@ -66,10 +66,9 @@ class Reading(Connected):
             UnreadableRecordError: when this version cannot read what is stored.
             ServerUnreachableError: when Redis does not answer.
         """
-        lane = self.keys.lane_for(interrupt_id)
         req: Fields
         card: Fields
-        req, stored, now = await read_hashes(self.scripts, lane, interrupt_id)
+        req, stored, now = await read_hashes(self.scripts, self.keys, interrupt_id)
         if not req:
             return None
         expect_written(interrupt_id, req)
@@ -112,7 +111,7 @@ class Reading(Connected):
             ServerUnreachableError: when Redis does not answer.
         """
         try:
-            req, _, _ = await read_hashes(self.scripts, self.keys.lane_for(interrupt_id), interrupt_id)
+            req, _, _ = await read_hashes(self.scripts, self.keys, interrupt_id)
         except (ServerFailedError, UnreadableRecordError):
             # Something else has overwritten a part of it. The presenter says so.
             return True
@@ -124,12 +123,15 @@ class Reading(Connected):
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        agent, lane = interrupt.agent, self.keys.lane_for(interrupt.agent)
+        agent = interrupt.agent
         pauses = {pause_digest(agent, interrupt.run, pause) for pause in interrupt.pauses}
-        found = await self._guarded(self._redis.mget([lane.pause(agent, pause) for pause in pauses]))
+        found = await self._guarded(self._redis.mget([self.keys.pause(agent, pause) for pause in pauses]))
         for known in {interrupt.id, *filter(None, found)}:
-            is_there = await self._guarded(self._redis.exists(lane.req(known)))
-            if is_there and await self._guarded(self._redis.hget(lane.card(known), "status")) != "refused":
+            is_there = await self._guarded(self._redis.exists(self.keys.req(known)))
+            if (
+                is_there
+                and await self._guarded(self._redis.hget(self.keys.card(known), "status")) != "refused"
+            ):
                 return True
         return False
 

@@ -2,7 +2,6 @@
 
 from redis.client import NEVER_DECODE
 
-from agent_adapter.contract.keys import Lane
 from bot.domain.approval import Approval
 from bot.store.reading import Reading, referred
 
@@ -10,17 +9,16 @@ from bot.store.reading import Reading, referred
 class StandingApprovals(Reading):
     """Keeps the standing approvals."""
 
-    async def standing(self, lane: Lane, *, agent: str = "") -> list[tuple[Approval, int]]:
+    async def standing(self, *, agent: str = "") -> list[tuple[Approval, int]]:
         """List the active standing approvals, the one that ends first at the front: the record and the index of the action.
 
         Args:
-            lane: The lane to look in.
             agent: Only those of this agent; those of all agents when empty.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        stored = self._redis.execute_command("ZRANGE", lane.standing, 0, -1, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]  # redis-py does not type it
+        stored = self._redis.execute_command("ZRANGE", self.keys.standing, 0, -1, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]  # redis-py does not type it
         names = [name.decode(errors="backslashreplace") for name in await self._guarded(stored)]
         found = []
         for interrupt_id, index in filter(None, map(referred, names)):

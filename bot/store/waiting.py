@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from agent_adapter.contract.keys import Lane
 from bot.domain.waiting import Spot
 from bot.store.connected import Connected
 
@@ -29,20 +28,17 @@ class Waiting(Connected):
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        found: list[Spot] = []
-        for lane in self.keys.all_lanes():
-            reply = await self.scripts(
-                "read_waiting",
-                lane.of(),
-                (),
-                [lane.waiting(entry) for entry in entries],
-                after=after.deadline if after else None,
-                last=after.interrupt_id if after else None,
-                limit=limit,
-                agent=agent,
-            )
-            found += [Spot(int(reply[i + 1]), reply[i]) for i in range(0, len(reply), 2)]
-        return sorted(found)[:limit]
+        reply = await self.scripts(
+            "read_waiting",
+            self.keys.of(),
+            (),
+            [self.keys.waiting(entry) for entry in entries],
+            after=after.deadline if after else None,
+            last=after.interrupt_id if after else None,
+            limit=limit,
+            agent=agent,
+        )
+        return sorted(Spot(int(reply[i + 1]), reply[i]) for i in range(0, len(reply), 2))[:limit]
 
     async def count_waiting(self, entries: Sequence[str]) -> Counter[str]:
         """Count the requests in the lists of a person by agent. Some of them may have ended.
@@ -50,12 +46,9 @@ class Waiting(Connected):
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        found = Counter[str]()
-        for lane in self.keys.all_lanes():
-            keys = [lane.waiting(entry) for entry in entries]
-            reply = await self.scripts("count_waiting", lane.of(), (), keys)
-            found.update({agent: int(count) for agent, count in zip(reply[::2], reply[1::2], strict=True)})
-        return found
+        lists = [self.keys.waiting(entry) for entry in entries]
+        reply = await self.scripts("count_waiting", self.keys.of(), (), lists)
+        return Counter({agent: int(count) for agent, count in zip(reply[::2], reply[1::2], strict=True)})
 
     async def mine(self, what: Mine, user: str) -> list[str]:
         """List what a person asked for, or decided, the newest first.
@@ -71,25 +64,19 @@ class Waiting(Connected):
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        found: list[tuple[float, str]] = []
-        for lane in self.keys.all_lanes():
-            newest = self._redis.zrange(lane.mine(what, user), 0, -1, desc=True, withscores=True)
-            found += [(at, interrupt_id) for interrupt_id, at in await self._guarded(newest)]
-        return sorted(found, reverse=True)
+        newest = self._redis.zrange(self.keys.mine(what, user), 0, -1, desc=True, withscores=True)
+        return sorted(((at, interrupt_id) for interrupt_id, at in await self._guarded(newest)), reverse=True)
 
     async def drop_stale(self, entries: Iterable[str], interrupt_ids: Iterable[str]) -> None:
         """Forget for these people, groups and channels those of the requests that have ended or are gone."""
-        by_lane: dict[Lane, list[str]] = {}
-        for interrupt_id in interrupt_ids:
-            by_lane.setdefault(self.keys.lane_for(interrupt_id), []).append(interrupt_id)
-        named = [*entries]
-        for lane, ids in by_lane.items():
-            await self.scripts("drop_stale", lane.of(), ids, [lane.waiting(entry) for entry in named])
+        if ids := [*interrupt_ids]:
+            lists = [self.keys.waiting(entry) for entry in entries]
+            await self.scripts("drop_stale", self.keys.of(), ids, lists)
 
-    async def relist(self, lane: Lane, *, first: int, limit: int) -> int:
+    async def relist(self, *, first: int, limit: int) -> int:
         """Write lost entries of some of the open requests again, and say how many were looked at.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        return int(await self.scripts("relist_waiting", lane.of(), first=first, limit=limit))
+        return int(await self.scripts("relist_waiting", self.keys.of(), first=first, limit=limit))

@@ -6,7 +6,6 @@ from typing import Literal
 
 from redis.client import NEVER_DECODE
 
-from agent_adapter.contract.keys import Lane
 from bot.store.connected import Connected
 
 WorkSet = Literal["undrawn", "due"]
@@ -19,7 +18,6 @@ class Work:
     """One piece of owed work, leased for a while."""
 
     kind: WorkSet
-    lane: Lane
     interrupt_id: str
     lease: str
 
@@ -31,18 +29,18 @@ class WorkLeases(Connected):
         """Have the card of a record drawn."""
         await self.scripts("queue_drawing", self._of(interrupt_id))
 
-    async def lease_work(self, kind: WorkSet, lane: Lane, *, limit: int, lease: int) -> list[Work]:
+    async def lease_work(self, kind: WorkSet, *, limit: int, lease: int) -> list[Work]:
         """Take up to `limit` due ids for `lease` milliseconds."""
-        taken: Sequence[str] = await self.scripts("lease_work", _owed(lane, kind), limit=limit, lease=lease)
-        return [Work(kind, lane, taken[i], taken[i + 1]) for i in range(0, len(taken), 2)]
+        taken: Sequence[str] = await self.scripts("lease_work", self._owed(kind), limit=limit, lease=lease)
+        return [Work(kind, taken[i], taken[i + 1]) for i in range(0, len(taken), 2)]
 
-    async def end_leases(self, kind: WorkSet, lane: Lane, *, lease: int) -> None:
-        """Make all work of a lane due now that is leased for up to so many milliseconds.
+    async def end_leases(self, kind: WorkSet, *, lease: int) -> None:
+        """Make all work due now that is leased for up to so many milliseconds.
 
         After a failover, nobody may know of such a lease, because its answer can be lost with the connection. Where somebody
         does, the work is done twice, and the second time finds nothing to do.
         """
-        await self.scripts("end_leases", {"owed": lane.of()[kind]}, lease=lease)
+        await self.scripts("end_leases", {"owed": self.keys.of()[kind]}, lease=lease)
 
     async def finish_work(self, work: Work, *, again_in: int | None = None) -> bool:
         """Give work back: it is done, or has to be done again after so many milliseconds.
@@ -52,7 +50,7 @@ class WorkLeases(Connected):
         """
         recovered = await self.scripts(
             "finish_work",
-            _owed(work.lane, work.kind),
+            self._owed(work.kind),
             [work.interrupt_id, work.lease, again_in],
             succeeded=1,
         )
@@ -63,7 +61,7 @@ class WorkLeases(Connected):
         return int(
             await self.scripts(
                 "fail_work",
-                _owed(work.lane, work.kind) | {"id": work.interrupt_id},
+                self._owed(work.kind) | {"id": work.interrupt_id},
                 lease=work.lease,
                 first_pause=first_pause,
                 too_many=too_many,
@@ -71,10 +69,10 @@ class WorkLeases(Connected):
             )
         )
 
-    async def failing(self, lane: Lane) -> dict[str, str]:
-        """Give the failing work of one lane, as it is stored. Bytes that are not text are shown as hex digits."""
+    async def failing(self) -> dict[str, str]:
+        """Give the failing work, as it is stored. Bytes that are not text are shown as hex digits."""
         found = await self._guarded(
-            self._redis.execute_command("HGETALL", lane.failing, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]  # redis-py does not type it
+            self._redis.execute_command("HGETALL", self.keys.failing, **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]  # redis-py does not type it
         )
         return {_shown(name): _shown(text) for name, text in found.items()}
 
@@ -82,29 +80,26 @@ class WorkLeases(Connected):
         """Have failed work about a record tried again. False when nothing had failed."""
         return bool(await self.scripts("release_work", self._of(interrupt_id)))
 
-    async def put_back(self, kind: WorkSet, lane: Lane, waits: Mapping[Work, int]) -> None:
-        """Give work of one lane back. Each piece is done after so many milliseconds."""
+    async def put_back(self, kind: WorkSet, waits: Mapping[Work, int]) -> None:
+        """Give work back. Each piece is done after so many milliseconds."""
         given = [part for work, wait in waits.items() for part in (work.interrupt_id, work.lease, wait)]
-        await self.scripts("finish_work", _owed(lane, kind), given, succeeded=0)
+        await self.scripts("finish_work", self._owed(kind), given, succeeded=0)
 
     async def owed(self) -> dict[str, int]:
-        """Count the owed work by kind, over all lanes."""
-        counts = {"undrawn": 0, "due": 0, "unresumed": 0}
-        for lane in self.keys.all_lanes():
-            for kind in counts:
-                counts[kind] += int(await self._guarded(self._redis.zcard(getattr(lane, kind))))
-        return counts
+        """Count the owed work by kind."""
+        owed = {"undrawn": self.keys.undrawn, "due": self.keys.due, "unresumed": self.keys.unresumed}
+        return {kind: int(await self._guarded(self._redis.zcard(key))) for kind, key in owed.items()}
 
     async def first_due(self, kind: OwedSet, *, limit: int) -> dict[str, int]:
-        """Give the work that comes due first, over all lanes: ids, and the server's milliseconds when each comes due."""
-        found: dict[str, int] = {}
-        for lane in self.keys.all_lanes():
-            entries: Sequence[tuple[str, float]] = await self._guarded(
-                self._redis.zrange(getattr(lane, kind), 0, limit - 1, withscores=True)
-            )
-            # A score can be infinite, where something else wrote it.
-            found |= {interrupt_id: int(max(0, min(due, _LATEST))) for interrupt_id, due in entries}
-        return found
+        """Give the work that comes due first: ids, and the server's milliseconds when each comes due."""
+        entries: Sequence[tuple[str, float]] = await self._guarded(
+            self._redis.zrange(self.keys.of()[kind], 0, limit - 1, withscores=True)
+        )
+        # A score can be infinite, where something else wrote it.
+        return {interrupt_id: int(max(0, min(due, _LATEST))) for interrupt_id, due in entries}
+
+    def _owed(self, kind: WorkSet) -> dict[str, str]:
+        return {"owed": self.keys.of()[kind], "failing": self.keys.failing}
 
 
 def _shown(stored: bytes) -> str:
@@ -114,7 +109,3 @@ def _shown(stored: bytes) -> str:
 def set_of(name: str) -> WorkSet:
     """Read the name of a set of work."""
     return "undrawn" if name == "undrawn" else "due"
-
-
-def _owed(lane: Lane, kind: WorkSet) -> dict[str, str]:
-    return {"owed": lane.of()[kind], "failing": lane.failing}

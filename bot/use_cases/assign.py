@@ -38,7 +38,7 @@ class Assignments:
             return Answer(False, objection)
         extension = state.admission.extension
         if seen < state.extended:
-            await self.store.confirm(state.id)
+            await self.store.confirm()
             return Answer(True, in_answer.extended_before(state.deadline))
         if extension is None or not state.may_extend:
             return Answer(False, in_answer.NO_MORE_TIME)
@@ -54,7 +54,7 @@ class Assignments:
             return Answer(False, objection)
         if assignment := state.assignment_at(place):
             is_mine = assignment.user == user
-            await self.store.confirm(state.id)
+            await self.store.confirm()
             return Answer(is_mine, "" if is_mine else in_answer.already_looking(mention(assignment.user)))
         return self._answer(await self.store.assign(state, place, user))
 

@@ -41,7 +41,7 @@ async def handle_once(
     """
     delivery = Delivery(
         store.scripts,
-        store.keys.lane_for(interrupt_id),
+        store.keys,
         str(body["user"]["id"]),
         digest_of(body),
         trust=store.trust,
@@ -52,7 +52,7 @@ async def handle_once(
         await delivery.begin()
     except HandledBeforeError as known:
         # It may have failed then, because nothing had confirmed it.
-        await store.confirm(interrupt_id)
+        await store.confirm()
         return known.answer
     except BaseException as error:
         if isinstance(error, NotConfirmedError):

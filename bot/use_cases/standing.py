@@ -45,7 +45,7 @@ class StandingApprovals:
         if not any(action.standing for action in await offload(state, _actions, asked)):
             return []
         store = self.store
-        given = await store.standing(store.keys.lane_for(state.id), agent=state.interrupt.agent)
+        given = await store.standing(agent=state.interrupt.agent)
         found = [await self._match(asked, action, given) for action in asked.actions]
         return [matched for matched in found if matched]
 
@@ -84,7 +84,7 @@ class StandingApprovals:
         """
         approval = state.standing.get(index)
         if approval is None or not approval.is_live(state.now):
-            await self.store.confirm(state.id)
+            await self.store.confirm()
             return Answer(False, in_answer.STANDING_ENDED)
         if not await self._may_revoke(state, user, index):
             approver = mention(_approver(state, index))
@@ -104,10 +104,9 @@ class StandingApprovals:
         found = []
         try:
             async with asyncio.timeout(LIST_WITHIN):
-                for lane in store.keys.all_lanes():
-                    for state, index in await store.standing(lane):
-                        if await self._may_revoke(state, user, index):
-                            found.append((state, index))
+                for state, index in await store.standing():
+                    if await self._may_revoke(state, user, index):
+                        found.append((state, index))
         except TimeoutError as error:
             raise PersonUnknownError("Slack or Redis took too long") from error
         return found

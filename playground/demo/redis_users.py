@@ -9,9 +9,8 @@ from redis import Redis
 from redis.exceptions import ResponseError
 
 from agent_adapter.contract.access import Role, rules_of
-from agent_adapter.contract.keys import IN_CLUSTER, Keys
-from agent_adapter.redis.cluster import ClusterAddress, is_cluster
-from agent_adapter.redis.sentinel import SentinelAddress
+from agent_adapter.contract.keys import Keys
+from agent_adapter.redis.address import Address
 
 OLDEST = (7, 0)
 """Before it, Redis has no rights to read alone."""
@@ -29,7 +28,7 @@ def has_users(url: str) -> bool:
 def as_user(url: str, role: Role, agent: str = "", *, namespace: str = "assent") -> str:
     """Make the user on each server, and give the address with its password in place of any other user's."""
     name = "-".join(filter(None, (namespace, role, agent)))
-    keys = Keys(namespace, IN_CLUSTER if is_cluster(url) else 1)
+    keys = Keys(namespace)
     for server in _servers(url):
         with Redis.from_url(server) as redis:
             redis.execute_command("ACL", "SETUSER", name, "on", f">{_PASSWORD}", *rules_of(role, keys, agent))
@@ -42,14 +41,13 @@ def as_user(url: str, role: Role, agent: str = "", *, namespace: str = "assent")
 
 def _servers(url: str) -> list[str]:
     """Give the address of each server: neither replicas nor the other nodes of a cluster get users from another server."""
-    if cluster := ClusterAddress.of(url):
-        return [f"redis://{host}:{port}" for host, port in cluster.hosts]
-    if sentinels := SentinelAddress.of(url):
-        return _behind(sentinels)
-    return [url]
+    address = Address.of(url)
+    if address.kind == "cluster":
+        return [f"redis://{host}:{port}" for host, port in address.hosts]
+    return _behind(address) if address.kind == "sentinel" else [url]
 
 
-def _behind(sentinels: SentinelAddress) -> list[str]:
+def _behind(sentinels: Address) -> list[str]:
     host, port = sentinels.hosts[0]
     with Redis(host=host, port=port, decode_responses=True) as sentinel:
         found: list[Any] = [

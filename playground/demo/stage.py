@@ -22,12 +22,13 @@ from typing import Any, TypeVar
 from redis.exceptions import RedisError
 
 from agent_adapter import ApprovalClient
+from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
-from agent_adapter.redis.cluster import primaries_of
-from agent_adapter.redis.pool import address_of, open_redis
+from agent_adapter.redis.address import address_of
+from agent_adapter.redis.pool import open_redis
 from bot.app import Bot, running
 from bot.runtime.settings import Settings
 from playground.client import Control
@@ -200,10 +201,9 @@ async def _until_ready(bot: Bot) -> None:
 
 
 async def _forget(redis_url: str, namespace: str) -> None:
-    redis = open_redis(redis_url)
+    redis = open_redis(redis_url, namespace=namespace)
     # A private server may be gone already: Ctrl-C at a terminal reaches it too.
     with contextlib.suppress(RedisError, OSError):
-        for server in await primaries_of(redis):
-            async for key in server.scan_iter(f"{namespace}:*"):
-                await redis.unlink(key)
+        async for key in redis.scan_iter(f"{Keys(namespace).prefix}*"):
+            await redis.unlink(key)
     await redis.aclose()

@@ -25,7 +25,6 @@ from tests.support.redis_users import has_users, under_users
 from tests.support.signing import verified
 from tests.support.topologies import (
     KEYS,
-    LANES,
     ON,
     close_to_strangers,
     connected,
@@ -75,7 +74,7 @@ def redis_url(redis_url: str) -> str:
 
     def begun() -> bool:
         with connected(redis_url) as redis:
-            redis.hset(KEYS.meta, mapping={"schema": SCHEMA, "lanes": LANES})
+            redis.hset(KEYS.meta, mapping={"schema": SCHEMA})
         return True
 
     # The test before may have ended with a failover.

@@ -32,7 +32,7 @@ async def bot(start_bot, policy):
 
 async def entries(bot, *events):
     """Give the entries of these kinds, oldest first, each with what is known beside it."""
-    found = [fields for _, fields in await bot.store._redis.xrange(bot.store.keys.lane_for("billing").audit)]
+    found = [fields for _, fields in await bot.store._redis.xrange(bot.store.keys.audit)]
     return [
         {**fields, **json.loads(fields.pop("facts", "{}"))} for fields in found if fields["event"] in events
     ]
@@ -125,7 +125,7 @@ async def test_a_masked_pin_cannot_be_found_by_trying_all_pins(bot, client, dana
 
     assert rejected["asked"] == approved["asked"] == approved["decided"]
     assert "is not for Ann" in rejected["reason"]
-    assert "4711" not in str(await bot.store._redis.xrange(bot.store.keys.lane_for("billing").audit))
+    assert "4711" not in str(await bot.store._redis.xrange(bot.store.keys.audit))
 
 
 async def test_what_a_standing_approval_approves_says_so(bot, client, dana):

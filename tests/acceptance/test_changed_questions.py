@@ -75,7 +75,7 @@ def rewrite(redis_url):
     """Change fields of a stored question. Returns the text that was there."""
 
     def rewrite(interrupt_id, text=None, **changed):
-        name = KEYS.lane_for(interrupt_id).req(interrupt_id)
+        name = KEYS.req(interrupt_id)
         with connected(redis_url, decode_responses=True) as redis:
             before = redis.hget(name, "body")
             redis.hset(name, "body", text or encode(decode(before) | changed))
@@ -217,4 +217,4 @@ async def test_a_batch_that_expired_half_decided_runs_nothing_whatever_is_writte
                 pytest.fail("it ran")
         rewrite(interrupt_id, before)
         with connected(redis_url) as redis:
-            redis.hset(KEYS.lane_for(interrupt_id).card(interrupt_id), "on_timeout", "reject")
+            redis.hset(KEYS.card(interrupt_id), "on_timeout", "reject")

@@ -235,7 +235,7 @@ async def test_what_has_ended_goes_in_time_once_its_card_says_so(client, people,
 
     Nothing more falls due, but to look whether the agent goes on with what was approved.
     """
-    lane = bot.store.keys.lane_for("billing")
+    lane = bot.store.keys
     expires_in = timedelta(seconds=1 if end == "expired" else 600)
     asked = await client.publish(client.interrupt(asking(an_action()), expires_in=expires_in))
     card = await people["dana"].card()
@@ -256,7 +256,7 @@ async def test_what_has_ended_goes_in_time_once_its_card_says_so(client, people,
 
 async def test_a_record_that_this_bot_cannot_read_is_refused(client, bot, redis):
     """Who asked with a newer version is told so, instead of waiting for a card that never comes."""
-    lane, asked = bot.store.keys.lane_for("billing"), "billing.newer"
+    lane, asked = bot.store.keys, "billing.newer"
     later = str(2**42)
     await redis.hset(
         lane.req(asked), mapping={"body": '{"schema_version": 99}', "created": later, "deadline": later}

@@ -301,7 +301,7 @@ async def test_a_form_that_is_about_no_action_of_the_record_records_nothing(
         status, said = await signed(bot, playground, {**payload, "view": view})
         assert (status, "nothing was recorded" in said) == (200, True), (index, said)
 
-    stored = await bot.store._redis.hgetall(bot.store.keys.lane_for(meta["id"]).card(meta["id"]))
+    stored = await bot.store._redis.hgetall(bot.store.keys.card(meta["id"]))
     assert [name for name in stored if name.startswith("d:")] == []
     reviewing.cancel()
 

@@ -754,7 +754,7 @@ async def test_nobody_agrees_with_arguments_that_were_put_into_a_proposal(
     view = await erik.opened(card, "agree:0")
 
     async with opened(redis_url) as redis:
-        key = KEYS.lane_for(interrupt_id).card(interrupt_id)
+        key = KEYS.card(interrupt_id)
         proposal = await redis.hget(key, "proposal:0")
         await redis.hset(key, "proposal:0", proposal.replace("9317", "9999317"))
     await erik.slack.submit(erik.user, view["id"], {})

@@ -53,7 +53,7 @@ async def asked(client, dana, tool="pay", *, more=(), saying="wants to run", **a
 
 
 async def stored(redis, interrupt_id):
-    return await redis.hgetall(KEYS.lane_for(interrupt_id).card(interrupt_id))
+    return await redis.hgetall(KEYS.card(interrupt_id))
 
 
 async def decided(redis, interrupt_id):
@@ -64,13 +64,13 @@ async def decided(redis, interrupt_id):
 
 async def forge(bot, redis, interrupt_id, **fields):
     """Write into the bot's half of a record, and have the bot forget what it read before."""
-    await redis.hset(KEYS.lane_for(interrupt_id).card(interrupt_id), mapping=fields)
+    await redis.hset(KEYS.card(interrupt_id), mapping=fields)
     bot.store.forget_remembered()
 
 
 async def swap(bot, redis, interrupt_id, **args):
     """Have a record ask something else, with everything in Redis that says what it asks."""
-    req = KEYS.lane_for(interrupt_id).req(interrupt_id)
+    req = KEYS.req(interrupt_id)
     body = decode(await redis.hget(req, "body"))
     body["request"]["action_requests"][0]["args"] |= args
     await redis.hset(req, "body", encode(body))
@@ -130,7 +130,7 @@ async def test_a_click_counts_for_the_call_of_the_card_while_the_bot_remembers_i
     """Whatever was written into Redis meanwhile, the decision names the call that was shown."""
     interrupt_id, card = await asked(client, dana)
     fingerprint = (await bot.store.admitted(interrupt_id)).actions[0].fingerprint
-    req = KEYS.lane_for(interrupt_id).req(interrupt_id)
+    req = KEYS.req(interrupt_id)
     body = decode(await redis.hget(req, "body"))
     body["request"]["action_requests"][0]["args"]["amount"] = 100_000
     await redis.hset(req, "body", encode(body))

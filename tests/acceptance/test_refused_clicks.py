@@ -19,7 +19,7 @@ async def entered(bot, event, count=1):
     found = []
     async with asyncio.timeout(30):
         while len(found) < count:
-            trail = await bot.store._redis.xrange(bot.store.keys.lane_for("billing").audit)
+            trail = await bot.store._redis.xrange(bot.store.keys.audit)
             found = [fields for _, fields in trail if fields["event"] == event]
             await asyncio.sleep(0.05)
     return [

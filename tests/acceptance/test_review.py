@@ -110,7 +110,7 @@ async def test_a_note_at_the_end_of_a_review_goes_with_every_call_that_it_approv
         resume = await client.wait(interrupt.id)
         assert [decision.type for decision in resume.decisions] == ["approve"] * len(calls)
         assert {record.note for record in resume.records} == {"Agreed by phone."}
-        entries = await bot.store._redis.xrange(bot.store.keys.lane_for("billing").audit)
+        entries = await bot.store._redis.xrange(bot.store.keys.audit)
         facts = [json.loads(fields["facts"]) for _, fields in entries if fields["event"] == "decided"]
         assert [fact["note"] for fact in facts[-len(calls) :]] == ["Agreed by phone."] * len(calls)
 
@@ -362,7 +362,7 @@ async def test_the_end_of_a_review_approves_nothing_that_was_not_shown(bot, clie
     """The record says what this person was shown. A view that names more does not count."""
     interrupt, card = await asked(client, bot, slack, *users(note=LONG))
     end, _, _ = await to_the_end(dana, await dana.opened(card, "review:0"))
-    key = bot.store.keys.lane_for(interrupt.id).card(interrupt.id)
+    key = bot.store.keys.card(interrupt.id)
     await bot.store._redis.hdel(key, "seen:5:U0DANA")
 
     await dana.fill(end)

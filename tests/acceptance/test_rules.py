@@ -310,7 +310,7 @@ async def test_a_changed_file_holds_for_what_is_asked_later(bot, slack, client, 
     for fields in stored.values():
         recorded = json.loads(fields["d:0"])
         assert fields["policy"] == recorded["policy"] == versions[recorded["decided_by"]]
-    audit = [entry for _, entry in await bot.store._redis.xrange(bot.store.keys.lane_for("billing").audit)]
+    audit = [entry for _, entry in await bot.store._redis.xrange(bot.store.keys.audit)]
     assert {entry["by"]: entry["policy"] for entry in audit if entry["event"] == "decided"} == versions
 
 

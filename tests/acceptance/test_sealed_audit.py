@@ -18,7 +18,7 @@ from bot.store.audit_log import number_of
 from bot.tlog.note import size_in
 from tests.conftest import keys_of, until
 from tests.support.builders import an_action, review
-from tests.support.topologies import KEYS, LANE, scanned
+from tests.support.topologies import KEYS, scanned
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ async def test_what_people_decided_is_in_a_log_that_others_can_check(bot, client
     card = await dana.card()
     await dana.press(card, "approve:0")
     await reviewing
-    lane = bot.store.keys.lane_for("billing")
+    lane = bot.store.keys
 
     await seal(bot, lane)
 
@@ -55,7 +55,7 @@ async def test_what_people_decided_is_in_a_log_that_others_can_check(bot, client
     assert events[:3] == ["published", "admitted", "decided"]
     code, told = verify(tmp_path / "trail" / "log", "--key", signing.ring_path)
     assert code == 0, told
-    assert f"assent/assent/{number_of(LANE)}" in told
+    assert f"assent/assent/{number_of(KEYS)}" in told
 
 
 async def test_an_anchor_in_a_channel_shows_that_the_log_was_cut_back(
@@ -63,7 +63,7 @@ async def test_an_anchor_in_a_channel_shows_that_the_log_was_cut_back(
 ):
     """The one who cuts it back can write to the folder, and not to Slack."""
     lane, log, anchor = (
-        bot.store.keys.lane_for("billing"),
+        bot.store.keys,
         tmp_path / "trail" / "log",
         tmp_path / "anchor.txt",
     )
@@ -79,7 +79,7 @@ async def test_an_anchor_in_a_channel_shows_that_the_log_was_cut_back(
 
     anchor.write_text(message["blocks"][1]["elements"][0]["elements"][0]["text"])
     assert verify(log, "--key", signing.ring_path, "--against", anchor)[0] == 0
-    (log / number_of(LANE) / "checkpoint").write_bytes(before)
+    (log / number_of(KEYS) / "checkpoint").write_bytes(before)
     assert verify(log, "--key", signing.ring_path)[0] == 0
     code, told = verify(log, "--key", signing.ring_path, "--against", anchor)
     assert code == 1
@@ -95,7 +95,7 @@ async def seal(bot, lane):
 async def test_a_running_bot_seals_by_itself(bot):
     """Its first look comes at once."""
     assert "sealing" in {loop.name for loop in bot.health.loops}
-    nothing_left = {number_of(lane): 0 for lane in KEYS.all_lanes()}
+    nothing_left = {number_of(lane): 0 for lane in [KEYS]}
     await until(lambda: bot.health.audit_unsealed == nothing_left)
 
 
@@ -103,9 +103,7 @@ async def test_doctor_notices_a_log_that_is_not_the_one_of_the_other_bots(bot, c
     reviewing = review(client, an_action("mail", {"to": "ann"}))
     await dana.card()
     reviewing.cancel()
-    await Sealer(bot.audit, bot.audit.logs, bot.log_key, bot.health, "now").seal(
-        bot.store.keys.lane_for("billing")
-    )
+    await Sealer(bot.audit, bot.audit.logs, bot.log_key, bot.health, "now").seal(bot.store.keys)
     apart = bot.settings.model_copy(update={"audit_dir": str(tmp_path / "apart")})
 
     here = [str(finding) async for finding in examine(bot.settings) if finding.subject == "log"]
@@ -113,7 +111,7 @@ async def test_doctor_notices_a_log_that_is_not_the_one_of_the_other_bots(bot, c
 
     assert all(sentence.startswith("ok") for sentence in here)
     assert any(
-        f"is behind what another bot has sealed ({number_of(LANE)})" in sentence for sentence in elsewhere
+        f"is behind what another bot has sealed ({number_of(KEYS)})" in sentence for sentence in elsewhere
     )
 
 
@@ -148,12 +146,12 @@ async def noticed(bot, key):
 
 async def test_whoever_reads_the_trail_is_told_what_is_not_sealed(bot, client, dana, redis, tmp_path):
     """An entry that somebody wrote into Redis. A batch that no checkpoint covers is not read at all."""
-    lane = bot.store.keys.lane_for("billing")
+    lane = bot.store.keys
     reviewing = review(client, an_action("mail", {"to": "ann"}))
     await dana.press(await dana.card(), "approve:0")
     await reviewing
     note = await seal(bot, lane)
-    said = tmp_path / "trail" / "log" / number_of(LANE) / "said"
+    said = tmp_path / "trail" / "log" / number_of(KEYS) / "said"
     (said / f"{size_in(note):012d}").write_bytes((said / "000000000000").read_bytes())
     await redis.xadd(lane.audit, {"event": "decided", "id": "billing.forged", "by": "U0ERIK"})
 
@@ -168,8 +166,8 @@ async def test_a_batch_that_was_changed_is_told_to_whoever_reads_the_trail(bot, 
     reviewing = review(client, an_action("mail", {"to": "ann"}))
     await dana.press(await dana.card(), "approve:0")
     await reviewing
-    await seal(bot, bot.store.keys.lane_for("billing"))
-    first = tmp_path / "trail" / "log" / number_of(LANE) / "said" / "000000000000"
+    await seal(bot, bot.store.keys)
+    first = tmp_path / "trail" / "log" / number_of(KEYS) / "said" / "000000000000"
     first.write_text(first.read_text().replace("U0DANA", "U0ERIK"))
 
     code, _, errors = show_all(bot, tmp_path)

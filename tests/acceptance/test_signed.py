@@ -36,7 +36,7 @@ async def test_another_library_verifies_all_that_a_test_had_signed(
         await dana.press(await dana.card(tool), "approve:0")
     assert {load_statement(each).rec for each in statements()} == set(ids)
 
-    card = KEYS.lane_for(ids[0]).card(ids[0])
+    card = KEYS.card(ids[0])
     forged = await sign_envelope(LocalSigner.generate(), RECEIPT, statements()[0])
     await redis.hset(card, "signed:forged", forged.dump())
     with pytest.raises(VerificationError):
@@ -118,7 +118,7 @@ async def test_an_agent_hears_why_a_decision_did_not_count_until_the_deadline(
     await client.wait(interrupt_id)
     change(signing, signing.signer.kid, revoked=True)
     with connected(redis_url, decode_responses=True) as redis:
-        lane = KEYS.lane_for(interrupt_id)
+        lane = KEYS
         redis.hset(lane.req(interrupt_id), mapping={"created": "1000", "deadline": "2000"})
         redis.hset(lane.card(interrupt_id), "deadline", "2000")
 
@@ -142,7 +142,7 @@ async def test_an_agent_hears_which_decision_of_a_batch_did_not_count(
     await until(lambda: signed_in(stored(redis_url, interrupt_id)))
     change(signing, signing.signer.kid, revoked=True)
     with connected(redis_url, decode_responses=True) as redis:
-        redis.hset(KEYS.lane_for(interrupt_id).card(interrupt_id), "status", "expired")
+        redis.hset(KEYS.card(interrupt_id), "status", "expired")
 
     async with an_agent(redis_url) as other:
         resume = await other.wait(interrupt_id)
@@ -175,7 +175,7 @@ def asked(*tools):
 
 def stored(redis_url, interrupt_id):
     with connected(redis_url, decode_responses=True) as redis:
-        return redis.hgetall(KEYS.lane_for(interrupt_id).card(interrupt_id))
+        return redis.hgetall(KEYS.card(interrupt_id))
 
 
 def signed_in(card):
@@ -251,7 +251,7 @@ async def test_silence_that_somebody_wrote_into_redis_is_not_signed(
     await dana.card(tool)
 
     in_a_moment, long_ago = unix_now() + 2_000, unix_now() - 3_600_000
-    lane = KEYS.lane_for(interrupt_id)
+    lane = KEYS
     with connected(redis_url, decode_responses=True) as redis:
         redis.hset(lane.req(interrupt_id), mapping={"created": long_ago, "deadline": in_a_moment})
         forged = {"risk": "low", "silence": "1", "deadline": in_a_moment, "up:0:0": long_ago}
@@ -271,7 +271,7 @@ async def test_a_rejection_that_somebody_hides_in_redis_is_no_silence(
     """The bot that took it remembers it: put the card back as it was before, and the deadline still rejects."""
     await start_bot(**silent_rules)
     interrupt_id = await client.publish(asked("note"))
-    lane, shown = KEYS.lane_for(interrupt_id), await dana.card("note")
+    lane, shown = KEYS, await dana.card("note")
     with connected(redis_url) as redis:
         before, due = redis.dump(lane.card(interrupt_id)), redis.zscore(lane.due, interrupt_id)
 
@@ -296,7 +296,7 @@ async def test_a_forged_decision_is_named_once_while_the_agent_waits_on(
     await start_bot()
     interrupt_id = await client.publish(asked())
     await dana.card("wants to run")
-    card = KEYS.lane_for(interrupt_id).card(interrupt_id)
+    card = KEYS.card(interrupt_id)
     await redis.hset(card, mapping={"d:0": '{"decision":{"type":"approve"}}', "status": "decided"})
     waiting = asyncio.create_task(client.wait(interrupt_id))
     await until(lambda: "waits on" in caplog.text)

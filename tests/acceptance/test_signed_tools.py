@@ -144,7 +144,7 @@ async def test_a_decision_that_somebody_wrote_into_redis_runs_no_such_tool(redis
                 decided_by="U0DANA",
             )
             redis.hset(
-                KEYS.lane_for(interrupt_id).card(interrupt_id),
+                KEYS.card(interrupt_id),
                 mapping={"d:0": text, "at:0": "1795000000000", "status": "decided"},
             )
         with pytest.raises(ReceiptError) as refused:

@@ -11,7 +11,7 @@ from bot.jobs import slack_link
 from tests.support.builders import ALL_DECISIONS, an_action
 from tests.support.people import words
 from tests.support.redis_users import address_for
-from tests.support.topologies import LANE, opened
+from tests.support.topologies import KEYS, opened
 
 CHANNEL = "C0APPROVALS"
 RULES = """\
@@ -177,8 +177,8 @@ async def test_a_bot_counts_as_away_from_the_last_call_that_slack_carried_out(
     async with opened(redis_url) as redis:
 
         async def signs() -> tuple[int, int]:
-            lives = await redis.zscore(LANE.bots, bot.process)
-            return int(lives), int(await redis.hget(LANE.watched, "heard"))
+            lives = await redis.zscore(KEYS.bots, bot.process)
+            return int(lives), int(await redis.hget(KEYS.watched, "heard"))
 
         async def later(than: int) -> tuple[int, int]:
             while (found := await signs())[0] <= than + 1_000:

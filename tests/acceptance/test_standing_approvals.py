@@ -357,7 +357,7 @@ async def test_its_end_falls_due_also_when_everything_is_decided(bot, slack, rev
 
     assert "its time ran out" in (await standing_message(slack, "Ended"))["text"]
     assert await is_asked(slack, review(), card=2)
-    assert await bot.store.standing(bot.store.keys.lane_for("billing")) == []
+    assert await bot.store.standing() == []
 
 
 async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, policy, slack, review, dana):

@@ -85,7 +85,7 @@ def trace_ids(spans):
 def asked_with(redis_url, interrupt_id):
     """Where the record says that it stands in a trace."""
     with connected(redis_url) as redis:
-        found = redis.hget(KEYS.lane_for(interrupt_id).req(interrupt_id), "traceparent")
+        found = redis.hget(KEYS.req(interrupt_id), "traceparent")
     return found and found.decode()
 
 
@@ -321,7 +321,7 @@ async def test_what_somebody_writes_in_the_place_of_a_trace_is_ignored(
     interrupt_id = await client.publish(an_interrupt())
     with connected(redis_url) as redis:
         redis.hset(
-            KEYS.lane_for(interrupt_id).req(interrupt_id),
+            KEYS.req(interrupt_id),
             mapping={"traceparent": written, "tracestate": written},
         )
     await start_bot()

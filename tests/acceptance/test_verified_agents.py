@@ -111,7 +111,7 @@ async def test_whoever_writes_to_redis_cannot_make_an_agent_verified(
         forger = asking(redis_url, by)
     async with forger as client:
         first, second = await client.publish(asked("pay")), await client.publish(asked("send"))
-    lane = KEYS.lane_for(first)
+    lane = KEYS
     with connected(redis_url, decode_responses=True) as redis:
         if fault == "other question":
             redis.hset(lane.req(second), "signature", redis.hget(lane.req(first), "signature"))
@@ -134,7 +134,7 @@ async def test_a_question_that_was_changed_after_it_was_signed_is_not_verified(
     async with asking(redis_url, signer) as client:
         interrupt_id = await client.publish(asked("pay"))
     with connected(redis_url, decode_responses=True) as redis:
-        name = KEYS.lane_for(interrupt_id).req(interrupt_id)
+        name = KEYS.req(interrupt_id)
         body = decode(redis.hget(name, "body"))
         body["request"]["action_requests"][0]["args"]["to"] = "mallory@example.com"
         redis.hset(name, "body", encode(body))
@@ -153,7 +153,7 @@ async def test_what_was_verified_stays_so_and_what_was_not_is_not_verified_later
         before, after = await client.publish(asked("pay")), await plain.publish(asked("send"))
         await dana.card("pay")
         await dana.card("send")
-        lane = KEYS.lane_for(before)
+        lane = KEYS
         with connected(redis_url, decode_responses=True) as redis:
             redis.hset(lane.req(after), "signature", redis.hget(lane.req(before), "signature"))
         write_keys(

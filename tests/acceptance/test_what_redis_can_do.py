@@ -31,7 +31,7 @@ async def bot(start_bot, ruled):
 
 def put_back(stored: Stored, interrupt_id: str, card: dict[str, str]) -> None:
     """Make the bot's side of a record what it was before."""
-    name = KEYS.lane_for(interrupt_id).card(interrupt_id)
+    name = KEYS.card(interrupt_id)
     stored.redis.delete(name)
     stored.redis.hset(name, mapping=card)
 
@@ -111,7 +111,7 @@ async def test_redis_can_undo_the_end_of_a_standing_approval(bot, client, stored
     form = await dana.opened(await dana.card("often"), "sticky:0")
     await dana.fill(form, Where="agent")
     message = await erik.showing("revoke:0.0")
-    lane, before = KEYS.lane_for(given), stored.card(given)
+    lane, before = KEYS, stored.card(given)
     until_when = stored.redis.zscore(lane.standing, f"{given}:0")
     await slack.fault("chat.update", "error", error="internal_error", times=None)
     if ended == "revoked":

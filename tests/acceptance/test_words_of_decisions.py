@@ -188,7 +188,7 @@ async def test_the_audit_keeps_what_was_written(bot, client, dana):
     await dana.fill(await dana.opened(card, "changes:0"), What="Pay the half of it.")
     await changed
 
-    entries = await bot.store._redis.xrange(bot.store.keys.lane_for("billing").audit)
+    entries = await bot.store._redis.xrange(bot.store.keys.audit)
 
     facts = [json.loads(fields["facts"]) for _, fields in entries if fields["event"] == "decided"]
     assert [fact.get("note") or fact.get("reason") for fact in facts] == [

@@ -175,7 +175,7 @@ async def test_a_time_that_no_script_writes_is_an_unreadable_record(
     """Whoever reads it gets one of our errors, not one of Python's."""
     interrupt_id = await client.publish(client.interrupt(batch("a")))
     for junk in ("x", "-" + "9" * 30, "9" * 5_000):
-        await store._redis.hset(store.keys.lane_for(interrupt_id).req(interrupt_id), field, junk)
+        await store._redis.hset(store.keys.req(interrupt_id), field, junk)
         record = await client.record(interrupt_id)
         with pytest.raises(UnreadableRecordError, match=interrupt_id):
             read(record)
@@ -189,7 +189,7 @@ async def test_a_record_that_lost_a_field_is_resumed_by_nobody(
     interrupt_id = await client.publish(client.interrupt(batch("a")))
     await admit(store, interrupt_id)
     await decide(store, interrupt_id, 0, ApproveDecision())
-    req = store.keys.lane_for(interrupt_id).req(interrupt_id)
+    req = store.keys.req(interrupt_id)
     await store._redis.hdel(req, field)
 
     with pytest.raises(UnreadableRecordError, match="what was asked is missing"):
@@ -207,7 +207,7 @@ async def test_a_claim_from_before_the_clock_was_set_holds_for_one_more_lease(
     await decide(store, interrupt_id, 0, ApproveDecision())
     await client._claims._records.take(interrupt_id, "dead", 300)
     noted = (await store.load(interrupt_id)).now
-    await store._redis.set(store.keys.lane_for(interrupt_id).clock, unix_milliseconds(noted))
+    await store._redis.set(store.keys.clock, unix_milliseconds(noted))
     await asyncio.sleep(0.4)
 
     async with client.resuming(interrupt_id) as resume:
@@ -359,7 +359,7 @@ async def test_what_has_ended_is_not_withdrawn(client: ApprovalClient, store: Ap
 async def audited(store: ApprovalStore) -> list[str]:
     """Name the events in the audit, in their order, once the bot has taken what the agent noted."""
     await store.take_inbox("billing")
-    return [fields["event"] for _, fields in await store._redis.xrange(store.keys.lane(0).audit)]
+    return [fields["event"] for _, fields in await store._redis.xrange(store.keys.audit)]
 
 
 def left(version: str = "1") -> Continuation:
@@ -545,7 +545,7 @@ async def test_an_answer_does_not_outlive_its_record_among_the_replies(
     await asyncio.sleep(0.2)
     await decide(store, interrupt_id, 0, RejectDecision(message="between us"))
     await waiting
-    replies = store.keys.lane_for(interrupt_id).replies(client._records.process)
+    replies = store.keys.replies(client._records.process)
 
     async with open_redis(url_of(client)) as redis, asyncio.timeout(30):
         while await redis.xlen(replies):
@@ -723,7 +723,7 @@ async def test_no_worker_takes_an_answer_from_a_process_that_is_about_to_wait(
 
     class Late(ApprovalClient):
         async def wait(self, interrupt_id):
-            await eventually(partial(store._redis.exists, store.keys.lane(0).replies(self._records.process)))
+            await eventually(partial(store._redis.exists, store.keys.replies(self._records.process)))
             await admit(store, interrupt_id)
             await decide(store, interrupt_id, 0, ApproveDecision())
             needs = f"billing: {left().needs}"
@@ -742,16 +742,15 @@ async def test_a_pause_whose_record_is_gone_is_asked_again(client: ApprovalClien
     """A name that leads nowhere any more is no record that could be waited for."""
     interrupt = client.interrupt(batch("a"), run="thread", pauses=["p"])
     interrupt_id = await client.publish(interrupt)
-    await store._redis.delete(store.keys.lane_for(interrupt_id).req(interrupt_id))
+    await store._redis.delete(store.keys.req(interrupt_id))
 
     assert await client.publish(interrupt) == interrupt_id
     assert (await client.record(interrupt_id)).interrupt == interrupt
 
 
 async def first_owed(store: ApprovalStore) -> str:
-    lane = store.keys.lane(0)
     async with asyncio.timeout(30):
-        while not (works := await store.lease_work("undrawn", lane, limit=1, lease=60_000)):
+        while not (works := await store.lease_work("undrawn", limit=1, lease=60_000)):
             await store.take_inbox("billing")
             await asyncio.sleep(0.02)
     return works[0].interrupt_id
@@ -813,7 +812,7 @@ async def test_a_claim_that_went_to_somebody_else_ends_the_body(
     interrupt_id = await client.publish(client.interrupt(batch("a")))
     await admit(store, interrupt_id)
     await decide(store, interrupt_id, 0, ApproveDecision())
-    req = store.keys.lane_for(interrupt_id).req(interrupt_id)
+    req = store.keys.req(interrupt_id)
     went_on = False
 
     async def resume() -> None:
@@ -838,7 +837,7 @@ async def test_a_claim_that_is_lost_while_the_body_fails_is_in_the_log(
     interrupt_id = await client.publish(client.interrupt(batch("a")))
     await admit(store, interrupt_id)
     await decide(store, interrupt_id, 0, ApproveDecision())
-    req = store.keys.lane_for(interrupt_id).req(interrupt_id)
+    req = store.keys.req(interrupt_id)
 
     async def resume() -> None:
         async with client.resuming(interrupt_id):
@@ -871,7 +870,7 @@ async def test_a_run_that_somebody_else_took_is_not_reported_as_resumed(
 
     with pytest.raises(ClaimLostError, match="another process took it"):
         async with client.resuming(interrupt_id):
-            await store._redis.hset(store.keys.lane_for(interrupt_id).req(interrupt_id), mapping=meanwhile)
+            await store._redis.hset(store.keys.req(interrupt_id), mapping=meanwhile)
 
 
 async def test_the_deadline_of_the_policy_ends_a_wait_too(client: ApprovalClient, store: ApprovalStore):
@@ -1082,9 +1081,7 @@ async def test_a_decision_whose_wake_up_was_lost_is_found_at_the_next_look(
     decided = client.decisions(interrupt_id)
     first = asyncio.create_task(anext(decided))
     await asyncio.sleep(0.2)
-    await store._redis.hdel(
-        store.keys.lane_for(interrupt_id).req(interrupt_id), f"w:{client._records.process}"
-    )
+    await store._redis.hdel(store.keys.req(interrupt_id), f"w:{client._records.process}")
     await decide(store, interrupt_id, 1, ApproveDecision())
 
     async with asyncio.timeout(30):
@@ -1103,7 +1100,7 @@ async def test_an_end_whose_wake_up_was_lost_is_found_at_the_next_look(
     await admit(store, still_open)
     first, second = (asyncio.create_task(client.wait(each)) for each in (ended, still_open))
     await asyncio.sleep(0.2)
-    await store._redis.hdel(store.keys.lane_for(ended).req(ended), f"w:{client._records.process}")
+    await store._redis.hdel(store.keys.req(ended), f"w:{client._records.process}")
     await decide(store, ended, 0, ApproveDecision())
 
     async with asyncio.timeout(30):

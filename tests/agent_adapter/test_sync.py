@@ -63,10 +63,9 @@ class Desk:
 
     def next_question(self) -> str:
         """Take the id that is owed a card."""
-        lane = self.store.keys.lane(0)
         while True:
             self.approvals.run(self.store.take_inbox("billing"))
-            works = self.approvals.run(self.store.lease_work("undrawn", lane, limit=1, lease=60_000))
+            works = self.approvals.run(self.store.lease_work("undrawn", limit=1, lease=60_000))
             if works:
                 return works[0].interrupt_id
             threading.Event().wait(0.01)

@@ -205,7 +205,7 @@ async def test_worker_takes_the_run_when_the_waiting_process_does_not(redis_url,
 
 
 async def waits(store, interrupt_id):
-    fields = await store._redis.hkeys(store.keys.lane(0).req(interrupt_id))
+    fields = await store._redis.hkeys(store.keys.req(interrupt_id))
     return any(name.startswith("w:") for name in fields)
 
 
@@ -242,7 +242,7 @@ async def test_list_says_that_a_worker_died_with_a_run(redis_url, approvals, sto
 
 async def lifetimes(store):
     await store.take_inbox("billing")
-    keys = [key async for key in store._redis.scan_iter("assent:{00}:*:billing.*")]
+    keys = [key async for key in store._redis.scan_iter("{assent}:*:billing.*")]
     return {key: await store._redis.ttl(key) for key in keys if ":replies:" not in key}
 
 
@@ -271,7 +271,7 @@ async def said(caplog, words):
 
 async def test_runs_that_nobody_takes_hold_up_no_other(redis_url, approvals, store, notes):
     """However many stand before it."""
-    lane = store.keys.lane(0)
+    lane = store.keys
     for number in range(1_100):
         await store._redis.hset(lane.req(f"billing.{number}"), "needs", "billing: langgraph/gone@1")
         await store._redis.zadd(lane.unresumed, {f"billing.{number}": number})
@@ -298,7 +298,7 @@ async def test_worker_that_was_overtaken_notes_nothing(approvals, store, notes):
         await journal.keep("began", "{}")
     with pytest.raises(ConsumedError, match="its run has gone on"):
         _ = (await approvals.runs.journal(asked.interrupt_id)).continuation
-    assert not await store._redis.exists(store.keys.lane(0).run(asked.interrupt_id))
+    assert not await store._redis.exists(store.keys.run(asked.interrupt_id))
 
 
 async def test_run_of_another_agent_is_left_alone(redis_url, store, notes, caplog):
@@ -322,7 +322,7 @@ async def test_state_is_encrypted_where_a_key_is_given(redis_url, store, notes, 
     async with a_client(redis_url, keys=[old]) as approvals:
         asked = await started(agent, approvals, kind, "thread-of-dana")
     await decide(store, asked.interrupt_id)
-    stored = await store._redis.hget(store.keys.lane(0).run(asked.interrupt_id), "continuation")
+    stored = await store._redis.hget(store.keys.run(asked.interrupt_id), "continuation")
     async with a_client(redis_url, keys=[new]) as other, working(other, agent):
         await eventually(lambda: said(caplog, "is left to others"))
         left = await listed(redis_url)
@@ -343,7 +343,7 @@ async def test_state_is_refused_when_its_question_was_changed_and_there_is_a_key
     agent = one_of(kind, notes, InMemorySaver())
     async with a_client(redis_url, keys=[a_key()]) as approvals:
         asked = await started(agent, approvals, kind, "one")
-        name = store.keys.lane(0).req(asked.interrupt_id)
+        name = store.keys.req(asked.interrupt_id)
         body = await store._redis.hget(name, "body")
         changed = encode(decode(body) | {"context": {"title": "A dry run"}})
         await store._redis.hset(name, "body", changed)
@@ -358,7 +358,7 @@ async def test_state_is_refused_when_its_question_was_changed_and_there_is_a_key
 @pytest.mark.parametrize("kind", ["graph", "openai"])
 async def test_state_from_before_it_was_bound_to_its_question_is_resumed(redis_url, store, notes, kind):
     """An older version bound it to its record alone."""
-    agent, run = one_of(kind, notes, InMemorySaver()), store.keys.lane(0).run
+    agent, run = one_of(kind, notes, InMemorySaver()), store.keys.run
     async with a_client(redis_url, keys=[a_key()]) as approvals:
         asked = await started(agent, approvals, kind, "one")
         body = (await approvals.record(asked.interrupt_id)).body
@@ -376,7 +376,7 @@ async def test_state_from_before_it_was_bound_to_its_question_is_resumed(redis_u
 @pytest.mark.parametrize("kind", ["graph", "openai"])
 async def test_state_of_another_run_is_refused_where_there_is_a_key(redis_url, store, notes, kind):
     """Somebody who can write to Redis swaps two waiting runs; neither goes on from the other's state."""
-    agent, lane = one_of(kind, notes, InMemorySaver()), store.keys.lane(0)
+    agent, lane = one_of(kind, notes, InMemorySaver()), store.keys
     async with a_client(redis_url, keys=[a_key()]) as approvals:
         asked = [(await started(agent, approvals, kind, id)).interrupt_id for id in ("one", "two")]
         states = [await store._redis.hget(lane.run(id), "continuation") for id in asked]
@@ -431,7 +431,7 @@ async def test_question_that_ended_without_an_answer_resumes_nothing(
     assert f"{asked.interrupt_id} was {status}, so its run stays paused" in caplog.text
 
     async def seconds_left():
-        return max(0, await store._redis.ttl(store.keys.lane(0).run(asked.interrupt_id)))
+        return max(0, await store._redis.ttl(store.keys.run(asked.interrupt_id)))
 
     assert 29 < await eventually(seconds_left) / 86_400 <= 30
 

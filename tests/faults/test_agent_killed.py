@@ -60,7 +60,7 @@ async def asked(watcher):
 async def waiting(store, card, *, processes):
     """Wait until so many processes wait for an answer."""
     record_id = card["metadata"]["event_payload"]["id"]
-    req = store.keys.lane_for(record_id).req(record_id)
+    req = store.keys.req(record_id)
 
     async def all_wait():
         return sum(name.startswith("w:") for name in await store._redis.hkeys(req)) == processes

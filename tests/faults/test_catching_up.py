@@ -44,7 +44,7 @@ async def an_hour_passes(store, ids):
     """Move everything that these records know of time an hour back."""
     redis = store._redis
     for interrupt_id in ids:
-        lane = store.keys.lane_for(interrupt_id)
+        lane = store.keys
         await redis.hincrby(lane.req(interrupt_id), "created", -HOUR)
         await redis.hincrby(lane.req(interrupt_id), "deadline", -HOUR)
         await redis.hincrby(lane.card(interrupt_id), "deadline", -HOUR)
@@ -116,6 +116,6 @@ async def test_cards_that_wait_until_slack_may_be_read_queue_up(start_bot, clien
 
     async def waits_longer() -> bool:
         after_the_pause = 1000 * (time.time() + pause + 1)
-        return await store._redis.zcount(store.keys.lane(0).undrawn, after_the_pause, "+inf") > 0
+        return await store._redis.zcount(store.keys.undrawn, after_the_pause, "+inf") > 0
 
     await eventually(waits_longer)

@@ -54,7 +54,7 @@ async def test_work_that_a_dead_bot_held_comes_free_though_the_clock_was_set_bac
     clock.step(-HOUR)
     await client.publish(interrupt)
     # As by a bot that claimed it right before, and died.
-    await redis.zadd("assent:{00}:undrawn", {interrupt.id: claimed})
+    await redis.zadd("{assent}:undrawn", {interrupt.id: claimed})
 
     await watcher.card(interrupt.id, within=SOON)
 
@@ -68,7 +68,7 @@ async def test_what_was_to_happen_later_is_not_an_hour_later_when_the_clock_is_s
     bot = await start_bot()
     await watcher.card(interrupt.id)
     await client.withdraw(interrupt.id, "not needed")
-    await redis.zadd("assent:{00}:due", {interrupt.id: await now(redis) + 30_000})
+    await redis.zadd("{assent}:due", {interrupt.id: await now(redis) + 30_000})
     await seen(redis)
 
     clock.step(-HOUR)
@@ -146,7 +146,7 @@ async def test_no_agent_complains_of_a_missing_bot_when_the_clock_is_set_back(
     clock.step(-HOUR)
 
     async with asyncio.timeout(120):
-        while await redis.zrange("assent:{00}:bots", await now(redis) + 1, "+inf", byscore=True):
+        while await redis.zrange("{assent}:bots", await now(redis) + 1, "+inf", byscore=True):
             await asyncio.sleep(0.1)
     await asyncio.sleep(2.5)
     assert "no bot runs in namespace" not in caplog.text
@@ -225,7 +225,7 @@ async def test_a_card_is_posted_once_when_the_clock_is_set_forward_meanwhile(
     await client.publish(interrupt)
     await eventually(lambda: begun(redis, interrupt.id))
     clock.step(HOUR)
-    await redis.zadd("assent:{00}:undrawn", {interrupt.id: 1})
+    await redis.zadd("{assent}:undrawn", {interrupt.id: 1})
 
     await settled_card(store, watcher, interrupt.id)
     await nothing_owed(store)
@@ -240,9 +240,7 @@ rules:
 
 
 async def begun(redis: Redis, interrupt_id: str) -> bool:
-    return any(
-        field.startswith("lease:") for field in await redis.hkeys(f"assent:{{00}}:card:{interrupt_id}")
-    )
+    return any(field.startswith("lease:") for field in await redis.hkeys(f"{{assent}}:card:{interrupt_id}"))
 
 
 async def decided(client: ApprovalClient, slack, watcher) -> str:
@@ -264,7 +262,7 @@ async def seen(redis: Redis) -> None:
     """Wait for the next sign of life of a bot."""
 
     async def look() -> list[str]:
-        return await redis.zrange("assent:{00}:bots", since, "+inf", byscore=True)
+        return await redis.zrange("{assent}:bots", since, "+inf", byscore=True)
 
     since = await now(redis)
     await eventually(look)

@@ -33,7 +33,7 @@ async def test_a_command_after_a_reset_is_answered(link: Proxy):
             return runner.run(again_and_again())
 
     async def again_and_again() -> list[str]:
-        answers, nothing = [], Keys().lane(0).of("nothing")
+        answers, nothing = [], Keys().of("nothing")
         async with open_redis(link.url) as redis:
             scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
             for _ in range(3):

@@ -172,7 +172,7 @@ async def test_bot_that_comes_back_too_late_asks_nobody(waits, start_bot, client
         assert (await ended(store, interrupt.id)).status == "expired"
         await nothing_owed(store)
 
-        lane = bot.store.keys.lane(0)
+        lane = bot.store.keys
         lives = [await bot.store._redis.ttl(key) for key in (lane.req(interrupt.id), lane.card(interrupt.id))]
         assert {round(seconds / 86_400) for seconds in lives} == {7 if waits else 30}
         assert watcher.all_cards() == []

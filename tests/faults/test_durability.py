@@ -71,7 +71,7 @@ async def is_told(watcher, sentence: str) -> None:
 
 
 async def decisions_in_audit(store, interrupt_id: str) -> int:
-    entries = await store._redis.xrange(store.keys.lane_for(interrupt_id).audit)
+    entries = await store._redis.xrange(store.keys.audit)
     return sum((each["id"], each["event"]) == (interrupt_id, "decided") for _, each in entries)
 
 

@@ -24,7 +24,7 @@ async def redis(redis_url: str):
 
 async def the_replies(redis: Redis) -> str:
     """Give the stream that wakes the one agent."""
-    while not (found := [key async for key in redis.scan_iter("assent:{00}:replies:*")]):
+    while not (found := [key async for key in redis.scan_iter("{assent}:replies:*")]):
         await asyncio.sleep(0.01)
     [key] = found
     return key

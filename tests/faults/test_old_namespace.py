@@ -1,4 +1,4 @@
-"""A bot serves a new namespace with other lanes, and the old one until nothing waits there."""
+"""A bot serves a new namespace and the old one until nothing waits there."""
 
 import asyncio
 import base64
@@ -34,7 +34,7 @@ from tests.support.people import Someone, buttons, words
 from tests.support.redis_users import has_users
 
 OLD, NEW = "assent", "assent2"
-MOVED = {"namespace": NEW, "lanes": 4, "namespace_old": OLD}
+MOVED = {"namespace": NEW, "namespace_old": OLD}
 """Settings of a bot that has moved."""
 EMPTY = "nothing waits in namespace 'assent' any more"
 
@@ -91,11 +91,6 @@ async def decided(waiting):
     return [decision.type for decision in (await asyncio.wait_for(waiting, 30)).decisions]
 
 
-def lanes_of(redis_url, namespace):
-    with PlainRedis.from_url(redis_url, decode_responses=True) as redis:
-        return redis.hget(f"{namespace}:meta", "lanes")
-
-
 async def test_a_card_of_the_old_namespace_is_decided_beside_those_of_the_new_one(
     start, agents, asked_before, redis_url, slack, watcher, caplog
 ):
@@ -104,7 +99,6 @@ async def test_a_card_of_the_old_namespace_is_decided_beside_those_of_the_new_on
 
     async with start(**MOVED) as bot:
         await until(lambda: bot.health.ready)
-        assert (lanes_of(redis_url, OLD), lanes_of(redis_url, NEW)) == ("1", "4")
         after = an_interrupt(an_action("mail"), agent="payroll", run="run-2")
         newcomer = asyncio.create_task(take(await agents(NEW, "payroll"), after))
         card = await watcher.card(after.id)
@@ -128,7 +122,7 @@ async def test_a_bot_leaves_the_cards_of_a_namespace_that_it_does_not_serve(
     interrupt, waiting = await asked_before()
     [card] = watcher.cards(interrupt.id)
 
-    async with start(namespace=NEW, lanes=MOVED["lanes"]) as bot:
+    async with start(namespace=NEW) as bot:
         await until(lambda: bot.health.ready)
         (served,) = bot.served
         await until(lambda: served.restore_guard.lost_since is None)
@@ -324,7 +318,7 @@ async def test_each_namespace_is_signed_and_sealed_with_its_own_keys(
         await until(lambda: all("resumed" in str(watcher.cards(each.id)) for each in (before, after)))
         assert {"sealing", "sealing (assent)"} <= {loop.name for loop in bot.health.loops}
         for served, interrupt in zip(bot.served, (after, before), strict=True):
-            for lane in served.store.keys.all_lanes():
+            for lane in [served.store.keys]:
                 await Sealer(served.audit, served.audit.logs, served.log_key, Health(), "now").seal(lane)
             events = [entry["event"] async for entry in served.audit.entries(about=interrupt.id)]
             assert {"published", "admitted", "decided"} <= {*events}
@@ -357,25 +351,6 @@ async def test_users_of_redis_that_the_command_makes_reach_both_namespaces(
         assert said.startswith(f"warn  old namespace: {EMPTY}")
         [said] = findings(await doctor(playground, redis_url, namespace_old="asent"))
         assert said.startswith("fail  old namespace: ASSENT_NAMESPACE_OLD: there is no namespace 'asent'")
-
-
-async def test_the_number_of_lanes_changes_in_a_cluster(playground, cluster, agents, slack, watcher):
-    """From 16 lanes to 8: a card of before is decided beside one of after."""
-    url = cluster.url
-    interrupts = [an_interrupt(agent=agent) for agent in ("billing", "payroll")]
-    async with running(settings_for(playground, url)) as bot:
-        await until(lambda: bot.health.ready)
-        first = asyncio.create_task(take(await agents(OLD, "billing", url), interrupts[0]))
-        await watcher.card(interrupts[0].id)
-    async with running(settings_for(playground, url, namespace=NEW, lanes=8, namespace_old=OLD)) as bot:
-        await until(lambda: bot.health.ready)
-        assert [each.store.keys.lanes for each in bot.served] == [8, 16]
-        second = asyncio.create_task(take(await agents(NEW, "payroll", url), interrupts[1]))
-        await watcher.card(interrupts[1].id)
-        for each in interrupts:
-            assert await press(slack, watcher.cards(each.id)[0], "approve:0")
-        assert [await decided(first), await decided(second)] == [["approve"], ["approve"]]
-        await until(lambda: "namespace_old" in bot.health.warnings)
 
 
 def log_key(signing, namespace):

@@ -19,7 +19,7 @@ from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, take
 
-KEYS = Keys().shared
+KEYS = Keys().shared()
 _T = TypeVar("_T")
 
 
@@ -82,7 +82,7 @@ async def test_nothing_is_lost_by_an_overwritten_key_once_it_is_gone(
     name, redis, redis_url, start_bot, slack, client, watcher
 ):
     """Meanwhile an agent asks, a person clicks, an agent goes on: each is done or told, and can be repeated."""
-    key, bot = f"assent:{{00}}:{name}", await start_bot(sweep_seconds=0.1)
+    key, bot = f"{{assent}}:{name}", await start_bot(sweep_seconds=0.1)
     interrupt, another = an_interrupt(), an_interrupt(agent="office")
     agent = asyncio.create_task(take(client, interrupt))
     card = await watcher.card(interrupt.id)
@@ -105,8 +105,8 @@ async def test_nothing_is_lost_by_an_overwritten_key_once_it_is_gone(
         await office.publish(another)
         await watcher.card(another.id)
     assert [decision.type for decision in resume.decisions] == ["approve"]
-    assert not await redis.exists("assent:{00}:failing")
-    trail = await redis.xrange("assent:{00}:audit")
+    assert not await redis.exists("{assent}:failing")
+    trail = await redis.xrange("{assent}:audit")
     assert [fields["id"] for _, fields in trail if fields["event"] == "decided"] == [interrupt.id]
 
 
@@ -122,11 +122,11 @@ async def test_a_withdrawal_is_carried_out_once_its_key_is_deleted(redis, client
     interrupt = an_interrupt()
     agent = asyncio.create_task(take(client, interrupt))
     await watcher.card(interrupt.id)
-    await overwrite(redis, "assent:{00}:due")
+    await overwrite(redis, "{assent}:due")
     await client.withdraw(interrupt.id)
-    await until(lambda: "the key assent:{00}:due was overwritten" in _hindrance(bot, "inboxes"))
+    await until(lambda: "the key {assent}:due was overwritten" in _hindrance(bot, "inboxes"))
 
-    await redis.delete("assent:{00}:due")
+    await redis.delete("{assent}:due")
 
     with pytest.raises(InterruptWithdrawnError):
         await asyncio.wait_for(agent, 60)
@@ -146,13 +146,13 @@ async def test_a_run_that_is_entrusted_late_is_owed_once_its_key_is_deleted(
     await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
     office = Continuation(framework="f", name="office", version="1", state="{}")
     entrusted = interrupt.model_copy(update={"continuation": office})
-    await overwrite(redis, "assent:{00}:unresumed")
+    await overwrite(redis, "{assent}:unresumed")
     await client.publish(entrusted)
 
-    await redis.delete("assent:{00}:unresumed")
+    await redis.delete("{assent}:unresumed")
 
     async with asyncio.timeout(120):
-        while not await redis.zscore("assent:{00}:unresumed", interrupt.id):
+        while not await redis.zscore("{assent}:unresumed", interrupt.id):
             await asyncio.sleep(0.01)
 
 
@@ -162,7 +162,7 @@ async def test_an_audit_stream_that_has_no_more_numbers_is_named_until_it_is_del
 ):
     """Nothing can be decided meanwhile. To take the entry out does not help: Redis remembers its number."""
     bot, settings = await start_bot(sweep_seconds=0.1), settings_for(playground, redis_url)
-    key, number = "assent:{00}:audit", f"{2**64 - 1}-{2**64 - 1}"
+    key, number = "{assent}:audit", f"{2**64 - 1}-{2**64 - 1}"
     await redis.xadd(key, {"event": b"\xff"}, id=number)
     if is_deleted:
         await redis.xdel(key, number)
@@ -182,7 +182,7 @@ async def test_an_audit_stream_that_has_no_more_numbers_is_named_until_it_is_del
 async def test_an_audit_stream_may_be_a_little_ahead_of_the_time(redis, hours, is_named):
     """Clocks are set."""
     await redis.xadd(
-        "assent:{00}:audit", {"event": "x"}, id=f"{((await redis.time())[0] + hours * 3600) * 1000}-0"
+        "{assent}:audit", {"event": "x"}, id=f"{((await redis.time())[0] + hours * 3600) * 1000}-0"
     )
 
     assert bool(await sentence_of(check_audit(redis, Keys(), ""))) == is_named

@@ -34,12 +34,12 @@ async def bot(start_bot):
 
 async def damaged(redis: Redis, interrupt_id: str, field: str = "claim:0") -> None:
     """Change a record by hand, which nobody should, and have its card drawn."""
-    await redis.hset(f"assent:{{00}}:card:{interrupt_id}", field, "nonsense")
-    await redis.zadd("assent:{00}:undrawn", {interrupt_id: 1})
+    await redis.hset(f"{{assent}}:card:{interrupt_id}", field, "nonsense")
+    await redis.zadd("{assent}:undrawn", {interrupt_id: 1})
 
 
 async def repaired(redis: Redis, interrupt_id: str, field: str = "claim:0") -> None:
-    await redis.hdel(f"assent:{{00}}:card:{interrupt_id}", field)
+    await redis.hdel(f"{{assent}}:card:{interrupt_id}", field)
 
 
 async def set_aside(settings, count: int = 1):
@@ -150,7 +150,7 @@ async def test_something_new_gives_a_record_another_attempt(
     await damaged(redis, interrupt.id)
     [first] = await set_aside(settings)
 
-    await redis.zadd("assent:{00}:undrawn", {interrupt.id: 1})
+    await redis.zadd("{assent}:undrawn", {interrupt.id: 1})
 
     async def tried_once_more():
         async with opened(settings) as quarantine:
@@ -158,7 +158,7 @@ async def test_something_new_gives_a_record_another_attempt(
             return found.failures == first.failures + 1
 
     await eventually(tried_once_more)
-    assert await redis.zscore("assent:{00}:undrawn", interrupt.id) is None
+    assert await redis.zscore("{assent}:undrawn", interrupt.id) is None
 
     await repaired(redis, interrupt.id)
     await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
@@ -174,15 +174,15 @@ async def test_what_was_set_aside_is_released_together(bot, settings, client, re
         await client.publish(interrupt)
         await watcher.card(interrupt.id)
         await damaged(redis, interrupt.id)
-        await redis.zadd("assent:{00}:due", {interrupt.id: 1})
+        await redis.zadd("{assent}:due", {interrupt.id: 1})
     await set_aside(settings, 6)
 
-    for key in await redis.keys("assent:{00}:card:*"):
+    for key in await redis.keys("{assent}:card:*"):
         await redis.hdel(key, "claim:0")
     assert await release_all(settings) == 3
 
     await set_aside(settings, 0)
-    assert await redis.zcard("assent:{00}:due") == 3
+    assert await redis.zcard("{assent}:due") == 3
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ async def test_what_was_set_aside_is_released_together(bot, settings, client, re
 )
 async def test_an_entry_of_somebody_else_is_passed_over(field, value, settings, redis, store, caplog):
     """What was set aside is still listed; the log names the entry once, and doctor names it."""
-    await redis.hset("assent:{00}:failing", mapping={field: value, "due:billing.ours": "5 1000 ours"})
+    await redis.hset("{assent}:failing", mapping={field: value, "due:billing.ours": "5 1000 ours"})
     quarantine = Quarantine(store)
 
     for _ in range(3):

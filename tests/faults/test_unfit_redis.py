@@ -399,10 +399,10 @@ async def test_a_failover_behind_one_name_is_followed_without_a_restart(
 
 
 async def no_lease(redis: Redis) -> bool:
-    return not await redis.zcard("assent:{00}:undrawn")
+    return not await redis.zcard("{assent}:undrawn")
 
 
 async def bot_reads_from(redis: Redis) -> bool:
     """Whether what only wakes leads to this server, too: the bot listens here, and the agent blocks."""
-    ((_, listening),) = await redis.pubsub_numsub("assent:{00}:inbox")
+    ((_, listening),) = await redis.pubsub_numsub("{assent}:inbox")
     return listening == 1 and (await redis.info("clients"))["blocked_clients"] == 1

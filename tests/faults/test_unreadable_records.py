@@ -39,7 +39,7 @@ async def redis(redis_url: str):
 
 async def damage(redis: Redis, interrupt_id: str, what: str) -> None:
     side, field, value = DAMAGE[what]
-    await redis.hset(f"assent:{{00}}:{side}:{interrupt_id}", field, value)
+    await redis.hset(f"{{assent}}:{side}:{interrupt_id}", field, value)
 
 
 async def outcome(agent: asyncio.Task) -> str:
@@ -65,7 +65,7 @@ async def test_a_record_that_is_damaged_before_it_is_drawn_is_refused_once(
     assert (await outcome(agent)).startswith("UnreadableRecordError")
 
     async def refused() -> bool:
-        ended = await redis.hmget(f"assent:{{00}}:card:{interrupt.id}", "status", "code")
+        ended = await redis.hmget(f"{{assent}}:card:{interrupt.id}", "status", "code")
         return ended == ["refused", "unreadable"]
 
     await eventually(refused)
@@ -124,7 +124,7 @@ async def test_a_record_that_lost_a_field_takes_no_decision(
     interrupt = client.interrupt(asking(an_action()))
     await client.publish(interrupt)
     card = await watcher.card(interrupt.id)
-    await redis.hdel(f"assent:{{00}}:req:{interrupt.id}", field)
+    await redis.hdel(f"{{assent}}:req:{interrupt.id}", field)
     dana = Someone(slack, "U0DANA")
 
     await dana.press(card, "approve:0")
@@ -135,7 +135,7 @@ async def test_a_record_that_lost_a_field_takes_no_decision(
         assert said.startswith(f"UnreadableRecordError: {interrupt.id} cannot be read")
     await store.queue_drawing(interrupt.id)
     await until(lambda: not buttons(watcher.cards(interrupt.id)[0]))
-    assert await redis.hget(f"assent:{{00}}:card:{interrupt.id}", "d:0") is None
+    assert await redis.hget(f"{{assent}}:card:{interrupt.id}", "d:0") is None
 
 
 @pytest.mark.parametrize("side", ["card", "req"])
@@ -171,7 +171,7 @@ async def test_what_falls_due_for_a_damaged_record_refuses_it(start_bot, client,
     await watcher.card(interrupt.id)
     await damage(redis, interrupt.id, "bytes in the body")
 
-    await redis.zadd("assent:{00}:due", {interrupt.id: 1})
+    await redis.zadd("{assent}:due", {interrupt.id: 1})
 
     await until(lambda: not buttons(watcher.cards(interrupt.id)[0]))
     await nothing_owed(store)
@@ -185,7 +185,7 @@ async def test_a_stored_decision_that_is_not_text_is_not_handed_on(start_bot, sl
     dana = Someone(slack, "U0DANA")
     card, second = await watcher.card(interrupt.id), await watcher.card(other.id)
     await dana.press(card, "approve:0")
-    await redis.hset(f"assent:{{00}}:card:{interrupt.id}", "d:0", BYTES)
+    await redis.hset(f"{{assent}}:card:{interrupt.id}", "d:0", BYTES)
     await dana.press(card, "approve:1")
 
     assert (await outcome(agents[0])).startswith("UnreadableRecordError")
@@ -203,10 +203,8 @@ async def test_times_that_are_no_times_are_our_own_error(side, field, value, cli
     damaged, fine = (client.interrupt(asking(an_action())) for _ in range(2))
     waits = [asyncio.create_task(client.wait(await client.publish(each))) for each in (damaged, fine)]
     await asyncio.sleep(0.1)
-    await redis.hset(f"assent:{{00}}:{side}:{damaged.id}", mapping={field: value, "status": "expired"})
-    await redis.hset(
-        f"assent:{{00}}:card:{fine.id}", mapping={"status": "refused", "code": "x", "reason": "y"}
-    )
+    await redis.hset(f"{{assent}}:{side}:{damaged.id}", mapping={field: value, "status": "expired"})
+    await redis.hset(f"{{assent}}:card:{fine.id}", mapping={"status": "refused", "code": "x", "reason": "y"})
 
     async with asyncio.timeout(120):
         assert (await waits[1]).status == "refused"
@@ -223,7 +221,7 @@ async def test_whatever_an_agent_writes_into_its_record_the_bot_reads_it_or_says
 ):
     """No other error comes out of the reader, so none ends a loop of the bot."""
     interrupt_id = await client.publish(client.interrupt(asking(an_action())))
-    await redis.hset(f"assent:{{00}}:req:{interrupt_id}", field, value)
+    await redis.hset(f"{{assent}}:req:{interrupt_id}", field, value)
 
     with contextlib.suppress(UnreadableRecordError):
         assert await store.load(interrupt_id)
@@ -239,7 +237,7 @@ async def test_a_record_that_its_agent_damaged_is_missing_from_a_list_that_has_t
     for each in (damaged, fine):
         await client.publish(each)
         await watcher.card(each.id)
-    await redis.hset(f"assent:{{00}}:req:{damaged.id}", field, "{")
+    await redis.hset(f"{{assent}}:req:{damaged.id}", field, "{")
     bot.store.forget_remembered()
 
     await slack.command("U0DANA", "C0APPROVALS", "/approvals", "")
@@ -263,7 +261,7 @@ async def test_a_bot_that_starts_compares_the_other_answers_beside_a_damaged_one
         await dana.press(await watcher.card(each.id), "approve:0")
     await until(lambda: not any(buttons(watcher.cards(each.id)[0]) for each in asked))
     await first.stop()
-    await redis.hset(f"assent:{{00}}:req:{asked[0].id}", "outcome:x", "{")
+    await redis.hset(f"{{assent}}:req:{asked[0].id}", "outcome:x", "{")
     caplog.set_level(logging.INFO)
 
     await start_bot()
@@ -303,7 +301,7 @@ async def test_whatever_stands_in_a_field_of_a_card_the_bot_reads_it_or_says_tha
     await store.take_inbox("billing")
     places = (Place(channel="C1", actions=(0, 1)),)
     await store.admit(await store.load(interrupt_id), an_admission(places=places))
-    key = f"assent:{{00}}:card:{interrupt_id}"
+    key = f"{{assent}}:card:{interrupt_id}"
     before = await redis.hgetall(key)
     # Each kind alone, and as the field of an action, of a place, of one that is not there, of none.
     names = [
@@ -348,8 +346,8 @@ async def test_a_click_on_a_record_with_a_damaged_card_is_answered_and_all_other
         await client.publish(each)
         await watcher.card(each.id)
     for each, (field, value) in zip(damaged, WELL_FORMED.values(), strict=True):
-        await redis.hset(f"assent:{{00}}:card:{each.id}", field, value)
-        await redis.hset(f"assent:{{00}}:card:{each.id}", "sticky_until:0", "99999999999999")
+        await redis.hset(f"{{assent}}:card:{each.id}", field, value)
+        await redis.hset(f"{{assent}}:card:{each.id}", "sticky_until:0", "99999999999999")
     bot.store.forget_remembered()
 
     for each in damaged:
@@ -357,7 +355,7 @@ async def test_a_click_on_a_record_with_a_damaged_card_is_answered_and_all_other
         await dana.press(watcher.cards(each.id)[0], "approve:0")
         await until(lambda before=before: len(watcher.notices("U0DANA")) > before)
         assert "cannot be read" in watcher.notices("U0DANA")[-1]
-        assert await redis.hget(f"assent:{{00}}:card:{each.id}", "d:0") is None
+        assert await redis.hget(f"{{assent}}:card:{each.id}", "d:0") is None
 
     await dana.press(watcher.cards(fine.id)[0], "approve:0")
     assert (await client.wait(fine.id)).decisions[0].type == "approve"
@@ -402,14 +400,14 @@ async def test_a_foreign_entry_among_the_standing_approvals_hides_no_request(
         "default: {channel: C0APPROVALS, approvers: [U0DANA], standing: {scope: agent, lasts: 1h}}\n"
     )
     await start_bot(policy=str(rules), approvers="", channel=None)
-    await redis.zadd("assent:{00}:sticky", {name: 99_999_999_999_999})
+    await redis.zadd("{assent}:sticky", {name: 99_999_999_999_999})
 
     await watcher.card(await client.publish(client.interrupt(asking(an_action()))))
 
 
 async def overwrite(redis: Redis, side: str, interrupt_id: str) -> None:
     """Put a key of another type in the place of one half of a record."""
-    await redis.set(f"assent:{{00}}:{side}:{interrupt_id}", "foreign")
+    await redis.set(f"{{assent}}:{side}:{interrupt_id}", "foreign")
 
 
 @pytest.mark.parametrize("side", ["card", "req"])
@@ -446,7 +444,7 @@ async def test_the_lookout_sees_the_others_beside_a_key_of_another_type(
 
 async def test_a_run_whose_record_is_of_another_type_holds_up_no_other(redis, redis_url, client):
     """A worker takes the other run; the damaged one stays owed, and the list of owed runs says why."""
-    lane = client.runs._lane
+    lane = client.runs._keys
     damaged, fine = (client.interrupt(asking(an_action())) for _ in range(2))
     for each in (damaged, fine):
         await client.publish(each)
@@ -464,14 +462,14 @@ async def test_a_run_whose_record_is_of_another_type_holds_up_no_other(redis, re
 
 async def test_a_foreign_id_among_the_owed_work_holds_nothing_up(start_bot, client, redis, watcher):
     """It is taken out: it cannot even be named."""
-    await redis.zadd("assent:{00}:undrawn", {BYTES: 1})
-    await redis.zadd("assent:{00}:due", {BYTES: 1})
+    await redis.zadd("{assent}:undrawn", {BYTES: 1})
+    await redis.zadd("{assent}:due", {BYTES: 1})
     await start_bot()
 
     await watcher.card(await client.publish(client.interrupt(asking(an_action()))))
 
-    assert await redis.zscore("assent:{00}:undrawn", BYTES) is None
-    assert await redis.zscore("assent:{00}:due", BYTES) is None
+    assert await redis.zscore("{assent}:undrawn", BYTES) is None
+    assert await redis.zscore("{assent}:due", BYTES) is None
 
 
 def test_both_errors_are_of_one_family():

@@ -15,10 +15,9 @@ from redis.cluster import RedisCluster
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from agent_adapter.contract.keys import IN_CLUSTER, Keys
-from agent_adapter.redis.cluster import ClusterAddress, primaries_of
+from agent_adapter.contract.keys import Keys
+from agent_adapter.redis.address import Address, is_cluster
 from agent_adapter.redis.pool import open_redis
-from agent_adapter.redis.sentinel import SentinelAddress
 from playground.clusters import Cluster
 from playground.sentinels import Sentinels
 
@@ -27,11 +26,8 @@ Topology: TypeAlias = Literal["server", "sentinel", "cluster"]
 ON = os.environ.get("ASSENT_TESTS_ON") or "server"
 if ON not in get_args(Topology):
     raise ValueError(f"ASSENT_TESTS_ON is {ON!r}: write one of {', '.join(get_args(Topology))}")
-LANES = IN_CLUSTER if ON == "cluster" else 1
-KEYS = Keys("assent", LANES)
+KEYS = Keys("assent")
 """The names of keys as the bots of these tests have them."""
-LANE = KEYS.lane_for("billing")
-"""The lane of the agent that most tests are about."""
 _TESTERS: dict[str, str] = {}
 """By the address of a server that lets nobody in without a user: the same with the user of the tests."""
 
@@ -55,25 +51,26 @@ def opened(url: str) -> AsyncRedis:
 
 
 async def scanned(redis: AsyncRedis, pattern: str) -> list[str]:
-    """Give the names of the keys on all its servers that are like this."""
-    return [key for server in await primaries_of(redis) async for key in server.scan_iter(pattern)]
+    """Give the names of the keys that are like this."""
+    return [key async for key in redis.scan_iter(pattern)]
 
 
 def connected(url: str, **options: Any) -> Any:
     """Give a connection of somebody who may do everything."""
-    if address := ClusterAddress.of(url):
+    address = Address.of(url)
+    if address.kind == "cluster":
         host, port = address.hosts[0]
         return RedisCluster(host=host, port=port, **options)
-    if sentinels := SentinelAddress.of(url):
+    if address.kind == "sentinel":
         # The test before may have ended with a failover.
         patient = Retry(ConstantBackoff(0.2), 100)
-        return Sentinel(sentinels.hosts).master_for(sentinels.service, retry=patient, **options)
+        return Sentinel(address.hosts).master_for(address.service, retry=patient, **options)
     return Redis.from_url(as_tester(url), **options)
 
 
 def each_primary(url: str, **options: Any) -> list[Redis]:
     """Give connections of such a person to all servers that take writes."""
-    if not ClusterAddress.of(url):
+    if not is_cluster(url):
         return [connected(url, **options)]
     with connected(url) as cluster:
         return [Redis(host=node.host, port=node.port, **options) for node in cluster.get_primaries()]
@@ -85,7 +82,7 @@ def hand_over(service: Sentinels | Cluster) -> None:
         case Sentinels():
             service.fail_over()
         case Cluster():
-            service.fail_over(service.primary_of(LANE.audit))
+            service.fail_over(service.primary_of(KEYS.audit))
 
 
 def kill_primary(service: Sentinels | Cluster) -> None:
@@ -95,6 +92,6 @@ def kill_primary(service: Sentinels | Cluster) -> None:
             service.bring_back(service.kill_primary())
         case Cluster():
             service.replicate()
-            killed = service.primary_of(LANE.audit)
+            killed = service.primary_of(KEYS.audit)
             service.kill(killed)
             service.bring_back(killed)

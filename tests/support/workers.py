@@ -183,7 +183,7 @@ async def working(approvals: ApprovalClient, *registry: Any, **given: Any) -> As
 
 async def ids(store: ApprovalStore, kind: str = "req") -> list[str]:
     """Give the ids of every record, oldest first."""
-    prefix = store.keys.lane_for("billing").prefix + f"{kind}:"
+    prefix = store.keys.prefix + f"{kind}:"
     found = [key.removeprefix(prefix) for key in await scanned(store._redis, f"{prefix}*")]
     created = {id: int(await store._redis.hget(prefix + id, "created")) for id in found}
     return sorted(found, key=created.__getitem__)
@@ -192,7 +192,7 @@ async def ids(store: ApprovalStore, kind: str = "req") -> list[str]:
 async def owed(store: ApprovalStore) -> int:
     """Count the runs that are owed to workers, once the bot has taken what the agent noted."""
     await store.take_inbox("billing")
-    return int(await store._redis.zcard(store.keys.lane_for("billing").unresumed))
+    return int(await store._redis.zcard(store.keys.unresumed))
 
 
 async def resumed(store: ApprovalStore, interrupt_id: str) -> bool:

@@ -1,7 +1,7 @@
 -- The paragraphs of this file that a script uses are put before the script.
 --
 -- Bodies and decisions are passed through as plain text, because cjson would turn [] into {} and 64-bit integers into floats.
--- Keys that only the record knows (its waiters, its pauses) are built from the lane's prefix, so they have its hash tag too.
+-- Keys that only the record knows (its waiters, its pauses) are built from the namespace's prefix, so they have its hash tag too.
 --
 -- When a script ends with an error, Redis undoes nothing. Examples are a key of another type, or a command that this user may
 -- not run. So the write that completes a change comes last, as one command, and the caller can repeat the script after an
@@ -170,7 +170,7 @@ local function failing_field(set, id)
   return string.match(set, '[^:]+$') .. ':' .. id
 end
 
--- Note that a card must be drawn again, and wake the processes that draw. They listen on the channel `wake` of the lane.
+-- Note that a card must be drawn again, and wake the processes that draw. They listen on the channel `wake`.
 local function queue_drawing(undrawn, id, at)
   redis.call('ZADD', undrawn, text(at), id)
   redis.call('PUBLISH', (string.gsub(undrawn, '%w+$', 'wake')), id)
@@ -414,7 +414,7 @@ local function decision_facts(card, facts, message, at)
   return 'facts', facts
 end
 
--- The bots take old entries out of it. The time is that of the server. `seq` counts the entries of a lane, so that one
+-- The bots take old entries out of it. The time is that of the server. `seq` counts the entries, so that one
 -- that is missing shows.
 local function write_audit(audit, event, id, ...)
   local seq = redis.call('INCR', audit .. '_seq')

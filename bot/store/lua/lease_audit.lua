@@ -1,4 +1,4 @@
--- Lease the right to take old entries out of the audit trail of a lane.
+-- Lease the right to take old entries out of the audit trail.
 --
 -- KEYS  audit_move
 -- ARGV  process

@@ -3,7 +3,7 @@
 -- KEYS  audit
 -- ARGV  id
 --       by      who does, as their machine names them
---       places  where these entries are in the log of the lane: '3-5, 9'
+--       places  where these entries are in the log: '3-5, 9'
 --       reason  why, as they say; '' when they do not
 
 local audit = unpack(KEYS)

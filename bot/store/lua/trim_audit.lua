@@ -1,4 +1,4 @@
--- Take the oldest entries out of the audit trail of a lane, up to the last one that is kept elsewhere.
+-- Take the oldest entries out of the audit trail, up to the last one that is kept elsewhere.
 --
 -- KEYS  audit, audit_move
 -- ARGV  process  that has the lease

@@ -784,7 +784,7 @@ async def test_a_run_that_waits_while_its_client_closes_takes_its_questions_back
 
 async def has_notes(redis, event, number):
     """Whether this has happened to so many records."""
-    events = [note["event"] for _, note in await redis.xrange("assent:{00}:inbox:billing")]
+    events = [note["event"] for _, note in await redis.xrange("{assent}:inbox:billing")]
     return events.count(event) == number
 
 

@@ -203,7 +203,7 @@ async def noted(redis_url, event):
     redis = Redis.from_url(redis_url, decode_responses=True)
     async with redis, asyncio.timeout(30):
         while True:
-            for _, note in await redis.xrange("assent:{00}:inbox:billing"):
+            for _, note in await redis.xrange("{assent}:inbox:billing"):
                 if note["event"] == event:
                     return note["id"]
             await asyncio.sleep(0.01)

@@ -101,7 +101,7 @@ def test_redis_forgets_a_key_a_day_after_it_could_be_used(redis_url):
 def test_the_redis_of_assent_itself_is_refused(redis_url, namespace):
     """Who forges approvals there could also free used keys."""
     with Redis.from_url(redis_url) as redis:
-        redis.hset("assent:meta", "schema", "1")
+        redis.hset("{assent}:meta", "schema", "1")
 
     with pytest.raises(InvalidRequestError, match="a Redis of its own"):
         RedisUsed(redis_url, namespace)(KEY, soon())
@@ -121,7 +121,7 @@ def test_the_namespace_of_this_process_is_refused(redis_url, monkeypatch):
 def test_another_database_of_the_server_of_assent_is_refused(redis_url):
     """Database 3 has the same users, and FLUSHALL empties it as well."""
     with Redis.from_url(redis_url) as redis:
-        redis.hset("assent:meta", "schema", "1")
+        redis.hset("{assent}:meta", "schema", "1")
 
     with pytest.raises(InvalidRequestError, match="on this server"):
         RedisUsed(with_database(redis_url, 3), "tools")(KEY, soon())

@@ -80,17 +80,17 @@ def test_an_agents_user_is_these_rules():
     rules = rules_of("agent", Keys(), "billing")
 
     assert [rule for rule in rules if rule[0] in "%~&"] == [
-        "%RW~assent:{00}:req:billing.*",
-        "%RW~assent:{00}:run:billing.*",
-        "%RW~assent:{00}:pause:billing.*",
-        "%RW~assent:{00}:thread:billing.*",
-        "%RW~assent:{00}:replies:billing.*",
-        "%RW~assent:{00}:inbox:billing",
-        "%R~assent:{00}:card:billing.*",
-        "%R~assent:{00}:bots",
-        "%R~assent:{00}:clock",
-        "%R~assent:meta",
-        "&assent:{00}:inbox",
+        "%RW~{assent}:req:billing.*",
+        "%RW~{assent}:run:billing.*",
+        "%RW~{assent}:pause:billing.*",
+        "%RW~{assent}:thread:billing.*",
+        "%RW~{assent}:replies:billing.*",
+        "%RW~{assent}:inbox:billing",
+        "%R~{assent}:card:billing.*",
+        "%R~{assent}:bots",
+        "%R~{assent}:clock",
+        "%R~{assent}:meta",
+        "&{assent}:inbox",
     ]
     assert not {"+@all", "+keys", "+scan", "+flushall", "+config", "+acl", "+subscribe"} & {*rules}
 
@@ -109,7 +109,7 @@ def test_a_worker_may_also_take_owed_runs():
     """That is all that it has more than its agent."""
     more = {*rules_of("worker", Keys(), "billing")} - {*rules_of("agent", Keys(), "billing")}
 
-    assert more == {"%RW~assent:{00}:unresumed"}
+    assert more == {"%RW~{assent}:unresumed"}
 
 
 def test_shared_scripts_are_known():
@@ -127,7 +127,7 @@ async def test_a_server_without_rights_to_read_alone_runs_the_same_scripts(tmp_p
         async with open_redis(server.url) as redis:
             scripts = Scripts(redis, Keys(), AGENT_LUA)
             for _ in range(2):
-                assert (await scripts("read", Keys().lane(0).of("billing.none")))[:2] == [[], []]
+                assert (await scripts("read", Keys().of("billing.none")))[:2] == [[], []]
             counted = await redis.info("commandstats")
     finally:
         server.stop()

@@ -31,8 +31,8 @@ from agent_adapter.errors import (
     ServerUnsuitableError,
 )
 from agent_adapter.redis import pool as connection
+from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import (
-    address_of,
     entries_of,
     freeze_meta,
     open_blocking_redis,
@@ -100,7 +100,7 @@ async def test_a_task_that_ctrl_c_cancels_while_it_runs_goes_no_further_than_its
     async with open_redis(redis_url) as redis:
         await redis.ping()
         scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
-        for command in (redis.ping, partial(scripts, "read", Keys().lane(0).of("billing.none"))):
+        for command in (redis.ping, partial(scripts, "read", Keys().of("billing.none"))):
             await asyncio.wait([asyncio.create_task(cancelled_while_it_runs(command))], timeout=5)
 
         assert await redis.ping()
@@ -113,7 +113,7 @@ async def test_a_script_that_the_server_has_forgotten_is_sent_and_run_in_one_req
     await redis.script_flush()
     await redis.config_resetstat()
 
-    assert await scripts("read", Keys().lane(0).of("billing.none")) == [[], [], ANY]
+    assert await scripts("read", Keys().of("billing.none")) == [[], [], ANY]
 
     counted = await redis.info("commandstats")
     sent = {name.removeprefix("cmdstat_") for name in counted}
@@ -254,7 +254,8 @@ async def test_sentinels_that_do_not_answer_are_one_sentence():
         with pytest.raises(ServerUnreachableError) as caught:
             await check_server(redis, address_of(url))
     assert str(caught.value) == (
-        "None of the Sentinels 127.0.0.1:1,127.0.0.1:2 answers: are they running, and is this the right address?"
+        "The Sentinels 127.0.0.1:1,127.0.0.1:2 name no primary of 'pay' that is up: are they running, do they let this "
+        "client in, and is this the name that `sentinel monitor` has? In a failover, wait for its end"
     )
 
 
@@ -303,19 +304,14 @@ async def test_a_server_that_accepts_and_says_nothing_is_given_up(monkeypatch: p
 
 
 async def test_the_first_to_come_fixes_the_data_model(redis: Redis):
-    """Lanes are frozen when a namespace is first used. Another number is refused, and none takes what is there."""
-    assert await freeze_meta(redis, "assent", lanes=4) == Keys("assent", 4)
-    assert await freeze_meta(redis, "assent") == Keys("assent", 4)
-    with pytest.raises(
-        ServerUnsuitableError, match="has the number of lanes 4 for good, and ASSENT_LANES is 16"
-    ):
-        await freeze_meta(redis, "assent", lanes=16)
-    assert await freeze_meta(redis, "another") == Keys("another", 1)
+    """Its version is noted when a namespace is first used."""
+    assert await freeze_meta(redis, "assent") == Keys("assent")
+    assert await redis.hgetall(Keys("assent").meta) == {"schema": str(connection.SCHEMA)}
 
 
 async def test_a_namespace_of_another_schema_is_refused(redis: Redis):
     """Two versions that disagree never write beside each other."""
-    await redis.hset(Keys("assent").meta, mapping={"schema": "7", "lanes": "1"})
+    await redis.hset(Keys("assent").meta, mapping={"schema": "7"})
 
     with pytest.raises(
         ServerUnsuitableError, match="written with schema 7, this version reads 2: run the version that"
@@ -329,13 +325,13 @@ async def test_a_connection_that_finds_another_server_says_so_before_its_first_c
     await failover.proxy.start()
     try:
         async with open_redis(failover.proxy.url) as redis:
-            connection.on_change(redis, lambda _: changes.append("changed"))
+            connection.on_change(redis, lambda: changes.append("changed"))
             waits = asyncio.create_task(redis.blpop("nothing", timeout=30))
             await redis.set("name", "first")
             assert changes == []
 
             failover.proxy.lead_to(failover.second.url)
-            connection.leave_connections(redis)
+            await redis.connection_pool.disconnect(inuse_connections=False)
             assert await redis.get("name") is None
             assert changes == ["changed"]
             waits.cancel()
@@ -375,7 +371,7 @@ async def test_more_commands_than_connections_wait_their_turn(redis_url: str):
         assert await asyncio.gather(*map(redis.echo, asked)) == asked
 
 
-NOTHING = Keys().lane(0).of("nothing")
+NOTHING = Keys().of("nothing")
 ENTRIES = [("1-0", {"id": "a"}), ("2-0", {"id": "b"})]
 
 

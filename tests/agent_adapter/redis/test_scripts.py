@@ -76,7 +76,7 @@ def test_luacheck_knows_the_prelude():
 
 def test_a_call_is_put_in_the_order_of_the_script():
     """Whatever the order in which somebody names things."""
-    lane = Keys().lane(0)
+    lane = Keys()
 
     keys, args = read_script(AGENT_LUA, "withdraw").call(lane.of("billing.1"), {"reason": "changed my mind"})
 
@@ -103,7 +103,7 @@ def test_a_key_may_be_left_out():
 
 def test_a_wrong_name_is_an_error():
     """A slip is found at the first call, not in the record."""
-    script, names = read_script(AGENT_LUA, "withdraw"), Keys().lane(0).of("billing.1")
+    script, names = read_script(AGENT_LUA, "withdraw"), Keys().of("billing.1")
 
     with pytest.raises(TypeError, match="withdraw takes"):
         script.call(names, {"reason": "", "reasons": ""})

@@ -24,7 +24,7 @@ async def ring(redis_url):
 
 def stored(redis_url):
     with Redis.from_url(redis_url, decode_responses=True) as redis:
-        return redis.hgetall("assent:keys")
+        return redis.hgetall("{assent}:keys")
 
 
 async def test_a_key_leads_to_its_agent(ring):
@@ -91,7 +91,7 @@ async def test_an_entry_that_no_bot_writes_is_no_key(ring, redis_url, caplog, te
     """Its holder is a stranger, and the log says which entry somebody has overwritten."""
     written = await ring.create("billing")
     with Redis.from_url(redis_url) as redis:
-        redis.hset("assent:keys", written.split("_")[1], text)
+        redis.hset("{assent}:keys", written.split("_")[1], text)
 
     assert await ring.find(written) is None
     assert [each.message for each in caplog.records] == ["api.key_unreadable"]
@@ -231,8 +231,8 @@ async def test_a_bot_with_a_seal_takes_sealed_keys_only(ring, sealed_ring):
 async def test_nobody_changes_a_sealed_key(sealed_ring, redis_url, change):
     written = await sealed_ring.create("billing")
     with Redis.from_url(redis_url, decode_responses=True) as redis:
-        [(name, text)] = redis.hgetall("assent:keys").items()
-        redis.hset("assent:keys", name, encode(decode(text) | change))
+        [(name, text)] = redis.hgetall("{assent}:keys").items()
+        redis.hset("{assent}:keys", name, encode(decode(text) | change))
 
     assert await sealed_ring.find(written) is None
 
@@ -240,9 +240,9 @@ async def test_nobody_changes_a_sealed_key(sealed_ring, redis_url, change):
 async def test_the_seal_of_a_key_fits_no_other_key(sealed_ring, redis_url):
     narrow, wide = [await sealed_ring.create("billing", may_name_requesters=wide) for wide in (False, True)]
     with Redis.from_url(redis_url, decode_responses=True) as redis:
-        first, second = (redis.hget("assent:keys", key.split("_")[1]) for key in (narrow, wide))
+        first, second = (redis.hget("{assent}:keys", key.split("_")[1]) for key in (narrow, wide))
         swapped = decode(first) | {name: decode(second)[name] for name in ("may_name_requesters", "seal")}
-        redis.hset("assent:keys", narrow.split("_")[1], encode(swapped))
+        redis.hset("{assent}:keys", narrow.split("_")[1], encode(swapped))
 
     assert await sealed_ring.find(narrow) is None
 
@@ -268,7 +268,7 @@ async def test_only_a_key_vouches_for_a_requester(sealed_ring, redis_url, client
     one, other = an_interrupt(an_action(), run="one"), an_interrupt(an_action(), run="other")
     await sealed_ring.vouch(one.id, "U0NOOR")
     with Redis.from_url(redis_url, decode_responses=True) as redis:
-        mine, its = (store.keys.lane_for(each.id).vouched(each.id) for each in (one, other))
+        mine, its = (store.keys.vouched(each.id) for each in (one, other))
         [genuine] = redis.smembers(mine)
         redis.sadd(mine, "U0DANA", genuine.replace("U0NOOR", "U0ERIK"))
         redis.sadd(its, genuine)

@@ -61,7 +61,7 @@ async def trail(redis, store, tmp_path):
     ]
     for ago, request, by, facts in said:
         fields = {"event": "decided", "id": request, "index": "0", "by": by, "facts": json.dumps(facts)}
-        await redis.xadd(store.keys.lane(0).audit, fields, id=f"{at - ago * DAY}-0")
+        await redis.xadd(store.keys.audit, fields, id=f"{at - ago * DAY}-0")
     await AuditMover(trail, Health(), "one", 10_000_000, 365).tidy()
     return trail
 
@@ -69,7 +69,7 @@ async def trail(redis, store, tmp_path):
 async def test_why_a_request_was_refused_stands_in_the_table(command, trail, redis):
     """An operator looks up a request that the log names after a failover."""
     fields = {"event": "refused", "id": "billing.d", "code": "went_back"}
-    await redis.xadd(trail.keys.lane(0).audit, fields)
+    await redis.xadd(trail.keys.audit, fields)
 
     _, output, _ = await command("show", "billing.d")
 
@@ -79,7 +79,7 @@ async def test_why_a_request_was_refused_stands_in_the_table(command, trail, red
 async def test_entries_that_cannot_be_decrypted_are_counted(command, trail, redis):
     """Without the key of the records, who decided stands there, and what they decided does not."""
     fields = {"event": "decided", "id": "billing.d", "by": "U0DANA", "facts": f"{MARK}AAAA"}
-    await redis.xadd(trail.keys.lane(0).audit, fields)
+    await redis.xadd(trail.keys.audit, fields)
 
     code, _, errors = await command()
 
@@ -150,7 +150,7 @@ async def test_an_entry_whose_index_is_no_number_of_a_call_is_shown_without_one(
     """Something else than a bot has written it."""
     for index in ("9" * 5_000, "one", ""):
         fields = {"event": "decided", "id": "billing.z", "index": index, "by": "U0DANA"}
-        await redis.xadd(store.keys.lane(0).audit, fields)
+        await redis.xadd(store.keys.audit, fields)
 
     code, output, _ = await command("show", "billing.z")
 

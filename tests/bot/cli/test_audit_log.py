@@ -62,7 +62,7 @@ def written(log, *batches):
 @pytest.fixture
 async def lane(redis):
     """Of a namespace in which a bot has run."""
-    return (await freeze_meta(redis, "assent")).lane(0)
+    return await freeze_meta(redis, "assent")
 
 
 @pytest.fixture
@@ -252,7 +252,7 @@ async def test_what_a_user_of_redis_may_not_enter_is_not_erased(command, log, re
 
 async def seal(redis, tmp_path, key):
     trail = AuditStore(redis, Keys("assent"), str(tmp_path / "trail"))
-    await Sealer(trail, trail.logs, key, Health(), "one").seal(trail.keys.lane(0))
+    await Sealer(trail, trail.logs, key, Health(), "one").seal(trail.keys)
 
 
 async def test_what_lies_beside_the_log_is_named(command, log, folder, tmp_path):

@@ -366,7 +366,7 @@ async def test_a_card_that_slack_refuses_is_reported(slack, findings):
 async def test_another_schema_is_reported(findings, redis_url):
     """The namespace belongs to another version."""
     with Redis.from_url(redis_url) as redis:
-        redis.hset("assent:meta", mapping={"schema": "99", "lanes": "1"})
+        redis.hset("{assent}:meta", mapping={"schema": "99", "lanes": "1"})
 
     (line,) = not_ok(await findings())
 
@@ -485,7 +485,7 @@ async def test_questions_that_are_not_encrypted_or_cannot_be_decrypted_are_count
     async with an_agent(redis_url) as client:
         interrupt_id = await client.publish(an_interrupt())
     with Redis.from_url(redis_url) as redis:
-        redis.zadd(Keys().lane_for(interrupt_id).due, {interrupt_id: 0})
+        redis.zadd(Keys().due, {interrupt_id: 0})
 
     lines = [line for line in await findings(record_key=key) if " encryption: " in line]
 

@@ -348,7 +348,7 @@ async def begin(client, forms: Forms, policy: Policy, slots: Sequence[Slot], amo
     store = forms.services.store
     await store.admit(await store.load(interrupt.id), lay_out(interrupt, admit(policy, interrupt)))
     # As if it had been asked a minute ago, so that what is due after a second is due now.
-    await store._redis.hincrby(store.keys.lane_for(interrupt.id).req(interrupt.id), "created", -60_000)
+    await store._redis.hincrby(store.keys.req(interrupt.id), "created", -60_000)
     for part in render_card(await store.load(interrupt.id)):
         await store.lease_part(interrupt.id, part.id, owner="me", lease=5_000)
         await store.save_part(interrupt.id, part.id, owner="me", shown=Shown("C0APPROVALS", "1.2", "d"))

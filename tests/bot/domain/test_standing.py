@@ -181,20 +181,19 @@ async def test_a_use_is_counted_and_recorded_on_both_sides(client, store):
     assert asked.recorded[0].decided_by == "U0DANA"
     (use,) = (await loaded(store, before.id)).standing[0].uses
     assert (use.interrupt_id, use.index) == ("billing.x", 0)
-    assert await store.standing(store.keys.lane(0)) != []
+    assert await store.standing() != []
 
 
 async def test_each_use_is_drawn_where_it_was_given(client, store):
     """The message about a standing approval says how often it was used, so it is owed a drawing at each use."""
     before = await give(store, await admitted(client, store), StandingTerms(uses=2))
-    lane = store.keys.lane(0)
-    for work in await store.lease_work("undrawn", lane, limit=10, lease=60_000):
+    for work in await store.lease_work("undrawn", limit=10, lease=60_000):
         await store.finish_work(work)
 
     asked = await admitted(client, store, run="later", matched=[using(before)])
     await store.take_inbox("billing")
 
-    undrawn = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    undrawn = await store.lease_work("undrawn", limit=10, lease=60_000)
     assert {work.interrupt_id for work in undrawn} == {before.id, asked.id}
 
 
@@ -209,7 +208,7 @@ async def test_nobody_uses_it_more_often_than_it_was_given_for(client, store):
     assert batch.status == "pending"
     over = (await loaded(store, before.id)).standing[0]
     assert (len(over.uses), over.ended.by) == (2, "uses")
-    assert await store.standing(store.keys.lane(0)) == []
+    assert await store.standing() == []
     assert await store.end_standing(before.id, 0, by="U0DANA") == "known"
 
 
@@ -245,9 +244,9 @@ async def test_a_damaged_approval_keeps_no_other_call_from_being_asked(client, s
     """What cannot be read covers nothing, and hinders nothing."""
     kept = await give(store, await admitted(client, store), StandingTerms())
     broken = await give(store, await admitted(client, store, run="another"), StandingTerms())
-    await redis.hset(store.keys.lane(0).card(broken.id), "claim:0", "nonsense")
+    await redis.hset(store.keys.card(broken.id), "claim:0", "nonsense")
 
-    assert [state.id for state, _ in await store.standing(store.keys.lane(0))] == [kept.id]
+    assert [state.id for state, _ in await store.standing()] == [kept.id]
     assert "record.unreadable" in caplog.text
 
 
@@ -259,7 +258,7 @@ async def test_its_end_falls_due_whatever_became_of_its_record(client, store, re
         store, await admitted(client, store, *actions), StandingTerms(lasts=timedelta(milliseconds=300))
     )
     if status == "expired":
-        await redis.hset(store.keys.lane(0).card(before.id), "deadline", 1)
+        await redis.hset(store.keys.card(before.id), "deadline", 1)
     if status == "withdrawn":
         await client.withdraw(before.id)
     clock = Deadlines(store)
@@ -267,7 +266,7 @@ async def test_its_end_falls_due_whatever_became_of_its_record(client, store, re
     await store.start_retention(before.id)
     assert (await loaded(store, before.id)).status == status
     assert await store.end_standing(before.id, 0) == "early"
-    assert await redis.zscore(store.keys.lane(0).due, before.id)
+    assert await redis.zscore(store.keys.due, before.id)
 
     assert 0 < await clock.on_due(before.id) <= 300
     async with asyncio.timeout(30):
@@ -278,7 +277,7 @@ async def test_its_end_falls_due_whatever_became_of_its_record(client, store, re
 
     assert found.standing[0].ended.by == "time"
     assert found.status == status
-    is_due_later = await redis.zscore(store.keys.lane(0).due, before.id) is not None
+    is_due_later = await redis.zscore(store.keys.due, before.id) is not None
     # A call that was approved also falls due, until its agent goes on with it.
     assert is_due_later is (status != "withdrawn")
     assert await store.end_standing(before.id, 1) == "unknown"
@@ -286,7 +285,7 @@ async def test_its_end_falls_due_whatever_became_of_its_record(client, store, re
 
 async def fall_due(store: ApprovalStore, clock: Deadlines) -> None:
     """Do what is due, as the bot does."""
-    for work in await store.lease_work("due", store.keys.lane(0), limit=10, lease=1_000):
+    for work in await store.lease_work("due", limit=10, lease=1_000):
         await store.finish_work(work, again_in=await clock.on_due(work.interrupt_id))
 
 
@@ -294,7 +293,7 @@ async def test_every_step_is_in_the_audit(client, store, redis):
     """Given, used, ended: with the record, the action, and by whom."""
     before = await give(store, await admitted(client, store), StandingTerms(uses=1))
     asked = await admitted(client, store, run="later", matched=[using(before)])
-    entries = [fields for _, fields in await redis.xrange(store.keys.lane(0).audit)]
+    entries = [fields for _, fields in await redis.xrange(store.keys.audit)]
 
     found = [
         (e["event"], e["id"], e.get("by") or e.get("for"))
@@ -313,7 +312,7 @@ async def test_an_agent_that_waits_is_woken_by_what_was_approved_before(client, 
     """Nobody has to press anything, and the agent does not have to look by itself."""
     before = await give(store, await admitted(client, store), StandingTerms())
     waits_for = await client.publish(an_interrupt(PAY, run="later", expires_in=HOUR))
-    lane = store.keys.lane(0)
+    lane = store.keys
     await redis.hset(lane.req(waits_for), "w:billing.me", "1")
     await redis.xadd(lane.replies("billing.me"), {"id": "before"})
 
@@ -439,7 +438,7 @@ async def test_no_calls_run_without_asking_that_a_plain_model_does_not_let_run(
     client, store, directory, unhurried, calls
 ):
     """Whatever is asked and given, in whatever order."""
-    for state, index in await store.standing(store.keys.lane(0)):
+    for state, index in await store.standing():
         await store.end_standing(state.id, index, by="another-example")
     judge, example = Judge(directory), f"example-{next(RUNS)}"
     approvals, model = StandingApprovals(store, judge), list[Given]()

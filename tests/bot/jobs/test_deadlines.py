@@ -59,7 +59,7 @@ async def test_a_schedule_is_read_as_it_was_written(client, store):
 
 async def test_only_a_record_with_a_schedule_is_looked_at_before_its_deadline(client, store, redis):
     """Thousands that wait for nothing but their deadline cost nothing."""
-    lane = store.keys.lane(0)
+    lane = store.keys
     plain = await admitted(client, store)
     assert await redis.zscore(lane.due, plain.id) == plain.deadline.timestamp() * 1000
 
@@ -203,7 +203,7 @@ async def test_the_audit_tells_who_took_a_place_from_who_was_given_it(client, st
     await store.assign(state, 0, "U0ERIK")
     await store.assign(await store.load(state.id), 0, "U0MIRA", holder="U0ERIK")
 
-    entries = [fields for _, fields in await redis.xrange(store.keys.lane(0).audit)]
+    entries = [fields for _, fields in await redis.xrange(store.keys.audit)]
     assert [(each["event"], each["to"], each["by"]) for each in entries if "to" in each] == [
         ("claimed", "U0ERIK", ""),
         ("handed_over", "U0MIRA", "U0ERIK"),
@@ -213,14 +213,12 @@ async def test_the_audit_tells_who_took_a_place_from_who_was_given_it(client, st
 async def test_what_falls_due_for_an_unreadable_record_is_said_on_its_card(client, store, redis, clock):
     """Its card is owed a drawing, which says so; the record is looked at again later."""
     state = await admitted(client, store)
-    lane = store.keys.lane(0)
+    lane = store.keys
     await redis.hset(lane.req(state.id), "body", "send money")
 
     assert await clock.on_due(state.id) == UNREADABLE_AGAIN
 
-    assert [each.interrupt_id for each in await store.lease_work("undrawn", lane, limit=1, lease=0)] == [
-        state.id
-    ]
+    assert [each.interrupt_id for each in await store.lease_work("undrawn", limit=1, lease=0)] == [state.id]
 
 
 async def test_a_redis_that_is_away_is_said_in_time(tmp_path, monkeypatch):

@@ -63,7 +63,7 @@ async def test_without_any_message_the_sweep_finds_the_inbox(client, store, woke
 
 async def test_a_flood_of_one_agent_does_not_delay_another(redis_url, client, store, redis, reader):
     """In one round each agent has as much taken as one script takes."""
-    lane = store.keys.lane(0)
+    lane = store.keys
     for number in range(2 * AT_ONCE):
         await redis.xadd(lane.inbox("a-flood"), {"event": "published", "id": f"a-flood.{number}"})
     interrupt_id = await client.publish(an_interrupt())
@@ -88,18 +88,18 @@ async def test_invented_names_without_end_do_not_delay_an_agent(client, store, r
 
     await reader._take_round()
 
-    assert await redis.zscore(store.keys.lane(0).undrawn, interrupt_id)
+    assert await redis.zscore(store.keys.undrawn, interrupt_id)
     assert (await redis.info("commandstats"))["cmdstat_evalsha"]["calls"] - ran <= 3
 
 
 async def test_known_agents_come_before_names_that_a_message_brings(store, redis, client, reader):
     """Of the known ones, the one comes first from whom nothing was taken for longest."""
-    lane = store.keys.lane(0)
+    lane = store.keys
     await redis.zadd(lane.inboxes, {"zoe": await now_of(redis) - 2_000, "yan": await now_of(redis) - 1_000})
     for agent in ("zoe", "yan", "abe"):
         await redis.xadd(lane.inbox(agent), {"event": "x"})
 
-    assert await store.full_inboxes(lane, ["abe", "nobody", "yan"]) == ["zoe", "yan", "abe"]
+    assert await store.full_inboxes(["abe", "nobody", "yan"]) == ["zoe", "yan", "abe"]
 
 
 async def now_of(redis) -> int:
@@ -109,7 +109,7 @@ async def now_of(redis) -> int:
 
 async def test_an_inbox_that_cannot_be_read_holds_up_no_other(client, store, redis, reader, caplog):
     """An agent may write its own key, and so break it. The log names the agent."""
-    await redis.set(store.keys.lane(0).inbox("another"), "no stream")
+    await redis.set(store.keys.inbox("another"), "no stream")
     await client.publish(an_interrupt())
     for agent in ("another", "billing"):
         reader.look_at(agent)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
 from agent_adapter.redis.pool import end_task, freeze_meta, open_redis
@@ -23,7 +22,7 @@ def owe(store: ApprovalStore, redis: Redis) -> Callable[..., Awaitable[None]]:
     """Owe work about these ids, due at once."""
 
     async def owe(*ids: str) -> None:
-        await redis.zadd(store.keys.lane(0).undrawn, dict.fromkeys(ids, 1))
+        await redis.zadd(store.keys.undrawn, dict.fromkeys(ids, 1))
 
     return owe
 
@@ -99,10 +98,9 @@ async def test_what_has_to_wait_is_put_back_unlooked_at(store, owe):
 async def test_agents_take_turns_where_more_is_due_than_is_taken(store, owe):
     """One card of a quiet agent is not behind four hundred of another."""
     await owe(*(f"flood.{number:03}" for number in range(400)), "quiet.1", "still.1", "still.2")
-    lane = store.keys.lane(0)
 
-    first = await store.lease_work("undrawn", lane, limit=6, lease=60_000)
-    then = await store.lease_work("undrawn", lane, limit=6, lease=60_000)
+    first = await store.lease_work("undrawn", limit=6, lease=60_000)
+    then = await store.lease_work("undrawn", limit=6, lease=60_000)
 
     ids = [work.interrupt_id for work in first]
     assert ids == ["flood.000", "quiet.1", "still.1", "flood.001", "still.2", "flood.002"]
@@ -111,11 +109,11 @@ async def test_agents_take_turns_where_more_is_due_than_is_taken(store, owe):
 
 async def test_behind_thousands_the_others_are_seen_soon(store, owe, redis):
     """Only the first thousand are looked at; most of a flood then makes room, and comes again a second later."""
-    lane = store.keys.lane(0)
+    lane = store.keys
     await owe(*(f"flood.{number:04}" for number in range(2_500)))
     await redis.zadd(lane.undrawn, {"quiet.1": 2})
 
-    claims = [await store.lease_work("undrawn", lane, limit=4, lease=60_000) for _ in range(3)]
+    claims = [await store.lease_work("undrawn", limit=4, lease=60_000) for _ in range(3)]
 
     assert any(work.interrupt_id == "quiet.1" for work in claims[-1])
     assert await redis.zcard(lane.undrawn) == 2_501
@@ -267,53 +265,6 @@ async def test_only_so_many_at_once(store, owe, start):
     assert most == 3
 
 
-@pytest.fixture
-def wide(redis: Redis) -> ApprovalStore:
-    """A store of two lanes, as in a cluster."""
-    return ApprovalStore(redis, Keys("wide", 2))
-
-
-async def test_only_so_many_at_once_over_all_lanes(wide, redis):
-    """What one process holds does not grow with the number of lanes."""
-    inside, most, done = 0, 0, []
-
-    async def handle(id: str) -> None:
-        nonlocal inside, most
-        inside += 1
-        most = max(most, inside)
-        await asyncio.sleep(0.05)
-        inside -= 1
-        done.append(id)
-
-    for lane, ids in zip(wide.keys.all_lanes(), ("abcde", "vwxyz"), strict=True):
-        await redis.zadd(lane.undrawn, dict.fromkeys(ids, 1))
-    running = asyncio.create_task(
-        Worker(wide, "undrawn", handle, lease=60, sweep=60, at_once=3).run(Loop("drawing", within=60))
-    )
-    await until(lambda: len(done) == 10)
-    await end_task(running)
-
-    assert most == 3
-
-
-@pytest.mark.parametrize("busy", [0, 1])
-async def test_a_busy_lane_leaves_places_to_the_others(wide, redis, busy: int):
-    """However much is owed in one lane, what is owed in another has its turn."""
-    done = []
-
-    async def handle(id: str) -> int | None:
-        done.append(id)
-        return 0 if id.startswith("busy") else None
-
-    await redis.zadd(wide.keys.lane(busy).undrawn, {f"busy-{n}": 1 for n in range(3)})
-    await redis.zadd(wide.keys.lane(1 - busy).undrawn, {"other": 1})
-    running = asyncio.create_task(
-        Worker(wide, "undrawn", handle, lease=60, sweep=0.01, at_once=1).run(Loop("drawing", within=60))
-    )
-    await until(lambda: "other" in done)
-    await end_task(running)
-
-
 async def test_draining_finishes_what_runs(store, owe):
     """A process that is asked to stop ends the work that it holds, and takes no more."""
     begun, go, done = asyncio.Event(), asyncio.Event(), []
@@ -376,7 +327,7 @@ async def test_a_worker_outlives_its_redis(tmp_path: Path, caplog: pytest.LogCap
         )
         await until(lambda: "work.unreachable" in caplog.text)
         server.start()
-        await redis.zadd(store.keys.lane(0).undrawn, {"a": 1})
+        await redis.zadd(store.keys.undrawn, {"a": 1})
         await until(lambda: done == ["a"])
         await end_task(running)
     server.stop()

@@ -10,7 +10,7 @@ AT = 1_000_000
 
 @pytest.fixture
 def lane(store):
-    return store.keys.lane(0)
+    return store.keys
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ async def trail(redis_url, store, folder):
 
 @pytest.fixture
 def lane(store):
-    return store.keys.lane(0)
+    return store.keys
 
 
 def sealer(trail, key, process="one"):
@@ -321,7 +321,7 @@ async def seal(at):
         trail = AuditStore(redis, keys, folder)
         for name in ("fsync", "replace", "link", "unlink"):
             deadly(name, at)
-        await Sealer(trail, trail.logs, TestLogKey(bytes.fromhex(private)), Health(), "killed").seal(keys.lane(0))
+        await Sealer(trail, trail.logs, TestLogKey(bytes.fromhex(private)), Health(), "killed").seal(keys)
 
 for line in sys.stdin:
     if child := os.fork():

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot.domain.errors import SettingsError
-from bot.runtime.settings import Settings, load_access, load_settings, unknown_variables, variable_of
+from bot.runtime.settings import Settings, load_settings, unknown_variables, variable_of
 
 ENOUGH = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "ASSENT_APPROVERS": "U0DANA"}
 
@@ -208,14 +208,6 @@ def test_a_bot_that_waits_for_replicas_keeps_what_it_writes(read):
     assert read(ASSENT_DURABILITY="replica", ASSENT_REASSERT_SECONDS="0").reassert == timedelta(0)
     assert read(ASSENT_REASSERT_SECONDS="90").reassert == timedelta(seconds=90)
     assert read(ASSENT_REASSERT_SECONDS="").reassert == timedelta(0)
-
-
-def test_an_empty_number_of_lanes_is_none(read, monkeypatch):
-    """As compose passes it on, also to commands that need no bot."""
-    assert read(ASSENT_LANES="").lanes is None
-    assert read(ASSENT_LANES="16").lanes == 16
-    monkeypatch.setenv("ASSENT_LANES", "")
-    assert load_access(env_file=None).lanes is None
 
 
 def test_the_log_level_may_be_written_small(read):

@@ -39,7 +39,7 @@ async def happened(redis, trail, *days_ago, size=1):
                 "id": f"billing.{number}",
                 "facts": f'{{"name":"Dana","number":{count}}}',
             }
-            await redis.xadd(trail.keys.lane(0).audit, fields, id=f"{at - int(ago * DAY)}-{count}")
+            await redis.xadd(trail.keys.audit, fields, id=f"{at - int(ago * DAY)}-{count}")
 
 
 async def told(trail, **asked):
@@ -47,7 +47,7 @@ async def told(trail, **asked):
 
 
 async def in_redis(redis, trail):
-    return [fields["id"] for _, fields in await redis.xrange(trail.keys.lane(0).audit)]
+    return [fields["id"] for _, fields in await redis.xrange(trail.keys.audit)]
 
 
 async def test_entries_older_than_seven_days_move_to_the_folder_and_the_story_stays_the_same(
@@ -96,7 +96,7 @@ async def test_two_replicas_write_each_entry_once(redis, store, folder, trail):
 async def test_who_lost_the_lease_takes_nothing_out_of_redis(redis, trail):
     """A process that stood still wakes up after another one took over."""
     await happened(redis, trail, 8)
-    lane = trail.keys.lane(0)
+    lane = trail.keys
     (entry,) = [entry async for entry in trail.in_redis(lane)]
     assert await trail.lease(lane, "other", 1000)
 
@@ -149,7 +149,7 @@ async def test_without_a_folder_entries_stay_in_redis_for_as_long_as_a_folder_wo
 async def test_a_small_redis_is_never_filled_by_the_trail(redis, store, caplog):
     """Where its memory is full, nobody can decide any more."""
     trail = AuditStore(redis, store.keys)
-    lane = trail.keys.lane(0)
+    lane = trail.keys
     for seq in range(800):
         await redis.xadd(
             lane.audit, {"event": "decided", "id": "billing.1", "seq": seq, "note": "x" * 10_000}
@@ -168,7 +168,7 @@ async def test_a_small_redis_is_never_filled_by_the_trail(redis, store, caplog):
 async def test_a_replica_without_the_folder_drops_nothing_that_another_one_keeps(redis, store, trail):
     """Its settings differ: the entries wait for the replica that has the folder."""
     await happened(redis, trail, 8)
-    assert await trail.lease(trail.keys.lane(0), "one", 1)
+    assert await trail.lease(trail.keys, "one", 1)
     await asyncio.sleep(0.01)
     without = AuditStore(redis, store.keys)
 
@@ -181,8 +181,8 @@ async def test_a_replica_without_the_folder_drops_nothing_that_another_one_keeps
 async def test_a_replica_without_the_folder_makes_way_for_the_one_that_has_it(redis, store, trail):
     """Also when it came first: from then on it drops nothing."""
     without = AuditStore(redis, store.keys)
-    assert await without.lease(trail.keys.lane(0), "two", 300_000)
-    assert not await trail.lease(trail.keys.lane(0), "one", 300_000)
+    assert await without.lease(trail.keys, "two", 300_000)
+    assert not await trail.lease(trail.keys, "one", 300_000)
     await happened(redis, trail, 8)
 
     await mover(without, process="two").tidy()
@@ -272,7 +272,7 @@ IMPOSSIBLE = ["253370764800000-0", f"{2**64 - 1}-{2**64 - 1}"]
 async def test_an_entry_of_an_impossible_time_is_shown_last_and_hides_no_other(redis, trail, number):
     """Whoever writes to Redis can name any time. Days without an entry take no time to read."""
     await happened(redis, trail, 2, 1)
-    await redis.xadd(trail.keys.lane(0).audit, {"event": "x", "id": "far"}, id=number)
+    await redis.xadd(trail.keys.audit, {"event": "x", "id": "far"}, id=number)
     now = datetime.now(UTC)
 
     async with asyncio.timeout(5):
@@ -286,7 +286,7 @@ async def test_a_full_page_that_ends_with_the_last_number_is_read(redis, trail, 
     """Redis refuses to look beyond it."""
     monkeypatch.setattr("bot.store.audit.READ_AT_ONCE", 1)
     await happened(redis, trail, 1)
-    await redis.xadd(trail.keys.lane(0).audit, {"event": "x", "id": "far"}, id=IMPOSSIBLE[1])
+    await redis.xadd(trail.keys.audit, {"event": "x", "id": "far"}, id=IMPOSSIBLE[1])
 
     assert await told(trail) == ["billing.0", "far"]
     assert await told(trail, about="far") == ["far"]

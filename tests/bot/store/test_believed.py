@@ -48,7 +48,7 @@ def change(redis, store):
 
     async def change(state, **fields):
         named = {name.replace("_of_", ":"): text for name, text in fields.items()}
-        await redis.hset(store.keys.lane_for(state.id).card(state.id), mapping=named)
+        await redis.hset(store.keys.card(state.id), mapping=named)
         return await newest(store, state)
 
     return change
@@ -114,7 +114,7 @@ async def test_a_vote_in_the_name_of_a_person_does_not_stand_for_their_own(clien
 async def test_a_vote_for_something_else_than_was_signed_does_not_count(client, store, change, decide, redis):
     state = await asked(client, store, quorum=2, reject_quorum=2, approvers=(DANA, ERIK, MIRA))
     await decide(state, ERIK, RejectDecision())
-    card = store.keys.lane_for(state.id).card(state.id)
+    card = store.keys.card(state.id)
     line = await redis.hget(card, "votes:0")
 
     changed = await change(state, votes_of_0=line.replace(" reject ", " approve "))
@@ -149,7 +149,7 @@ async def test_nobody_gives_a_standing_approval_with_a_rejection(client, store, 
 async def test_noise_beside_a_signed_vote_does_not_stop_the_next_one(client, store, change, decide, redis):
     state = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
     await decide(state, ERIK)
-    card = store.keys.lane_for(state.id).card(state.id)
+    card = store.keys.card(state.id)
     [vote] = (await newest(store, state)).votes[0]
     name = f"signed:{vote.token}"
     await redis.hset(card, name, f"noise\n{await redis.hget(card, name)}")

@@ -44,7 +44,7 @@ def sent(store: ApprovalStore, asked: Approval) -> Callable[..., Delivery]:
     """Receive a press of somebody; the same name is the same body, received again, by whichever process."""
 
     def sent(press: str, person: str = DANA, on: str = "") -> Delivery:
-        return Delivery(store.scripts, store.keys.lane_for(asked.id), person, press, pressed=on)
+        return Delivery(store.scripts, store.keys, person, press, pressed=on)
 
     return sent
 
@@ -249,7 +249,7 @@ async def test_a_kept_form_that_no_bot_wrote_is_given_to_nobody(store, asked, re
     trust = Trust(Seal("assent", (b"k" * 32,)))
 
     def received() -> Delivery:
-        return Delivery(store.scripts, store.keys.lane_for(asked.id), DANA, "form", trust=trust)
+        return Delivery(store.scripts, store.keys, DANA, "form", trust=trust)
 
     first = received()
     await first.begin()

@@ -11,7 +11,7 @@ from agent_adapter import ApprovalClient
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.identity import interrupt_id as interrupt_id_of
-from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import UnreadableRecordError
 from bot.domain.admission import Place
@@ -31,18 +31,18 @@ async def client(redis_url: str) -> AsyncIterator[ApprovalClient]:
 
 
 @pytest.fixture
-def lane(store: ApprovalStore) -> Lane:
-    return store.keys.lane(0)
+def lane(store: ApprovalStore) -> Keys:
+    return store.keys
 
 
 async def note(
-    redis: Redis, lane: Lane, event: str, about: str, *, agent: str = "billing", **said: str
+    redis: Redis, lane: Keys, event: str, about: str, *, agent: str = "billing", **said: str
 ) -> None:
     """Write into an inbox as whoever may write there."""
     await redis.xadd(lane.inbox(agent), {"event": event, "id": about, **said})
 
 
-async def trail(redis: Redis, lane: Lane) -> list[dict[str, str]]:
+async def trail(redis: Redis, lane: Keys) -> list[dict[str, str]]:
     return [entry for _, entry in await redis.xrange(lane.audit)]
 
 
@@ -217,8 +217,8 @@ async def test_what_is_taken_is_owed_until_it_is_done(client, store, lane):
     interrupt_id = await client.publish(an_interrupt())
     await store.take_inbox("billing")
 
-    (died,) = await store.lease_work("undrawn", lane, limit=1, lease=0)
-    (next_one,) = await store.lease_work("undrawn", lane, limit=1, lease=60_000)
+    (died,) = await store.lease_work("undrawn", limit=1, lease=0)
+    (next_one,) = await store.lease_work("undrawn", limit=1, lease=60_000)
 
     assert died.interrupt_id == next_one.interrupt_id == interrupt_id
 
@@ -249,14 +249,14 @@ async def test_one_script_takes_only_so_many_notes(client, store, redis, lane):
 async def test_inboxes_are_found_without_a_wake_up(client, store, redis, lane):
     """Known ones at every sweep; any other by a look at all keys."""
     await client.publish(an_interrupt())
-    assert await store.full_inboxes(lane) == []
+    assert await store.full_inboxes() == []
     assert await store.find_inboxes() == ["billing"]
 
     await store.take_inbox("billing")
-    assert await store.full_inboxes(lane) == await store.find_inboxes() == []
+    assert await store.full_inboxes() == await store.find_inboxes() == []
     await note(redis, lane, "stalled", "billing.x")
 
-    assert await store.full_inboxes(lane) == ["billing"]
+    assert await store.full_inboxes() == ["billing"]
 
 
 async def test_an_answer_goes_to_no_process_of_another_agent(client, store, redis, lane):

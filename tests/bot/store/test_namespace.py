@@ -14,7 +14,7 @@ from bot.domain.seal import Seal
 from bot.store.namespace import agree_on_seal, open_namespace
 
 DIGEST = pause_digest("billing", "run", "pause")
-LANE = Keys().lane(0)
+LANE = Keys()
 OLD_PAUSE, NEW_PAUSE = f"{LANE.prefix}pause:{DIGEST}", LANE.pause("billing", DIGEST)
 OLD_THREAD, NEW_THREAD = f"{LANE.prefix}thread:{DIGEST}", LANE.thread(f"billing.{DIGEST}")
 
@@ -39,7 +39,7 @@ async def test_the_first_bot_renames_the_keys(before: Redis):
     assert await before.get(NEW_THREAD) == "billing.process:owner"
     assert 0 < await before.pttl(LANE.pause("hr", "ended")) <= 60_000
     assert not await before.exists(OLD_PAUSE, OLD_THREAD, f"{LANE.prefix}pause:ended", f"{LANE.prefix}wake")
-    assert await before.hgetall(Keys().meta) == {"schema": str(SCHEMA), "lanes": "1"}
+    assert await before.hgetall(Keys().meta) == {"schema": str(SCHEMA)}
     assert await before.exists(LANE.req("billing.5a0c"))
 
 
@@ -99,14 +99,14 @@ async def test_an_agent_does_not_start_before_a_bot_of_its_version(before: Redis
 async def test_a_new_namespace_has_nothing_to_rename(redis: Redis):
     """The bot writes the number at once."""
     assert await open_namespace(redis, "assent") == Keys()
-    assert await redis.hgetall(Keys().meta) == {"schema": str(SCHEMA), "lanes": "1"}
+    assert await redis.hgetall(Keys().meta) == {"schema": str(SCHEMA)}
 
 
 async def test_an_overwritten_meta_is_named(redis: Redis):
     """With the cure, as everywhere."""
     await redis.set(Keys().meta, "something else")
 
-    with pytest.raises(ServerRefusesError, match="assent:meta was overwritten: it is a string"):
+    with pytest.raises(ServerRefusesError, match="\\{assent\\}:meta was overwritten: it is a string"):
         await open_namespace(redis, "assent")
 
 

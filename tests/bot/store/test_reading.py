@@ -61,7 +61,7 @@ async def test_what_has_to_be_read_is_kept_in_the_record(client: ApprovalClient,
 
     await store.admit(await store.load(interrupt.id), admission)
 
-    assert await redis.hget(store.keys.lane_for(interrupt.id).card(interrupt.id), "pages") == PAGES_TODAY
+    assert await redis.hget(store.keys.card(interrupt.id), "pages") == PAGES_TODAY
     assert [action.pages for action in (await store.admitted(interrupt.id)).actions] == [0, 3]
 
 

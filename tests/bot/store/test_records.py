@@ -20,7 +20,7 @@ from agent_adapter.contract.hitl import (
     EditedAction,
     RejectDecision,
 )
-from agent_adapter.contract.keys import Keys, Lane
+from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
@@ -42,8 +42,8 @@ DAY = 86_400_000
 
 
 @pytest.fixture
-def lane(store: ApprovalStore) -> Lane:
-    return store.keys.lane(0)
+def lane(store: ApprovalStore) -> Keys:
+    return store.keys
 
 
 async def publish(
@@ -108,7 +108,7 @@ async def test_a_decision_is_recorded_once(client: ApprovalClient, store: Approv
     assert newest.is_open_at(1)
 
 
-async def test_the_last_decision_settles_the_record(client: ApprovalClient, store: ApprovalStore, lane: Lane):
+async def test_the_last_decision_settles_the_record(client: ApprovalClient, store: ApprovalStore, lane: Keys):
     """Once nothing is open, the record is decided; once that is drawn, no deadline is owed any more."""
     state = await admitted(client, store, "a", "b")
 
@@ -233,7 +233,7 @@ async def test_nobody_decides_a_record_before_it_is_admitted(client: ApprovalCli
     assert (await store.admitted(published.id)).admission.places == admission().places
 
 
-async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, redis: Redis, lane: Lane):
+async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, redis: Redis, lane: Keys):
     """A newer agent's record is told from a missing one."""
     await redis.hset(
         lane.req("billing.x"), mapping={"body": '{"schema_version":9}', "created": 1, "deadline": 2}
@@ -244,7 +244,7 @@ async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, r
 
 
 async def test_a_record_under_another_name_is_not_read(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
 ):
     """Nobody decides one interrupt by the card of another."""
     interrupt_id = await publish(client, store)
@@ -402,7 +402,7 @@ async def test_a_decided_record_cannot_be_withdrawn(client: ApprovalClient, stor
 
 
 async def test_a_withdrawal_before_the_first_drawing_stays_due(
-    client: ApprovalClient, store: ApprovalStore, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, lane: Keys
 ):
     """A question that is taken back at once ends at once, not at its deadline."""
     interrupt_id = await publish(client, store)
@@ -410,14 +410,14 @@ async def test_a_withdrawal_before_the_first_drawing_stays_due(
     await store.take_inbox("billing")
     await store.admit(await store.load(interrupt_id), admission())
 
-    (due,) = await store.lease_work("due", lane, limit=10, lease=60_000)
+    (due,) = await store.lease_work("due", limit=10, lease=60_000)
     assert due.interrupt_id == interrupt_id
 
 
 # --- Retention --------------------------------------------------------------------------------------------------
 
 
-async def lifetimes(redis: Redis, lane: Lane, interrupt_id: str) -> list[float]:
+async def lifetimes(redis: Redis, lane: Keys, interrupt_id: str) -> list[float]:
     """Days until each key of a record ends: its two hashes and its pauses; -1 means never."""
     pauses = (await redis.hget(lane.req(interrupt_id), "pauses")).split()
     keys = [
@@ -429,7 +429,7 @@ async def lifetimes(redis: Redis, lane: Lane, interrupt_id: str) -> list[float]:
 
 
 async def test_nothing_pending_expires(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
 ):
     """An open question has no lifetime of its own, partly decided or not."""
     state = await admitted(client, store, "a", "b")
@@ -442,7 +442,7 @@ async def test_nothing_pending_expires(
 
 
 async def test_a_settled_record_stays_thirty_days_for_its_agent(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
 ):
     """An agent that comes back within a month of the last drawing still finds its answer, also by its pauses."""
     decided = await admitted(client, store, "a", "b")
@@ -458,7 +458,7 @@ async def test_a_settled_record_stays_thirty_days_for_its_agent(
 
 
 async def test_a_taken_answer_stays_seven_days(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
 ):
     """Arguments do not lie around after the run has gone on; drawing the card keeps the lifetime."""
     state = await admitted(client, store)
@@ -474,7 +474,7 @@ async def test_a_taken_answer_stays_seven_days(
 
 
 async def test_an_agent_that_went_on_without_a_bot_is_not_kept_longer(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
 ):
     """A bot that comes back later and ends the record leaves it the week that it has."""
     interrupt_id = await client.publish(an_interrupt(expires_in=timedelta(seconds=1)))
@@ -669,17 +669,17 @@ async def admitted_and_shown(client: ApprovalClient, store: ApprovalStore, run: 
 
 
 async def test_claimed_work_is_hidden_until_its_lease_ends(
-    client: ApprovalClient, store: ApprovalStore, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, lane: Keys
 ):
     """One process takes an id; a process that died gives it back by its lease."""
     interrupt_id = await publish(client, store)
 
-    (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    (work,) = await store.lease_work("undrawn", limit=10, lease=60_000)
     assert work.interrupt_id == interrupt_id
-    assert await store.lease_work("undrawn", lane, limit=10, lease=60_000) == []
+    assert await store.lease_work("undrawn", limit=10, lease=60_000) == []
     await store.finish_work(work, again_in=0)
-    (lost,) = await store.lease_work("undrawn", lane, limit=10, lease=0)
-    (again,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    (lost,) = await store.lease_work("undrawn", limit=10, lease=0)
+    (again,) = await store.lease_work("undrawn", limit=10, lease=60_000)
 
     assert lost.interrupt_id == again.interrupt_id == interrupt_id
 
@@ -687,84 +687,83 @@ async def test_claimed_work_is_hidden_until_its_lease_ends(
 async def test_leases_that_nobody_may_know_of_end_at_once(client: ApprovalClient, store: ApprovalStore):
     """What is due later than a lease can end stays as it is: a deadline, for example."""
     state = await admitted(client, store)
-    lane = store.keys.lane_for("billing")
-    await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    await store.lease_work("undrawn", limit=10, lease=60_000)
     later = await store.first_due("due", limit=10)
 
     for kind in ("undrawn", "due"):
-        await store.end_leases(kind, lane, lease=60_000)
+        await store.end_leases(kind, lease=60_000)
 
-    (again,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    (again,) = await store.lease_work("undrawn", limit=10, lease=60_000)
     assert again.interrupt_id == state.id
     assert await store.first_due("due", limit=10) == later
 
 
-async def test_finished_work_is_gone(client: ApprovalClient, store: ApprovalStore, lane: Lane):
+async def test_finished_work_is_gone(client: ApprovalClient, store: ApprovalStore, lane: Keys):
     """Done is done, until something changes."""
     await publish(client, store)
-    (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    (work,) = await store.lease_work("undrawn", limit=10, lease=60_000)
 
     await store.finish_work(work)
 
     assert await store.owed() == {"undrawn": 0, "due": 0, "unresumed": 0}
 
 
-async def test_work_that_fails_comes_back_later(client: ApprovalClient, store: ApprovalStore, lane: Lane):
+async def test_work_that_fails_comes_back_later(client: ApprovalClient, store: ApprovalStore, lane: Keys):
     """It stays owed, and is not due at once."""
     await publish(client, store)
-    (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    (work,) = await store.lease_work("undrawn", limit=10, lease=60_000)
 
     await store.finish_work(work, again_in=60_000)
 
-    assert await store.lease_work("undrawn", lane, limit=10, lease=60_000) == []
+    assert await store.lease_work("undrawn", limit=10, lease=60_000) == []
     assert (await store.owed())["undrawn"] == 1
 
 
 @pytest.mark.parametrize("again_in", [None, 60_000], ids=["done", "later"])
 async def test_work_that_comes_in_during_a_claim_stays_due(
-    client: ApprovalClient, store: ApprovalStore, lane: Lane, again_in: int | None
+    client: ApprovalClient, store: ApprovalStore, lane: Keys, again_in: int | None
 ):
     """A decision that falls while its card is drawn is drawn afterwards, whatever the first drawing says."""
     state = await admitted(client, store, "a", "b")
-    (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    (work,) = await store.lease_work("undrawn", limit=10, lease=60_000)
     await decide(store, state, {0: ApproveDecision()})
 
     await store.finish_work(work, again_in=again_in)
 
-    (found,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    (found,) = await store.lease_work("undrawn", limit=10, lease=60_000)
     assert found.interrupt_id == state.id
 
 
 async def test_an_attempt_that_fails_puts_off_nothing_that_came_in_meanwhile(
-    client: ApprovalClient, store: ApprovalStore, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, lane: Keys
 ):
     """A decision may be what was missing: the failure of the older drawing counts for nothing."""
     state = await admitted(client, store, "a", "b")
-    (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    (work,) = await store.lease_work("undrawn", limit=10, lease=60_000)
     await decide(store, state, {0: ApproveDecision()})
 
     assert await store.fail_work(work, reason="broken", first_pause=60_000, too_many=1) == 0
 
-    assert await store.failing(lane) == {}
-    (found,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    assert await store.failing() == {}
+    (found,) = await store.lease_work("undrawn", limit=10, lease=60_000)
     assert found.interrupt_id == state.id
 
 
 @pytest.mark.parametrize("kind", ["undrawn", "due"])
 async def test_work_that_fails_too_often_rests_until_it_is_released(
-    client: ApprovalClient, store: ApprovalStore, lane: Lane, kind: WorkSet
+    client: ApprovalClient, store: ApprovalStore, lane: Keys, kind: WorkSet
 ):
     """Each failure counts; a released record is tried again at once, as if it had never failed."""
     state = await admitted(client, store, life=0)
 
     async def failed() -> int:
-        (work,) = await store.lease_work(kind, lane, limit=10, lease=60_000)
+        (work,) = await store.lease_work(kind, limit=10, lease=60_000)
         assert work.interrupt_id == state.id
         return await store.fail_work(work, reason="broken", first_pause=0, too_many=2)
 
     assert [await failed(), await failed()] == [1, 2]
     assert (await store.owed())[kind] == 0
-    assert [*await store.failing(lane)] == [f"{kind}:{state.id}"]
+    assert [*await store.failing()] == [f"{kind}:{state.id}"]
 
     assert await store.release_work(state.id)
     assert not await store.release_work(state.id)
@@ -772,50 +771,50 @@ async def test_work_that_fails_too_often_rests_until_it_is_released(
 
 
 async def test_only_a_success_ends_the_count_of_failures(
-    client: ApprovalClient, store: ApprovalStore, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, lane: Keys
 ):
     """Work that is put back untried, such as for a turn to edit, has not recovered yet."""
     interrupt_id = await publish(client, store)
 
     async def leased() -> Work:
-        (work,) = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+        (work,) = await store.lease_work("undrawn", limit=10, lease=60_000)
         return work
 
     await store.fail_work(await leased(), reason="broken", first_pause=0, too_many=5)
-    await store.put_back("undrawn", lane, {await leased(): 0})
-    assert [*await store.failing(lane)] == [f"undrawn:{interrupt_id}"]
+    await store.put_back("undrawn", {await leased(): 0})
+    assert [*await store.failing()] == [f"undrawn:{interrupt_id}"]
 
     assert await store.finish_work(await leased(), again_in=0)
-    assert await store.failing(lane) == {}
+    assert await store.failing() == {}
     assert not await store.finish_work(await leased())
 
 
 async def test_an_entry_that_is_not_an_id_of_ours_is_owed_no_more(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
 ):
     """What somebody else wrote among owed work is taken out, and holds up no record."""
     interrupt_id = await publish(client, store)
     await redis.zadd(lane.undrawn, {"fremd\u00e9": 1})
 
-    works = await store.lease_work("undrawn", lane, limit=10, lease=60_000)
+    works = await store.lease_work("undrawn", limit=10, lease=60_000)
 
     assert [work.interrupt_id for work in works] == [interrupt_id]
     assert (await store.owed())["undrawn"] == 1
 
 
 async def test_several_changes_of_one_record_are_one_piece_of_work(
-    client: ApprovalClient, store: ApprovalStore, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, lane: Keys
 ):
     """However many clicks fell meanwhile, the card is drawn once."""
     state = await admitted(client, store, "a", "b", "c")
     for index in range(3):
         await decide(store, state, {index: ApproveDecision()}, token=f"t{index}")
 
-    assert len(await store.lease_work("undrawn", lane, limit=10, lease=60_000)) == 1
+    assert len(await store.lease_work("undrawn", limit=10, lease=60_000)) == 1
 
 
 async def test_the_oldest_work_is_claimed_first_and_only_so_much(
-    client: ApprovalClient, store: ApprovalStore, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, lane: Keys
 ):
     """A busy process leaves the rest to the others."""
     published = []
@@ -824,7 +823,7 @@ async def test_the_oldest_work_is_claimed_first_and_only_so_much(
         await store.take_inbox("billing")
         await asyncio.sleep(0.002)
 
-    works = await store.lease_work("undrawn", lane, limit=2, lease=60_000)
+    works = await store.lease_work("undrawn", limit=2, lease=60_000)
 
     assert [work.interrupt_id for work in works] == published[:2]
 
@@ -833,7 +832,7 @@ async def test_the_oldest_work_is_claimed_first_and_only_so_much(
 
 
 async def test_every_transition_is_in_the_audit(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
 ):
     """Who decided what can be read afterwards; a repeated click and a refused one leave no second entry."""
     state = await admitted(client, store, "a", "b")
@@ -875,7 +874,7 @@ async def test_a_waiting_agent_learns_why_nothing_happens(client: ApprovalClient
 
 
 async def test_a_notice_that_is_repeated_wakes_a_waiting_agent_once(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Lane
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
 ):
     """A fault that lasts for hours is looked at every two seconds, and is news only once."""
     state = await admitted(client, store)
@@ -889,7 +888,7 @@ async def test_a_notice_that_is_repeated_wakes_a_waiting_agent_once(
     assert [fields["id"] for _, fields in await redis.xrange(replies)] == ["before", state.id, state.id]
 
 
-async def test_bots_say_that_they_live(store: ApprovalStore, redis: Redis, lane: Lane):
+async def test_bots_say_that_they_live(store: ApprovalStore, redis: Redis, lane: Keys):
     """The newest heartbeat of each stands, and says how many others live; those of yesterday are forgotten."""
     await redis.zadd(lane.bots, {"dead": 1})
 
@@ -944,7 +943,7 @@ async def test_a_pause_counts_as_asked_about_unless_its_record_was_refused(clien
 async def test_a_record_that_something_else_has_overwritten_is_stored(client, store, redis, overwritten):
     """Its card is not taken for one whose record is lost, and the search for such cards goes on."""
     interrupt_id = await publish(client, store)
-    key = getattr(store.keys.lane_for(interrupt_id), overwritten)(interrupt_id)
+    key = getattr(store.keys, overwritten)(interrupt_id)
     await redis.delete(key)
     await redis.set(key, "x")
 

@@ -11,7 +11,7 @@ from redis.exceptions import NoPermissionError, ResponseError
 
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision
-from agent_adapter.contract.keys import Lane
+from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import ServerRefusesError, ServerUnsuitableError, UnreadableRecordError
 from agent_adapter.redis.pool import freeze_meta, open_redis
@@ -53,41 +53,41 @@ async def client(redis_url: str, store: ApprovalStore) -> AsyncIterator[Approval
         yield client
 
 
-LANE = Lane("assent:{00}:")
+KEYS = Keys("assent")
 FORGES = {
-    "a decision": ("HSET", LANE.card("billing.1"), "d:0", "{}"),
-    "a card of another agent": ("HSET", LANE.card("payroll.1"), "status", "decided"),
-    "another's question": ("HSET", LANE.req("payroll.1"), "body", "{}"),
-    "a look at another's question": ("HGETALL", LANE.req("payroll.1")),
-    "a look at another's card": ("HGETALL", LANE.card("payroll.1")),
-    "a name that only begins like its own": ("HSET", LANE.req("billing-2.1"), "body", "{}"),
-    "work to draw": ("ZADD", LANE.undrawn, "0", "billing.1"),
-    "a deadline": ("ZADD", LANE.due, "0", "billing.1"),
-    "a run for workers": ("ZADD", LANE.unresumed, "0", "billing.1"),
-    "a look at the runs of others": ("ZRANGE", LANE.unresumed, "0", "-1"),
-    "a line of the audit trail": ("XADD", LANE.audit, "*", "event", "decided"),
-    "an answer to another agent": ("XADD", LANE.replies("payroll.p"), "*", "id", "payroll.1"),
-    "a note of another agent": ("XADD", LANE.inbox("payroll"), "*", "event", "published"),
-    "a bot that lives": ("ZADD", LANE.bots, "1", "bot"),
-    "a clock that was set": ("SET", LANE.clock, "1"),
-    "a standing approval": ("ZADD", LANE.standing, "1", "billing.1:0"),
-    "the number of the schema": ("HSET", "assent:meta", "schema", "1"),
-    "a key of the HTTP API": ("HSET", "assent:keys", "id", "{}"),
-    "a look at the keys of the HTTP API": ("HGETALL", "assent:keys"),
-    "a turn with Slack": ("ZADD", "assent:{pace}:chat.update", "1", "x"),
+    "a decision": ("HSET", KEYS.card("billing.1"), "d:0", "{}"),
+    "a card of another agent": ("HSET", KEYS.card("payroll.1"), "status", "decided"),
+    "another's question": ("HSET", KEYS.req("payroll.1"), "body", "{}"),
+    "a look at another's question": ("HGETALL", KEYS.req("payroll.1")),
+    "a look at another's card": ("HGETALL", KEYS.card("payroll.1")),
+    "a name that only begins like its own": ("HSET", KEYS.req("billing-2.1"), "body", "{}"),
+    "work to draw": ("ZADD", KEYS.undrawn, "0", "billing.1"),
+    "a deadline": ("ZADD", KEYS.due, "0", "billing.1"),
+    "a run for workers": ("ZADD", KEYS.unresumed, "0", "billing.1"),
+    "a look at the runs of others": ("ZRANGE", KEYS.unresumed, "0", "-1"),
+    "a line of the audit trail": ("XADD", KEYS.audit, "*", "event", "decided"),
+    "an answer to another agent": ("XADD", KEYS.replies("payroll.p"), "*", "id", "payroll.1"),
+    "a note of another agent": ("XADD", KEYS.inbox("payroll"), "*", "event", "published"),
+    "a bot that lives": ("ZADD", KEYS.bots, "1", "bot"),
+    "a clock that was set": ("SET", KEYS.clock, "1"),
+    "a standing approval": ("ZADD", KEYS.standing, "1", "billing.1:0"),
+    "the number of the schema": ("HSET", "{assent}:meta", "schema", "1"),
+    "a key of the HTTP API": ("HSET", "{assent}:keys", "id", "{}"),
+    "a look at the keys of the HTTP API": ("HGETALL", "{assent}:keys"),
+    "a turn with Slack": ("ZADD", "{assent}:pace:chat.update", "1", "x"),
     "another namespace": ("HSET", "other:{00}:req:billing.1", "body", "{}"),
     "all keys": ("KEYS", "*"),
     "all keys, some at a time": ("SCAN", "0"),
     "nothing left": ("FLUSHALL",),
     "another configuration": ("CONFIG", "SET", "appendonly", "no"),
     "another user": ("ACL", "SETUSER", "default", "on"),
-    "a wake-up of bots": ("PUBLISH", LANE.channel("wake"), "billing.1"),
-    "what is said to others": ("SUBSCRIBE", LANE.channel("inbox")),
+    "a wake-up of bots": ("PUBLISH", KEYS.channel("wake"), "billing.1"),
+    "what is said to others": ("SUBSCRIBE", KEYS.channel("inbox")),
     "a script that decides": (
-        "EVAL", "return redis.call('HSET', KEYS[1], 'status', 'decided')", "1", LANE.card("billing.1"),
+        "EVAL", "return redis.call('HSET', KEYS[1], 'status', 'decided')", "1", KEYS.card("billing.1"),
     ),
     "a script that hides its key": (
-        "EVAL", f"return redis.call('HSET', '{LANE.card('billing.1')}', 'status', 'decided')", "0",
+        "EVAL", f"return redis.call('HSET', '{KEYS.card('billing.1')}', 'status', 'decided')", "0",
     ),
 }  # fmt: skip
 """What somebody with the agent's password could try."""
@@ -109,7 +109,7 @@ async def test_a_client_does_all_it_does_under_its_own_user(client, store):
     interrupt_id = await client.publish(an_interrupt())
     waiting = asyncio.create_task(client.wait(interrupt_id))
     assert (await store.take_inbox("billing")).refused == 0
-    assert [work.interrupt_id for work in await store.lease_work("undrawn", LANE, limit=1, lease=1)] == [
+    assert [work.interrupt_id for work in await store.lease_work("undrawn", limit=1, lease=1)] == [
         interrupt_id
     ]
     await decide(store, interrupt_id, ApproveDecision())
@@ -136,7 +136,7 @@ async def test_a_withdrawal_works_under_the_agents_user(client, store):
 
 async def test_what_an_agent_notes_about_others_is_refused_by_the_bot(agent, client, store):
     """Redis lets it write into its own inbox; the bot believes nothing there that is not its own."""
-    await agent.xadd(LANE.inbox("billing"), {"event": "resumed", "id": "payroll.1"})
+    await agent.xadd(KEYS.inbox("billing"), {"event": "resumed", "id": "payroll.1"})
 
     taken = await store.take_inbox("billing")
 
@@ -149,13 +149,13 @@ async def test_a_question_that_its_agent_changes_after_it_was_asked_is_not_read(
     state = await store.load(interrupt_id)
     assert state
     await store.admit(state, an_admission(places=(Place(channel="C1", actions=(0,)),)))
-    body = str(await agent.hget(LANE.req(interrupt_id), "body"))
+    body = str(await agent.hget(KEYS.req(interrupt_id), "body"))
 
-    await agent.hset(LANE.req(interrupt_id), "body", body.replace('"amount":5', '"amount":5000'))
+    await agent.hset(KEYS.req(interrupt_id), "body", body.replace('"amount":5', '"amount":5000'))
 
     with pytest.raises(UnreadableRecordError, match="what is asked has been changed since people were asked"):
         await store.load(interrupt_id)
-    await agent.hset(LANE.req(interrupt_id), "body", body)
+    await agent.hset(KEYS.req(interrupt_id), "body", body)
     assert await store.load(interrupt_id)
 
 
@@ -170,14 +170,14 @@ async def test_an_operator_reads_everything_and_decides_nothing(redis_url: str, 
     """Keys of the HTTP API and work that was set aside are an operator's."""
     interrupt_id = await client.publish(an_interrupt())
     async with Redis.from_url(as_user(redis_url, "operator"), decode_responses=True) as operator:
-        assert await operator.hgetall(LANE.req(interrupt_id))
-        assert await operator.xrange(LANE.audit) == []
-        await operator.hset("assent:keys", "id", "{}")
+        assert await operator.hgetall(KEYS.req(interrupt_id))
+        assert await operator.xrange(KEYS.audit) == []
+        await operator.hset("{assent}:keys", "id", "{}")
         refused: list[tuple[Any, ...]] = [
-            ("HSET", LANE.card(interrupt_id), "d:0", "{}"),
-            ("HSET", LANE.req(interrupt_id), "body", "{}"),
-            ("XADD", LANE.audit, "*", "event", "decided"),
-            ("DEL", LANE.audit),
+            ("HSET", KEYS.card(interrupt_id), "d:0", "{}"),
+            ("HSET", KEYS.req(interrupt_id), "body", "{}"),
+            ("XADD", KEYS.audit, "*", "event", "decided"),
+            ("DEL", KEYS.audit),
         ]
         for command in refused:
             with pytest.raises(NoPermissionError):
@@ -195,8 +195,8 @@ async def test_an_operator_releases_what_was_set_aside(
     assert state
     await store.admit(state, an_admission(places=(Place(channel="C1", actions=(0,)),)))
     async with Redis.from_url(redis_url) as admin:
-        await admin.zadd(getattr(LANE, kind), {interrupt_id: 1})
-    (work,) = await store.lease_work(kind, LANE, limit=1, lease=60_000)
+        await admin.zadd(getattr(KEYS, kind), {interrupt_id: 1})
+    (work,) = await store.lease_work(kind, limit=1, lease=60_000)
     await store.fail_work(work, reason="broken", first_pause=0, too_many=1)
 
     async with open_redis(as_user(redis_url, "operator")) as redis:
@@ -204,9 +204,9 @@ async def test_an_operator_releases_what_was_set_aside(
         assert await operator.release(interrupt_id)
         assert not await operator.release(interrupt_id)
 
-    (work,) = await store.lease_work(kind, LANE, limit=1, lease=60_000)
+    (work,) = await store.lease_work(kind, limit=1, lease=60_000)
     assert await store.finish_work(work)
-    assert await store.failing(LANE) == {}
+    assert await store.failing() == {}
 
 
 async def test_an_agent_with_the_user_of_another_is_told_to_use_its_own(redis_url: str, store: ApprovalStore):

@@ -151,7 +151,7 @@ async def test_two_people_decide_and_both_are_named(client: ApprovalClient, stor
 async def test_a_vote_that_is_counted_is_drawn_and_wakes_no_agent(client, store, redis):
     """The card changes; the run waits for a decision."""
     state = await asked(client, store, quorum=2)
-    lane = store.keys.lane(0)
+    lane = store.keys
     await redis.delete(lane.undrawn)
 
     await press(store, state, ERIK, APPROVE)
@@ -355,7 +355,7 @@ async def test_a_vote_of_somebody_who_may_not_decide_any_more_is_taken_out(clien
     assert await press(store, state, MIRA, APPROVE, voters=gone) == ["repeat"]
     assert (await newest(store, state)).actions[0].voters("approve") == (MIRA,)
 
-    trail = [entry for _, entry in await redis.xrange(store.keys.lane(0).audit)]
+    trail = [entry for _, entry in await redis.xrange(store.keys.audit)]
     assert [entry["by"] for entry in trail if entry["event"] == "uncounted"] == [ERIK, DANA]
 
 
@@ -390,7 +390,7 @@ async def test_one_who_changed_their_vote_since_is_not_asked_about(client, store
 async def is_shown(store: ApprovalStore, state: Approval, part: MessageId = CARD) -> None:
     """Have a bot be there, and a message of the card, as if since the card was asked."""
     await store.heartbeat("bot")
-    lane = store.keys.lane_for(state.id)
+    lane = store.keys
     since = unix_milliseconds(state.created_at)
     await store._redis.hset(lane.watched, "since", since)
     await store.lease_part(state.id, part, owner="me", lease=5_000)
@@ -417,7 +417,7 @@ async def test_silence_approves_what_says_so_and_was_shown(client, store, redis,
         "reject",
     ]
     assert [record.decided_by for record in resume.records] == ["expired", "expired", ERIK]
-    entries = [fields for _, fields in await redis.xrange(store.keys.lane(0).audit)]
+    entries = [fields for _, fields in await redis.xrange(store.keys.audit)]
     by_silence = [each["index"] for each in entries if each["event"] == "decided" and each["by"] == "expired"]
     assert by_silence == ["1"]
 
@@ -440,7 +440,7 @@ async def test_silence_approves_nothing_that_was_posted_late(client, store, redi
     state = await asked(client, store, **SILENT)
     await is_shown(store, state)
     field = f"up:{CARD}"
-    await redis.hset(store.keys.lane(0).card(state.id), field, unix_milliseconds(state.created_at) + 200)
+    await redis.hset(store.keys.card(state.id), field, unix_milliseconds(state.created_at) + 200)
 
     kind, words = await at_the_deadline(client, store, state)
     assert (kind, TOO_SHORT in words) == ("reject", True)
@@ -509,7 +509,7 @@ async def test_a_bot_that_slack_cannot_reach_takes_no_objection(client, store, r
     """It lives and says so; longer than a sign of life may take, it counts as not there."""
     state = await asked(client, store, **SILENT)
     await is_shown(store, state)
-    watched = store.keys.lane(0).watched
+    watched = store.keys.watched
     await redis.hincrby(watched, "heard", -seconds * 1000)
     await store.heartbeat("bot", quiet_for=None)
     await asyncio.sleep(0.1)
@@ -522,7 +522,7 @@ async def test_a_bot_whose_calls_slack_did_not_carry_out_for_long_was_away(clien
     """It says that it lives, and its last sign of life is the last call that went through."""
     state = await asked(client, store, **SILENT)
     await is_shown(store, state)
-    await redis.hset(store.keys.lane(0).watched, "heard", 1)
+    await redis.hset(store.keys.watched, "heard", 1)
     await store.heartbeat("bot", quiet_for=16.0)
 
     kind, words = await at_the_deadline(client, store, state)
@@ -554,7 +554,7 @@ async def test_silence_approves_a_card_that_was_shown_late_once_people_took_more
     """What was shown late has its time when people gave themselves more."""
     state = await asked(client, store, extension=Extension(by=timedelta(seconds=0.4)), **SILENT)
     await is_shown(store, state)
-    card = store.keys.lane(0).card(state.id)
+    card = store.keys.card(state.id)
     since = unix_milliseconds(state.created_at) + 300
     await store._redis.hset(card, f"up:{CARD}", since)
     await store.extend(state, Remark(kind="extend", places=()), by=timedelta(seconds=0.4))
@@ -588,7 +588,7 @@ async def test_a_deadline_that_passed_without_a_bot_approves_nothing(client, sto
     """Nobody could have pressed a button of a bot that was down."""
     state = await asked(client, store, by_silence=True)
     await is_shown(store, state)
-    card = store.keys.lane(0).card(state.id)
+    card = store.keys.card(state.id)
     await redis.hincrby(card, "deadline", -3_700_000)
 
     assert await store.settle(state.id, "expired") == "settled"

@@ -92,7 +92,7 @@ async def test_what_ended_waits_for_nobody(client, store, redis, ending):
 
     await store.settle(state.id, ending)
 
-    assert await redis.keys("assent:{00}:waiting:*") == []
+    assert await redis.keys("{assent}:waiting:*") == []
 
 
 async def test_what_is_decided_waits_for_nobody_once_all_of_it_is_decided(client, store, redis):
@@ -102,7 +102,7 @@ async def test_what_is_decided_waits_for_nobody_once_all_of_it_is_decided(client
     assert await waiting(store, "S0OPS") == [state.id]
     await decide(store, state, {1: RejectDecision()}, token="second")
 
-    assert await redis.keys("assent:{00}:waiting:*") == []
+    assert await redis.keys("{assent}:waiting:*") == []
 
 
 async def test_a_step_lists_the_request_for_those_whom_it_adds(client, store, redis):
@@ -115,7 +115,7 @@ async def test_a_step_lists_the_request_for_those_whom_it_adds(client, store, re
 
     assert await waiting(store, "U0NOOR") == await waiting(store, "S0BOSS") == [state.id]
     await decide(store, await store.admitted(state.id), {0: ApproveDecision()})
-    assert await redis.keys("assent:{00}:waiting:*") == []
+    assert await redis.keys("{assent}:waiting:*") == []
 
 
 async def test_a_proposal_lists_the_request_for_those_who_decide_it(client, store, redis):
@@ -126,7 +126,7 @@ async def test_a_proposal_lists_the_request_for_those_who_decide_it(client, stor
 
     assert await waiting(store, "S0MONEY") == await waiting(store, "C2") == [state.id]
     await store.settle(state.id, "withdrawn")
-    assert await redis.keys("assent:{00}:waiting:*") == []
+    assert await redis.keys("{assent}:waiting:*") == []
 
 
 async def test_more_time_moves_a_request_in_the_lists(client, store):
@@ -143,7 +143,7 @@ async def test_a_sweep_writes_lists_again_that_were_lost(client, store, redis):
     state = await admitted(client, store)
     over = await admitted(client, store, run="over")
     await store.settle(over.id, "withdrawn")
-    await redis.delete(*await redis.keys("assent:{00}:waiting:*"))
+    await redis.delete(*await redis.keys("{assent}:waiting:*"))
 
     await WaitingSweep(store).sweep()
 
@@ -154,7 +154,7 @@ async def test_a_sweep_writes_lists_again_that_were_lost(client, store, redis):
 async def test_a_sweep_reaches_every_open_request(client, store, redis, monkeypatch):
     monkeypatch.setattr("bot.jobs.waiting_sweep.AT_ONCE", 3)
     states = [await admitted(client, store, run=str(n)) for n in range(8)]
-    await redis.delete(*await redis.keys("assent:{00}:waiting:*"))
+    await redis.delete(*await redis.keys("{assent}:waiting:*"))
 
     await WaitingSweep(store).sweep()
 
@@ -163,7 +163,7 @@ async def test_a_sweep_reaches_every_open_request(client, store, redis, monkeypa
 
 async def test_what_waits_is_counted_and_listed_by_agent(client, store, redis):
     """Each request once, in however many lists it is. An agent whose name begins like another one's is another agent."""
-    lane = store.keys.lane(0)
+    lane = store.keys
     await redis.zadd(lane.waiting("U0ERIK"), {f"billing.{n}": n + 1 for n in range(1_500)})
     await redis.zadd(lane.waiting("S0OPS"), {"billing.7": 8, "bill.1": 2_000, "ops.1": 3_000})
 
@@ -175,7 +175,7 @@ async def test_what_waits_is_counted_and_listed_by_agent(client, store, redis):
 
 async def test_an_entry_of_a_request_that_has_ended_is_removed_when_it_is_met(client, store, redis):
     """One of an open request stays, whatever its reader thought."""
-    lane = store.keys.lane(0)
+    lane = store.keys
     still = await admitted(client, store)
     over = await admitted(client, store, run="over")
     await store.settle(over.id, "withdrawn")
@@ -187,7 +187,7 @@ async def test_an_entry_of_a_request_that_has_ended_is_removed_when_it_is_met(cl
 
 
 async def test_entries_that_nobody_meets_go_a_day_after_their_deadline(client, store, redis):
-    lane = store.keys.lane(0)
+    lane = store.keys
     await redis.zadd(lane.waiting("S0OPS"), {"billing.never": 1})
 
     state = await admitted(client, store, approvers=("S0OPS",))
@@ -198,7 +198,7 @@ async def test_entries_that_nobody_meets_go_a_day_after_their_deadline(client, s
 async def test_a_list_that_something_else_overwrote_prevents_no_question_and_no_decision(
     client, store, redis
 ):
-    lane = store.keys.lane(0)
+    lane = store.keys
     for key in (
         lane.waiting("C1,S0OPS,U0ERIK"),
         f"{lane.prefix}circles:S0OPS",
@@ -221,7 +221,7 @@ async def test_those_who_may_decide_together_share_one_entry(client, store, redi
 
     state = await admitted(client, store, approvers=people)
 
-    [key] = await redis.keys("assent:{00}:waiting:*")
+    [key] = await redis.keys("{assent}:waiting:*")
     assert await redis.zrange(key, 0, -1) == [state.id]
     for person in people:
         assert await waiting(store, person) == [state.id]
@@ -231,7 +231,7 @@ async def test_rules_that_name_the_same_people_in_another_order_share_a_list(cli
     await admitted(client, store, run="one", approvers=("U0ERIK", "U0MIRA"))
     await admitted(client, store, run="other", approvers=("U0MIRA", "U0ERIK"))
 
-    assert await redis.keys("assent:{00}:waiting:*") == ["assent:{00}:waiting:U0ERIK,U0MIRA"]
+    assert await redis.keys("{assent}:waiting:*") == ["{assent}:waiting:U0ERIK,U0MIRA"]
 
 
 async def test_a_name_that_begins_like_another_one_finds_nothing_of_it(client, store):
@@ -245,17 +245,17 @@ async def test_what_an_older_version_listed_for_each_person_is_still_found_and_g
     client, store, redis
 ):
     """It wrote a list for each of them, and their names without commas."""
-    lane = store.keys.lane(0)
+    lane = store.keys
     state = await admitted(client, store)
     score = state.deadline.timestamp() * 1000
-    await redis.delete(*await redis.keys("assent:{00}:waiting:*"), *await redis.keys("assent:{00}:circles:*"))
+    await redis.delete(*await redis.keys("{assent}:waiting:*"), *await redis.keys("{assent}:circles:*"))
     await redis.hset(lane.card(state.id), "waiting", "U0ERIK S0OPS C1")
     for entry in ("U0ERIK", "S0OPS", "C1"):
         await redis.zadd(lane.waiting(entry), {state.id: score})
 
     assert await waiting(store, "S0OPS") == [state.id]
     await decide(store, state, {0: ApproveDecision()})
-    assert await redis.keys("assent:{00}:waiting:*") == []
+    assert await redis.keys("{assent}:waiting:*") == []
 
 
 async def test_somebody_who_is_added_twice_is_listed_once(client, store, redis):
@@ -265,7 +265,7 @@ async def test_somebody_who_is_added_twice_is_listed_once(client, store, redis):
     for name in ("one", "two"):
         await propose(store, state, a_proposal(name=name, terms=Terms(approvers=("S0MONEY", "U0CFO"))))
 
-    written = await redis.hget(store.keys.lane(0).card(state.id), "waiting")
+    written = await redis.hget(store.keys.card(state.id), "waiting")
     assert written == "C1,S0OPS,U0ERIK S0MONEY,U0CFO"
 
 
@@ -275,13 +275,13 @@ async def test_a_circle_without_requests_is_forgotten_when_somebody_looks(client
 
     assert await waiting(store, "S0OPS") == []
 
-    assert "assent:{00}:circles:S0OPS" not in await redis.keys("assent:{00}:circles:*")
+    assert "{assent}:circles:S0OPS" not in await redis.keys("{assent}:circles:*")
 
 
 async def test_a_list_of_what_waits_ends_when_nothing_was_added_for_a_month(client, store, redis):
     """A sweep renews it while a request is open."""
     await admitted(client, store)
-    keys = [key for name in ("waiting", "circles") for key in await redis.keys(f"assent:{{00}}:{name}:*")]
+    keys = [key for name in ("waiting", "circles") for key in await redis.keys(f"{{assent}}:{name}:*")]
     assert len(keys) == 4
     for key in keys:
         assert 0 < await redis.ttl(key) <= 30 * 86_400
@@ -331,6 +331,6 @@ async def test_lists_of_what_is_over_do_not_live_for_ever(client, store, redis: 
     state = await admitted(client, store, requested_by="U0NOOR")
     await decide(store, state, {0: ApproveDecision()})
 
-    lane = store.keys.lane(0)
+    lane = store.keys
     for key in (lane.mine("asked", "U0NOOR"), lane.mine("decided", "U0ERIK")):
         assert 0 < await redis.ttl(key) <= 30 * 86_400

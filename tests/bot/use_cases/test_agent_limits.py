@@ -62,7 +62,7 @@ async def test_what_has_ended_makes_room(client, store):
     assert await store.reserve("billing", limits, interrupt_id=ids[3]) == ("pending", 3)
 
     await store.settle(ids[0], "withdrawn")
-    lane = store.keys.lane(0)
+    lane = store.keys
     await store._redis.delete(lane.req(ids[1]), lane.card(ids[1]))
 
     assert [await store.reserve("billing", limits, interrupt_id=each) for each in ids[3:]] == [None, None]
@@ -102,5 +102,5 @@ async def test_a_count_lasts_ninety_days_from_the_last_question(client, store, r
     """An agent that asks no more leaves nothing behind that would live for ever."""
     await store.reserve("billing", Limits(pending=3), interrupt_id=await publish(client, "run-1"))
 
-    left = await redis.pttl(store.keys.lane_for("billing").held("billing"))
+    left = await redis.pttl(store.keys.held("billing"))
     assert timedelta(days=89) < timedelta(milliseconds=left) <= timedelta(days=90)

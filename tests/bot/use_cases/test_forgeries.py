@@ -92,7 +92,7 @@ def decide(store, directory):
 @pytest.fixture
 def card_of(redis, store):
     async def card_of(state):
-        return await redis.hgetall(store.keys.lane_for(state.id).card(state.id))
+        return await redis.hgetall(store.keys.card(state.id))
 
     return card_of
 
@@ -351,7 +351,7 @@ async def test_two_votes_that_the_bot_did_not_count_together_are_no_quorum(
     state = await ask(a_payment(), quorum=2)
     await decide(state, ERIK, APPROVE)
     first = await card_of(state)
-    await redis.hdel(store.keys.lane_for(state.id).card(state.id), "votes:0")
+    await redis.hdel(store.keys.card(state.id), "votes:0")
     await decide(state, MIRA, APPROVE)
     second = await card_of(state)
     erik, mira = (card["votes:0"].split(" ", 4) for card in (first, second))
@@ -407,7 +407,7 @@ async def test_a_forged_answer_does_not_end_the_wait_and_a_genuine_one_does(
     ask, decide, agent, redis, store, caplog
 ):
     state = await ask(a_payment())
-    card = store.keys.lane_for(state.id).card(state.id)
+    card = store.keys.card(state.id)
     text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
     waiting = asyncio.create_task(agent.wait(state.id))
     await redis.hset(card, mapping={"d:0": text, "t:0": "t", "at:0": "1", "status": "decided"})
@@ -430,7 +430,7 @@ def wake_up(redis, store):
     """Give the fields that the bot sent when a record was decided."""
 
     async def wake_up(state):
-        lane = store.keys.lane_for(state.id)
+        lane = store.keys
         waits = [
             name.removeprefix("w:") for name in await redis.hkeys(lane.req(state.id)) if name.startswith("w:")
         ]
@@ -527,7 +527,7 @@ async def test_a_forged_wake_up_ends_no_wait(ask, decide, agent, wake_up, redis,
     state, other = await ask(a_payment()), await ask(a_payment(run="run-2"))
     await decide(other, DANA, APPROVE)
     waiting = asyncio.create_task(agent.wait(state.id))
-    lane, process = store.keys.lane_for(state.id), agent._records.process
+    lane, process = store.keys, agent._records.process
     async with asyncio.timeout(30):
         while f"w:{process}" not in await redis.hkeys(lane.req(state.id)):
             await asyncio.sleep(0.01)
@@ -544,7 +544,7 @@ async def test_a_forged_wake_up_ends_no_wait(ask, decide, agent, wake_up, redis,
 
 async def test_a_forged_answer_is_a_rejection_when_the_time_is_over(ask, agent, redis, store):
     state = await ask(a_payment(), life=500)
-    card = store.keys.lane_for(state.id).card(state.id)
+    card = store.keys.card(state.id)
     text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
     await redis.hset(card, mapping={"d:0": text, "t:0": "t", "at:0": "1", "status": "decided"})
 
@@ -571,7 +571,7 @@ async def test_with_a_ring_an_agent_says_what_it_asked(ask, decide, agent):
 
 async def test_single_decisions_are_given_once_they_are_proven(ask, decide, agent, redis, store):
     state = await ask(a_payment(count=2))
-    card = store.keys.lane_for(state.id).card(state.id)
+    card = store.keys.card(state.id)
     text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
     await redis.hset(card, mapping={"d:0": text, "t:0": "t", "at:0": "1"})
     await decide(state, MIRA, APPROVE, 1)
@@ -586,7 +586,7 @@ async def test_a_record_under_a_foreign_name_is_not_read(ask, decide, client, re
     """Everything about an approved question is copied under the name of another one."""
     state = await ask(a_payment())
     await decide(state, ERIK, APPROVE)
-    lane = store.keys.lane_for(state.id)
+    lane = store.keys
     await redis.copy(lane.req(state.id), lane.req("billing.other"))
     await redis.copy(lane.card(state.id), lane.card("billing.other"))
 

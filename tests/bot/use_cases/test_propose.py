@@ -204,7 +204,7 @@ async def test_agreeing_counts_by_the_terms_of_the_proposal(client, store, redis
     recorded = (await newest(store, state)).recorded[0]
     assert (recorded.agreed_by, recorded.policy) == ((ERIK, MIRA), "2")
     assert recorded.fingerprint == state.actions[0].fingerprint
-    trail = [entry for _, entry in await redis.xrange(store.keys.lane(0).audit)]
+    trail = [entry for _, entry in await redis.xrange(store.keys.audit)]
     said = [
         (e["event"], e["by"], e["policy"]) for e in trail if e["event"] in {"proposed", "counted", "decided"}
     ]

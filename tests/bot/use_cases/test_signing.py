@@ -82,7 +82,7 @@ def decisions(store, directory):
 
 
 async def stored(redis, store, state):
-    return await redis.hgetall(store.keys.lane(0).card(state.id))
+    return await redis.hgetall(store.keys.card(state.id))
 
 
 def signed(card, token, key):
@@ -157,7 +157,7 @@ async def test_the_statement_of_a_pressed_button_names_what_its_message_asked(
     state = await asked(client, store)
     await is_shown(store, state)
     shown = question(state, [0])
-    lane = store.keys.lane_for(state.id)
+    lane = store.keys
     delivery = Delivery(store.scripts, lane, ERIK, "one")
 
     await decisions.decide(state, ERIK, {0: ApproveDecision()}, shown=shown, delivery=delivery)
@@ -173,7 +173,7 @@ async def test_nobody_decides_a_record_that_changed_while_their_click_was_judged
     """Somebody votes meanwhile, so the record is read again. It asks something else by then."""
     before = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
     await decisions.decide(before, MIRA, {0: ApproveDecision()})
-    lane = store.keys.lane(0)
+    lane = store.keys
     if what == "the terms":
         await redis.hset(lane.card(before.id), "use_within", str(30 * 24 * 3_600_000))
     else:
