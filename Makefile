@@ -161,7 +161,7 @@ system:     ## Install what the tests need from the system: a Redis, a browser, 
 lock: .venv/tools.ok     ## Resolve the locked versions anew
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/dev.txt
 	$(BIN)/uv pip compile pyproject.toml --group demo --constraint requirements/dev.txt --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/demo.txt
-	$(BIN)/uv pip compile pyproject.toml --group bot --group calendar --group s3 --group otel --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/bot.txt
+	$(BIN)/uv pip compile pyproject.toml --group bot --group calendar --group otel --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/bot.txt
 	$(BIN)/uv pip compile pyproject.toml --group spoon --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-header -q -o requirements/spoon.txt
 	$(BIN)/uv pip compile pyproject.toml --group server --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/server.txt
 	$(BIN)/uv pip compile --group docs --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q -o requirements/docs.txt

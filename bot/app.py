@@ -51,7 +51,6 @@ from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import UNSIGNED, BotKeys
 from bot.runtime.health import NOT_YET, Health
 from bot.runtime.host_clock import Look
-from bot.runtime.log_key import RingLogKey
 from bot.runtime.metrics import build_registry
 from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import NOT_KEPT, Settings
@@ -87,13 +86,11 @@ COLLECT_AFTER = (10_000, 3, 300)
 and collecting all objects takes longer."""
 OF_DRAWING = frozenset(
     {
-        "anchors",
         "audit",
         "deadlines",
         "drawing",
         "inboxes",
         "lookout",
-        "sealing",
         "waiting lists",
     }
 )
@@ -153,11 +150,6 @@ class Bot:
     def bot_keys(self) -> BotKeys | None:
         """`None` when what people decide is not signed."""
         return self.served[0].bot_keys
-
-    @property
-    def log_key(self) -> RingLogKey | None:
-        """`None` when the audit trail is not sealed."""
-        return self.served[0].log_key
 
     async def start(self) -> None:
         """Connect to Redis and serve health. Then connect to Slack as soon as Slack allows it.

@@ -18,11 +18,8 @@ from bot.api.keys import KeyRing
 from bot.api.questions import SealedQuestions
 from bot.api.routes import ApiSpace
 from bot.jobs.admit import Admissions
-from bot.jobs.anchor_targets import Sender
-from bot.jobs.anchoring import EVERY as ANCHORS_EVERY
-from bot.jobs.anchoring import Anchoring
 from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
-from bot.jobs.audit_mover import AuditMover
+from bot.jobs.audit_mover import AuditMover, posting_to
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.inboxes import InboxReader
 from bot.jobs.leased_loop import Worker
@@ -32,8 +29,6 @@ from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.presenter import Presenter
 from bot.jobs.quarantine import Quarantine
 from bot.jobs.redis_restore import RestoreGuard
-from bot.jobs.sealer import LOOK_EVERY as SEALING_EVERY
-from bot.jobs.sealer import Sealer
 from bot.jobs.silence_check import SilenceCheck
 from bot.jobs.slack_call import Line
 from bot.jobs.slack_trouble import SlackTrouble
@@ -59,7 +54,6 @@ from bot.store.audit import AuditStore
 from bot.store.durability import Durability
 from bot.store.namespace import agree_on_seal, find_old, open_namespace
 from bot.store.records import ApprovalStore
-from bot.tlog.anchors import anchor_of
 from bot.use_cases.agent_limits import Quota
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
@@ -127,8 +121,6 @@ class Served:
         with naming_the_old(self.settings):
             if self.bot_keys:
                 await self.bot_keys.try_out()
-            if self.log_key:
-                await self.log_key.try_out()
 
     async def find(self, redis: Redis) -> Keys:
         """Begin the namespace, or find it. An old one is never begun.
@@ -169,7 +161,9 @@ class Served:
             cipher=cipher,
             durability=durability,
         )
-        self.audit = AuditStore(trail, keys, self.settings.audit_dir, address=address, cipher=cipher)
+        self.audit = AuditStore(
+            trail, keys, self.settings.audit_dir, key=self.log_key, address=address, cipher=cipher
+        )
         self.owed_ages = OwedAges(self.store)
         self.quarantine = Quarantine(self.store)
         self._keys_of_api = KeyRing(
@@ -224,7 +218,6 @@ class Served:
             Admissions(store, slack, directory, policies, self.standing, quota, guard, trouble, others),
             Line(slack, pacing, store, health, guard, trouble, process.tasks, lease),
             stalled_after,
-            self.of,
         )
         self.drawing = Worker(
             store,
@@ -270,11 +263,10 @@ class Served:
     def start(self, process: Process, run: Run) -> None:
         """Start its jobs."""
         settings, store, health = self.settings, self.store, process.health
-        sealer = self._sealer(process)
-        if sealer:
-            run("sealing", sealer.run, every=SEALING_EVERY)
+        channel = settings.audit_channel
+        post = posting_to(process.slack, channel) if channel else None
         mover = AuditMover(
-            self.audit, health, process.name, settings.audit_max_bytes, settings.audit_days, sealer, self.of
+            self.audit, health, process.name, settings.audit_max_bytes, settings.audit_days, post
         )
         run("audit", mover.run, every=AUDIT_EVERY)
         run("waiting lists", WaitingSweep(store).run, every=WAITING_EVERY)
@@ -293,28 +285,5 @@ class Served:
             credentials=settings.redis_credentials,
         )
         run("wake-ups", wake_ups.run, every=QUIET)
-        if anchoring := self._anchoring(process):
-            run("anchors", anchoring.run, every=ANCHORS_EVERY)
         if self.settings.is_old:
             run("old namespace", OldNamespace(store, health, every=settings.sweep_seconds).run)
-
-    def _sealer(self, process: Process) -> Sealer | None:
-        if not (self.log_key and self.audit.logs):
-            return None
-        return Sealer(self.audit, self.audit.logs, self.log_key, process.health, process.name, self.of)
-
-    def _anchoring(self, process: Process) -> Anchoring | None:
-        """Send anchors of the sealed log, where there are both."""
-        targets, logs, key = self.settings.anchor_targets, self.audit.logs, self.log_key
-        if not (targets and logs and key):
-            return None
-        keys = self.audit.keys
-        return Anchoring(
-            lambda: anchor_of([logs.log(keys, key)]),
-            logs.beside,
-            targets,
-            Sender(process.slack, process.session),
-            process.health,
-            timedelta(hours=self.settings.anchor_hours),
-            of=self.of,
-        )

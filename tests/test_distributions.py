@@ -93,7 +93,7 @@ def test_the_bot_needs_the_library_of_its_version_and_the_packages_that_are_lock
         *(str(Requirement(line)) for line in groups["bot"]),
         *(
             str(Requirement(f'{line}; extra == "{extra}"'))
-            for extra in ("calendar", "s3", "otel")
+            for extra in ("calendar", "otel")
             for line in groups[extra]
         ),
     }

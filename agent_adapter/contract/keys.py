@@ -130,11 +130,11 @@ class Keys:
                                                     a minute
     `{ns}:watched`                          HASH    `since` when a bot has been there without a gap, and when Slack
                                                     last carried out a call of one (`heard`)
-    `{ns}:audit`                            STREAM  one entry per transition, the last 7 days
-    `{ns}:audit_seq`                        STRING  how many entries there ever were: the `seq` of the newest
-    `{ns}:audit_move`                       HASH    who takes old entries out of it, `owner` and `till` when, and
-                                                    `folder_till` when a bot that keeps them in a folder counts,
-                                                    `sealed` what was sealed last
+    `{ns}:audit`                           STREAM  one entry per transition, the last 7 days
+    `{ns}:audit_seq`                       STRING  how many entries there ever were: the `seq` of the newest
+    `{ns}:audit_move`                      HASH    who writes them into its log and takes old ones out,
+                                                    `owner` and `till` when, `moved` the last one in a log,
+                                                    and `folder_till` when a bot that has a log counts
     ======================================  ======  =====================================================
 
     Nothing pending expires, nothing in `unresumed`, and nothing that has ended while its card does not say so. From then

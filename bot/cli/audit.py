@@ -1,4 +1,4 @@
-"""`python -m bot audit …`: who decided what, from Redis and the folder, as one story in order of time."""
+"""`python -m bot audit …`: who decided what, from Redis and the log, as one story in order of time."""
 
 import asyncio
 import csv
@@ -19,7 +19,7 @@ from rich.text import Text
 from agent_adapter.ciphers import MARK
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from agent_adapter.contract.keys import Keys
-from agent_adapter.errors import AgentAdapterError
+from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import open_redis
 from agent_adapter.redis.private import RecordCipher
@@ -133,7 +133,7 @@ def show(
 ) -> None:
     """Show everything that happened to one request; exit 1 when the trail does not know it."""
     if not _print(form, lambda trail: trail.entries(about=interrupt_id), Wanted()):
-        _fail(
+        fail(
             f"the audit trail has no entry about {one_line(interrupt_id)}: look at its spelling, and whether ASSENT_AUDIT_DIR "
             "and ASSENT_NAMESPACE are those of the bot",
             code=1,
@@ -169,7 +169,7 @@ def _is_day(text: str) -> bool:
 
 def _print(form: Form, ask: Callable[[AuditStore], AsyncIterator[AuditEntry]], wanted: Wanted) -> int:
     """Print what matches. Returns how many entries that are."""
-    with _plain_errors():
+    with plain_errors():
         write = _WRITERS[form]
         return asyncio.run(_with_trail(lambda trail: _write(trail, ask(trail), wanted, write())))
 
@@ -177,31 +177,21 @@ def _print(form: Form, ask: Callable[[AuditStore], AsyncIterator[AuditEntry]], w
 async def _write(
     trail: AuditStore, entries: AsyncIterator[AuditEntry], wanted: Wanted, lines: "_Lines"
 ) -> int:
-    count = unsealed = locked = 0
+    count = locked = 0
     async for entry in entries:
         if wanted.matches(entry):
             lines.add(entry)
             count += 1
-            unsealed += entry.identity in trail.unsealed
             locked += entry[FACTS].startswith(MARK)
     lines.end()
-    for place in dict.fromkeys(trail.torn):
-        sys.stderr.write(
-            f"{one_line(place)} is not a whole entry: a bot died while it wrote it, and wrote its entries again later\n"
-        )
     if locked:
         sys.stderr.write(
             f"{locked} of these {count} entries cannot be read in full: they are encrypted. "
             "Set ASSENT_RECORD_KEY_FILE to the key of the bots.\n"
         )
-    if unsealed:
-        sys.stderr.write(
-            f"{unsealed} of these {count} entries are not in the sealed log: they were erased from it, are from before it, are "
-            "newer than its last checkpoint, or no bot wrote them\n"
-        )
     for sentence in trail.broken:
         sys.stderr.write(
-            f"entries are missing here, because a part of the log cannot be read: {one_line(sentence)}. `audit verify` says more\n"
+            f"entries are missing here, because a line of the log cannot be read: {one_line(sentence)}. `audit verify` says more\n"
         )
     if trail.broken:
         raise typer.Exit(1)
@@ -237,23 +227,25 @@ async def opened_trail() -> AsyncIterator[AuditStore]:
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
+def plain_errors() -> Iterator[None]:
+    """End the command with a sentence when something is wrong: with 2 where a setting is."""
     try:
         yield
-    except SettingsError as error:
-        _fail(str(error), code=2)
-    except AgentAdapterError as error:
-        _fail(str(error), code=1)
+    except (SettingsError, InvalidRequestError) as error:
+        fail(str(error), code=2)
+    except (AgentAdapterError, ValueError) as error:
+        fail(one_line(str(error)), code=1)
     except BrokenPipeError:
         raise
     except OSError as error:
-        _fail(
+        fail(
             f"ASSENT_AUDIT_DIR cannot be read: {error}: run this as the user of the bot, or correct the path",
             code=1,
         )
 
 
-def _fail(sentence: str, *, code: int) -> NoReturn:
+def fail(sentence: str, *, code: int) -> NoReturn:
+    """End the command."""
     sys.stderr.write(f"{sentence}\n")
     raise typer.Exit(code)
 

@@ -19,7 +19,7 @@ from agent_adapter.redis.pool import open_redis
 from bot.api.keys import ApiKey, KeyRing
 from bot.cli.acl import lines, users_of
 from bot.cli.audit import audit_cli
-from bot.cli.audit_log import erase, prove, verify
+from bot.cli.audit_log import erase, verify
 from bot.cli.monitoring import metrics_cli
 from bot.cli.policy import policy_cli
 from bot.cli.signing import signing_cli
@@ -45,8 +45,8 @@ cli = typer.Typer(
     rich_markup_mode=None,
 )
 cli.add_typer(policy_cli, name="policy")
-for _of_logs in (verify, prove, erase):
-    audit_cli.command()(_of_logs)
+for _of_log in (verify, erase):
+    audit_cli.command()(_of_log)
 cli.add_typer(audit_cli, name="audit")
 cli.add_typer(metrics_cli, name="metrics")
 

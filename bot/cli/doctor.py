@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import aiohttp
 import typer
 
-from bot.cli.doctor_audit import examine_sealed, judge_audit, judge_log, judge_signing
+from bot.cli.doctor_audit import judge_audit, judge_log, judge_signing
 from bot.cli.doctor_redis import examine_beside, examine_old, examine_redis
 from bot.cli.doctor_slack import examine_app_token, examine_bot_token, examine_slack, judge_policy
 from bot.cli.finding import Finding
@@ -96,7 +96,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         yield finding
     yield judge_signing(settings)
     yield judge_audit(settings.audit_dir)
-    for finding in [*judge_log(settings), *await examine_sealed(settings)]:
+    for finding in judge_log(settings):
         yield finding
     timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:

@@ -160,7 +160,7 @@ def _distinct(ids: Iterable[str]) -> list[str]:
 
 def _own_channels(settings: Settings) -> list[str]:
     """Name the channels for what the bot says by itself."""
-    return [target.where for target in settings.anchor_targets if target.kind == "slack"]
+    return [*filter(None, [settings.audit_channel])]
 
 
 async def _channel(slack: SlackClient, settings: Settings, channel: str | None) -> Finding:

@@ -218,15 +218,15 @@ def _alerts() -> Iterator[dict[str, Any]]:
         "",
         "critical",
         "Entries of the audit trail were dropped",
-        "They took more than ASSENT_AUDIT_MAX_BYTES. Name a folder or a bucket in ASSENT_AUDIT_DIR.",
+        "They took more than ASSENT_AUDIT_MAX_BYTES. Name a folder in ASSENT_AUDIT_DIR.",
     )
     yield _alert(
         "AssentAuditIsNotSealed",
         f"min_over_time({series('assent_audit_unsealed')}[15m]) > 1000",
         "",
         "warning",
-        "Entries of the audit trail are not sealed",
-        "The log says why, as audit.not_sealed. When Redis has no room for more of them, new requests wait.",
+        "Entries of the audit trail are not in the log",
+        "The bot says why, as audit.not_written. When Redis has no room for more of them, new requests wait.",
     )
 
 
@@ -354,7 +354,7 @@ def _panels(family: Metric) -> Iterator[dict[str, Any]]:
     else:
         unit = {"_seconds": "s", "_bytes": "bytes"}.get(name[name.rindex("_") :], unit)
         measured = series(name, labels=_OURS)
-        # Whether a bot is ready, and what it has yet to seal, is its own.
+        # Whether a bot is ready, and what it has yet to write, is its own.
         own = {"assent_ready": measured, "assent_audit_unsealed": f"sum without ({EACH}) ({measured})"}
         shown = {"": own.get(name, f"max without ({EACH}) ({measured})")}
     yield _panel("timeseries", family.documentation, shown, unit=unit, description=f"`{name}`")

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
-from math import inf
+from datetime import UTC, datetime
 from typing import Any
 
 from agent_adapter.contract.arguments import decode, encode
@@ -14,28 +13,50 @@ _NUMBERS = {"index", "waited", "step", "seq"}
 UNREADABLE = "unreadable"
 """The field with what no bot has written: fields that are not UTF-8, or have a name of the line itself. It is a list of names and
 values, as `_escaped` writes them."""
-_OF_LINE = {"at", "lane", "entry"}
-_OWN = {*_OF_LINE, "event", "id", "seq", "epoch", UNREADABLE}
+_OF_LINE = {"at", "entry"}
+_OWN = {*_OF_LINE, "event", "id", "seq", UNREADABLE}
 """What an entry is, and where. Facts say nothing about that."""
 _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 _BYTE = re.compile("[\udc80-\udcff]")
 """How Python reads a byte that is not UTF-8, with `surrogateescape`."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
 """Longer ones stay text: no bot writes them, and Python refuses to read those of thousands of digits."""
+_MARK = re.compile(r"([0-9]{1,20}-[0-9]{1,20}) ([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in the audit trail: an entry, and how far entries had been counted there."""
+
+    number: str = "0-0"
+    seq: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> "Mark":
+        """Read what `str` writes; the beginning, when it is something else."""
+        found = _MARK.fullmatch(text)
+        return cls(found[1], int(found[2])) if found else cls()
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.seq}"
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Its place by time."""
+        return _order(self.number)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
     """Something that happened to a request."""
 
-    lane: str
     number: str
     """As Redis gave it: `<milliseconds>-<number>`."""
     said: Mapping[str, Any]
     """What happened: `event`, `id` and the other fields, with the facts of a decision among them."""
 
     @classmethod
-    def of_stream(cls, lane: str, number: str, fields: Mapping[str, str]) -> "AuditEntry":
+    def of_stream(cls, number: str, fields: Mapping[str, str]) -> "AuditEntry":
         """Read an entry of the stream in Redis."""
         readable = {name: text for name, text in fields.items() if _is_readable(name, text)}
         said: dict[str, Any] = {
@@ -48,41 +69,24 @@ class AuditEntry:
         facts = _facts(readable.get("facts", ""))
         # Somebody who writes to Redis can write any facts. They must not change which entry this is.
         more = {name: value for name, value in facts.items() if name not in _OWN and name not in said}
-        return cls(lane, number, {**said, **more})
-
-    @classmethod
-    def of_line(cls, line: str) -> "AuditEntry":
-        """Read a line of the folder.
-
-        Raises:
-            ValueError: when the line is not a whole entry.
-        """
-        try:
-            found = decode(line)
-            said = {name: value for name, value in found.items() if name not in _OF_LINE}
-            entry = cls(str(found["lane"]), str(found["entry"]), said)
-            _ = entry.order, entry.at
-        except (InvalidRequestError, KeyError, AttributeError, TypeError, OverflowError) as error:
-            raise ValueError("not a whole entry") from error
-        return entry
+        return cls(number, {**said, **more})
 
     @property
     def line(self) -> str:
-        """The entry as a line of the folder, without its end."""
-        text = encode({"at": self.written_at, "lane": self.lane, "entry": self.number, **self.said})
+        """The entry as JSON."""
+        text = encode({"at": self.written_at, "entry": self.number, **self.said})
         # Halves of a pair cannot be written, and bytes that are no text are read as such.
         return text.encode(errors="replace").decode()
 
     @property
     def identity(self) -> tuple[object, ...]:
         """What no other entry has: after Redis went back, another one may have the same number."""
-        return self.lane, self.number, self.said.get("seq")
+        return self.number, self.said.get("seq")
 
     @property
-    def order(self) -> tuple[int, int, str]:
+    def order(self) -> tuple[int, int]:
         """Its place among all entries, by time."""
-        at, _, count = self.number.partition("-")
-        return int(at), int(count), self.lane
+        return _order(self.number)
 
     @property
     def at(self) -> datetime:
@@ -91,12 +95,7 @@ class AuditEntry:
     @property
     def written_at(self) -> str:
         """Its time, as people and programs read it."""
-        return self.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-    @property
-    def day(self) -> str:
-        """The day of its time, in UTC: `2026-11-22`."""
-        return self.at.date().isoformat()
+        return written(self.order[0])
 
     def __getitem__(self, name: str) -> str:
         """Give what it says under a name, as text; empty when it says nothing."""
@@ -125,10 +124,14 @@ def time_of(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(min(milliseconds / 1000, _LATEST.timestamp()), UTC)
 
 
-def span_of(day: date) -> tuple[int, float]:
-    """Return the first and the last millisecond of a day. The latest day has no end."""
-    start = int(datetime.combine(day, time(), UTC).timestamp() * 1000)
-    return start, inf if day >= _LATEST.date() else start + timedelta(days=1) // timedelta(milliseconds=1) - 1
+def written(milliseconds: int) -> str:
+    """Write a time as people and programs read it."""
+    return time_of(milliseconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _order(number: str) -> tuple[int, int]:
+    at, _, count = number.partition("-")
+    return int(at), int(count)
 
 
 def is_text(text: str) -> bool:

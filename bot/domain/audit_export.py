@@ -9,7 +9,7 @@ from bot.text.literal import one_line
 
 COLUMNS = (
     "at", "id", "index", "event", "decision", "tool", "by", "name", "how", "waited", "rule", "policy",
-    "reason", "note", "asked", "decided", "lane", "entry",
+    "reason", "note", "asked", "decided", "entry",
 )  # fmt: skip
 """The columns of the CSV."""
 _FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
@@ -38,7 +38,7 @@ def json_line(entry: AuditEntry) -> str:
 
 def cells_of(entry: AuditEntry) -> dict[str, str]:
     """Give the cells of an entry. What agents and people wrote cannot act on a terminal or a spreadsheet."""
-    known = {"at": entry.written_at, "lane": entry.lane, "entry": entry.number}
+    known = {"at": entry.written_at, "entry": entry.number}
     cells = {name: one_line(known.get(name) or entry[name]) for name in COLUMNS}
     cells["tool"] = one_line(", ".join(entry.tools))
     return cells
@@ -76,7 +76,7 @@ def ocsf_event(entry: AuditEntry) -> dict[str, Any]:
             version=OCSF_VERSION,
             product={"name": "Assent", "vendor_name": "Assent"},
             log_name="audit",
-            uid=f"{entry.lane}:{entry.number}",
+            uid=entry.number,
             correlation_uid=entry["id"],
             event_code=entry["event"],
             original_time=entry.written_at,
@@ -89,7 +89,7 @@ def ocsf_event(entry: AuditEntry) -> dict[str, Any]:
         ),
         api=_present(
             operation=entry["event"] or "unknown",
-            request={"uid": entry["id"] or f"{entry.lane}:{entry.number}"},
+            request={"uid": entry["id"] or entry.number},
             service=_present(name=entry.agent),
         ),
         src_endpoint={"name": "slack" if people else entry.agent or "assent"},

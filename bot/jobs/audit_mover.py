@@ -1,52 +1,59 @@
-"""Takes old entries of the audit trail out of Redis: those that are sealed, or into a folder where there is one."""
+"""Writes the audit trail into the log, where there is a folder for it, and takes old entries out of Redis."""
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
 
-from cryptography.exceptions import InvalidSignature
-
-from agent_adapter.contract.keys import Keys as Lane
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
-from bot.domain.audit_entry import AuditEntry
-from bot.jobs.sealer import Sealer
+from bot.domain.audit_entry import AuditEntry, Mark
+from bot.domain.errors import BotError
+from bot.rendering.blocks import header, literal
 from bot.runtime.health import Health
 from bot.runtime.metrics import AUDIT_DROPPED
+from bot.sentences import in_audit
+from bot.slack.client import SlackClient
 from bot.store.audit import IN_REDIS, LEASE, READ_AT_ONCE, AuditStore
+from bot.store.audit_log import AuditLog
 
 logger = logging.getLogger(__name__)
 
 EVERY = 60.0
 """Seconds between two looks."""
+DAY = 86_400_000
+"""Milliseconds."""
 NEARLY = 0.8
 """The share of the limit from which on a warning says so."""
-WARNING = "audit"
+WARNING, LOG, HEAD = "audit", "audit_log", "audit_head"
 FULL = "audit_full"
-"""The part that does not work while entries that are not sealed take too many bytes."""
-UNSEALED = "cannot leave Redis before they are sealed: new requests wait. Correct what keeps the log from being written"
+"""The part that does not work while entries that are not in the log take too many bytes."""
+UNWRITTEN = "cannot leave Redis before they are in the log: new requests wait. Correct what keeps it from being written"
+
+Post: TypeAlias = Callable[[int, str], Awaitable[None]]
+"""Posts a head: how many lines it covers, and its text."""
 
 
 @dataclass
 class AuditMover:
-    """Keeps the audit trail in Redis to the last days and within its bytes."""
+    """Keeps the audit trail in Redis to the last days and within its bytes. One process at a time does."""
 
     store: AuditStore
     health: Health
     process: str
     max_bytes: int
     days: int
-    """For how many days entries are kept: outside of Redis, or in it where nothing else keeps them."""
-    sealer: Sealer | None = None
-    """Seals the entries, where the bot has a key for it. Then only what is sealed leaves Redis."""
-    of: str = ""
-    """What the names of its warnings end with, where a bot serves two namespaces."""
+    """For how many days entries are kept: in the log, or in Redis where there is none."""
+    post: Post | None = None
+    """Posts a head to the channel for it."""
+    _posted: int = 0
+    """The day when it last did."""
 
     @property
     def _in_redis(self) -> timedelta:
-        return IN_REDIS if self.store.keeps else timedelta(days=self.days)
+        return IN_REDIS if self.store.log else timedelta(days=self.days)
 
     async def run(self, loop: Loop) -> None:
         """Look at the trail from time to time, until cancelled."""
@@ -54,96 +61,148 @@ class AuditMover:
             loop.beat(within=2 * EVERY + LEASE / 1000)
             try:
                 await self.tidy()
-            except (AgentAdapterError, OSError, ValueError, InvalidSignature) as error:
+            except (AgentAdapterError, OSError) as error:
                 logger.warning("audit.not_moved", extra={"reason": str(error)})
             await asyncio.sleep(EVERY)
 
     async def tidy(self) -> None:
-        """Move or drop what is too old, and what is too much.
+        """Write what is new, and take out what is too old or too much.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
-            OSError, ValueError, InvalidSignature: when a sealed log cannot be read.
+            OSError: when the log cannot be read.
         """
         size = await self.store.size()
         limit = int(min(self.max_bytes, await self.store.most_bytes()))
-        self.health.audit_bytes[self.of] = size
+        self.health.audit_bytes = size
         self._warn(size, limit)
+        if found := await self.store.lease(self.process, LEASE):
+            now, mark = found
+            if self.store.log:
+                mark = await self._write_new(self.store.log, now, mark)
+            surplus = max(0.0, 1 - NEARLY * limit / size) if size > limit else 0.0
+            await self._take_out(now, mark, surplus)
+            await self._post(now)
+            size = await self.store.size()
         self._limit(size, limit)
-        surplus = max(0.0, 1 - NEARLY * limit / size) if size > limit else 0.0
-        for lane in [self.store.keys]:
-            if now := await self.store.lease(lane, self.process, LEASE):
-                await self._tidy_lane(lane, now - self._in_redis // timedelta(milliseconds=1), surplus)
-                await self._forget(lane, now)
 
-    async def _tidy_lane(self, lane: Lane, oldest: int, surplus: float) -> None:
-        too_many = -int(-surplus * await self.store.count(lane))
-        sealed = await self.sealer.mark(lane) if self.sealer else None
+    # --- Into the log -------------------------------------------------------------------------------------------------
+
+    async def _write_new(self, log: AuditLog, now: int, noted: Mark) -> Mark:
+        """Write what is new. Returns the last entry that is in the log."""
+        try:
+            mark = max(noted, await asyncio.to_thread(log.mark), key=lambda each: each.order)
+            mark = await self._write_after(log, now, mark)
+            before = datetime.fromtimestamp(now / 1000, UTC) - timedelta(days=self.days)
+            if days := await asyncio.to_thread(log.forget, before.date()):
+                logger.info("audit.forgotten", extra={"days": days})
+            self.health.warnings.pop(LOG, None)
+        except (OSError, ValueError) as error:
+            if LOG not in self.health.warnings:
+                logger.error("audit.not_written", extra={"reason": str(error)})  # noqa: TRY400  # the reason says it all
+            self.health.warnings[LOG] = f"new entries cannot be written to ASSENT_AUDIT_DIR: {error}"
+            mark = noted
+        self.health.audit_unsealed = max(0, await self.store.counted() - mark.seq)
+        return mark
+
+    async def _write_after(self, log: AuditLog, now: int, mark: Mark) -> Mark:
+        entries = await self.store.after(mark)
+        # Looked for after the others were read: if it is there, Redis had not gone back.
+        if not await self._is_there(mark):
+            mark = await self._newest_in(log)
+            entries = await self.store.after(mark)
+        while entries and await self.store.lease(self.process, LEASE):
+            mark = _mark_of(entries, mark)
+            await asyncio.to_thread(log.append, entries, mark, now)
+            # Whoever dies before this line leaves entries that another bot may write once more into its own log.
+            if not await self.store.note_moved(self.process, mark) or len(entries) < READ_AT_ONCE:
+                break
+            entries = await self.store.after(mark)
+        return mark
+
+    async def _is_there(self, mark: Mark) -> bool:
+        """Whether Redis has the last entry that is in the log. Nobody takes it out while it is the last one."""
+        found = await self.store.before(mark.number, most=1)
+        return mark == Mark() or any(
+            each.number == mark.number and each.said.get("seq", mark.seq) == mark.seq for each in found
+        )
+
+    async def _newest_in(self, log: AuditLog) -> Mark:
+        """Find the newest entry in Redis that is in the log: Redis went back, and has others since."""
+        known = {each.identity for day in log.days() for each in await asyncio.to_thread(log.read, day)}
+        page = await self.store.before("+")
+        while page:
+            for entry in page:
+                if entry.identity in known:
+                    return _mark_of([entry], Mark())
+            page = await self.store.before(f"({page[-1].number}")
+        return Mark()
+
+    async def _post(self, now: int) -> None:
+        """Post the last head, once a day and after a start. One that is posted twice does no harm."""
+        log = self.store.log
+        if log is None or self.post is None:
+            return
+        today = now // DAY
+        try:
+            if log.chain.n and self._posted < today:
+                await self.post(log.chain.n, log.chain.last)
+                self._posted = today
+            self.health.warnings.pop(HEAD, None)
+        except BotError as error:
+            self.health.warnings[HEAD] = f"the head of the audit log is not in its channel: {error}"
+            logger.warning("audit.not_posted", extra={"reason": str(error)})
+
+    # --- Out of Redis -------------------------------------------------------------------------------------------------
+
+    async def _take_out(self, now: int, mark: Mark, surplus: float) -> None:
+        oldest = now - self._in_redis // timedelta(milliseconds=1)
+        too_many = -int(-surplus * await self.store.count())
         while True:
-            entries = [entry async for entry in self.store.in_redis(lane, most=READ_AT_ONCE)]
-            if sealed:
+            entries = [entry async for entry in self.store.in_redis(most=READ_AT_ONCE)]
+            if self.store.log:
                 # The last one stays: as long as it is there, Redis has not gone back.
-                entries = [entry for entry in entries if entry.order[:2] < sealed.order]
+                entries = [entry for entry in entries if entry.order < mark.order]
             old = sum(entry.order[0] < oldest for entry in entries)
             taken = entries[: max(old, min(too_many, len(entries)))]
-            if not taken or not await self._take(lane, taken, early=len(taken) - old, is_full=surplus > 0):
+            if not taken or not await self.store.trim(self.process, taken[-1].number):
                 return
             too_many -= len(taken)
-
-    async def _take(self, lane: Lane, entries: Sequence[AuditEntry], *, early: int, is_full: bool) -> bool:
-        """Take entries out of Redis, once they are on disk where there is a folder. No when that is not possible now."""
-        folder, lost = self.store.folder, early
-        if self.sealer:
-            lost = 0
-        elif folder:
-            try:
-                await asyncio.to_thread(folder.append, entries)
-                lost = 0
-            except OSError as error:
-                logger.error("audit.not_moved", extra={"reason": str(error)})  # noqa: TRY400  # the reason says it all
-                self.health.warnings[WARNING + self.of] = (
-                    f"old entries cannot be written to ASSENT_AUDIT_DIR: {error}"
-                )
-                if not is_full:
-                    return False
-                lost = len(entries)
-        if not await self.store.trim(lane, self.process, entries[-1].number):
-            return False
-        if lost > 0:
-            AUDIT_DROPPED.inc(lost)
-            logger.error("audit.dropped_early", extra={"entries": lost, "until": entries[-1].written_at})
-        return True
+            if not self.store.log and len(taken) > old:
+                AUDIT_DROPPED.inc(len(taken) - old)
+                extra = {"entries": len(taken) - old, "until": taken[-1].written_at}
+                logger.error("audit.dropped_early", extra=extra)
 
     def _limit(self, size: int, limit: int) -> None:
-        """Take no new requests while more entries are in Redis than fit, since what is not sealed stays there."""
-        if self.sealer and size > limit:
-            self.health.fault(FULL + self.of, f"its entries take {size} of {limit} bytes, and {UNSEALED}")
+        """Take no new requests while more entries are in Redis than fit, since what is not in the log stays there."""
+        if self.store.log and size > limit:
+            self.health.fault(FULL, f"its entries take {size} of {limit} bytes, and {UNWRITTEN}")
         else:
-            self.health.recover(FULL + self.of)
+            self.health.recover(FULL)
 
     def _warn(self, size: int, limit: int) -> None:
         if size < NEARLY * limit:
-            self.health.warnings.pop(WARNING + self.of, None)
-        elif WARNING + self.of not in self.health.warnings:
-            self.health.warnings[WARNING + self.of] = (
+            self.health.warnings.pop(WARNING, None)
+        elif WARNING not in self.health.warnings:
+            self.health.warnings[WARNING] = (
                 f"its entries in Redis take {size} of {limit} bytes (ASSENT_AUDIT_MAX_BYTES, and at most half of its "
-                f"maxmemory): soon the oldest are {'moved' if self.store.keeps else 'dropped'} before "
-                f"{self._in_redis.days} days are over"
+                f"maxmemory): soon the oldest leave it before {self._in_redis.days} days are over"
             )
             logger.warning("audit.nearly_full", extra={"bytes": size, "limit": limit})
 
-    async def _forget(self, lane: Lane, now: int) -> None:
-        before = datetime.fromtimestamp(now / 1000, UTC) - timedelta(days=self.days)
-        try:
-            await asyncio.to_thread(self._forget_before, lane, before)
-        except OSError as error:
-            logger.error("audit.not_forgotten", extra={"reason": str(error)})  # noqa: TRY400  # the reason says it all
-            self.health.warnings[WARNING + self.of] = (
-                f"old days cannot be deleted from ASSENT_AUDIT_DIR: {error}"
-            )
 
-    def _forget_before(self, lane: Lane, before: datetime) -> None:
-        if self.store.folder and (days := self.store.folder.forget(before.date())):
-            logger.info("audit.forgotten", extra={"days": days})
-        if self.store.logs and (count := self.store.logs.lane(lane).forget(int(before.timestamp() * 1000))):
-            logger.info("audit.forgotten", extra={"entries": count})
+def posting_to(slack: SlackClient, channel: str) -> Post:
+    """Return what posts heads to a channel."""
+
+    async def post(lines: int, head: str) -> None:
+        title = in_audit.title(lines)
+        blocks = [header("head", title), literal("head:line", head)]
+        await slack.post_message(await slack.reach(channel), text=f"{title}.", blocks=blocks, thread_ts=None)
+
+    return post
+
+
+def _mark_of(entries: list[AuditEntry], before: Mark) -> Mark:
+    """Return the last of some entries, and how far they are counted."""
+    counted = [seq for entry in entries if isinstance(seq := entry.said.get("seq"), int)]
+    return Mark(entries[-1].number, counted[-1] if counted else before.seq)

@@ -46,8 +46,6 @@ class Presenter:
     admissions: Admissions
     line: Line
     stalled_after: timedelta = STALLED_AFTER
-    of: str = ""
-    """As in `AuditMover`."""
     _queue: Queue = field(default_factory=Queue)
 
     def wait(self, interrupt_id: str) -> int:
@@ -102,7 +100,7 @@ class Presenter:
         if state is None:
             return None
         if state.status == "new" and not state.is_past:
-            is_full = FULL + self.of in self.line.health.faults
+            is_full = FULL in self.line.health.faults
             return state if is_full else await self.admissions.on_published(state)
         if state.is_past and state.status in {"new", "pending"}:
             if state.status == "pending" and state.stage == "open":

@@ -44,10 +44,10 @@ class Health:
     loops: Loops = field(default_factory=Loops)
     signed: bool = False
     """Whether what people decide is signed now."""
-    audit_bytes: dict[str, int] = field(default_factory=dict)
-    """What the audit trail of each namespace takes in Redis, when it was last measured."""
-    audit_unsealed: dict[str, int] = field(default_factory=dict)
-    """How many entries of the audit trail this process has yet to seal, by log."""
+    audit_bytes: int = 0
+    """What the audit trail takes in Redis, when it was last measured."""
+    audit_unsealed: int = 0
+    """How many entries of the audit trail this process has yet to write into its log."""
     _failing: dict[str, Failing] = field(default_factory=dict)
 
     @property

@@ -1,153 +1,81 @@
-"""The key that seals the audit trail, and the public keys whose checkpoints count."""
+"""The key that signs the heads of the audit log, and the public keys whose heads count."""
 
-import asyncio
-import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
-
-from cryptography.exceptions import InvalidSignature
+from datetime import datetime
 
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.ring import Ring, RingKey
-from agent_adapter.receipts.signer import CREATE_FOR_LOG
+from agent_adapter.receipts.signer import CREATE_FOR_LOG, LocalSigner
 from bot.domain.errors import SettingsError
-from bot.runtime.listed_signer import ListedSigner, read_signer
+from bot.runtime.listed_signer import why_unfit
 from bot.runtime.settings import Settings
-from bot.tlog.bucket import NOT_INSTALLED, is_bucket
-from bot.tlog.note import Verify
-
-_WITHIN = 10.0
-"""Seconds that a signature may take."""
 
 
-@dataclass(slots=True)
-class RingLogKey:
-    """Signs the logs of a namespace. The ring says which keys count, so a log goes on after a rotation."""
+def keys_of_log(ring: Ring, namespace: str) -> Mapping[str, RingKey]:
+    """Return the public keys that may sign the log of a namespace, by their names."""
+    of_log = (key for key in ring.keys.values() if key.purpose == "log" and key.namespace == namespace)
+    return {key.kid: key for key in of_log}
 
-    signer: ListedSigner | None
-    """`None` where logs are only read."""
+
+def problem_of(keys: Mapping[str, RingKey], head: Mapping[str, str], signature: bytes, data: bytes) -> str:
+    """Say what is wrong with the signature of a head; empty when nothing is."""
+    key = keys.get(head.get("key", ""))
+    if not key or head["log"].rpartition("/")[0] != key.namespace or not key.verifies(signature, data):
+        return "it is not signed with a key of the log"
+    if key.revoked:
+        return f"the key {key.kid} is revoked, so what it signed counts no more"
+    if not key.could_sign_at(int(datetime.fromisoformat(head["at"]).timestamp() * 1000)):
+        return f"the key {key.kid} signs only between its not_before and not_after"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogKey:
+    """Signs the heads. The ring says which keys count, so a log goes on after a rotation."""
+
+    signer: LocalSigner
     ring: Ring
     namespace: str
-    _loop: asyncio.AbstractEventLoop | None = None
-    """Where the signer works: what a service needs for it may belong to one loop."""
-
-    async def try_out(self) -> None:
-        """Sign once, and check it with the ring. From then on, threads can sign.
-
-        Raises:
-            SettingsError: when the key cannot sign, or the ring refuses its signature.
-        """
-        await self._own.try_out()
-        self._loop = asyncio.get_running_loop()
 
     @property
-    def public(self) -> bytes:
-        """Its own public key.
-
-        Raises:
-            ValueError: when the ring does not have it.
-        """
-        if self._own.key is None:
-            raise ValueError(self._own.problem)
-        return base64.b64decode(self._own.key.public)
+    def kid(self) -> str:
+        """The name of its public key."""
+        return self.signer.kid
 
     def sign(self, data: bytes) -> bytes:
-        """Return the signature. It blocks, so call it in a thread, after `try_out`.
+        """Return the signature.
 
         Raises:
-            ValueError: when the ring does not have this key for the log now, or it does not sign.
+            ValueError: when the ring does not have this key for the log now.
         """
-        if self._loop is None:
-            raise ValueError("the key of the log was not tried out")
-        return asyncio.run_coroutine_threadsafe(self._signed(data), self._loop).result()
+        if unfit := why_unfit(self.ring.keys.get(self.kid), self.kid, self.namespace, "log"):
+            raise ValueError(unfit)
+        return self.signer.signature(data)
 
-    async def _signed(self, data: bytes) -> bytes:
-        try:
-            async with asyncio.timeout(_WITHIN):
-                return await self._own.sign(data)
-        except TimeoutError:
-            raise ValueError(f"the key of the log did not sign within {_WITHIN:.0f} seconds") from None
-        except Exception as error:
-            # A service fails in its own ways. Nothing is lost: the entries stay where they are until it signs.
-            raise ValueError(f"the key of the log did not sign: {error}") from error
-
-    @property
-    def trusted(self) -> Mapping[bytes, Verify]:
-        """Every public key whose checkpoints count, with what checks its signatures."""
-        return {
-            base64.b64decode(key.public): partial(_check, key)
-            for key in self.ring.keys.values()
-            if self._is_of_log(key) and not key.revoked
-        }
-
-    @property
-    def revoked(self) -> list[str]:
-        """The names of the keys that were revoked, and had signed this log."""
-        return [key.kid for key in self.ring.keys.values() if self._is_of_log(key) and key.revoked]
-
-    @property
-    def _own(self) -> ListedSigner:
-        if self.signer is None:
-            raise ValueError("this process reads logs, and has no key to sign them")
-        return self.signer
-
-    def _is_of_log(self, key: RingKey) -> bool:
-        return key.purpose == "log" and key.namespace == self.namespace
+    def problem(self, head: Mapping[str, str], signature: bytes, data: bytes) -> str:
+        """Say what is wrong with the signature of a head; empty when nothing is."""
+        return problem_of(keys_of_log(self.ring, self.namespace), head, signature, data)
 
 
-def load_log_key(settings: Settings) -> RingLogKey | None:
-    """Read the key for the log; `None` where the audit trail is not sealed.
+def load_log_key(settings: Settings) -> LogKey | None:
+    """Read the key for the log; `None` where its heads are not signed.
 
     Raises:
-        SettingsError: when it is broken, not in the ring, or there is no place for the log; or when there is a log and no key.
+        SettingsError: when it is broken, not in the ring, or there is no folder for the log.
     """
-    try:
-        inner = read_signer(
-            settings.log_signer, settings.log_key, name="ASSENT_LOG_SIGNER", variable="ASSENT_LOG_KEY"
+    if not settings.log_key:
+        return None
+    if not settings.ring or not settings.audit_dir:
+        missing = "ASSENT_AUDIT_DIR" if settings.ring else "ASSENT_RING"
+        raise SettingsError(
+            f"ASSENT_LOG_KEY is set, and {missing} is not: {CREATE_FOR_LOG} makes a key and a ring"
         )
-        if inner is None:
-            _check_unsealed(settings)
-            return None
-        if not settings.ring:
-            raise SettingsError(
-                f"the audit trail has a key for its log, and ASSENT_RING is not set: {CREATE_FOR_LOG} makes both"
-            )
-        if not settings.audit_dir:
-            raise SettingsError(
-                "the audit trail has a key for its log, and ASSENT_AUDIT_DIR is not set: name a folder for the log"
-            )
-        if is_bucket(settings.audit_dir) and not find_spec("boto3"):
-            raise SettingsError(f"ASSENT_AUDIT_DIR: {NOT_INSTALLED}")
+    try:
+        signer = LocalSigner.parse(settings.log_key, where="ASSENT_LOG_KEY")
         ring = Ring.load(settings.ring, purpose="log")
     except InvalidRequestError as error:
         raise SettingsError(str(error)) from error
-    signer = ListedSigner(inner, ring, settings.namespace, "log")
-    if signer.problem:
-        raise SettingsError(f"{settings.ring}: {signer.problem}")
-    return RingLogKey(signer, ring, settings.namespace)
-
-
-def _check_unsealed(settings: Settings) -> None:
-    """Refuse settings that want a log, where nothing signs it."""
-    unsealed = "neither ASSENT_LOG_KEY nor ASSENT_LOG_SIGNER is set"
-    if is_bucket(settings.audit_dir or ""):
-        raise SettingsError(
-            f"ASSENT_AUDIT_DIR names a bucket, and {unsealed}: a bucket has sealed logs only; {CREATE_FOR_LOG} makes a key"
-        )
-    if settings.audit_dir and any(Path(settings.audit_dir).glob("log/*/checkpoint")):
-        raise SettingsError(
-            f"{settings.audit_dir} has a sealed log, and {unsealed}: set the key that seals it, or name another folder in "
-            "ASSENT_AUDIT_DIR"
-        )
-    if settings.anchor:
-        raise SettingsError(
-            f"ASSENT_ANCHOR is set, and {unsealed}, so there is no log to anchor: {CREATE_FOR_LOG} makes a key"
-        )
-
-
-def _check(key: RingKey, signature: bytes, data: bytes) -> None:
-    if not key.verifies(signature, data):
-        raise InvalidSignature(f"a signature is not from the key {key.kid}")
+    if unfit := why_unfit(ring.keys.get(signer.kid), signer.kid, settings.namespace, "log"):
+        raise SettingsError(f"{settings.ring}: {unfit}")
+    return LogKey(signer, ring, settings.namespace)

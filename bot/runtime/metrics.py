@@ -79,12 +79,12 @@ class _Gauges(Collector):
         yield GaugeMetricFamily(
             "assent_audit_bytes",
             "What the audit trail takes in Redis",
-            sum(self._health.audit_bytes.values()),
+            self._health.audit_bytes,
         )
         yield GaugeMetricFamily(
             "assent_audit_unsealed",
-            "Entries of the audit trail that this bot has yet to seal",
-            sum(self._health.audit_unsealed.values()),
+            "Entries of the audit trail that this bot has yet to write into its log",
+            self._health.audit_unsealed,
         )
         failures = CounterMetricFamily(
             "assent_loop_failures", "Unexpected errors after which a loop was started again", labels=["loop"]

@@ -28,7 +28,6 @@ from agent_adapter.redis.credentials import load_provider
 from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import SettingsError
 from bot.domain.role import Role
-from bot.tlog.anchors import Target, read_targets
 
 DurabilityMode: TypeAlias = Literal["local", "replica", "fsync"]
 """When a click counts as stored: once Redis has it, once its replicas have it, or once it is on its disk."""
@@ -48,7 +47,7 @@ _PREFIX = "ASSENT_"
 # Settings of agents, workers and examples, which can share an environment with a bot.
 _OF_OTHERS = frozenset({"ASSENT_AGENT", "ASSENT_AGENT_KEY", "ASSENT_KEY", "ASSENT_STATE_KEY", "ASSENT_URL"})
 
-OF_OLD = ("audit_dir", "signing_key", "signer", "log_key", "log_signer")
+OF_OLD = ("audit_dir", "signing_key", "signer", "log_key")
 """Settings that are for one namespace only. Those of an old one have `_old` after their names."""
 
 _NAMES = {
@@ -132,11 +131,10 @@ class Settings(_Environment):
     namespace_old: Namespace | None = None
     """A namespace that is served as well, until nothing waits there."""
     audit_dir_old: str | None = None
-    """The folder that keeps its audit trail. The four that follow are its keys: each key is for one namespace."""
+    """The folder that keeps its audit trail. The three that follow are its keys: each key is for one namespace."""
     signing_key_old: str | None = Field(None, repr=False)
     signer_old: str | None = None
     log_key_old: str | None = Field(None, repr=False)
-    log_signer_old: str | None = None
     policy: str | None = None
     """A file of rules, in place of channel, approvers, requester_may_approve and agent_channel_may_decide."""
     channel: str | None = None
@@ -170,20 +168,16 @@ class Settings(_Environment):
     """The keys that encrypt what is asked and decided in Redis, newest first, separated by commas."""
 
     audit_dir: str | None = None
-    """The folder that keeps the audit trail beyond what Redis has of it."""
+    """The folder for the log of the audit trail."""
+    audit_channel: str | None = None
+    """The channel that gets the head of the log each day. Without it, nobody gets it."""
     log_key: str | None = Field(None, repr=False)
-    """The private key that seals the audit trail: PEM, or 32 bytes in base64."""
-    log_signer: str | None = None
-    """A function of your own that returns a signer for the log, as `module:function`, in place of that key."""
+    """The private key that signs the heads of the log: PEM, or 32 bytes in base64."""
     audit_days: int = Field(365, ge=8)
     """For how many days entries are kept, in that folder or without it in Redis."""
     audit_max_bytes: int = Field(256_000_000, ge=1_000_000)
     """How many bytes of Redis the entries may take."""
 
-    anchor: str = Field("", repr=False)
-    """Where anchors of the sealed log go: `slack:C…`, `git:/path/of/a/clone` or `https://…`, separated by spaces."""
-    anchor_hours: float = Field(24.0, ge=1, le=7 * 24, allow_inf_nan=False)
-    """How often each of them gets one."""
     pagerduty_token: str | None = None
     """The key of PagerDuty's API. It only has to read."""
     pagerduty_url: str = "https://api.pagerduty.com"
@@ -228,7 +222,7 @@ class Settings(_Environment):
                 )
         return value
 
-    @field_validator("channel")
+    @field_validator("channel", "audit_channel")
     @classmethod
     def _channel_id(cls, value: str | None) -> str | None:
         if value and not _CHANNEL.fullmatch(value):
@@ -236,12 +230,6 @@ class Settings(_Environment):
                 f"{value!r} is not a channel id (C…): copy it from the channel's details in Slack"
             )
         return value or None
-
-    @field_validator("anchor")
-    @classmethod
-    def _known_targets(cls, value: str) -> str:
-        read_targets(value)
-        return value
 
     @field_validator("pagerduty_url")
     @classmethod
@@ -292,7 +280,6 @@ class Settings(_Environment):
         "signer",
         "ring",
         "log_key",
-        "log_signer",
         "record_key",
         *(f"{name}_old" for name in OF_OLD),
     )
@@ -375,11 +362,6 @@ class Settings(_Environment):
     def is_old(self) -> bool:
         """Whether these are the settings of the old namespace."""
         return self.namespace == self.namespace_old
-
-    @property
-    def anchor_targets(self) -> tuple[Target, ...]:
-        """Where anchors of the sealed log go."""
-        return read_targets(self.anchor)
 
     @property
     def calendar_addresses(self) -> dict[str, str]:

@@ -1,281 +1,236 @@
-"""The audit trail in sealed logs, one for each lane. Every method blocks, and raises OSError when the storage does not serve it."""
+"""The files of the audit log: one of JSON lines for each day, and only ever appended to but for what is erased.
 
-from bisect import bisect_left, bisect_right
+Bots with the same folder take turns. Every method blocks, and raises OSError when the disk does not serve it.
+"""
+
+import fcntl
+import logging
+import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cached_property
 from math import inf
-from typing import Self
+from pathlib import Path
 
-from agent_adapter.contract.keys import Keys as Lane
-from bot.domain.audit_entry import AuditEntry, span_of, time_of
-from bot.domain.erasure import ERASED
-from bot.domain.sealing import Mark, Sealing
-from bot.tlog.batch import SAID, Salted, dump_batch, load_batch
-from bot.tlog.bucket import Bucket, is_bucket
-from bot.tlog.log import CHECKPOINT, Log, LogKey
-from bot.tlog.note import Checkpoint, size_in
-from bot.tlog.storage import Folder, Storage
+from bot.domain.audit_chain import Chain, Verify, entry_line, entry_of, head_line, read, without_texts, write
+from bot.domain.audit_entry import AuditEntry, Mark, time_of, written
+from bot.runtime.log_key import LogKey
 
-FOLDER = "log"
-"""Where the logs of the lanes are, below the folder of the audit trail."""
+logger = logging.getLogger(__name__)
 
-
-def number_of(_: Lane) -> str:
-    """Return the two digits of a lane."""
-    return "00"
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Entries that went into a log together."""
-
-    path: str
-    entries: Sequence[Salted]
-    signature: bytes
-
-    @property
-    def times(self) -> list[int]:
-        """The milliseconds of its entries, in order."""
-        return [Mark.parse(each.mark).order[0] for each in self.entries]
-
-    @property
-    def ended(self) -> tuple[int, int]:
-        """The epoch and the milliseconds of its last entry."""
-        mark = Mark.parse(self.entries[-1].mark if self.entries else "")
-        return mark.epoch, mark.order[0]
-
-    @property
-    def said(self) -> Iterator[AuditEntry]:
-        """What it says, without what was erased."""
-        return (AuditEntry.of_line(each.entry.decode()) for each in self.entries if each.entry is not None)
+_HEAD, _END = b'{"head":', b"\n"
+_DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
 
 
 @dataclass
-class LaneLog:
-    """The log of one lane, for whoever reads it."""
+class AuditLog:
+    """The log in a folder."""
 
-    storage: Storage
+    folder: Path
+    namespace: str
+    key: LogKey | None = None
+    """Signs the heads."""
     broken: list[str] = field(default_factory=list)
-    """What could not be read."""
-    _ended: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """When the batches that were read ended. A batch stays what it is."""
-    _forgotten: int = 0
-    """How many of the oldest batches were erased."""
+    """The lines that could not be read."""
+    chain: Chain = field(default_factory=Chain)
+    """The log up to the last head that this process has read or written."""
+    _seen: tuple[str, int, int] | None = None
+    """The newest file as it was then, to see whether another process has written since."""
 
-    def batches(self) -> list[str]:
-        """Name the batches, oldest first."""
-        return self.storage.names(SAID)
+    def days(self) -> list[str]:
+        """Give the days that have a file, in order."""
+        return sorted(path.stem for path in self.folder.glob(f"{_DAY}.jsonl"))
 
-    def signed(self) -> list[str]:
-        """Name the batches that its checkpoint covers, oldest first. Whether it is signed is for `verify` to say."""
-        size = size_in(self.storage.read(CHECKPOINT))
-        return [name for name in self.batches() if name.isdecimal() and int(name) < size]
+    # --- Writing ------------------------------------------------------------------------------------------------------
 
-    def days(self, start: int = 0, end: float = inf) -> set[date]:
-        """Give the days that have entries between two times, in milliseconds."""
-        days = set[date]()
-        for epoch in self._epochs():
-            place, beginning = 0, float(start)
-            while (place := self._place(epoch, beginning, place)) < len(epoch):
-                times = [at for at in self._load(epoch[place]).times if at >= beginning]
-                if times and times[0] > end:
-                    break
-                if times:
-                    days.add(day := time_of(times[0]).date())
-                    beginning = span_of(day)[1] + 1
-                else:
-                    place += 1
-        return days
+    def append(self, entries: Sequence[AuditEntry], mark: Mark, now: int) -> None:
+        """Write entries and a head that names the last of them. When this returns, they are on disk; otherwise none counts.
 
-    def read(self, start: int, end: float, about: str = "") -> list[AuditEntry]:
-        """Give the entries between two times, in milliseconds, and about one request if it is named."""
-        wanted, found = about.encode(), list[AuditEntry]()
-        for batch in self._between(start, end):
-            named = (each for each in batch.entries if each.entry is not None and wanted in each.entry)
-            entries = Batch(batch.path, [*named], b"").said
-            found += [
-                entry for entry in entries if start <= entry.order[0] <= end and about in {"", entry["id"]}
-            ]
-        return found
+        Raises:
+            ValueError: when the log is not as it was written, or the key may not sign.
+        """
+        with self._locked():
+            last, days = self._catch_up(), self.days()
+            file = max([f"{time_of(now):%Y-%m-%d}", *days])
+            chain, lines = replace(last), [last.last] if last.n and file not in days else []
+            for text in lines:
+                chain.take(text.encode(), file)
+            lines += [chain.add(entry_line(each, chain.n + 1, chain.hash), file) for each in entries]
+            log = last.log or f"{self.namespace}/{secrets.token_hex(4)}"
+            head = {"at": written(now), "entry": mark.number, "file": file, "log": log, "seq": mark.seq}
+            if self.key:
+                head["key"] = self.key.kid
+            sign = self.key.sign if self.key else None
+            lines.append(chain.add(head_line(head, chain.n + 1, chain.hash, sign), file))
+            _append(self._path(file), "".join(f"{line}\n" for line in lines).encode())
+            self.chain, self._seen = chain, self._stat(file)
 
-    def sealed_since(self, number: str) -> set[tuple[int, str]]:
-        """Give the count and the number of each sealed entry, from this number on and some before it."""
-        first = Mark(number=number).order
-        found = set[tuple[int, str]]()
-        for name in reversed(self.batches()):
-            marks = [Mark.parse(each.mark) for each in self._load(name).entries]
-            found |= {(mark.seq, mark.number) for mark in marks}
-            if marks and marks[0].order < first:
+    def mark(self) -> Mark:
+        """Return the last entry that is in the log. Raises as `append` does."""
+        with self._locked():
+            head = self._catch_up().head
+        return Mark(head["entry"], head["seq"]) if head else Mark()
+
+    def _catch_up(self) -> Chain:
+        """Read the newest file, unless this process was the last to write it, and drop what was not finished there."""
+        for day in reversed(self.days()):
+            if self._stat(day) == self._seen:
                 break
-        return found
+            size = whole = 0
+            for line in _lines(self._path(day)):
+                size += len(line)
+                whole = size if line.startswith(_HEAD) and line.endswith(_END) else whole
+            if whole < size:
+                # A process died as it wrote. What has no head did not count, and comes again.
+                logger.warning("audit.unfinished", extra={"day": day, "bytes": size - whole})
+                os.truncate(self._path(day), whole)
+            if whole:
+                chain = Chain(self.key.problem if self.key else None)
+                _take_all(chain, day, _lines(self._path(day)))
+                if chain.is_signed and not self.key:
+                    raise ValueError("its heads are signed: set ASSENT_LOG_KEY, or name another folder")
+                self.chain, self._seen = chain, self._stat(day)
+                break
+            self._path(day).unlink()
+        else:
+            self.chain = Chain(self.key.problem if self.key else None)
+        return self.chain
 
-    def forget(self, before: int) -> int:
-        """Erase the batches that ended before a time, in milliseconds. Returns how many entries were erased."""
+    def forget(self, before: date) -> list[str]:
+        """Delete the files of earlier days, but not the newest. Returns those days."""
+        with self._locked():
+            old = [day for day in self.days()[:-1] if day < before.isoformat()]
+            for day in old:
+                self._path(day).unlink()
+        return old
+
+    def erase(self, wanted: Callable[[AuditEntry], set[str]]) -> int:
+        """Erase texts of entries and their salts, for ever. Returns in how many lines.
+
+        Args:
+            wanted: Names the texts of an entry that go.
+        """
         erased = 0
-        for name in self.batches()[self._forgotten :]:
-            if self._ends(name)[1] >= before:
-                break
-            erased += self._erase_in(name, lambda _: True)
-            self._forgotten += 1
+        for day in self.days():
+            with self._locked():
+                old = [*_lines(self._path(day))]
+                new = [_without(line, wanted) for line in old]
+                if new != old:
+                    erased += sum(line != kept for line, kept in zip(old, new, strict=True))
+                    _replace(self._path(day), b"".join(new))
         return erased
 
-    def places(self, about: str) -> list[int]:
-        """Give where the entries about one request are in the log, without what says who erased others of them."""
-        return [
-            int(name) + place
-            for name in self.batches()
-            for place, each in enumerate(self._load(name).entries)
-            if each.entry is not None and _is_about(AuditEntry.of_line(each.entry.decode()), about)
-        ]
+    # --- Reading ------------------------------------------------------------------------------------------------------
 
-    def erase(self, about: str) -> int:
-        """Erase the entries that `places` names. The tree stays as it is. Returns how many entries were erased."""
-        return sum(
-            self._erase_in(name, lambda entry: _is_about(entry, about))
-            for name in self.batches()
-            if any(_is_about(entry, about) for entry in self._load(name).said)
-        )
+    def read(self, day: str, *, about: str = "") -> list[AuditEntry]:
+        """Give what the file of a day says, about one request if it is named, and without what was erased."""
+        found = list[AuditEntry]()
+        for number, line in enumerate(_lines(self._path(day)), 1):
+            # A line without its end is being written.
+            if about.encode() in line and line.endswith(_END):
+                try:
+                    entry = entry_of(read(line.rstrip(_END)))
+                    if entry and entry.order and about in {"", entry["id"]}:
+                        found.append(entry)
+                except ValueError as error:
+                    self.broken.append(f"{self._path(day)} line {number}: {error}")
+        return found
 
-    def _erase_in(self, name: str, wanted: Callable[[AuditEntry], bool]) -> int:
-        path = f"{SAID}/{name}"
-        while data := self.storage.read(path):
-            entries, signature = load_batch(data)
-            kept = [
-                each.erased if each.entry and wanted(AuditEntry.of_line(each.entry.decode())) else each
-                for each in entries
-            ]
-            erased = sum(new is not old for new, old in zip(kept, entries, strict=True))
-            # Somebody else may erase other entries of it at the same time.
-            if not erased or self.storage.swap(path, data, dump_batch(kept, signature)):
-                return erased
-        return 0
+    def check(self, verify: Verify | None, against: Iterable[str] = ()) -> Chain:
+        """Check every line.
 
-    def _between(self, start: int, end: float) -> Iterator[Batch]:
-        for epoch in self._epochs():
-            for name in epoch[self._place(epoch, start) :]:
-                batch = self._load(name)
-                if min(batch.times, default=0) > end:
-                    break
-                yield batch
+        Raises:
+            ValueError: naming the first line that is not as it was written.
+        """
+        chain = Chain(verify, set(against))
+        with self._locked():
+            # What is written from now on is for the next check.
+            sizes = {day: self._path(day).stat().st_size for day in self.days()}
+        for day, size in sizes.items():
+            _take_all(chain, day, _lines(self._path(day), size))
+        chain.end()
+        return chain
 
-    def _epochs(self) -> Iterator[list[str]]:
-        """Give the names of the batches of each epoch. Times go on within one, and may go back with the next."""
-        names = self.signed()
-        while names:
-            epoch = self._ends(names[0])[0]
-            is_last = self._ends(names[-1])[0] == epoch
-            count = (
-                len(names) if is_last else bisect_right(names, epoch, key=lambda name: self._ends(name)[0])
-            )
-            yield names[:count]
-            names = names[count:]
+    # --- Files --------------------------------------------------------------------------------------------------------
 
-    def _place(self, epoch: list[str], start: float, low: int = 0) -> int:
-        """Find the first batch of an epoch that ended at a time or later."""
-        return bisect_left(epoch, start, low, key=lambda name: self._ends(name)[1])
+    def _path(self, day: str) -> Path:
+        return self.folder / f"{day}.jsonl"
 
-    def _ends(self, name: str) -> tuple[int, int]:
-        if name not in self._ended:
-            self._ended[name] = self._load(name).ended
-        return self._ended[name]
+    def _stat(self, day: str) -> tuple[str, int, int]:
+        found = self._path(day).stat()
+        return day, found.st_size, found.st_ino
 
-    def _load(self, name: str) -> Batch:
-        path = f"{SAID}/{name}"
-        data = self.storage.read(path)
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other processes from writing."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self.folder / ".lock"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            batch = Batch(path, *load_batch(data or b""))
+            _give_to_owner(path, self.folder)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _lines(path: Path, size: float = inf) -> Iterator[bytes]:
+    """Give the lines of a file with their ends, up to this size. None where it has just been deleted."""
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        for line in file:
+            size -= len(line)
+            if size < 0:
+                return
+            yield line
+
+
+def _take_all(chain: Chain, day: str, lines: Iterable[bytes]) -> None:
+    number = 0
+    for number, line in enumerate(lines, 1):
+        try:
+            # A line without its end is no line.
+            chain.take(line[:-1] if line.endswith(_END) else b"", day)
         except ValueError as error:
-            sentence = f"{path}: {error}"
-            if sentence not in self.broken:
-                self.broken.append(sentence)
-            return Batch(path, [], b"")
-        return batch
+            raise ValueError(f"{day}.jsonl line {number}: {error}") from None
+    if not number:
+        raise ValueError(f"{day}.jsonl is empty")
 
 
-@dataclass(frozen=True, slots=True)
-class Sealed:
-    """The log of one lane up to a checkpoint, for the bot that goes on with it."""
-
-    log: Log
-    head: Checkpoint
-
-    @classmethod
-    def read(cls, log: Log) -> Self:
-        """Read its signed checkpoint.
-
-        Raises:
-            ValueError, InvalidSignature: when it is not signed by the log.
-        """
-        return cls(log, log.head())
-
-    @property
-    def mark(self) -> Mark:
-        """The last entry that is sealed."""
-        return Mark.parse(self.head.mark)
-
-    def append(self, sealings: Iterable[Sealing]) -> Self:
-        """Put entries into the log, unless it has gone on meanwhile. Returns the log as it is then.
-
-        Raises:
-            ValueError: when the files of the log do not fit its checkpoint.
-        """
-        entries = list(sealings)
-        lines, marks = [each.entry.line.encode() for each in entries], [str(each.mark) for each in entries]
-        self.log.append(lines, marks, after=self.head)
-        return self.read(self.log)
+def _without(text: bytes, wanted: Callable[[AuditEntry], set[str]]) -> bytes:
+    line = read(text.rstrip(_END))
+    entry = entry_of(line)
+    return write(without_texts(line, wanted(entry))).encode() + _END if entry else text
 
 
-class AuditLogs:
-    """The logs of all lanes of a namespace.
-
-    Args:
-        namespace: Of the keys in Redis.
-        place: The folder of the audit trail, or the bucket.
-    """
-
-    def __init__(self, namespace: str, place: str) -> None:
-        self._namespace = namespace
-        self._place = place
-        self._lanes: dict[str, LaneLog] = {}
-
-    @property
-    def broken(self) -> list[str]:
-        """The batches that could not be read."""
-        return [sentence for lane in self._lanes.values() for sentence in lane.broken]
-
-    def lane(self, lane: Lane) -> LaneLog:
-        """Return the log of a lane, to read it."""
-        return self._lane(number_of(lane))
-
-    def _lane(self, number: str) -> LaneLog:
-        if number not in self._lanes:
-            self._lanes[number] = LaneLog(self.beside.below(number))
-        return self._lanes[number]
-
-    def log(self, lane: Lane, key: LogKey) -> Log:
-        """Return the log of a lane, with the keys that count."""
-        return self.numbered(number_of(lane), key)
-
-    def numbered(self, number: str, key: LogKey) -> Log:
-        """Return the log of a lane, by its two digits."""
-        return Log(self._lane(number).storage, f"assent/{self._namespace}/{number}", key)
-
-    def sealed(self, lane: Lane, key: LogKey) -> Sealed:
-        """Return the log of a lane, to seal it. Raises as `Sealed.read` does."""
-        return Sealed.read(self.log(lane, key))
-
-    def present(self) -> dict[str, LaneLog]:
-        """Return the logs that are there, by the two digits of their lane."""
-        return {name: self._lane(name) for name in self.beside.names("") if name.isdecimal()}
-
-    @cached_property
-    def beside(self) -> Storage:
-        """Where files about all logs are."""
-        root = Bucket.open(self._place) if is_bucket(self._place) else Folder(self._place)
-        return root.below(FOLDER)
+def _append(path: Path, text: bytes) -> None:
+    # Only the owner reads it: it has names and reasons.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "ab") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync(path.parent)
 
 
-def _is_about(entry: AuditEntry, record: str) -> bool:
-    return entry["id"] == record and entry["event"] != ERASED
+def _replace(path: Path, text: bytes) -> None:
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    _append(new, text)
+    _give_to_owner(new, path)
+    new.replace(path)
+    _sync(path.parent)
+
+
+def _give_to_owner(path: Path, like: Path) -> None:
+    """Give a file to who owns another one: an operator may be root."""
+    if os.geteuid() == 0:
+        os.chown(path, like.stat().st_uid, like.stat().st_gid)
+
+
+def _sync(folder: Path) -> None:
+    """Have the names of new files on disk as well."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.close(descriptor)

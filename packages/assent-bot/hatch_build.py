@@ -24,7 +24,7 @@ class OfTheRepository(MetadataHookInterface):
         metadata["version"] = version
         groups = library["dependency-groups"]
         metadata["dependencies"] = [f"assent=={version}", *groups["bot"]]
-        metadata["optional-dependencies"] = {extra: groups[extra] for extra in ("calendar", "s3", "otel")}
+        metadata["optional-dependencies"] = {extra: groups[extra] for extra in ("calendar", "otel")}
 
 
 class WithThePackage(BuildHookInterface):

@@ -1,7 +1,7 @@
 """What somebody hears who does not see a card: the text of each message, and the words of each button.
 
 Slack takes the text for notifications and screen readers. Every situation of the gallery is asked once, and what no
-situation shows is asked for here: what requesters, and threads read, and the anchor.
+situation shows is asked for here: what requesters, and threads read, and the head of the audit log.
 """
 
 import re
@@ -12,8 +12,8 @@ import pytest
 
 from agent_adapter import Context
 from bot.domain.messages import Remark
-from bot.rendering.anchor import anchor_text
 from bot.rendering.card.times import remark_text
+from bot.sentences import in_audit
 from tests.support.builders import an_action
 from tests.support.faults import asking
 from tests.support.gallery.situations import SITUATIONS
@@ -214,7 +214,7 @@ REMARKS = (
 )
 
 
-def test_remarks_and_anchors_can_be_heard():
-    said = [*map(remark_text, REMARKS), anchor_text(1, 1), anchor_text(2, 30)]
+def test_remarks_and_heads_can_be_heard():
+    said = [*map(remark_text, REMARKS), f"{in_audit.title(30)}."]
 
     assert {text: found for text in said if (found := faults_of_text(None, text))} == {}

@@ -21,8 +21,6 @@ from bot.app import running
 from bot.cli.acl import users_of
 from bot.cli.doctor import examine
 from bot.domain.errors import SettingsError
-from bot.jobs.sealer import Sealer
-from bot.runtime.health import Health
 from bot.runtime.settings import load_settings
 from playground.workspace import TEAM
 from tests.conftest import settings_for, until
@@ -316,13 +314,9 @@ async def test_each_namespace_is_signed_and_sealed_with_its_own_keys(
         assert [await decided(waiting), await decided(newcomer)] == [["approve"], ["approve"]]
 
         await until(lambda: all("resumed" in str(watcher.cards(each.id)) for each in (before, after)))
-        assert {"sealing", "sealing (assent)"} <= {loop.name for loop in bot.health.loops}
         for served, interrupt in zip(bot.served, (after, before), strict=True):
-            for lane in [served.store.keys]:
-                await Sealer(served.audit, served.audit.logs, served.log_key, Health(), "now").seal(lane)
             events = [entry["event"] async for entry in served.audit.entries(about=interrupt.id)]
             assert {"published", "admitted", "decided"} <= {*events}
-            assert not served.audit.unsealed
             assert not served.audit.broken
         assert not {*bot.health.warnings} - {"namespace_old"}
 

@@ -1,16 +1,15 @@
--- Enter into the audit trail that somebody erases what the sealed log says about one request.
+-- Enter into the audit trail that somebody erases what the log says about one request, or about one person.
 --
 -- KEYS  audit
--- ARGV  id
+-- ARGV  id      the request; '' for a person
 --       by      who does, as their machine names them
---       places  where these entries are in the log: '3-5, 9'
 --       reason  why, as they say; '' when they do not
 
 local audit = unpack(KEYS)
-local id, by, places, reason = unpack(ARGV)
+local id, by, reason = unpack(ARGV)
 
 if reason == '' then
-  write_audit(audit, 'erased', id, 'by', by, 'places', places)
+  write_audit(audit, 'erased', id, 'by', by)
 else
-  write_audit(audit, 'erased', id, 'by', by, 'places', places, 'reason', reason)
+  write_audit(audit, 'erased', id, 'by', by, 'reason', reason)
 end

@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from bot.jobs.audit_mover import WARNING, AuditMover
+from bot.domain.audit_entry import Mark
+from bot.jobs.audit_mover import FULL, LOG, WARNING, AuditMover
 from bot.runtime.health import Health
 from bot.store.audit import AuditStore
+from bot.store.audit_log import AuditLog
+from tests.support.logs import make_log
 
 DAY = 86_400_000
 
@@ -50,72 +52,129 @@ async def in_redis(redis, trail):
     return [fields["id"] for _, fields in await redis.xrange(trail.keys.audit)]
 
 
-async def test_entries_older_than_seven_days_move_to_the_folder_and_the_story_stays_the_same(
-    redis, trail, folder
-):
-    """One file a day; whoever reads does not see where an entry is."""
+def lines_in(folder):
+    """The ids of the entries in the log, in order."""
+    log = AuditLog(folder, "assent")
+    return [entry["id"] for day in log.days() for entry in log.read(day)]
+
+
+async def test_entries_are_in_the_log_at_once_and_leave_redis_after_seven_days(redis, trail, folder):
+    """Whoever reads does not see where an entry is."""
     await happened(redis, trail, 30, 8, 6, 0)
     before = await told(trail)
 
     await mover(trail).tidy()
 
     assert await in_redis(redis, trail) == ["billing.2", "billing.3"]
-    assert len(list(folder.glob("*.jsonl"))) == 2
-    assert await told(trail) == before == [f"billing.{number}" for number in range(4)]
+    assert lines_in(folder) == before == [f"billing.{number}" for number in range(4)]
+    assert await told(trail) == before
+    assert trail.log.check(None).n == 5
 
 
-async def test_a_crash_between_writing_and_trimming_shows_no_entry_twice(redis, trail, folder, monkeypatch):
-    """The next one writes them again, and a reader tells each once."""
+@pytest.mark.parametrize("method", ["note_moved", "trim"])
+async def test_a_crash_after_writing_writes_nothing_twice(redis, store, folder, trail, monkeypatch, method):
+    """The next one sees in the log how far it had come."""
     await happened(redis, trail, 30, 8, 0)
 
-    async def killed(*_):
+    async def killed(*_, **__):
         raise asyncio.CancelledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(AuditStore, "trim", killed)
+        patched.setattr(AuditStore, method, killed)
         with pytest.raises(asyncio.CancelledError):
             await mover(trail).tidy()
     assert await told(trail) == ["billing.0", "billing.1", "billing.2"]
-    await mover(trail).tidy()
+    again = AuditStore(redis, store.keys, str(folder))
+    await mover(again).tidy()
 
     assert await in_redis(redis, trail) == ["billing.2"]
-    assert await told(trail) == ["billing.0", "billing.1", "billing.2"]
+    assert lines_in(folder) == await told(again) == ["billing.0", "billing.1", "billing.2"]
 
 
-async def test_two_replicas_write_each_entry_once(redis, store, folder, trail):
-    """One of them has the lease."""
-    await happened(redis, trail, *range(8, 40))
-    other = AuditStore(redis, store.keys, str(folder))
+async def test_a_crash_while_writing_loses_nothing(redis, store, folder, trail):
+    """Lines without a head did not count: they are dropped, and their entries come again."""
+    await happened(redis, trail, 1)
+    await mover(trail).tidy()
+    await happened(redis, trail, 0)
+    (file,) = folder.glob("*.jsonl")
+    sound = file.read_bytes()
+    file.write_bytes(sound + sound.splitlines(keepends=True)[0] + b'{"n":4,"pr')
 
+    await mover(AuditStore(redis, store.keys, str(folder))).tidy()
+
+    assert lines_in(folder) == ["billing.0", "billing.0"]
+    assert file.read_bytes().startswith(sound)
+    assert trail.log.check(None).n == 4
+
+
+async def test_bots_with_folders_of_their_own_write_each_entry_once(redis, store, folder, trail, tmp_path):
+    """One of them has the lease. The next one goes on where it was."""
+    other = AuditStore(redis, store.keys, str(tmp_path / "other"))
+    await happened(redis, trail, 3, 2)
     await asyncio.gather(mover(trail).tidy(), mover(other, process="two").tidy())
+    await redis.hdel(trail.keys.audit_move, "owner")
+    await happened(redis, trail, 1)
 
-    lines = [line for file in folder.glob("*.jsonl") for line in file.read_text().splitlines()]
-    assert len(lines) == len(set(lines)) == 32
+    await mover(other, process="two").tidy()
+
+    assert lines_in(folder) + lines_in(tmp_path / "other") == ["billing.0", "billing.1", "billing.0"]
+    assert await told(trail) == ["billing.0", "billing.1", "billing.0"]
+
+
+async def test_bots_with_the_same_folder_take_turns(redis, store, folder, trail):
+    """Each reads what the other has written before it goes on."""
+    other = AuditStore(redis, store.keys, str(folder))
+    for number, (process, each) in enumerate([("one", trail), ("two", other), ("one", trail)]):
+        await happened(redis, trail, 3 - number)
+        await mover(each, process=process).tidy()
+        await redis.hdel(trail.keys.audit_move, "owner")
+
+    assert lines_in(folder) == ["billing.0"] * 3
+    assert trail.log.check(None).n == 6
+
+
+async def test_when_redis_went_back_what_is_new_there_is_written(redis, trail, folder):
+    """Also where its clock is behind: new entries may have numbers before the last one in the log."""
+    await happened(redis, trail, 3, 2, 1)
+    await mover(trail).tidy()
+    stream = trail.keys.audit
+    first = (await redis.xrange(stream))[0][0]
+    await redis.delete(stream)
+    await redis.xadd(stream, {"event": "decided", "id": "billing.0"}, id=first)
+    later = f"{int(first.partition('-')[0]) + DAY // 2}-0"
+    await redis.xadd(stream, {"event": "decided", "id": "billing.new"}, id=later)
+
+    await mover(trail).tidy()
+
+    assert lines_in(folder) == ["billing.0", "billing.1", "billing.2", "billing.new"]
+    assert trail.log.check(None).n == 6
 
 
 async def test_who_lost_the_lease_takes_nothing_out_of_redis(redis, trail):
     """A process that stood still wakes up after another one took over."""
     await happened(redis, trail, 8)
-    lane = trail.keys
-    (entry,) = [entry async for entry in trail.in_redis(lane)]
-    assert await trail.lease(lane, "other", 1000)
+    (entry,) = [entry async for entry in trail.in_redis()]
+    assert await trail.lease("other", 1000)
 
-    assert not await trail.trim(lane, "one", entry.number)
+    assert not await trail.trim("one", entry.number)
+    assert not await trail.note_moved("one", Mark(entry.number, 1))
     assert await in_redis(redis, trail) == ["billing.0"]
 
 
-async def test_a_torn_line_is_told_and_its_entry_comes_again(redis, trail, folder):
-    """A process died while it wrote: nothing after that line is lost."""
-    await happened(redis, trail, 8, 8 - 1 / DAY)
-    folder.mkdir()
-    days = [entry.day async for entry in trail.entries()]
-    file = folder / f"{days[0]}.jsonl"
-    file.write_text('{"at":"2026-11-14T00:00:00.000Z","lane":"00","ent')
-
+async def test_a_log_that_somebody_changed_is_not_gone_on_with(redis, store, trail, folder):
+    """The entries stay in Redis. When they take too many bytes, nobody is asked any more."""
+    await happened(redis, trail, 8)
     await mover(trail).tidy()
+    (file,) = folder.glob("*.jsonl")
+    file.write_bytes(file.read_bytes().replace(b"decided", b"resumed"))
+    await happened(redis, trail, 7.5, size=50)
+    moving = mover(AuditStore(redis, store.keys, str(folder)), max_bytes=1_000)
 
-    assert await told(trail) == ["billing.0", "billing.1"]
-    assert trail.torn == [f"{file} line 1"]
+    await moving.tidy()
+
+    assert len(await in_redis(redis, trail)) == 51
+    assert "does not follow the line before" in moving.health.warnings[LOG]
+    assert FULL in moving.health.faults
 
 
 async def test_a_folder_that_cannot_be_written_loses_nothing(redis, trail, folder, caplog):
@@ -125,12 +184,35 @@ async def test_a_folder_that_cannot_be_written_loses_nothing(redis, trail, folde
     moving = mover(trail)
 
     await moving.tidy()
+    await moving.tidy()
 
     assert await in_redis(redis, trail) == ["billing.0"]
-    assert "cannot be written to ASSENT_AUDIT_DIR" in moving.health.warnings[WARNING]
+    assert "cannot be written to ASSENT_AUDIT_DIR" in moving.health.warnings[LOG]
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
-        "audit.not_moved"
+        "audit.not_written"
     ]
+    folder.unlink()
+    await moving.tidy()
+    assert LOG not in moving.health.warnings
+    assert lines_in(folder) == ["billing.0"]
+
+
+async def test_the_head_is_posted_once_a_day(redis, trail):
+    """With the number of lines that it covers."""
+    posted = []
+
+    async def post(lines, head):
+        posted.append((lines, head))
+
+    await happened(redis, trail, 0)
+    moving = mover(trail)
+    moving.post = post
+
+    await moving.tidy()
+    await moving.tidy()
+
+    assert posted == [(2, trail.log.chain.last)]
+    assert posted[0][1].startswith('{"head":')
 
 
 async def test_without_a_folder_entries_stay_in_redis_for_as_long_as_a_folder_would_keep_them(
@@ -149,10 +231,9 @@ async def test_without_a_folder_entries_stay_in_redis_for_as_long_as_a_folder_wo
 async def test_a_small_redis_is_never_filled_by_the_trail(redis, store, caplog):
     """Where its memory is full, nobody can decide any more."""
     trail = AuditStore(redis, store.keys)
-    lane = trail.keys
     for seq in range(800):
         await redis.xadd(
-            lane.audit, {"event": "decided", "id": "billing.1", "seq": seq, "note": "x" * 10_000}
+            trail.keys.audit, {"event": "decided", "id": "billing.1", "seq": seq, "note": "x" * 10_000}
         )
     before = (await redis.config_get("maxmemory"))["maxmemory"]
     await redis.config_set("maxmemory", (await redis.info("memory"))["used_memory"] + 1_000_000)
@@ -168,45 +249,25 @@ async def test_a_small_redis_is_never_filled_by_the_trail(redis, store, caplog):
 async def test_a_replica_without_the_folder_drops_nothing_that_another_one_keeps(redis, store, trail):
     """Its settings differ: the entries wait for the replica that has the folder."""
     await happened(redis, trail, 8)
-    assert await trail.lease(trail.keys, "one", 1)
+    assert await trail.lease("one", 1)
     await asyncio.sleep(0.01)
     without = AuditStore(redis, store.keys)
 
     await mover(without, process="two").tidy()
 
     assert await told(without) == ["billing.0"]
-    assert await without.has_folder_elsewhere()
 
 
 async def test_a_replica_without_the_folder_makes_way_for_the_one_that_has_it(redis, store, trail):
     """Also when it came first: from then on it drops nothing."""
     without = AuditStore(redis, store.keys)
-    assert await without.lease(trail.keys, "two", 300_000)
-    assert not await trail.lease(trail.keys, "one", 300_000)
+    assert await without.lease("two", 300_000)
+    assert not await trail.lease("one", 300_000)
     await happened(redis, trail, 8)
 
     await mover(without, process="two").tidy()
 
     assert await told(without) == ["billing.0"]
-    assert await without.has_folder_elsewhere()
-
-
-async def test_a_folder_that_keeps_every_file_stops_nothing(redis, trail, folder, monkeypatch):
-    """Old files that cannot be deleted are told, and the trail goes on."""
-
-    def refuse(self, *, missing_ok=False):
-        raise PermissionError("the folder keeps what is in it")
-
-    await happened(redis, trail, 8)
-    folder.mkdir()
-    (folder / "2020-01-01.jsonl").touch()
-    monkeypatch.setattr(Path, "unlink", refuse)
-    moving = mover(trail)
-
-    await moving.tidy()
-
-    assert "cannot be deleted from ASSENT_AUDIT_DIR" in moving.health.warnings[WARNING]
-    assert await in_redis(redis, trail) == []
 
 
 async def test_too_many_bytes_are_warned_of_and_then_dropped_with_an_error(redis, store, caplog):
@@ -217,7 +278,7 @@ async def test_too_many_bytes_are_warned_of_and_then_dropped_with_an_error(redis
     moving = mover(trail, max_bytes=int(used * 1.1))
 
     await moving.tidy()
-    assert "soon the oldest are dropped" in moving.health.warnings[WARNING]
+    assert "soon the oldest leave it" in moving.health.warnings[WARNING]
     assert len(await told(trail)) == 1500
     moving.max_bytes = int(used * 0.9)
     await moving.tidy()
@@ -240,13 +301,14 @@ async def test_too_many_bytes_move_to_the_folder_without_loss(redis, trail, capl
     assert "audit.dropped_early" not in [record.message for record in caplog.records]
 
 
-async def test_the_folder_forgets_after_its_time(redis, trail):
-    """Days that are older than the setting says are deleted whole."""
-    await happened(redis, trail, 40, 20, 0)
+async def test_the_folder_forgets_after_its_time(redis, trail, folder):
+    """Days that are older than the setting says are deleted whole, and the rest can still be checked."""
+    log = make_log(folder)
 
-    await mover(trail, days=30).tidy()
+    assert log.forget(date(2026, 11, 7)) == []
+    assert log.forget(date(2030, 1, 1)) == ["2026-11-07"]
 
-    assert await told(trail) == ["billing.1", "billing.2"]
+    assert (log.check(None).first, log.check(None).n) == (6, 9)
 
 
 async def test_a_time_and_a_request_narrow_what_is_read(redis, trail):
