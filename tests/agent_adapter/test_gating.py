@@ -46,21 +46,7 @@ def test_true_gates_with_every_decision_and_false_or_absent_lets_pass():
     assert review.indices == (1, 3)
     assert review.request.action_requests == (MAIL, MAIL)
     assert [config.allowed_decisions for config in review.request.review_configs] == [ALL, ALL]
-
-
-def test_nothing_is_asked_when_no_call_is_gated():
-    """A turn without gated calls needs no person."""
-    assert Gate({"send_email": True}).review([FILE]) is None
-    assert Gate({"send_email": True}).review([]) is None
-    assert Gate({}).review([MAIL]) is None
-
-
-def test_true_stands_for_what_the_framework_can_carry_out():
-    """A framework without respond is never offered it."""
-    assert config_of(Gate({"send_email": True}, decisions=("approve", "reject"))).allowed_decisions == (
-        "approve",
-        "reject",
-    )
+    assert gate.review([FILE]) is gate.review([]) is None
 
 
 def test_a_config_says_how_the_call_is_reviewed():
@@ -87,11 +73,6 @@ def test_a_config_says_how_the_call_is_reviewed():
     }
 
 
-def test_a_config_without_decisions_means_all_of_them():
-    """Every key of a config may be left out."""
-    assert config_of(Gate({"send_email": {}})).allowed_decisions == ALL
-
-
 def test_a_config_goes_before_the_schema_of_the_tool():
     """What the policy says about arguments stands; where it says nothing, the tool's own schema is shown."""
     tools = {"send_email": {"title": "the tool's"}}
@@ -111,19 +92,12 @@ def test_decisions_may_hold_for_later_calls_only_where_the_framework_can_keep_th
 # --- when ---------------------------------------------------------------------------------------------------------
 
 
-def test_when_gates_single_calls_of_a_tool():
-    """The same tool is asked about for a large sum and runs for a small one."""
-    gate = Gate({"pay": {"when": lambda asked_call: asked_call.args["amount"] > 100}})
-
-    review = gate.review([call("pay", amount=5), call("pay", amount=500)])
-
-    assert review.indices == (1,)
-
-
-@pytest.mark.parametrize("answer", [None, 0, "", "False", [], True])
+@pytest.mark.parametrize("answer", [None, 0, "", "False", [], True, False])
 def test_only_false_lets_a_call_pass(answer):
-    """A `when` that forgets to answer, or answers something else, gates."""
-    assert asked(Gate({"pay": {"when": lambda _: answer}}), PAY) == ["pay"]
+    """A `when` that forgets to answer, or answers something else, gates; what it lets pass is this call alone."""
+    gate = Gate({"pay": {"when": lambda given: given == PAY or answer}})
+
+    assert asked(gate, call("pay", amount=5), PAY) == (["pay"] if answer is False else ["pay", "pay"])
 
 
 def test_a_when_that_raises_gates_and_says_so_in_the_log(caplog):
@@ -152,15 +126,6 @@ def test_callables_cannot_change_what_is_asked():
 
 
 # --- description --------------------------------------------------------------------------------------------------
-
-
-def test_a_description_may_be_made_from_the_call():
-    """A callable sees the call; every call of the tool gets its own text."""
-    gate = Gate({"pay": {"description": lambda asked_call: f"Pay {asked_call.args['amount']} EUR."}})
-
-    review = gate.review([call("pay", amount=5), FILE, call("pay", amount=6)])
-
-    assert [action.description for action in review.request.action_requests] == ["Pay 5 EUR.", "Pay 6 EUR."]
 
 
 def test_a_framework_may_say_what_its_descriptions_are_given():
@@ -202,6 +167,16 @@ def test_a_call_without_a_description_gets_the_prefix():
 
 # --- Mistakes -----------------------------------------------------------------------------------------------------
 
+
+async def _awaited(_):
+    return False
+
+
+class _Awaited:
+    async def __call__(self, _):
+        return False
+
+
 MISTAKES = [
     ({"allowed_decisions": ["aprove"]}, r"\.allowed_decisions: 'aprove' is not a decision \(did you mean 'approve'\?\)"),
     ({"allowed_decisions": ["Reject"]}, r"\.allowed_decisions: 'Reject' is not a decision \(did you mean 'reject'\?\)"),
@@ -215,6 +190,7 @@ MISTAKES = [
     ({"allowedDecisions": ["approve"]}, r": there is no key 'allowedDecisions' \(did you mean 'allowed_decisions'\?\)"),
     ({"allow_accept": True}, r": there is no key 'allow_accept'; the keys are allowed_decisions, description, args_schema, when"),
     ({"when": True}, r"\.when: True is not a plain callable"),
+    *(({key: given}, rf"\.{key}: .* plain callable") for key in ("when", "description") for given in (_awaited, _Awaited())),
     ({"description": 5}, r"\.description: 5 is neither a string nor a plain callable"),
     ({"description": ["Mail."]}, r"\.description: \['Mail\.'\] is neither a string"),
     ({"args_schema": dict}, r"\.args_schema: <class 'dict'> is not a JSON Schema"),
@@ -234,52 +210,22 @@ def test_a_mistake_is_an_error_at_construction(config, problem):
         Gate({"read_file": False, "send_email": config})
 
 
-async def _awaited(_):
-    return False
-
-
-class _Awaited:
-    async def __call__(self, _):
-        return False
-
-
-@pytest.mark.parametrize("given", [_awaited, _Awaited()], ids=["function", "object"])
-@pytest.mark.parametrize("key", ["when", "description"])
-def test_a_callable_that_would_have_to_be_awaited_is_refused(key, given):
-    """Nobody awaits it, so it could never answer."""
-    with pytest.raises(InvalidRequestError, match=rf"'pay'\]\.{key}: .* plain callable"):
-        Gate({"pay": {key: given}})
-
-
-def test_a_decision_that_the_framework_lacks_is_refused():
-    """Nothing is offered that could not be carried out."""
-    with pytest.raises(
-        InvalidRequestError, match="'respond' cannot be carried out here; choose from approve, reject"
-    ):
-        Gate({"pay": {"allowed_decisions": ["respond"]}}, decisions=("approve", "reject"))
-
-
-@pytest.mark.parametrize("interrupt_on", [["send_email"], "send_email", True, None])
-def test_a_policy_that_is_not_a_mapping_is_refused(interrupt_on):
-    """A list of names is told how to be written."""
-    with pytest.raises(
-        InvalidRequestError,
-        match=r"interrupt_on must be a mapping, not .*; pass {tool: True, False or a config}",
-    ):
-        Gate(interrupt_on)
-
-
-@pytest.mark.parametrize("tool", ["", 5, None])
-def test_a_tool_without_a_name_is_refused(tool):
-    """A key that can match no call is a mistake."""
-    with pytest.raises(InvalidRequestError, match="the name of a tool must be a string that is not empty"):
-        Gate({tool: True})
-
-
-def test_a_prefix_that_is_not_a_string_is_refused():
-    """The mistake is told where it was made, not on the card."""
-    with pytest.raises(InvalidRequestError, match="description_prefix must be a string, not int"):
-        Gate({}, description_prefix=5)
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        *(({"interrupt_on": policy}, "interrupt_on must be a mapping, not .*; pass {tool: True, False or a config}")
+          for policy in (["send_email"], "send_email", True, None)),
+        *(({"interrupt_on": {tool: True}}, "the name of a tool must be a string that is not empty") for tool in ("", 5, None)),
+        ({"interrupt_on": {}, "description_prefix": 5}, "description_prefix must be a string, not int"),
+        ({"interrupt_on": {"pay": {"allowed_decisions": ["respond"]}}, "decisions": ("approve", "reject")},
+         "'respond' cannot be carried out here; choose from approve, reject"),
+        *(({"interrupt_on": {}, "tools": tools}, "tools: .* are not names") for tools in ("send_email", [7])),
+    ],
+)  # fmt: skip
+def test_a_policy_that_cannot_be_meant_is_refused_with_the_cure(given, problem):
+    """Also a list of names, and a decision that the framework could not carry out."""
+    with pytest.raises(InvalidRequestError, match=problem):
+        Gate(**given)
 
 
 # --- One run ------------------------------------------------------------------------------------------------------
@@ -309,15 +255,6 @@ def test_an_override_gates_more_and_changes_what_it_names():
     assert description_of(gate.overridden({"pay": True}, description_prefix="Today."), PAY) == "Today."
 
 
-def test_an_override_leaves_the_policy_of_other_runs_alone():
-    """Runs side by side do not see one another's overrides."""
-    gate = Gate({"send_email": True})
-
-    gate.overridden({"send_email": False, "pay": True})
-
-    assert asked(gate, MAIL, PAY) == ["send_email"]
-
-
 def test_an_override_is_checked_like_a_policy():
     """What the framework cannot carry out is refused here too."""
     gate = Gate({"send_email": True}, decisions=("approve", "reject"))
@@ -328,13 +265,16 @@ def test_an_override_is_checked_like_a_policy():
         gate.overridden({"send_email": {"allowed_decisions": ["edit"]}})
     with pytest.raises(InvalidRequestError, match="must be a mapping, not NoneType"):
         gate.overridden(None)
+    with pytest.raises(InvalidRequestError, match=r"interrupt_on\['pays'\].*did you mean 'pay'"):
+        Gate({"pay": True}, tools={"pay"}).overridden(**from_camel_case({"interruptOn": {"pays": True}}))
 
 
 def test_a_policy_stays_as_it_was_made():
-    """Whoever changes the mapping afterwards changes nothing."""
+    """Neither who changes the mapping afterwards, nor the override of another run, changes it."""
     interrupt_on = {"send_email": True}
     gate = Gate(interrupt_on)
     interrupt_on["send_email"] = False
+    gate.overridden({"send_email": False})
 
     assert asked(gate, MAIL) == ["send_email"]
     assert asked(gate.overridden({}), MAIL) == ["send_email"]
@@ -376,25 +316,13 @@ def test_xperts_override_keeps_what_it_does_not_name():
     """The context of one run is read like the configuration, and merged."""
     gate = Gate(**from_camel_case(XPERT))
 
-    run = gate.overridden(**from_camel_case({"interruptOn": {"send_email": False, "read_file": {}}}))
+    null = {"allowedDecisions": None, "description": None, "argsSchema": None}
+    run = gate.overridden(**from_camel_case({"interruptOn": {"send_email": False, "read_file": null}}))
 
     assert asked(run, MAIL, FILE, PAY) == ["read_file", "pay"]
+    assert asked(gate.overridden(**from_camel_case({"descriptionPrefix": None})), MAIL) == ["send_email"]
     assert config_of(run, FILE).allowed_decisions == ("approve", "edit", "reject")
     assert description_of(run, FILE) == "Please look."
-
-
-def test_keys_that_are_null_are_left_out():
-    """Forms that write every key leave `null` where nothing was chosen."""
-    options = {
-        "interruptOn": {"pay": {"allowedDecisions": None, "description": None, "argsSchema": None}},
-        "descriptionPrefix": None,
-    }
-
-    assert config_of(Gate(**from_camel_case(options)), PAY).allowed_decisions == (
-        "approve",
-        "edit",
-        "reject",
-    )
 
 
 @pytest.mark.parametrize(
@@ -420,13 +348,6 @@ def test_a_mistake_in_camel_case_is_named_in_camel_case(options, problem):
         Gate(**from_camel_case(options))
 
 
-@pytest.mark.parametrize("options", [{}, {"descriptionPrefix": "Look."}])
-def test_interrupt_on_that_is_left_out_in_camel_case_gates_nothing(options):
-    """As XpertAI's page says; an override without it leaves the policy as it is."""
-    assert Gate(**from_camel_case(options)).review([PAY]) is None
-    assert Gate({"pay": True}).overridden(**from_camel_case(options)).review([PAY])
-
-
 # --- Where the tools are known -------------------------------------------------------------------------------------------
 
 
@@ -438,23 +359,3 @@ def test_name_of_no_tool_is_an_error_where_the_tools_are_known(given):
         match=r"interrupt_on\['send_emial'\].*did you mean 'send_email'.*the tools are: pay, send_email",
     ):
         Gate({"send_emial": given}, tools=["send_email", "pay"])
-
-
-def test_override_of_one_run_is_held_against_the_same_tools():
-    """Also where it is written in camelCase."""
-    gate = Gate({"send_email": True}, tools={"send_email", "pay"})
-
-    with pytest.raises(InvalidRequestError, match=r"interrupt_on\['pays'\].*did you mean 'pay'"):
-        gate.overridden(**from_camel_case({"interruptOn": {"pays": True}}))
-
-
-def test_policy_of_an_agent_whose_tools_nobody_knows_takes_any_name():
-    """As before."""
-    assert Gate({"anything": True}).review([ActionRequest(name="anything", args={})])
-
-
-@pytest.mark.parametrize("tools", ["send_email", [7]])
-def test_tools_are_a_list_of_names(tools):
-    """A single text would be taken for its letters."""
-    with pytest.raises(InvalidRequestError, match=r"tools: .* are not names"):
-        Gate({}, tools=tools)

@@ -43,6 +43,7 @@ def test_what_is_accepted_comes_back_byte_for_byte(args: dict[str, Any]):
     again = decode_arguments(written)
 
     assert encode(again) == written
+    assert again == args
     assert list(again) == list(args)
 
 
@@ -53,22 +54,6 @@ def test_any_text_is_read_or_refused(text: str | bytes):
     with contextlib.suppress(InvalidRequestError):
         args = decode_arguments(text)
         assert decode(encode(args)) == args
-
-
-@pytest.mark.parametrize("number", [2**53 + 1, -(2**64), 10**3_999], ids=["2^53+1", "-2^64", "4,000 digits"])
-def test_integers_of_any_size_stay_exact(number: int):
-    """No integer becomes a float on its way."""
-    args = decode_arguments(f'{{"n":{number}}}')
-
-    assert args == {"n": number}
-    assert encode(args) == f'{{"n":{number}}}'
-
-
-def test_numbers_keep_the_kind_that_they_were_sent_as():
-    """1 and 1.0 are different arguments, and minus zero stays."""
-    text = '{"whole":1,"real":1.0,"zero":-0.0}'
-
-    assert encode(decode_arguments(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -118,6 +103,7 @@ class Word(str):
         ({"by id": {"x": {7: "seven"}}}, "args['by id'].x: key 7 is int; JSON keys are strings"),
         ({"rate": float("nan")}, "args.rate: nan is not a JSON number; send null or a string"),
         ({"n": 1 << 13_288}, "args.n: an integer of more than 4,000 digits; send it as a string"),
+        ({"k" * 60_000: float("inf")}, f"args.{'k' * 40}…: inf is not a JSON number; send null or a string"),
         ("text", "args: arguments must be a JSON object, not str"),
     ],
 )
@@ -169,13 +155,6 @@ def test_limits_hold_exactly_and_say_the_cure(most: dict[str, Any], too_many: di
     with pytest.raises(InvalidRequestError) as caught:
         check_arguments(too_many)
     assert str(caught.value).startswith(sentence)
-
-
-def test_an_error_shows_only_a_part_of_a_long_key():
-    """A hostile key makes no endless sentence."""
-    with pytest.raises(InvalidRequestError) as caught:
-        check_arguments({"k" * 60_000: float("inf")})
-    assert str(caught.value) == f"args.{'k' * 40}…: inf is not a JSON number; send null or a string"
 
 
 def itself() -> dict[str, Any]:

@@ -23,20 +23,11 @@ def test_a_trace_says_its_ids_and_whether_it_is_recorded():
 @pytest.mark.parametrize(
     "parent",
     [
-        None,
-        "",
-        "x",
-        PARENT.upper(),
-        PARENT + "\n",
-        " " + PARENT,
-        PARENT + "-00",
-        "01" + PARENT[2:],
-        PARENT.replace("b7ad6b7169203331", "0" * 16),
-        "00-" + "0" * 32 + PARENT[35:],
-        PARENT[:-1] + "\N{ARABIC-INDIC DIGIT ONE}",
-        PARENT * 1000,
+        None, "", "x", PARENT.upper(), PARENT + "\n", " " + PARENT, PARENT + "-00", "01" + PARENT[2:],
+        PARENT.replace("b7ad6b7169203331", "0" * 16), "00-" + "0" * 32 + PARENT[35:],
+        PARENT[:-1] + "\N{ARABIC-INDIC DIGIT ONE}", PARENT * 1000,
     ],
-)
+)  # fmt: skip
 def test_what_has_another_form_is_not_there(parent):
     """Whoever wrote it, and however long it is."""
     assert read(parent) is None
@@ -51,18 +42,10 @@ def test_what_tracing_systems_add_is_carried(state):
 @pytest.mark.parametrize(
     "state",
     [
-        "a=1,a=2",
-        "A=1",
-        "a",
-        "a=b=c",
-        "a=1\n",
-        "a=\x00",
-        "a=é",
-        "a=1,,b=2",
-        "a=" + "x" * 600,
+        "a=1,a=2", "A=1", "a", "a=b=c", "a=1\n", "a=\x00", "a=é", "a=1,,b=2", "a=" + "x" * 600,
         ",".join(f"a{number}=1" for number in range(33)),
     ],
-)
+)  # fmt: skip
 def test_of_such_a_text_in_another_form_the_trace_is_left(state):
     """A wrong `tracestate` is dropped, and the trace goes on."""
     assert read(PARENT, state) == TraceContext(PARENT)

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.hitl import HITLRequest, ReviewConfig
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Context, Continuation, Interrupt, Link, Route, Source
 from agent_adapter.contract.wire import (
-    check_request,
     dump_continuation,
     dump_interrupt,
     load_continuation,
@@ -57,15 +55,9 @@ def test_what_a_stored_interrupt_leaves_out_means_the_same_for_ever():
     """A later version reads yesterday's records: another default would change what people are asked, and until when."""
     stored = dump_interrupt(an_interrupt(an_action("pay", args={}), context=Context(), route=Route()))
 
-    assert set(json.loads(stored)) == {
-        "schema_version",
-        "on_expiry",
-        "id",
-        "agent",
-        "pauses",
-        "run",
-        "request",
-    }
+    assert set(json.loads(stored)) == Interrupt.model_fields.keys() - {
+        "context", "route", "expires_in", "continuation", "source",
+    }  # fmt: skip
     [action], [config] = json.loads(stored)["request"].values()
     assert set(action) == {"name", "args"}
     assert set(config) == {"action_name", "allowed_decisions"}
@@ -74,25 +66,12 @@ def test_what_a_stored_interrupt_leaves_out_means_the_same_for_ever():
     assert read.context.model_dump(exclude_none=True) == {"links": ()}
     assert read.route == Route(channel=None, thread_ts=None)
     assert read.request.action_requests[0].description is None
-    assert read.request.review_configs[0].model_dump(
-        include={"args_schema", "allow_always", "effects", "headline"}
-    ) == {
-        "args_schema": None,
-        "allow_always": False,
-        "effects": (),
-        "headline": (),
-    }
+    left_out = {"args_schema": None, "allow_always": False, "effects": (), "headline": ()}
+    assert read.request.review_configs[0].model_dump(include=set(left_out)) == left_out
 
 
 def a_continuation(state: str) -> Continuation:
     return Continuation(framework="langgraph", name="invoices", version="3", sdk="langgraph 1.2", state=state)
-
-
-def test_a_continuation_comes_back_whole():
-    """What a worker reads is what was given, letter by letter."""
-    continuation = a_continuation('{"configurable":{"thread_id":"täglich"}}')
-
-    assert load_continuation(dump_continuation(continuation)) == continuation
 
 
 @pytest.mark.parametrize(
@@ -103,8 +82,10 @@ def test_a_continuation_comes_back_whole():
     ],
     ids=["size", "text"],
 )
-def test_a_continuation_that_cannot_travel_is_refused(state: str, sentence: str):
-    """A run with too long a history is told so before anybody is asked."""
+def test_a_continuation_comes_back_whole_or_is_refused(state: str, sentence: str):
+    """What a worker reads is what was given; a run with too long a history is told so before anybody is asked."""
+    continuation = a_continuation('{"configurable":{"thread_id":"täglich"}}')
+    assert load_continuation(dump_continuation(continuation)) == continuation
     with pytest.raises(InvalidRequestError) as caught:
         dump_continuation(a_continuation(state))
     assert str(caught.value).startswith(sentence)
@@ -125,14 +106,6 @@ def test_a_pause_is_kept_as_it_came_beside_what_is_asked():
 
     assert load_interrupt(dump_interrupt(interrupt)) == interrupt
     assert "source" not in json.loads(dump_interrupt(an_interrupt()))
-
-
-def test_a_pause_that_could_not_be_written_is_refused():
-    """The place is named."""
-    interrupt = an_interrupt(source=Source(dialect="text", payload={"a": ["\ud800"]}))
-
-    with pytest.raises(InvalidRequestError, match=r"payload\.a\[0\]: half of a surrogate pair"):
-        dump_interrupt(interrupt)
 
 
 def test_a_newer_agent_with_new_fields_is_understood():
@@ -215,11 +188,13 @@ for _ in range(40):
         (an_interrupt(an_action(allowed=("approve", HALF_A_PAIR))),
          "review_configs[0].allowed_decisions[1]: half of a surrogate pair"),
         (an_interrupt(context=Context(title=HALF_A_PAIR)), "interrupt.context.title: half of a surrogate pair"),
+        (an_interrupt(source=Source(dialect="text", payload={"a": [HALF_A_PAIR]})),
+         "payload.a[0]: half of a surrogate pair"),
         (an_interrupt(run=HALF_A_PAIR), "interrupt.run: half of a surrogate pair"),
     ],
     ids=[
         "actions", "envelope", "no name", "long name", "args", "twice", "typo", "schema size", "schema depth",
-        "too short", "too long", "pauses", "description", "name", "decision", "title", "run",
+        "too short", "too long", "pauses", "description", "name", "decision", "title", "source", "run",
     ],
 )  # fmt: skip
 def test_what_could_not_be_shown_or_answered_is_refused_at_publish(interrupt: Interrupt, sentence: str):
@@ -244,19 +219,6 @@ def test_what_could_not_be_shown_or_answered_is_refused_at_publish(interrupt: In
 def test_the_limits_themselves_are_allowed(interrupt: Interrupt):
     """What is exactly at a limit passes."""
     assert load_interrupt(dump_interrupt(interrupt)) == interrupt
-
-
-@pytest.mark.parametrize("kind", ["approve", "edit", "reject", "respond"])
-def test_one_known_decision_is_enough(kind: str):
-    """An action that allows a single known kind can be asked about."""
-    request, config = an_action(allowed=("escalate", kind))
-
-    check_request(
-        HITLRequest(
-            action_requests=(request,),
-            review_configs=(ReviewConfig.model_validate(config.model_dump()),),
-        )
-    )
 
 
 def test_an_agent_has_a_name_that_fits_a_key():

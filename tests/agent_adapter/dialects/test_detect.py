@@ -1,21 +1,9 @@
 """Telling the dialects apart."""
 
-import subprocess
-import sys
-
 import pytest
 
 from agent_adapter.dialects import DIALECTS, choose, detect
 from agent_adapter.errors import InvalidRequestError, UnknownDialectError
-from tests.agent_adapter.integrations.office import CONFIG, GO, TURN, Office
-
-
-@pytest.mark.parametrize(("mode", "name"), [("batched", "langchain"), ("per_call", "langchain_per_call")])
-async def test_real_pauses_are_recognised(mode, name):
-    """By the keys that the framework writes."""
-    pauses = (await Office().agent(TURN, mode=mode).ainvoke(GO, CONFIG))["__interrupt__"]
-
-    assert {detect(pause.value) for pause in pauses} == {name}
 
 
 @pytest.mark.parametrize(
@@ -102,16 +90,3 @@ def test_a_broken_pause_is_still_recognised(payload):
     """So that it is refused with what is wrong about it, and never asked about as a program's own question."""
     with pytest.raises(InvalidRequestError, match=r"^pause"):
         DIALECTS[detect(payload)].to_request(payload)
-
-
-def test_dialects_import_no_framework():
-    """They serve processes that have none installed."""
-    program = (
-        "import sys, agent_adapter.dialects\n"
-        "print([m for m in sys.modules if m.partition('.')[0] in ('langchain', 'langchain_core', 'langgraph')])"
-    )
-    output = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    ).stdout
-
-    assert output.strip() == "[]"

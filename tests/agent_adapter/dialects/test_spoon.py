@@ -2,10 +2,7 @@
 
 import copy
 
-import pytest
-
 from agent_adapter.dialects import detect, spoon
-from agent_adapter.errors import InvalidRequestError
 from agent_adapter.testing import approve, reject
 from tests.support.lanes import require_spoonai
 
@@ -67,52 +64,6 @@ def test_a_rejection_without_a_reason_has_none():
     assert spoon.to_resume([reject(), reject("")], PAUSE) == {
         "decisions": [{"type": "reject"}, {"type": "reject"}]
     }
-
-
-BROKEN = {
-    "configs in another order": (
-        changed("review_configs", to=PAUSE["review_configs"][::-1]),
-        r"review_configs\[0\].action_id is 'call_2', but action_requests\[0\].id is 'call_1'",
-    ),
-    "a config about another tool": (
-        changed("review_configs", 0, "action_name", to="delete_file"),
-        r"review_configs\[0\].action_name is 'delete_file'",
-    ),
-    "fewer configs": (
-        changed("review_configs", to=PAUSE["review_configs"][:1]),
-        "2 action_requests but 1 review_configs",
-    ),
-    "a call id twice": (
-        {
-            "action_requests": [PAUSE["action_requests"][0]] * 2,
-            "review_configs": [PAUSE["review_configs"][0]] * 2,
-        },
-        "2 calls have the id 'call_1'; each needs its own",
-    ),
-    "no call id": (changed("action_requests", 0, "id", to=None), r"pause.action_requests\[0\].id"),
-    "an empty call id": (changed("action_requests", 0, "id", to=""), r"pause.action_requests\[0\].id"),
-    "no id in a config": (
-        changed("review_configs", 1, "action_id", to=None),
-        r"review_configs\[1\].action_id",
-    ),
-    "only respond": (
-        changed("review_configs", 0, "allowed_decisions", to=["respond"]),
-        r"review_configs\[0\].allowed_decisions: none of \['respond'\] is one of approve, edit, reject",
-    ),
-    "no decisions": (
-        changed("review_configs", 0, "allowed_decisions", to=[]),
-        r"review_configs\[0\].allowed_decisions: none of \[\]",
-    ),
-    "arguments as text": (changed("action_requests", 0, "args", to="{}"), r"pause.action_requests\[0\].args"),
-    "no actions": ({"action_requests": [], "review_configs": []}, "pause.action_requests"),
-}
-
-
-@pytest.mark.parametrize(("payload", "says_what"), BROKEN.values(), ids=BROKEN)
-def test_broken_pause_is_refused_naming_the_place(payload, says_what):
-    """One sentence, before anything is stored."""
-    with pytest.raises(InvalidRequestError, match=says_what):
-        spoon.to_request(payload)
 
 
 def test_the_real_package_writes_what_is_read_and_reads_what_is_written():

@@ -9,6 +9,8 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent_adapter.integrations.langgraph import run
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from tests.support.scripted_model import ScriptedModel, says
 
 CONFIG = {"configurable": {"thread_id": "thread-1"}}
@@ -74,6 +76,16 @@ class Office:
     def names(self) -> list[str]:
         """Name the tools that ran, in no particular order."""
         return sorted(name for name, _ in self.ran)
+
+
+def deciding(*answers, **by_tool) -> InMemoryApprovalClient:
+    """Give approvals by people who decide this, one answer for each action or by the names of the tools."""
+    return InMemoryApprovalClient(ScriptedReviewer(by_tool or list(answers)))
+
+
+async def run_thread(graph, approvals, input=GO, **options):
+    """Run the one thread that tests have."""
+    return await run(graph, input, approvals=approvals, config=CONFIG, **options)
 
 
 def answers_to_model(result) -> dict[str, tuple[str, str]]:

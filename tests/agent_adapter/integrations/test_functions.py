@@ -14,21 +14,9 @@ from pydantic import BaseModel
 
 from agent_adapter import Context, InterruptExpiredError
 from agent_adapter.contract.interrupt import Resume
-from agent_adapter.errors import (
-    ConsumedError,
-    DecisionNotAllowedError,
-    InvalidRequestError,
-    RejectedError,
-)
+from agent_adapter.errors import ConsumedError, DecisionNotAllowedError, InvalidRequestError, RejectedError
 from agent_adapter.gating import Gate
-from agent_adapter.integrations.functions import (
-    Call,
-    asking,
-    requires_approval,
-    run,
-    to_request,
-    to_resume,
-)
+from agent_adapter.integrations.functions import Call, asking, requires_approval, run, to_request, to_resume
 from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import (
     REVIEWER,

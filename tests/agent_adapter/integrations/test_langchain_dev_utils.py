@@ -13,21 +13,8 @@ from langgraph.types import Command, interrupt
 
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError, UnknownDialectError
-from agent_adapter.integrations.langchain_dev_utils import (
-    handler,
-    handler_async,
-    run,
-    to_request,
-    to_resume,
-)
-from agent_adapter.testing import (
-    InMemoryApprovalClient,
-    ScriptedReviewer,
-    approve,
-    edit,
-    reject,
-    respond,
-)
+from agent_adapter.integrations.langchain_dev_utils import handler, handler_async, run, to_request, to_resume
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
 from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence, asks_in_a_sentence_async
 from tests.support.scripted_model import ScriptedModel, says

@@ -16,7 +16,6 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
 from agent_adapter.errors import InvalidRequestError
-from agent_adapter.integrations.langgraph import run
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.office import (
     CONFIG,
@@ -26,10 +25,11 @@ from tests.agent_adapter.integrations.office import (
     MAIL,
     Office,
     answers_to_model,
+    deciding,
+    run_thread,
 )
 from tests.support.scripted_model import ScriptedModel, says
 
-MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
 OTHER = {**MAIL, "to": "b@x.com"}
 
 
@@ -86,7 +86,7 @@ async def test_two_calls_of_one_id_are_refused_where_langchain_would_mix_them_up
 
     for given in (GO, None):
         with pytest.raises(InvalidRequestError, match=r"2 calls of one turn the id 'call_0'.*per_call"):
-            await run(graph, given, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+            await run_thread(graph, InMemoryApprovalClient(reviewer), given)
 
     assert reviewer.asked == []
     assert office.ran == []
@@ -98,7 +98,7 @@ async def test_call_that_needs_nobody_counts_too():
     turn = with_one_id(("send_email", MAIL), ("read_file", {"path": "a"}))
 
     with pytest.raises(InvalidRequestError, match="'call_0'"):
-        await run(office.agent(turn, DONE), GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+        await run_thread(office.agent(turn, DONE), InMemoryApprovalClient(reviewer))
 
     assert office.ran == []
 
@@ -117,23 +117,11 @@ async def test_call_that_needs_nobody_counts_too():
 async def test_review_per_call_keeps_two_calls_of_one_id_apart(first, second, sent):
     """Each decision reaches the call it is about."""
     office = Office()
-    approvals = InMemoryApprovalClient(ScriptedReviewer([first, second]))
+    approvals = deciding(first, second)
 
-    await run(office.agent(TWICE, DONE, mode="per_call"), GO, approvals=approvals, config=CONFIG)
+    await run_thread(office.agent(TWICE, DONE, mode="per_call"), approvals)
 
     assert sorted(args["to"] for _, args in office.ran) == sent
-
-
-@MODES
-async def test_id_of_an_earlier_turn_may_come_again(mode):
-    """Many models count from one in every turn."""
-    office = Office()
-    turns = [says(("delete_file", {"path": path})) for path in ("a", "b")]
-    approvals = InMemoryApprovalClient(ScriptedReviewer([reject("no"), approve()]))
-
-    await run(office.agent(*turns, DONE, mode=mode), GO, approvals=approvals, config=CONFIG)
-
-    assert office.ran == [("delete_file", {"path": "b"})]
 
 
 @pytest.mark.parametrize("messages", [["hi", 7, {"role": "x"}, None], "hi", {"a": 1}, None], ids=repr)
@@ -148,13 +136,12 @@ async def test_state_whose_messages_are_something_else_is_none_of_our_business(m
         return {"heard": interrupt("Go on?")}
 
     graph = StateGraph(State).add_node("tools", ask).add_edge(START, "tools")
-    approvals = InMemoryApprovalClient(ScriptedReviewer([approve()]))
+    approvals = deciding(approve())
 
-    result = await run(
+    result = await run_thread(
         graph.compile(checkpointer=InMemorySaver()),
+        approvals,
         {"messages": messages, "heard": ""},
-        approvals=approvals,
-        config=CONFIG,
         dialect={"tools": "approve_reject"},
     )
 
@@ -173,43 +160,22 @@ def without_delete_file(office, saver, mode, *, reviewed):
     return create_agent(ScriptedModel(turns=[TURN, DONE]), tools, middleware=[review], checkpointer=saver)
 
 
-@MODES
-@pytest.mark.parametrize("mail", [approve(), reject("no")], ids=["mail approved", "mail rejected"])
-async def test_the_model_is_informed_that_a_tool_is_gone(mode, mail):
-    """The approved call cannot run, and LangChain says so; the decision about the other call holds.
-
-    The middleware still names the tool, so the caller says that this is meant.
-    """
-    office, saver = Office(), InMemorySaver()
-    await office.agent(TURN, DONE, mode=mode, checkpointer=saver).ainvoke(GO, CONFIG)
-    later = without_delete_file(office, saver, mode, reviewed=GATED)
-    approvals = InMemoryApprovalClient(ScriptedReviewer({"send_email": mail, "delete_file": approve()}))
-    gone = [tool for tool in office.tools if tool.__name__ == "delete_file"]
-
-    result = await run(later, None, approvals=approvals, config=CONFIG, tools=gone)
-
-    assert office.names() == (["send_email"] if mail.type == "approve" else [])
-    status, said = answers_to_model(result)["call_2"]
-    assert status == "error"
-    assert said.startswith("Error: delete_file is not a valid tool")
-
-
 async def test_agent_that_reviews_less_than_was_asked_does_not_take_the_answer():
     """LangChain counts the decisions of a turn: it refuses them, and nothing runs however often it is tried."""
     office, saver = Office(), InMemorySaver()
     await office.agent(TURN, DONE, checkpointer=saver).ainvoke(GO, CONFIG)
     later = without_delete_file(office, saver, "batched", reviewed={"send_email": True})
-    approvals = InMemoryApprovalClient(ScriptedReviewer({"send_email": approve(), "delete_file": approve()}))
+    approvals = deciding(send_email=approve(), delete_file=approve())
 
     for _ in range(2):
         with pytest.raises(ValueError, match=r"Number of human decisions \(2\) does not match"):
-            await run(later, None, approvals=approvals, config=CONFIG)
+            await run_thread(later, approvals, None)
 
     assert office.ran == []
     assert len(approvals.reviewer.asked) == 2
 
 
-# --- A graph inside a tool that asks twice, beside one that fails -------------------------------------------------
+# --- A branch that asks twice, beside one that fails --------------------------------------------------------------
 
 
 def ask_to_delete(path):
@@ -223,55 +189,57 @@ class Notes(TypedDict):
     notes: Annotated[list[str], operator.add]
 
 
-@pytest.mark.parametrize("place", ["first", "second", "nested"])
+@pytest.mark.parametrize(
+    "place", ["outermost", "in a node", "in a tool", "second in a tool", "deeper in a tool"]
+)
 @pytest.mark.parametrize("saved", ["with its next pause", "without its next pause"])
-async def test_old_answer_reaches_no_new_question_of_a_graph_inside_a_tool(saved, place):
-    """What a crashed run has saved is gone on with first, also where LangGraph lists no state of its own for it."""
+async def test_old_answer_reaches_no_new_question_of_a_branch_beside_a_failed_one(saved, place):
+    """Neither is a person asked twice: what a crashed run has saved is gone on with first."""
     failures, passed = ["disk full"], asyncio.Event()
 
     async def twice(state):
         first = ask_to_delete("a1")
         passed.set()
         if saved == "without its next pause" and failures:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         return {"notes": [f"twice: {first} {ask_to_delete('a2')}"]}
 
     async def fails(state):
         answer = ask_to_delete("b")
         if failures:
             await passed.wait()
+            # The other branch reaches its next pause meanwhile.
             await asyncio.sleep(0.05)
             raise OSError(failures.pop())
         return {"notes": [f"fails: {answer}"]}
 
+    async def clean_up() -> str:
+        """Clean up."""
+        if place == "second in a tool":
+            await quiet.ainvoke({"notes": []})
+        return " | ".join((await graph.ainvoke({"notes": []}))["notes"])
+
     builder = StateGraph(Notes).add_node("fails", fails).add_node("twice", twice)
-    inner = builder.add_edge(START, "fails").add_edge(START, "twice").compile()
+    builder.add_edge(START, "fails").add_edge(START, "twice")
     quiet = (
         StateGraph(Notes).add_node("quiet", lambda state: {"notes": []}).add_edge(START, "quiet").compile()
     )
-    if place == "nested":
-        inner = StateGraph(Notes).add_node("inner", inner).add_edge(START, "inner").compile()
-
-    async def clean_up() -> str:
-        """Clean up."""
-        if place == "second":
-            await quiet.ainvoke({"notes": []})
-        return " | ".join(sorted((await inner.ainvoke({"notes": []}))["notes"]))
-
-    agent = create_agent(
-        ScriptedModel(turns=[says(("clean_up", {})), DONE]), [clean_up], checkpointer=InMemorySaver()
-    )
-    reviewer = ScriptedReviewer(
-        {"delete_file": lambda action: reject() if action.args["path"] == "a2" else approve()}
-    )
-    approvals = InMemoryApprovalClient(reviewer)
+    if place in {"in a node", "deeper in a tool"}:
+        builder = StateGraph(Notes).add_node("inner", builder.compile()).add_edge(START, "inner")
+    graph, given = builder.compile(checkpointer=None if "tool" in place else InMemorySaver()), {"notes": []}
+    outermost = graph
+    if "tool" in place:
+        model, given = ScriptedModel(turns=[says(("clean_up", {})), DONE]), GO
+        outermost = create_agent(model, [clean_up], checkpointer=InMemorySaver())
+    approvals = deciding(delete_file=lambda action: reject() if action.args["path"] == "a2" else approve())
     with pytest.raises(OSError, match="disk full"):
-        await run(agent, GO, approvals=approvals, config=CONFIG)
+        await run_thread(outermost, approvals, given)
 
-    result = await run(agent, None, approvals=approvals, config=CONFIG)
+    result = await run_thread(outermost, approvals, None)
 
-    assert answers_to_model(result)["call_1"] == ("success", "fails: approve | twice: approve reject")
-    assert sorted(action.args["path"] for action in reviewer.asked) == ["a1", "a2", "b"]
+    notes = result["notes"] if given is not GO else answers_to_model(result)["call_1"][1].split(" | ")
+    assert sorted(notes) == ["fails: approve", "twice: approve reject"]
+    assert sorted(action.args["path"] for action in approvals.reviewer.asked) == ["a1", "a2", "b"]
 
 
 # --- A task of LangGraph's functional API that asks twice ---------------------------------------------------------
@@ -371,9 +339,9 @@ async def test_old_answer_reaches_no_new_question_of_a_task(make, failure):
     )
     approvals = InMemoryApprovalClient(reviewer)
     with pytest.raises((failure, NodeCancelledError)):
-        await run(graph, {"notes": []}, approvals=approvals, config=CONFIG, dialect="boolean")
+        await run_thread(graph, approvals, {"notes": []}, dialect="boolean")
 
-    result = await run(graph, None, approvals=approvals, config=CONFIG, dialect="boolean")
+    result = await run_thread(graph, approvals, None, dialect="boolean")
 
     assert result["notes"] == ["kept"]
     assert [action.args["value"] for action in reviewer.asked] == ["Draft?", "Send 1,000,000?"]

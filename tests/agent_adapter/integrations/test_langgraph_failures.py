@@ -13,9 +13,9 @@ from pydantic import BaseModel, field_validator
 from agent_adapter.contract.hitl import UnknownDecision
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import ClaimedError, ConsumedError, DecisionNotAllowedError
-from agent_adapter.integrations.langgraph import run, to_request, to_resume
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office
+from agent_adapter.integrations.langgraph import to_request, to_resume
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, respond
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office, deciding, run_thread
 from tests.support.scripted_model import ScriptedModel, says
 
 MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
@@ -105,28 +105,6 @@ async def test_nothing_resumes_from_an_interrupt_that_ended_otherwise(status):
         to_resume(resume_of(pauses, GOOD, status=status), pauses)
 
 
-@MODES
-async def test_run_refuses_edited_arguments_that_the_tool_would_not_take(mode):
-    """The schemas of the graph's own tools are used; the thread stays paused."""
-    office = Office()
-    agent = office.agent(
-        says(("send_email", {"to": "a", "subject": "s"}), ("delete_file", {"path": "a"})), DONE, mode=mode
-    )
-    approvals = InMemoryApprovalClient(
-        ScriptedReviewer({"send_email": edit({"to": "only"}), "delete_file": approve()})
-    )
-
-    with pytest.raises(
-        DecisionNotAllowedError, match=r"edited send_email does not fit its tool: args\.subject"
-    ):
-        await run(agent, GO, approvals=approvals, config=CONFIG)
-
-    assert office.ran == []
-    pauses = (await agent.aget_state(CONFIG)).interrupts
-    await agent.ainvoke(to_resume(resume_of(pauses, GOOD), pauses), CONFIG)
-    assert office.names() == ["delete_file", "send_email"]
-
-
 class Payment(BaseModel):
     to: str
     cents: int = 1
@@ -166,12 +144,12 @@ async def test_an_edit_that_the_tool_would_turn_into_another_value_is_refused(ar
     """The tool reads its arguments with a model of its own; what it would make of the edit is not what was approved."""
     paid = []
     agent = paying(paid, to="bo", cents=1)
-    approvals = InMemoryApprovalClient(ScriptedReviewer({"pay": edit(args)}))
+    approvals = deciding(pay=edit(args))
 
     with pytest.raises(
         DecisionNotAllowedError, match=f"edited pay does not fit its tool: {said}.*; nothing was resumed"
     ):
-        await run(agent, GO, approvals=approvals, config=CONFIG)
+        await run_thread(agent, approvals)
 
     assert paid == []
 
@@ -180,9 +158,9 @@ async def test_an_edit_leaves_what_it_does_not_touch_to_the_tool():
     """The model wrote the name and the time in its own way: the tool is called with them, as in a call without an edit."""
     paid, at = [], "2026-11-21T12:00+00:00"
     agent = paying(paid, to=" Bo", cents=1, at=at)
-    approvals = InMemoryApprovalClient(ScriptedReviewer({"pay": edit({"to": " Bo", "cents": 7, "at": at})}))
+    approvals = deciding(pay=edit({"to": " Bo", "cents": 7, "at": at}))
 
-    await run(agent, GO, approvals=approvals, config=CONFIG)
+    await run_thread(agent, approvals)
 
     assert paid == [("bo", 7)]
 
@@ -203,7 +181,7 @@ async def test_two_runs_of_one_paused_thread_resume_it_once(mode):
 
     async with approvals.reviewing(mine) as resume:
         with pytest.raises(ClaimedError):
-            await run(agent, None, approvals=approvals, config=CONFIG)
+            await run_thread(agent, approvals, None)
         await agent.ainvoke(to_resume(resume, pauses), CONFIG)
     with pytest.raises(ConsumedError):
         async with approvals.reviewing(mine):
@@ -217,22 +195,10 @@ async def test_a_finished_thread_is_not_run_again():
     office = Office()
     agent = office.agent(TURN, DONE)
     approvals = InMemoryApprovalClient(ScriptedReviewer(GOOD))
-    await run(agent, GO, approvals=approvals, config=CONFIG)
+    await run_thread(agent, approvals)
     before = list(office.ran)
 
-    await run(agent, None, approvals=approvals, config=CONFIG)
+    await run_thread(agent, approvals, None)
 
     assert office.ran == before
     assert len(approvals.reviewer.asked) == 3
-
-
-@MODES
-async def test_rejecting_everything_runs_nothing_that_was_asked(mode):
-    """Only the call that needed no approval runs."""
-    office = Office()
-    agent = office.agent(TURN, DONE, mode=mode)
-    reviewer = ScriptedReviewer({"send_email": reject(), "delete_file": reject(), "ask_user": respond("no")})
-
-    await run(agent, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
-
-    assert office.names() == ["read_file"]

@@ -14,9 +14,9 @@ from langgraph.types import Command, interrupt
 
 from agent_adapter.errors import ClaimedError, ConsumedError
 from agent_adapter.integrations.langgraph import run, stream
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve
+from agent_adapter.testing import approve
 from agent_adapter.worker.langgraph import ResumableGraph
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office, deciding, run_thread
 from tests.conftest import an_agent
 from tests.support.faults import CHANNEL, eventually
 from tests.support.people import Someone, words
@@ -81,7 +81,7 @@ async def through_stream(graph, input, **settings):
 async def test_nobody_else_runs_a_thread_while_its_graph_runs(go, input):
     """A second call finds the thread in use, whether it goes on with it or has new input."""
     till = Till()
-    graph, approvals = a_release(till), InMemoryApprovalClient(ScriptedReviewer([approve()]))
+    graph, approvals = a_release(till), deciding(approve())
     settings = {"approvals": approvals, "config": CONFIG, "dialect": "boolean"}
     first = asyncio.create_task(go(graph, {}, **settings))
     await asyncio.wait_for(till.began.wait(), 60)
@@ -96,7 +96,7 @@ async def test_nobody_else_runs_a_thread_while_its_graph_runs(go, input):
 async def test_stream_that_is_left_early_frees_the_thread():
     """Somebody stops reading while the graph runs; the next caller goes on."""
     till = Till()
-    graph, approvals = a_release(till), InMemoryApprovalClient(ScriptedReviewer([approve()]))
+    graph, approvals = a_release(till), deciding(approve())
     settings = {"approvals": approvals, "config": CONFIG, "dialect": "boolean"}
     till.goes_on.set()
     async with aclosing(stream(graph, {}, **settings)) as chunks:
@@ -113,14 +113,12 @@ async def test_second_process_finds_the_thread_in_use(start_bot, slack, redis_ur
     await start_bot()
     till, saver, dana = Till(), InMemorySaver(), Someone(slack, "U0DANA")
     async with an_agent(redis_url) as one, an_agent(redis_url) as two:
-        first = asyncio.create_task(run(till.agent(saver, mode=mode), GO, approvals=one, config=CONFIG))
+        first = asyncio.create_task(run_thread(till.agent(saver, mode=mode), one))
         await dana.press(await dana.card("refund"), "approve:0")
         await asyncio.wait_for(till.began.wait(), 60)
         for _ in range(4):
             with pytest.raises((ClaimedError, ConsumedError)):
-                await asyncio.wait_for(
-                    run(till.agent(saver, mode=mode), None, approvals=two, config=CONFIG), 10
-                )
+                await asyncio.wait_for(run_thread(till.agent(saver, mode=mode), two, None), 10)
             await asyncio.sleep(0.5)
         till.goes_on.set()
         await asyncio.wait_for(first, 60)
@@ -132,16 +130,13 @@ async def test_cancelled_run_leaves_its_thread_to_one_of_two(start_bot, slack, r
     await start_bot()
     till, saver, dana = Till(), InMemorySaver(), Someone(slack, "U0DANA")
     async with an_agent(redis_url) as one, an_agent(redis_url) as two:
-        first = asyncio.create_task(run(till.agent(saver), GO, approvals=one, config=CONFIG))
+        first = asyncio.create_task(run_thread(till.agent(saver), one))
         await dana.press(await dana.card("refund"), "approve:0")
         await asyncio.wait_for(till.began.wait(), 60)
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
         till.began.clear()
-        both = [
-            asyncio.create_task(run(till.agent(saver), None, approvals=client, config=CONFIG))
-            for client in (one, two)
-        ]
+        both = [asyncio.create_task(run_thread(till.agent(saver), client, None)) for client in (one, two)]
         ended, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED, timeout=10)
         assert [type(task.exception()) for task in ended] == [ClaimedError]
         await asyncio.wait_for(till.began.wait(), 60)
@@ -183,9 +178,9 @@ async def test_answer_of_a_thread_that_went_on_resumes_nothing(start_bot, slack,
     await start_bot()
     office, dana = Office(), Someone(slack, "U0DANA")
     agent = office.agent(says(("send_email", MAIL)), says(text="never mind"), DONE)
-    first = asyncio.create_task(run(agent, GO, approvals=client, config=CONFIG))
+    first = asyncio.create_task(run_thread(agent, client))
     card = await dana.card("send_email")
-    await run(agent, {"messages": [("user", "forget it")]}, approvals=client, config=CONFIG)
+    await run_thread(agent, client, {"messages": [("user", "forget it")]})
     await dana.press(card, "approve:0")
     with pytest.raises(ConsumedError, match="went on without this answer"):
         await asyncio.wait_for(first, 60)

@@ -10,13 +10,12 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolErrorMiddl
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.prebuilt import ToolNode, tools_condition
+from langgraph.prebuilt import ToolNode
 from langgraph.types import Send, interrupt
 
 from agent_adapter.errors import InvalidRequestError
-from agent_adapter.integrations.langgraph import run
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, respond
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO
+from tests.agent_adapter.integrations.office import DONE, GO, run_thread
 from tests.support.scripted_model import ScriptedModel, says
 
 DEPLOY, ASK, FETCH = ("deploy", {"build": 17}), ("ask_user", {"question": "Who?"}), ("fetch", {"url": "x"})
@@ -66,7 +65,7 @@ class Desk:
 
     async def run(self, graph, input=GO, dialect=None):
         dialect = dialect or {"deploy": "boolean", "ask_user": "text"}
-        return await run(graph, input, approvals=self.approvals, config=CONFIG, dialect=dialect)
+        return await run_thread(graph, self.approvals, input, dialect=dialect)
 
 
 ORDERS = pytest.mark.parametrize("calls", [(DEPLOY, ASK, FETCH), (FETCH, ASK, DEPLOY), (ASK, FETCH, DEPLOY)])
@@ -135,8 +134,15 @@ def subagents(desk, *calls, **options):
 
 
 async def test_tool_of_a_subagent_is_named_by_its_own_name():
-    """Also when the other subagent breaks, and LangChain reviews another call of its turn."""
-    desk = Desk(HUMAN)
+    """Also when the other subagent breaks; the person reads for whom they approve."""
+    desk, asked = Desk(HUMAN), []
+    publish = desk.approvals.publish
+
+    async def published(interrupt):
+        asked.append(interrupt.context.subagent)
+        return await publish(interrupt)
+
+    desk.approvals.publish = published
     graph = subagents(desk, DEPLOY, ASK)
     with pytest.raises(OSError, match="no route"):
         await desk.run(graph)
@@ -145,6 +151,7 @@ async def test_tool_of_a_subagent_is_named_by_its_own_name():
     await desk.run(graph, None)
 
     assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}
+    assert asked == ["mailer"]
 
 
 async def test_review_of_a_call_is_not_a_question_of_its_tool():
@@ -157,24 +164,6 @@ async def test_review_of_a_call_is_not_a_question_of_its_tool():
 
     assert [action.name for action in desk.reviewer.asked] == ["deploy", "interrupt"]
     assert desk.heard["deploy"] == [True]
-
-
-async def test_card_says_which_subagent_asks_when_another_breaks():
-    """The person reads for whom they approve."""
-    desk, asked = Desk(), []
-    graph = subagents(desk, DEPLOY)
-    with pytest.raises(OSError, match="no route"):
-        await desk.run(graph)
-    publish = desk.approvals.publish
-
-    async def published(interrupt):
-        asked.append(interrupt.context.subagent)
-        return await publish(interrupt)
-
-    desk.approvals.publish, desk.broken = published, False
-    await desk.run(graph, None)
-
-    assert asked == ["mailer"]
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -205,40 +194,6 @@ async def test_tool_is_refused_where_nobody_can_tell_whether_it_asks(again):
 # --- Several calls in one task ------------------------------------------------------------------------------------------
 
 
-def plain_graph(desk, *calls, apart=False, together=False):
-    """Make a graph with LangGraph's own node for tools, as its tutorials do."""
-    model = ScriptedModel(turns=[says(*calls), DONE])
-
-    def routed(state):
-        if apart or together:
-            sent = state["messages"][-1].tool_calls
-            return [Send("run_tools", [call]) for call in sent] if apart else [Send("run_tools", sent)]
-        return {"tools": "run_tools"}.get(tools_condition(state), "__end__")
-
-    builder = StateGraph(MessagesState)
-    builder.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
-    builder.add_node("run_tools", ToolNode(desk.tools))
-    builder.add_edge(START, "model").add_edge("run_tools", "model")
-    builder.add_conditional_edges(
-        "model", lambda state: routed(state) if state["messages"][-1].tool_calls else "__end__"
-    )
-    return builder.compile(checkpointer=InMemorySaver())
-
-
-@pytest.mark.parametrize("together", [False, True])
-@pytest.mark.parametrize("dialect", ["boolean", {"deploy": "boolean", "ask_user": "text"}])
-async def test_calls_that_run_in_one_task_are_refused_before_anybody_is_asked(dialect, together):
-    """LangGraph gives the first answer to whichever asks first: what was approved for one would run another."""
-    desk = Desk()
-
-    with pytest.raises(
-        InvalidRequestError, match=r"nobody was asked.*'run_tools'.*\(deploy, ask_user\).*Send"
-    ):
-        await desk.run(plain_graph(desk, DEPLOY, ASK, together=together), dialect=dialect)
-
-    assert desk.reviewer.asked == []
-
-
 class Runner:
     """A node that is a method."""
 
@@ -258,60 +213,79 @@ def in_a_function(tools):
     return act
 
 
-SENT = [None, lambda state: state, lambda state: {"messages": state["messages"][-1:]}]
+WRAPS = {
+    "bare": lambda tools: tools,
+    "configured": lambda tools: tools.with_config(tags=["x"]),
+    "retried": lambda tools: tools.with_retry(),
+    "last": lambda tools: RunnableLambda(lambda state: state) | tools.with_config(tags=["x"]),
+    "function": in_a_function,
+    "function, configured": lambda tools: in_a_function(tools.with_config(tags=["x"])),
+    "method": lambda tools: Runner(tools).act,
+}
+SENT = {
+    "by an edge": None,
+    "the state": lambda state: state,
+    "the turn": lambda state: {"messages": state["messages"][-1:]},
+    "its calls": lambda state: state["messages"][-1].tool_calls,
+}
 
 
-@pytest.mark.parametrize("sent", SENT, ids=["edge", "state sent", "turn sent"])
 @pytest.mark.parametrize(
-    "wrap",
-    [
-        lambda tools: tools,
-        lambda tools: tools.with_config(tags=["x"]),
-        lambda tools: tools.with_retry(),
-        lambda tools: RunnableLambda(lambda state: state) | tools.with_config(tags=["x"]),
-        in_a_function,
-        lambda tools: in_a_function(tools.with_config(tags=["x"])),
-        lambda tools: Runner(tools).act,
-    ],
-    ids=["bare", "configured", "retried", "last", "function", "function, configured", "method"],
+    ("wrap", "sent"),
+    [*((wrap, "by an edge") for wrap in WRAPS), *(("bare", sent) for sent in SENT), ("method", "the turn")],
 )
-@pytest.mark.parametrize("calls", [(DEPLOY, ASK), (DEPLOY,)], ids=["two calls", "one call"])
-async def test_calls_that_run_in_one_task_are_refused_however_it_is_reached(wrap, sent, calls):
-    """A node for tools that is wrapped, sent the state, or run by a function; a single call is asked about."""
-    desk, model = Desk(), ScriptedModel(turns=[says(*calls), DONE])
+async def test_calls_that_run_in_one_task_are_refused_however_it_is_reached(wrap, sent):
+    """LangGraph gives the first answer to whichever asks first: what was approved for one would run another.
 
-    def routed(state):
-        if not state["messages"][-1].tool_calls:
-            return "__end__"
-        return [Send("tools", sent(state))] if sent else "tools"
+    The node for tools may be wrapped, sent the state, or run by a function. A single call is asked about.
+    """
 
-    builder = StateGraph(MessagesState)
-    builder.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
-    builder.add_node("tools", wrap(ToolNode(desk.tools))).add_edge(START, "model").add_edge("tools", "model")
-    graph = builder.add_conditional_edges("model", routed).compile(checkpointer=InMemorySaver())
+    def graph(desk, *calls):
+        model, send = ScriptedModel(turns=[says(*calls), DONE]), SENT[sent]
 
-    if len(calls) == 1:
-        await desk.run(graph, dialect="boolean")
-        assert desk.heard["deploy"] == [True]
-        return
-    with pytest.raises(InvalidRequestError, match=r"nobody was asked.*'tools'.*\(deploy, ask_user\).*Send"):
-        await desk.run(graph, dialect="boolean")
-    assert desk.reviewer.asked == []
+        def routed(state):
+            if not state["messages"][-1].tool_calls:
+                return "__end__"
+            return [Send("run_tools", send(state))] if send else "run_tools"
 
+        builder = StateGraph(MessagesState)
+        builder.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
+        builder.add_node("run_tools", WRAPS[wrap](ToolNode(desk.tools))).add_edge(START, "model")
+        builder.add_edge("run_tools", "model").add_conditional_edges("model", routed)
+        return builder.compile(checkpointer=InMemorySaver())
 
-async def test_single_call_of_a_plain_graph_is_named_by_its_tool():
-    """Whatever its node is called."""
-    desk = Desk(HUMAN)
+    alone, together = Desk(), Desk()
+    await alone.run(graph(alone, DEPLOY), dialect="boolean")
+    # The tools of a function cannot be found, so nobody can name them.
+    by_name = (
+        [{"deploy": "boolean", "ask_user": "text"}]
+        if wrap in {"bare", "configured", "retried", "last"}
+        else []
+    )
+    for dialect in ["boolean", *by_name]:
+        with pytest.raises(
+            InvalidRequestError, match=r"nobody was asked.*'run_tools'.*\(deploy, ask_user\).*Send"
+        ):
+            await together.run(graph(together, DEPLOY, ASK), dialect=dialect)
 
-    await desk.run(plain_graph(desk, DEPLOY))
-
-    assert desk.heard["deploy"] == [True]
+    assert alone.heard["deploy"] == [True]
+    assert together.reviewer.asked == []
 
 
 async def test_calls_that_are_sent_one_by_one_are_named_by_their_tools():
     """This is what the refusal advises."""
-    desk = Desk(HUMAN)
+    desk, model = Desk(HUMAN), ScriptedModel(turns=[says(ASK, DEPLOY), DONE])
 
-    await desk.run(plain_graph(desk, ASK, DEPLOY, apart=True))
+    def routed(state):
+        return [Send("run_tools", [call]) for call in state["messages"][-1].tool_calls] or "__end__"
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
+    builder.add_node("run_tools", ToolNode(desk.tools)).add_edge(START, "model").add_edge(
+        "run_tools", "model"
+    )
+    builder.add_conditional_edges("model", routed, ["run_tools", "__end__"])
+
+    await desk.run(builder.compile(checkpointer=InMemorySaver()))
 
     assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}

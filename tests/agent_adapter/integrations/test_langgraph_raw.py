@@ -5,8 +5,6 @@ import traceback
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, StateGraph
@@ -24,8 +22,7 @@ from agent_adapter.errors import (
 from agent_adapter.integrations.langgraph import run, stream, to_request
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject, respond
 from agent_adapter.worker.langgraph import ResumableGraph
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office, answers_to_model
-from tests.support.scripted_model import ScriptedModel, says
+from tests.agent_adapter.integrations.office import CONFIG, deciding, run_thread
 
 SEND = {"question": "Send the invoices?"}
 HUMAN = {
@@ -49,11 +46,6 @@ def asking(**questions):
         builder.add_node(name, lambda state, q=question: {"heard": [interrupt(q)]})
         builder.add_edge(START, name)
     return builder.compile(checkpointer=InMemorySaver())
-
-
-def deciding(*answers):
-    """Give a client whose reviewer decides this, one answer for each action."""
-    return InMemoryApprovalClient(ScriptedReviewer(answers))
 
 
 async def run_through_stream(graph, input, **how):
@@ -111,7 +103,7 @@ async def test_line_of_the_refusal_can_be_pasted(value):
 async def test_refusal_shows_shortly_what_the_run_paused_with(value, shown):
     """Its reader knows the place in the code by it."""
     with pytest.raises(UnknownDialectError) as caught:
-        await run(asking(ask=value), {"heard": []}, approvals=deciding(), config=CONFIG)
+        await run_thread(asking(ask=value), deciding(), {"heard": []})
 
     assert "".join(traceback.format_exception(caught.value)).count("nobody was asked") == 1
     first, *_ = str(caught.value).splitlines()
@@ -140,36 +132,11 @@ async def test_refused_thread_is_resumed_once_the_caller_names_how_the_answer_is
     """The node gets what it reads, and silence is a no wherever there is a no."""
     graph = asking(ask=SEND)
     with pytest.raises(UnknownDialectError):
-        await run(graph, {"heard": []}, approvals=deciding(), config=CONFIG)
+        await run_thread(graph, deciding(), {"heard": []})
 
-    result = await run(graph, None, approvals=deciding(decision), config=CONFIG, dialect=dialect)
+    result = await run_thread(graph, deciding(decision), None, dialect=dialect)
 
     assert result["heard"] == [heard]
-
-
-async def test_rejection_keeps_a_node_that_reads_truth_from_going_on():
-    """`if interrupt("Send?")` sends after a yes and only then."""
-    sent = []
-
-    def send(state):
-        if interrupt("Send?"):
-            sent.append("mail")
-        return {"heard": []}
-
-    builder = StateGraph(Heard).add_node("send", send).add_edge(START, "send")
-    for decision, expected in ((reject("Not on a Friday."), []), (None, []), (approve(), ["mail"])):
-        graph = builder.compile(checkpointer=InMemorySaver())
-        await run(graph, {"heard": []}, approvals=deciding(decision), config=CONFIG, dialect="boolean")
-        assert sent == expected
-
-
-def test_text_offers_an_answer_only():
-    """A sentence cannot say no to a program that reads any sentence, so neither Approve nor Reject is shown."""
-    pauses = asking(ask=SEND).invoke({"heard": []}, CONFIG)["__interrupt__"]
-
-    (config,) = to_request(pauses, dialect="text").review_configs
-
-    assert config.allowed_decisions == ("respond",)
 
 
 @EVERY_WAY
@@ -187,7 +154,7 @@ async def test_silence_about_a_text_question_raises_and_the_thread_can_be_resume
             await way(graph, {"heard": []}, approvals=approvals, config=CONFIG, dialect="text")
 
     approvals.reviewer = ScriptedReviewer([respond("Yes, all.")])
-    result = await run(graph, None, approvals=approvals, config=CONFIG, dialect="text")
+    result = await run_thread(graph, approvals, None, dialect="text")
 
     assert result["heard"] == ["Yes, all."]
 
@@ -206,54 +173,30 @@ async def test_withdrawn_text_question_raises_and_can_be_asked_again():
 
     approvals = Withdrawing(ScriptedReviewer([approve()]))
     with pytest.raises(InterruptWithdrawnError):
-        await run(graph, {"heard": []}, approvals=approvals, config=CONFIG, dialect="text")
+        await run_thread(graph, approvals, {"heard": []}, dialect="text")
 
-    result = await run(graph, None, approvals=approvals, config=CONFIG, dialect="boolean")
+    result = await run_thread(graph, approvals, None, dialect="boolean")
 
     assert result["heard"] == [True]
-
-
-async def test_rejection_of_a_text_question_is_always_refused():
-    """No path hands a rejection to a program that reads words."""
-    graph = asking(ask=SEND)
-
-    with pytest.raises(DecisionNotAllowedError, match="reject is not one of respond"):
-        await run(graph, {"heard": []}, approvals=deciding(reject("no")), config=CONFIG, dialect="text")
-
-    assert len((await graph.aget_state(CONFIG)).interrupts) == 1
 
 
 async def test_questions_of_different_forms_are_named_by_the_node_or_the_tool_that_asks():
     """One run, four questions: each is answered as its own node reads it."""
     graph = asking(send="Send?", name="What is your name?", review=REVIEW, older=HUMAN)
-    approvals = InMemoryApprovalClient(
-        ScriptedReviewer(
-            {
-                "interrupt": lambda action: approve() if action.args["value"] == "Send?" else respond("Noor"),
-                "delete_file": reject("Keep it."),
-            }
-        )
+    approvals = deciding(
+        interrupt=lambda action: approve() if action.args["value"] == "Send?" else respond("Noor"),
+        delete_file=reject("Keep it."),
     )
 
-    result = await run(
-        graph,
-        {"heard": []},
-        approvals=approvals,
-        config=CONFIG,
-        dialect={"send": "boolean", "name": "text"},
-    )
+    result = await run_thread(graph, approvals, {"heard": []}, dialect={"send": "boolean", "name": "text"})
 
-    assert sorted(map(str, result["heard"])) == sorted(
-        map(
-            str,
-            [
-                True,
-                "Noor",
-                {"decisions": [{"type": "reject", "message": "Keep it."}]},
-                {"type": "ignore", "args": None},
-            ],
-        )
-    )
+    answers = [
+        True,
+        "Noor",
+        {"decisions": [{"type": "reject", "message": "Keep it."}]},
+        {"type": "ignore", "args": None},
+    ]
+    assert sorted(map(str, result["heard"])) == sorted(map(str, answers))
 
 
 async def test_one_question_of_unknown_form_refuses_those_beside_it():
@@ -261,49 +204,9 @@ async def test_one_question_of_unknown_form_refuses_those_beside_it():
     graph, approvals = asking(send="Send?", review=REVIEW), deciding()
 
     with pytest.raises(UnknownDialectError):
-        await run(graph, {"heard": []}, approvals=approvals, config=CONFIG)
+        await run_thread(graph, approvals, {"heard": []})
 
     assert approvals.reviewer.asked == []
-
-
-async def test_tools_that_ask_are_named_by_their_own_names():
-    """Two tools of an agent that read different answers, beside one that LangChain reviews."""
-    office, heard = Office(), {}
-
-    def deploy(build: int) -> str:
-        """Deploy a build."""
-        heard["deploy"] = interrupt(f"Deploy {build}?")
-        return "done"
-
-    def ask_user(question: str) -> str:
-        """Ask the user."""
-        heard["ask_user"] = interrupt(question)
-        return "done"
-
-    turn = says(("deploy", {"build": 17}), ("send_email", MAIL), ("ask_user", {"question": "Who are you?"}))
-    agent = create_agent(
-        ScriptedModel(turns=[turn, DONE]),
-        [deploy, ask_user, office.tools[0]],
-        middleware=[HumanInTheLoopMiddleware({"send_email": True}, interrupt_mode="per_call")],
-        checkpointer=InMemorySaver(),
-    )
-    reviewer = ScriptedReviewer(
-        {
-            "interrupt": lambda a: reject("no") if "Deploy" in a.args["value"] else respond("Noor"),
-            "send_email": approve(),
-        }
-    )
-
-    result = await run(
-        agent,
-        GO,
-        approvals=InMemoryApprovalClient(reviewer),
-        config=CONFIG,
-        dialect={"deploy": "boolean", "ask_user": "text"},
-    )
-
-    assert heard == {"deploy": False, "ask_user": "Noor"}
-    assert answers_to_model(result)["call_2"] == ("success", "sent to a@x.com")
 
 
 async def test_node_of_a_graph_inside_is_named_by_its_own_name():
@@ -313,9 +216,7 @@ async def test_node_of_a_graph_inside_is_named_by_its_own_name():
     outer = StateGraph(Heard).add_node("inner", inner).add_edge(START, "inner")
     graph = outer.compile(checkpointer=InMemorySaver())
 
-    result = await run(
-        graph, {"heard": []}, approvals=deciding(reject()), config=CONFIG, dialect={"ask": "boolean"}
-    )
+    result = await run_thread(graph, deciding(reject()), {"heard": []}, dialect={"ask": "boolean"})
 
     assert result["heard"] == [False]
 
@@ -327,7 +228,7 @@ async def test_misspelt_name_of_a_node_is_refused_before_the_graph_runs():
     graph = builder.compile(checkpointer=InMemorySaver())
 
     with pytest.raises(InvalidRequestError, match=r"'sent'.*did you mean 'send'"):
-        await run(graph, {"heard": []}, approvals=deciding(), config=CONFIG, dialect={"sent": "boolean"})
+        await run_thread(graph, deciding(), {"heard": []}, dialect={"sent": "boolean"})
 
     assert ran == []
 
@@ -336,11 +237,10 @@ async def test_a_callable_names_it_by_the_payload():
     """What it gives `None` for is told by its keys, or refused."""
     graph = asking(send={"kind": "yes/no", "text": "Send?"}, review=REVIEW)
 
-    result = await run(
+    result = await run_thread(
         graph,
+        deciding(approve(), approve()),
         {"heard": []},
-        approvals=deciding(approve(), approve()),
-        config=CONFIG,
         dialect=lambda payload: "boolean" if payload.get("kind") == "yes/no" else None,
     )
 
@@ -367,10 +267,10 @@ async def test_what_only_looks_like_a_known_form_is_refused_until_it_is_named(va
 
     for dialect in (None, "boolean"):
         with pytest.raises(InvalidRequestError, match=says_what):
-            await run(graph, {"heard": []}, approvals=approvals, config=CONFIG, dialect=dialect)
+            await run_thread(graph, approvals, {"heard": []}, dialect=dialect)
     assert approvals.reviewer.asked == []
 
-    result = await run(graph, None, approvals=approvals, config=CONFIG, dialect={"ask": "boolean"})
+    result = await run_thread(graph, approvals, None, dialect={"ask": "boolean"})
 
     assert result["heard"] == [True]
 
@@ -388,10 +288,10 @@ async def test_answer_that_a_callable_cannot_write_resumes_nothing(write, says_w
     graph, approvals = asking(ask=SEND), deciding(approve())
 
     with pytest.raises(DecisionNotAllowedError, match=says_what):
-        await run(graph, {"heard": []}, approvals=approvals, config=CONFIG, dialect=custom(write))
+        await run_thread(graph, approvals, {"heard": []}, dialect=custom(write))
 
     good = custom(lambda decision: [decision.type])
-    result = await run(graph, None, approvals=approvals, config=CONFIG, dialect=good)
+    result = await run_thread(graph, approvals, None, dialect=good)
     assert result["heard"] == [["approve"]]
     assert len(approvals.reviewer.asked) == 1
 
@@ -407,7 +307,7 @@ async def test_answer_that_a_callable_cannot_write_resumes_nothing(write, says_w
 async def test_callable_that_names_nothing_is_refused_before_anybody_is_asked(dialect, says_what):
     """The error says what it gave."""
     with pytest.raises(InvalidRequestError, match=says_what):
-        await run(asking(ask=SEND), {"heard": []}, approvals=deciding(), config=CONFIG, dialect=dialect)
+        await run_thread(asking(ask=SEND), deciding(), {"heard": []}, dialect=dialect)
 
 
 @pytest.mark.parametrize(
@@ -424,7 +324,7 @@ async def test_dialect_that_cannot_be_meant_is_refused_before_the_graph_runs(dia
     graph = asking(ask=SEND)
 
     with pytest.raises(InvalidRequestError, match=says_what):
-        await run(graph, {"heard": []}, approvals=deciding(), config=CONFIG, dialect=dialect)
+        await run_thread(graph, deciding(), {"heard": []}, dialect=dialect)
 
     assert (await graph.aget_state(CONFIG)).values == {}
 
@@ -448,9 +348,9 @@ async def test_thread_whose_node_could_not_read_the_answer_is_resumed_under_the_
         graph = builder.compile(checkpointer=saver)
         for given in ({"heard": []}, None):
             with pytest.raises(TypeError):
-                await run(graph, given, approvals=approvals, config=CONFIG, dialect="boolean")
+                await run_thread(graph, approvals, given, dialect="boolean")
 
-        result = await run(graph, None, approvals=approvals, config=CONFIG, dialect=right)
+        result = await run_thread(graph, approvals, None, dialect=right)
 
     assert result["heard"] == ["approve", "reject"]
     assert [action.args["value"] for action in approvals.reviewer.asked] == ["Send?", "To all?"]
@@ -464,7 +364,7 @@ async def test_open_question_is_not_asked_in_two_ways_at_once():
     await approvals.publish(published)
 
     with pytest.raises(ConflictError, match="withdraw it"):
-        await run(graph, None, approvals=approvals, config=CONFIG, dialect="text")
+        await run_thread(graph, approvals, None, dialect="text")
 
 
 def test_names_by_tool_need_the_run():
@@ -489,9 +389,15 @@ def breaking(**where):
 
 @EVERY_WAY
 @pytest.mark.parametrize("kind", ["interrupt_before", "interrupt_after"])
-async def test_graph_with_a_breakpoint_is_refused_before_it_runs(way, kind):
-    """It would stop there as if it had finished, with nobody asked."""
+@pytest.mark.parametrize("is_inside", [False, True])
+async def test_graph_with_a_breakpoint_is_refused_before_it_runs(way, kind, is_inside):
+    """It would stop there as if it had finished, with nobody asked; also where a graph that is a node has it."""
     builder, where = breaking(**{kind: ["first"]})
+    if is_inside:
+        builder, where = (
+            StateGraph(Heard).add_node("inner", builder.compile(**where)).add_edge(START, "inner"),
+            {},
+        )
     graph = builder.compile(checkpointer=InMemorySaver(), **where)
 
     with pytest.raises(InvalidRequestError, match=f"{kind}.*'first'"):
@@ -508,24 +414,8 @@ async def test_breakpoint_among_the_options_is_refused_too(way):
 
     with pytest.raises(InvalidRequestError, match="interrupt_before"):
         await way(
-            graph,
-            {"heard": []},
-            approvals=deciding(),
-            config=CONFIG,
-            options={"interrupt_before": "*"},
+            graph, {"heard": []}, approvals=deciding(), config=CONFIG, options={"interrupt_before": "*"}
         )
-
-
-@EVERY_WAY
-async def test_breakpoint_of_a_graph_inside_is_refused_too(way):
-    """Also where it is a node."""
-    builder, _ = breaking()
-    inner = builder.compile(interrupt_before=["second"])
-    outer = StateGraph(Heard).add_node("inner", inner).add_edge(START, "inner")
-    graph = outer.compile(checkpointer=InMemorySaver())
-
-    with pytest.raises(InvalidRequestError, match=r"interrupt_before.*'second'"):
-        await way(graph, {"heard": []}, approvals=deciding(), config=CONFIG)
 
 
 @EVERY_WAY

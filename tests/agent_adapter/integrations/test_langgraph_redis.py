@@ -10,19 +10,14 @@ from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.langgraph import run, to_request
 from agent_adapter.redis.pool import freeze_meta, open_redis
-from agent_adapter.testing import ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.testing import ScriptedReviewer, approve, respond
 from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office, answers_to_model
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office
 from tests.conftest import an_agent
 from tests.support.builders import an_admission
 
 MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
-ANSWERS = {
-    "send_email": edit({"to": "b@x.com", "subject": "S2"}),
-    "delete_file": reject("no"),
-    "ask_user": respond("staging"),
-}
 
 
 @asynccontextmanager
@@ -60,24 +55,6 @@ async def person(redis_url, reviewer):
         yield
         over.set()
     await redis.aclose()
-
-
-@MODES
-async def test_run_resumes_with_what_the_person_decided(mode, client, redis_url):
-    """From the model's calls to the record in Redis and back."""
-    office, reviewer = Office(), ScriptedReviewer(ANSWERS)
-
-    async with person(redis_url, reviewer):
-        result = await run(office.agent(TURN, DONE, mode=mode), GO, approvals=client, config=CONFIG)
-
-    assert office.names() == ["read_file", "send_email"]
-    assert ("send_email", {"to": "b@x.com", "subject": "S2", "body": ""}) in office.ran
-    assert answers_to_model(result)["call_3"] == (
-        "error",
-        "User rejected the tool call for `delete_file` with reason: no",
-    )
-    assert answers_to_model(result)["call_4"] == ("success", "staging")
-    assert [action.name for action in reviewer.asked] == ["send_email", "delete_file", "ask_user"]
 
 
 @MODES

@@ -11,10 +11,10 @@ from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
-from agent_adapter.integrations.langgraph import run, stream
+from agent_adapter.integrations.langgraph import stream
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject
 from agent_adapter.worker.langgraph import ResumableGraph
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, run_thread
 from tests.support.faults import eventually
 from tests.support.scripted_model import ScriptedModel, says
 from tests.support.workers import working
@@ -253,7 +253,7 @@ async def by_hand(graph, input, no):
 
 async def with_run(graph, input, no):
     approvals = InMemoryApprovalClient(says_no_to(no))
-    await run(graph, input, approvals=approvals, config=CONFIG, dialect="boolean")
+    await run_thread(graph, approvals, input, dialect="boolean")
 
 
 async def with_stream(graph, input, no):

@@ -5,10 +5,9 @@ from contextlib import aclosing
 import pytest
 from langgraph.types import Command
 
-from agent_adapter.errors import InvalidRequestError
-from agent_adapter.integrations.langgraph import run, stream
+from agent_adapter.integrations.langgraph import stream
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject, respond
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office, run_thread
 from tests.support.scripted_model import says
 
 ANSWERS = {"send_email": approve(), "delete_file": reject("no"), "ask_user": respond("staging")}
@@ -141,18 +140,7 @@ async def test_stream_left_while_resuming_can_be_gone_on_with():
         async for _ in chunks:
             if asked.reviewer.asked:
                 break
-    result = await run(agent, None, approvals=asked, config=CONFIG)
+    result = await run_thread(agent, asked, None)
 
     assert result["messages"][-1].content == "done"
     assert len(asked.reviewer.asked) == 3
-
-
-async def test_stream_refuses_before_the_graph_runs_what_could_not_be_resumed():
-    """As `run` does."""
-    office = Office()
-
-    with pytest.raises(InvalidRequestError, match="thread_id"):
-        async for _ in stream(office.agent(TURN, DONE), GO, approvals=approvals(), config={}):
-            pass
-
-    assert office.ran == []

@@ -453,9 +453,7 @@ class TestNamesInRequireApproval:
     def misspelt(ran, kind=Agent, require_approval=None):
         names = require_approval or {"ad": "always"}
         return kind(
-            name="Sums",
-            model=ScriptedModel([says(("add", {"a": 1})), DONE]),
-            mcp_servers=[Sums(ran, names)],
+            name="Sums", model=ScriptedModel([says(("add", {"a": 1})), DONE]), mcp_servers=[Sums(ran, names)]
         )
 
     @pytest.mark.parametrize("kind", [Agent, EditableMCPAgent])

@@ -35,14 +35,7 @@ from agent_adapter.integrations import functions, langchain_dev_utils, openai_ag
 from agent_adapter.integrations.langgraph import run, stream
 from agent_adapter.integrations.openai_agents import EditableMCPAgent, editable
 from agent_adapter.sync import SyncApprovalClient
-from agent_adapter.testing import (
-    InMemoryApprovalClient,
-    ScriptedReviewer,
-    approve,
-    edit,
-    reject,
-    respond,
-)
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations import desk
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office
 from tests.agent_adapter.integrations.test_openai_agents_kinds import CUSTOM, PATCH, SHELL, Sums, patch

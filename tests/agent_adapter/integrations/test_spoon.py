@@ -13,11 +13,7 @@ require_spoonai()
 
 from spoon_ai.agents import Command, SpoonReactAI, ToolCallAgent
 from spoon_ai.agents.spoon_react_mcp import SpoonReactMCP
-from spoon_ai.agents.subagents import (
-    SubAgentMiddleware,
-    SubAgentSpec,
-    add_subagent_support,
-)
+from spoon_ai.agents.subagents import SubAgentMiddleware, SubAgentSpec, add_subagent_support
 from spoon_ai.middleware.base import AgentMiddleware, ToolCallRequest
 from spoon_ai.schema import AgentState
 from spoon_ai.tools.base import ToolFailure, ToolResult
@@ -41,14 +37,7 @@ from agent_adapter.integrations.spoon import (
     to_request,
     to_resume,
 )
-from agent_adapter.testing import (
-    InMemoryApprovalClient,
-    ScriptedReviewer,
-    approve,
-    edit,
-    reject,
-    respond,
-)
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.spoon_office import (
     DONE,
     GATED,
@@ -155,10 +144,7 @@ async def test_only_gated_calls_are_asked_about(office):
     turn = says(
         ("send_email", MAIL), ("send_email", {**MAIL, "to": "me@x.com"}), ("read_file", {"path": "x"})
     )
-    gated = {
-        "send_email": {"when": lambda call: not call.args["to"].startswith("me@")},
-        "delete_file": False,
-    }
+    gated = {"send_email": {"when": lambda call: not call.args["to"].startswith("me@")}, "delete_file": False}
 
     await run(office.agent(turn, DONE), "go", approvals=approvals, interrupt_on=gated)
 

@@ -61,11 +61,7 @@ EVENT = event_of(task((FIRST, review("send_email", "run_sql", "update_customer")
 TWO = event_of(
     task((FIRST, review("send_email"))), {**task(), "interrupts": []}, task((SECOND, review("wipe")))
 )
-ANSWERS = {
-    "send_email": approve(),
-    "run_sql": reject("no DROP"),
-    "update_customer": edit({"to": "b@x.com"}),
-}
+ANSWERS = {"send_email": approve(), "run_sql": reject("no DROP"), "update_customer": edit({"to": "b@x.com"})}
 ANSWER = {
     "decisions": [
         {"type": "approve"},
@@ -169,11 +165,7 @@ async def test_silence_rejects_or_raises_as_the_caller_chose():
     await run(EVENT, approvals=approvals_of(silent), thread_id="1", send=conversation.resume)
     with pytest.raises(InterruptExpiredError):
         await run(
-            EVENT,
-            approvals=approvals_of(silent),
-            thread_id="1",
-            send=conversation.resume,
-            on_expiry="raise",
+            EVENT, approvals=approvals_of(silent), thread_id="1", send=conversation.resume, on_expiry="raise"
         )
 
     no = {"type": "reject", "message": "Nobody decided in time."}

@@ -1,11 +1,7 @@
 """A tool that pays, decorated by langchain-dev-utils in the ways that there are, and agents that use it."""
 
 from langchain.agents import create_agent
-from langchain_dev_utils.tool_calling import (
-    InterruptParams,
-    human_in_the_loop,
-    human_in_the_loop_async,
-)
+from langchain_dev_utils.tool_calling import InterruptParams, human_in_the_loop, human_in_the_loop_async
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import interrupt
 
