@@ -318,7 +318,7 @@ class Stage:
             keys = [
                 (port, key)
                 for port in servers.primaries()
-                for key in servers.ask(port, "KEYS", "assent:*:audit")
+                for key in servers.ask(port, "KEYS", "{assent}:audit")
             ]
             weights = [int(servers.ask(port, "MEMORY", "USAGE", key, "SAMPLES", 0)) for port, key in keys]
             self.note("audit", bytes=sum(weights))

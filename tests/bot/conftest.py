@@ -21,10 +21,7 @@ async def redis(redis_url: str) -> AsyncIterator[Redis]:
 
 @pytest.fixture
 async def store(redis: Redis) -> ApprovalStore:
-    store = ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
-    # There was no failover just before.
-    store.scripts.journal.begin((), is_settled=True)
-    return store
+    return ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
 
 
 @pytest.fixture

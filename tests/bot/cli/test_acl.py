@@ -10,7 +10,6 @@ from redis.exceptions import AuthenticationError, NoPermissionError
 from redis.exceptions import ConnectionError as LostConnectionError
 from typer.testing import CliRunner
 
-from agent_adapter.contract.keys import Keys
 from bot.cli.commands import cli
 from playground.redis_server import RedisServer
 from tests.support.lanes import require
@@ -52,7 +51,7 @@ def test_bots_and_operators_reach_an_old_namespace_as_well(tmp_path: Path, monke
     assert {name for name, words in names.items() if {"%R~{assent2}:*", "%R~{assent}:*"} <= {*words}} == {
         "assent2-operator"
     }
-    assert f"%RW~{Keys('assent', 2).prefix}req:billing.*" in names["assent-agent-billing"]
+    assert "%RW~{assent}:req:billing.*" in names["assent-agent-billing"]
 
 
 def test_passwords_are_made_once_and_stand_in_the_file_only(tmp_path: Path):

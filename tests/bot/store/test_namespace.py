@@ -31,18 +31,6 @@ async def before(redis: Redis) -> Redis:
     return redis
 
 
-async def test_the_first_bot_renames_the_keys(before: Redis):
-    """Values and lifetimes stay, and keys that have their names already are left alone."""
-    await open_namespace(before, "assent")
-
-    assert await before.get(NEW_PAUSE) == "billing.5a0c"
-    assert await before.get(NEW_THREAD) == "billing.process:owner"
-    assert 0 < await before.pttl(LANE.pause("hr", "ended")) <= 60_000
-    assert not await before.exists(OLD_PAUSE, OLD_THREAD, f"{LANE.prefix}pause:ended", f"{LANE.prefix}wake")
-    assert await before.hgetall(Keys().meta) == {"schema": str(SCHEMA)}
-    assert await before.exists(LANE.req("billing.5a0c"))
-
-
 async def test_a_bot_that_was_ended_in_the_middle_does_no_harm(before: Redis):
     """The next one begins again, and finds some of the keys renamed."""
     await before.rename(OLD_PAUSE, NEW_PAUSE)
