@@ -138,9 +138,13 @@ class Sentinels:
             "A planned failover. Paste all of it: the pause ends after ten seconds.\n"
             f"  former=$({named})\n"
             f"  redis-cli -p $former CLIENT PAUSE {_PAUSE} WRITE\n"
-            f"  if {failover} | grep -x OK; then\n"
-            f"    until test $({named}) != $former; do sleep 0.1; done\n"
-            f"    redis-cli -p $former REPLICAOF 127.0.0.1 $({named})\n"
+            f"  said=$({failover})\n"
+            '  if test "$said" = OK; then\n'
+            f'    until next=$({named}) && test -n "$next" && test "$next" != "$former"; do sleep 0.1; done\n'
+            "    redis-cli -p $former REPLICAOF 127.0.0.1 $next\n"
+            '    echo "The primary is at port $next."\n'
+            "  else\n"
+            '    echo "Refused: $said"\n'
             "  fi\n"
             f"  redis-cli -p $former CLIENT UNPAUSE\n"
             "A primary that is stopped:\n"

@@ -32,6 +32,8 @@ EDIT_AGAIN = 1_000
 ASKING_AT_ONCE = 16
 LONGEST_WAIT = 60_000
 """Milliseconds."""
+_PRUNE_EVERY = 1.0
+"""Seconds."""
 
 
 class _Own:
@@ -164,7 +166,7 @@ class Queue:
     def __init__(self) -> None:
         self._until: dict[str, dict[str, float]] = {}
         """By agent: the queue of one agent says nothing about the queue of another."""
-        self._prune_at = 64
+        self._prune_at = 0.0
 
     def remaining(self, interrupt_id: str) -> int:
         """Milliseconds that this record still has to wait."""
@@ -175,7 +177,7 @@ class Queue:
         return max(0, int(left * 1000))
 
     def join(self, interrupt_id: str, wait: int) -> int:
-        """Have a record wait at least this long. It waits longer in a long queue, because few get the next turn."""
+        """Have a record wait this long, or longer in a long queue, because few get the next turn: at most a minute."""
         now = time.monotonic()
         self._prune(now)
         own = self._until.setdefault(_agent(interrupt_id), {})
@@ -184,13 +186,13 @@ class Queue:
         return wait
 
     def _prune(self, now: float) -> None:
-        """Forget records whose wait is over: another replica may have drawn them."""
-        if sum(map(len, self._until.values())) < self._prune_at:
+        """Forget records whose wait is over, once a second: another replica may have drawn them, and nobody waits behind them."""
+        if now < self._prune_at:
             return
         kept = {agent: {id: until for id, until in own.items() if until > now}
                 for agent, own in self._until.items()}  # fmt: skip
         self._until = {agent: own for agent, own in kept.items() if own}
-        self._prune_at = max(64, 2 * sum(map(len, self._until.values())))
+        self._prune_at = now + _PRUNE_EVERY
 
 
 def _agent(interrupt_id: str) -> str:

@@ -1,6 +1,7 @@
 """Slack's limits, kept by all replicas in one Redis."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,18 @@ def test_how_many_of_one_agent_wait_makes_no_other_one_wait_longer():
         queue.join(f"flood.{number}", 1_000)
 
     assert queue.join("billing.1", 1_000) == 1_000
+
+
+def test_who_has_waited_makes_nobody_wait_longer(monkeypatch: pytest.MonkeyPatch):
+    """Another bot may have drawn them meanwhile."""
+    queue = Queue()
+    for number in range(700):
+        queue.join(f"billing.{number}", 1_000)
+
+    over = time.monotonic() + LONGEST_WAIT / 1000
+    monkeypatch.setattr(pacing.time, "monotonic", lambda: over)
+
+    assert queue.join("billing.next", 1_000) == 1_000
 
 
 async def test_agents_that_wait_take_turns(replicas: list[Pacing], monkeypatch: pytest.MonkeyPatch):
