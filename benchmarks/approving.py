@@ -25,7 +25,9 @@ ACTIONS = 2
 SETTLES_WITHIN = 60.0
 """Seconds that people and agents have when nobody asks any more."""
 READS_EVERY = 0.5
-"""Seconds between two looks of a person into the thread of a card that they have decided."""
+"""Seconds between two looks of a person at a card that they have decided."""
+ASKS_AGAIN_AFTER = 5.0
+"""Seconds after which a button that is still there, or is there again, asks again."""
 LOOK_AFTER = 10.0
 """Seconds after which every card has to be as its record."""
 _BEFORE = timedelta(seconds=5)
@@ -38,8 +40,9 @@ class Asked:
     interrupt: Interrupt
     accepted: dict[int, str] = field(default_factory=dict)
     """By the index of an action, whose approval Slack showed as accepted."""
+    accepted_at: dict[int, float] = field(default_factory=dict)
     again: set[int] = field(default_factory=set)
-    """The actions that somebody approved again, because the card's thread asked for it."""
+    """The actions that somebody approved again, because the card asked again."""
     resume: Resume | None = None
     failure: str = ""
 
@@ -69,7 +72,7 @@ class Counts(NamedTuple):
     """Those that their agent got."""
     lost: int
     untold: int
-    """Those of the lost ones of which neither the card nor its thread says anything."""
+    """Those of the lost ones about which the card neither asks again nor says anything."""
     doubled: int
     """Cards of one record beside each other, and actions that the audit trail says were decided twice."""
     wrong: int
@@ -118,9 +121,7 @@ class Load:
             for each in self._asked
             if (found := await self._difference(each.interrupt.id, has_run=bool(each.resume)))
         ]
-        cards = [
-            len(self._watcher.cards(each.interrupt.id)) - len(self._thread(each)) for each in self._asked
-        ]
+        cards = [len(self._watcher.cards(each.interrupt.id)) for each in self._asked]
         accepted, reached = (
             sum(len(each.accepted) for each in self._asked),
             sum(each.reached for each in self._asked),
@@ -163,23 +164,20 @@ class Load:
         await asyncio.sleep(random.uniform(0, 0.5))
         user = random.choice(PEOPLE)
         if await flow.approve(user, asked.interrupt.id, index):
-            asked.accepted[index] = user
-            self._accepted_at.append(time.monotonic())
+            asked.accepted[index], asked.accepted_at[index] = user, time.monotonic()
+            self._accepted_at.append(asked.accepted_at[index])
 
     async def _press_again(self, flow: Flow, asked: Asked) -> None:
-        """Approve again what the thread of the card says was lost, as long as it has a button."""
-        said = " ".join(self._thread(asked))
+        """Approve again what the card still asks, or asks again."""
         [card, *_] = self._watcher.cards(asked.interrupt.id)
         for index in {*asked.accepted} - asked.again:
-            if f"action {index + 1}," in said and f"approve:{index}" in buttons(card):
+            is_late = time.monotonic() - asked.accepted_at[index] > ASKS_AGAIN_AFTER
+            if is_late and f"approve:{index}" in buttons(card):
                 asked.again.add(index)
                 await self._press(flow, asked, index)
 
     def _is_told(self, asked: Asked) -> bool:
-        return bool(self._thread(asked)) or self._watcher.is_noted(asked.interrupt.id)
-
-    def _thread(self, asked: Asked) -> list[str]:
-        return self._watcher.thread(asked.interrupt.id)
+        return bool(asked.again) or self._watcher.is_noted(asked.interrupt.id)
 
     async def _agent(self, client: ApprovalClient, asked: Asked) -> None:
         """Ask until there is an answer. What has gone on with one does not go on again."""

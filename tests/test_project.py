@@ -645,7 +645,7 @@ def test_the_compose_file_passes_what_approvers_on_call_need():
 def test_the_compose_file_passes_how_redis_is_used():
     """Where nothing is set, the bot gets its own defaults."""
     environment = yaml.safe_load(page("deploy/compose.yaml"))["services"]["bot"]["environment"]
-    fields = ("namespace", "durability", "durability_replicas", "reassert_seconds")
+    fields = ("namespace", "durability", "durability_replicas")
     given = {}
     for name in fields:
         found = re.fullmatch(r"\$\{(\w+):-(\w*)\}", environment[variable_of(name)])

@@ -125,6 +125,7 @@ class Keys:
     `{ns}:bots`                             ZSET    bot process -> last heartbeat
     `{ns}:epoch`                            STRING  how often any bot has said that it lives: less than before is an
                                                     older state
+    `{ns}:server`                           HASH    `id` which run of which server answers, `since` when a bot met it
     `{ns}:clock`                            STRING  when a bot last noticed that the server's clock was set
     `{ns}:confirmed`                        STRING  what a bot writes before it asks whether its writes are confirmed, for
                                                     a minute

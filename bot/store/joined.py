@@ -43,13 +43,6 @@ class JoinedStores:
         found = await first_with(self.stores, lambda store: store.admitted(interrupt_id))
         return await found.admitted(interrupt_id) if found else None
 
-    async def is_stored(self, interrupt_id: str) -> bool:
-        """Say whether a record exists in any of them."""
-        for store in self.stores:
-            if await store.is_stored(interrupt_id):
-                return True
-        return False
-
     async def waiting(
         self, entries: Sequence[str], *, agent: str = "", after: Spot | None = None, limit: int
     ) -> list[Spot]:

@@ -12,7 +12,6 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import Fields, expect_written
 from agent_adapter.errors import (
     InvalidRequestError,
-    ServerFailedError,
     ServerUnreachableError,
     UnreadableRecordError,
 )
@@ -103,19 +102,6 @@ class Reading(Connected):
         fields = [part for field in forged.items() for part in field]
         if dropped := await self.scripts("drop_forged", self._of(interrupt_id), fields):
             logger.error("record.forged", extra={"interrupt_id": interrupt_id, "fields": dropped})
-
-    async def is_stored(self, interrupt_id: str) -> bool:
-        """Say whether a record exists, also when it cannot be read.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        try:
-            req, _, _ = await read_hashes(self.scripts, self.keys, interrupt_id)
-        except (ServerFailedError, UnreadableRecordError):
-            # Something else has overwritten a part of it. The presenter says so.
-            return True
-        return bool(req)
 
     async def has_asked(self, interrupt: Interrupt) -> bool:
         """Say whether a record here asks, or asked, about one of the pauses of this interrupt. One that was refused did not.

@@ -205,12 +205,6 @@ REMARKS = (
     Remark(kind="propose", places=(0,), actions=(0,), by="U1", mentions=("U2",)),
     Remark(kind="extend", places=(0,), by="U1", until=MOMENT),
     Remark(kind="hand_over", places=(0,), by="U1", mentions=("U2",)),
-    Remark(kind="lost", places=(0,), actions=(0, 2), by="U1"),
-    *(
-        Remark(kind=kind, places=(0,), actions=(0,), by="U1", decision=decision)
-        for kind in ("lost", "lost_for_good")
-        for decision in ("approve", "edit", "reject", "respond")
-    ),
 )
 
 

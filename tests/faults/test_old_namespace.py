@@ -122,8 +122,6 @@ async def test_a_bot_leaves_the_cards_of_a_namespace_that_it_does_not_serve(
 
     async with start(namespace=NEW) as bot:
         await until(lambda: bot.health.ready)
-        (served,) = bot.served
-        await until(lambda: served.restore_guard.lost_since is None)
         assert buttons(watcher.cards(interrupt.id)[0]) == buttons(card) != []
 
     async with start(**MOVED) as bot:
@@ -196,27 +194,6 @@ async def test_a_run_that_was_asked_about_in_the_old_namespace_is_not_asked_agai
         [card] = watcher.cards(interrupt.id)
         assert await press(slack, card, "approve:0")
         assert await decided(waiting) == ["approve"]
-
-
-async def test_cards_of_both_namespaces_keep_their_buttons_when_redis_may_have_gone_back(
-    start, agents, asked_before, watcher
-):
-    """A bot that looks for cards without a record finds each record in its own namespace."""
-    before, waiting = await asked_before()
-    async with start(**MOVED) as bot:
-        # Before it looks for them, since its namespace is new.
-        await until(lambda: all(each.restore_guard.lost_since is None for each in bot.served))
-        after = an_interrupt(agent="payroll", run="run-2")
-        newcomer = asyncio.create_task(take(await agents(NEW, "payroll"), after))
-        await watcher.card(after.id)
-        for each in bot.served:
-            each.restore_guard.lost_since = 0.0
-        await until(lambda: all(each.restore_guard.lost_since is None for each in bot.served))
-
-        assert all("approve:0" in buttons(watcher.cards(each.id)[0]) for each in (before, after))
-        assert "went_back" not in bot.health.warnings
-    waiting.cancel()
-    newcomer.cancel()
 
 
 async def test_an_old_namespace_that_is_not_there_is_named_and_nothing_is_begun(start, redis_url):

@@ -12,7 +12,6 @@ from bot.jobs.quarantine import ATTEMPTS, Quarantine, opened, release_all, relea
 from tests.conftest import settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, eventually, settled_card, take
-from tests.support.people import buttons
 
 
 @pytest.fixture
@@ -94,21 +93,6 @@ async def test_a_record_that_cannot_be_drawn_is_set_aside_and_reported(
     assert caplog.text.count("work.broken") == tried
     assert bot.health.ready
     agent.cancel()
-
-
-async def test_a_record_that_cannot_be_read_is_not_taken_for_one_that_is_gone(bot, client, redis, watcher):
-    """When a bot looks for cards whose records are gone, this card keeps its buttons, and the search comes to its end."""
-    interrupt = an_interrupt()
-    await client.publish(interrupt)
-    card = await watcher.card(interrupt.id)
-    await damaged(redis, interrupt.id)
-
-    bot.restore_guard.lost_since = 0.0
-    await until(lambda: bot.restore_guard.lost_since is None)
-
-    assert {loop.name: loop.failures for loop in bot.health.loops if loop.failures} == {}
-    [now] = watcher.cards(interrupt.id)
-    assert buttons(now) == buttons(card)
 
 
 async def test_a_record_that_was_set_aside_is_drawn_again_when_an_operator_says_so(

@@ -131,8 +131,6 @@ async def test_silence_approves_only_while_somebody_could_object(
     rules = {"policy": str(policy), "approvers": "", "channel": None}
     async with start(role, **rules) as other, start("draw", **rules) as draws:
         await is_ready(other, draws)
-        # A bot that starts beside another one first waits for what that one may still find lost.
-        await until(lambda: not draws.store.is_looked_into)
         interrupt = client.interrupt(asking(an_action("note")))
 
         resume = await asyncio.wait_for(take(client, interrupt), 30)

@@ -137,9 +137,7 @@ async def test_a_lasting_fault_of_slack_is_tried_less_and_less_often(
     fault, start_bot, client, slack, watcher
 ):
     """While posting fails there is a try now and then, not a loop; then every card is posted once."""
-    bot = await start_bot(pace=fault["kind"] == "ratelimited", lease_seconds=2.0)
-    # It has looked at its channels, as at each start.
-    await until(lambda: bot.restore_guard.lost_since is None)
+    await start_bot(pace=fault["kind"] == "ratelimited", lease_seconds=2.0)
     await slack.fault("chat.postMessage", times=None, **fault)
     interrupts = [client.interrupt(asking(an_action(f"tool-{n}"))) for n in range(3)]
     for interrupt in interrupts:

@@ -244,7 +244,7 @@ async def test_a_lease_whose_answer_is_lost_holds_up_no_card(
         answer = await ask(*args, **given)
         if answer != [] and not lost:
             lost.append(answer)
-            bot.restore_guard.meet(bot.restore_guard.servers, is_new=False)
+            bot.restore_guard.reconnected()
             raise ServerUnreachableError("the connection was lost")
         return answer
 

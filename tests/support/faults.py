@@ -79,10 +79,6 @@ class Watcher:
         """Give the messages that belong to an interrupt, oldest first."""
         return [*self._of[interrupt_id].values()]
 
-    def thread(self, interrupt_id: str) -> list[str]:
-        """Give what stands beside the card of an interrupt, in its thread, oldest first."""
-        return [m["text"] for m in self.cards(interrupt_id) if MessageId.parse(_payload(m)["part"]).is_beside]
-
     def is_noted(self, interrupt_id: str) -> bool:
         """Whether a card stays as it is, with a note that Redis no longer knows what it says."""
         return any(_payload(m).get("digest") == KEPT for m in self.cards(interrupt_id))

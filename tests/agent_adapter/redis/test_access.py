@@ -89,6 +89,7 @@ def test_an_agents_user_is_these_rules():
         "%R~{assent}:card:billing.*",
         "%R~{assent}:bots",
         "%R~{assent}:clock",
+        "%R~{assent}:server",
         "%R~{assent}:meta",
         "&{assent}:inbox",
     ]

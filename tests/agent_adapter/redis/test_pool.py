@@ -341,23 +341,6 @@ async def test_a_connection_that_finds_another_server_says_so_before_its_first_c
         failover.second.stop()
 
 
-@pytest.mark.parametrize("count", [1, 2])
-async def test_what_may_not_be_sent_any_more_leaves_the_connection_as_it_was(redis, count):
-    """Neither a command nor a part of its answer is left for the next one."""
-
-    def refuse() -> None:
-        raise ValueError("too late")
-
-    await asyncio.gather(*(redis.set(f"name {number}", number) for number in range(count)))
-    before = connection.before_sending.set(refuse)
-    for _ in range(20):
-        with pytest.raises(ValueError, match="too late"):
-            await redis.get("name 0")
-    connection.before_sending.reset(before)
-
-    assert await redis.get("name 0") == "0"
-
-
 async def test_a_quiet_wait_is_not_cut_by_the_socket(redis_url: str):
     """A blocking read ends by its own limit, with nothing, and not by an error."""
     async with open_blocking_redis(redis_url, block=0.1) as redis:

@@ -20,16 +20,13 @@ from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place, Terms
 from bot.domain.bulk import decided_together
 from bot.domain.ids import MessageId
-from bot.domain.messages import Remark
 from bot.domain.question import question
-from bot.domain.votes import Vote
-from bot.rendering.buttons import value_of
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.card.summary import summary_blocks
-from bot.rendering.modal.editing import render_check_view, render_edit_view
-from bot.rendering.modal.forms import render_confirm_view, render_for_run_view, render_note_view
+from bot.rendering.modal.editing import render_edit_view
+from bot.rendering.modal.forms import render_for_run_view
 from bot.rendering.modal.reading import render_reading_view
 from bot.sentences.words import by, when
 from tests.bot.rendering.slack_side import (
@@ -369,85 +366,6 @@ def test_bulk_buttons_say_when_they_act_on_some():
     assert block_of(card(state).blocks, "unread")["elements"][0]["text"] == (
         "A question, answered by itself: 3."
     )
-
-
-def test_what_somebody_had_rejected_before_a_failover_is_not_approved_with_others():
-    """The person who approves the rest reads why: on the card, and in the question before the click."""
-    lost = {0: Remark(kind="lost", places=(0,), actions=(1,), by="U0ERIK", decision="reject")}
-    state = a_state(an_interrupt(an_action(), an_action(), an_action()), remarks=lost)
-
-    assert decided_together(state, range(3), "approve") == (0, 2)
-    assert decided_together(state, range(3), "reject") == (0, 1, 2)
-    blocks = render_card(state)[0].blocks
-    approve, *_ = block_of(blocks, "bulk")["elements"]
-    assert approve["text"]["text"] == "Approve 1, 3"
-    assert (
-        "Without 2: somebody wanted something else before a technical fault."
-        in approve["confirm"]["text"]["text"]
-    )
-    assert block_of(blocks, "unread")["elements"][0]["text"] == (
-        "To be approved one by one, because somebody wanted something else before a technical fault: 2."
-    )
-
-
-def test_what_somebody_had_rejected_before_a_failover_is_approved_only_after_a_question():
-    """Its button is not green. When its person has voted anew, that counts, and it is a call as any other."""
-    lost = {0: Remark(kind="lost", places=(0,), actions=(0,), by="U0ERIK", decision="reject")}
-    state = a_state(an_interrupt(an_action()), remarks=lost)
-
-    approve, *_ = block_of(render_card(state)[0].blocks, "a:0:buttons")["elements"]
-    assert approve["action_id"] == "approve:0"
-    assert approve["value"] != value_of(a_state(state.interrupt), [0])
-    assert "style" not in approve
-    assert approve["confirm"]["style"] == "danger"
-    assert approve["confirm"]["text"]["text"].startswith(
-        "Somebody wanted something else before a technical fault. The card or its thread says who: unless it was you, ask them first."
-    )
-
-    votes = {0: (Vote("U0ERIK", "approve", ApproveDecision(), "1"),)}
-    voted = a_state(an_interrupt(an_action()), remarks=lost, votes=votes)
-    assert not voted.actions[0].is_disputed
-
-
-FORMS = {
-    "note": lambda state: render_note_view(state, 0),
-    "edit": lambda state: render_check_view(state, 0, {"to": "x"}),
-    "risk": lambda state: render_confirm_view(state, 0),
-    "reading": lambda state: render_reading_view(state, 0, 1, pages_read=1),
-}
-
-
-@pytest.mark.parametrize(
-    ("form", "risk", "asks"),
-    [
-        ("note", "normal", "confirm"),
-        ("edit", "normal", "confirm"),
-        ("reading", "normal", "confirm"),
-        ("risk", "high", "code"),
-        ("edit", "high", "code"),
-        ("reading", "high", "code"),
-    ],
-)
-def test_each_form_says_what_somebody_had_rejected_before_a_failover_and_asks_once_more(form, risk, asks):
-    """So do the form of a call of high risk, and the last step of an edit, which asks nothing in other cases."""
-    lost = {0: Remark(kind="lost", places=(0,), actions=(0,), by="U0ERIK", decision="reject")}
-    admission = an_admission(
-        approvers=("U0MIRA",), places=(Place(channel="C0APPROVALS", actions=(0,)),), risk=risk
-    )
-    long = an_action(args={"to": "Ada", "text": "x" * 4_000})
-    state = a_state(an_interrupt(long), remarks=lost, admission=admission)
-
-    blocks = FORMS[form](state)["blocks"]
-
-    assert "unless it was you, ask them first" in words(blocks)
-    assert asks in [block["block_id"] for block in blocks]
-
-
-def test_an_approval_that_a_failover_has_lost_keeps_its_call_with_the_others():
-    lost = {0: Remark(kind="lost", places=(0,), actions=(1,), by="U0ERIK", decision="approve")}
-    state = a_state(an_interrupt(an_action(), an_action()), remarks=lost)
-
-    assert decided_together(state, range(2), "approve") == (0, 1)
 
 
 def test_a_button_for_some_actions_names_them_where_a_phone_has_room():

@@ -324,7 +324,7 @@ def _with_all_about_time(state):
         by="U0000000001",
         until=NOW,
     )
-    kinds = ("remind", "escalate", "extend", "hand_over", "lost", "lost_for_good")
+    kinds = ("remind", "escalate", "extend", "hand_over")
     return replace(
         state,
         # The properties are reckoned anew from these fields.

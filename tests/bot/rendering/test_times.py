@@ -10,7 +10,6 @@ from bot.domain.approval import Assignment
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension
-from bot.domain.votes import Vote
 from bot.rendering.card.card import render_card
 from bot.rendering.card.times import remark_text
 from bot.sentences.words import duration_words
@@ -84,23 +83,6 @@ def test_a_claim_ends_with_its_holders_decision_and_not_with_anothers():
     )
 
 
-def test_a_card_asks_for_decisions_that_are_lost_until_they_are_made_again():
-    """Also when their person has only voted again. What others decide of the same card changes nothing."""
-    lost = {1: Remark(kind="lost", places=(0,), actions=(1,), by="U0DANA", decision="approve")}
-    again = {1: a_decision(BATCH, 1, ApproveDecision(), by="U0ERIK")}
-    other = {0: a_decision(BATCH, 0, ApproveDecision(), by="U0ERIK")}
-    vote = Vote(user="U0DANA", position="approve", at="1", decision=ApproveDecision())
-    asks = (
-        "*Please decide again.* A technical fault lost this: <@U0DANA> approved action 2. As far as the bot knows, none of "
-        "it has run."
-    )
-
-    assert asks in words(timed(remarks=lost)[0].blocks)
-    assert asks in words(timed(remarks=lost, decided=other)[0].blocks)
-    assert asks not in words(timed(remarks=lost, decided=again)[0].blocks)
-    assert asks not in words(timed(remarks=lost, votes={1: (vote,)})[0].blocks)
-
-
 def test_a_remark_is_a_reply_to_the_card():
     """In a thread where the card itself is a reply, it stands beside it."""
     remarks = {2: Remark(kind="remind", places=(0,), actions=(0, 1), mentions=("S0OPS",))}
@@ -126,41 +108,6 @@ def test_a_remark_is_a_reply_to_the_card():
             (
                 f"Still to be decided: actions 1 to 20 and 2 more. "
                 f"Approvers: {', '.join(f'<@U{n:03}>' for n in range(20))} and 1 more."
-            ),
-        ),
-        (
-            Remark(kind="lost", places=(0,), actions=(0, 1), by="U0DANA", decision="reject"),
-            (
-                "<@U0DANA> rejected actions 1, 2, but a technical fault lost that. As far as the bot knows, none of it has run. "
-                "Please decide again on the card. Ask <@U0DANA> before you approve it."
-            ),
-        ),
-        (
-            Remark(kind="lost_for_good", places=(0,), actions=(0,), by="U0DANA", decision="reject"),
-            (
-                "<@U0DANA> rejected action 1, but a technical fault lost that. "
-                "Nobody can decide this a second time. A rejection or an answer runs nothing."
-            ),
-        ),
-        (
-            Remark(
-                kind="lost_for_good",
-                places=(0,),
-                actions=(0,),
-                by="U0DANA",
-                decision="reject",
-                is_vote=True,
-            ),
-            (
-                "<@U0DANA> voted to reject action 1, but a technical fault lost that. Nobody can decide this a second time. "
-                "How the vote ended may be unknown: look at what has run before the agent asks again."
-            ),
-        ),
-        (
-            Remark(kind="lost_for_good", places=(0,), actions=(0,), by="U0DANA"),
-            (
-                "<@U0DANA> decided about action 1, but a technical fault lost that. "
-                "Nobody can decide this a second time. Look at what has run before the agent asks again."
             ),
         ),
         (

@@ -14,12 +14,10 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
 )
 from agent_adapter.contract.record import EXPIRED
-from bot.domain.admission import Place
-from bot.domain.messages import Remark
 from bot.rendering.card.card import render_card
 from bot.text.names import plain_name
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of
-from tests.support.builders import NOW, a_decision, a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt
 from tests.support.properties import bounded
 
 EDIT = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "b"}))
@@ -123,47 +121,6 @@ def test_what_several_people_or_nobody_decided_is_counted_or_said_in_words(how, 
 def test_a_card_that_ended_otherwise_says_how(fields, says):
     """In one word."""
     assert title(**fields) == says
-
-
-@pytest.mark.parametrize(
-    ("is_vote", "lost", "how", "says"),
-    [
-        (False, ["reject", "respond"], (), "Ended, decision lost: pay, 2 times"),
-        (False, ["reject"], (None, RejectDecision()), "Ended, decision lost: pay, 2 times"),
-        (False, ["reject"], (None, ApproveDecision()), "Ended, may have run: pay, 2 times"),
-        (False, ["reject", "approve"], (), "Ended, may have run: pay, 2 times"),
-        (False, ["reject", ""], (), "Ended, may have run: pay, 2 times"),
-        (False, ["reject"], (), "Ended, may have run: pay, 2 times"),
-        (True, ["reject", "reject"], (), "Ended, may have run: pay, 2 times"),
-    ],
-)
-def test_of_lost_decisions_only_rejections_and_answers_are_known_to_have_run_nothing(
-    is_vote, lost, how, says
-):
-    """Nobody has to look for calls that somebody rejected. How a vote ended is not known."""
-    remarks = {
-        index: Remark(
-            kind="lost_for_good",
-            places=(0,),
-            actions=(index,),
-            by="U0DANA",
-            decision=decision,
-            is_vote=is_vote,
-        )
-        for index, decision in enumerate(lost)
-    }
-    place = Place(channel="C0APPROVALS", actions=(0, 1))
-    admission = an_admission(places=[place])
-    decided = {index: decision for index, decision in enumerate(how) if decision}
-    asked = an_interrupt(an_action("pay"), an_action("pay"))
-
-    card, *_ = render_card(
-        a_state(
-            asked, decided=decided, admission=admission, remarks=remarks, status="refused", code="went_back"
-        )
-    )
-
-    assert card.blocks[0]["text"]["text"] == says
 
 
 @pytest.mark.parametrize("status", ["withdrawn", "refused", "expired"])

@@ -1,7 +1,5 @@
 """What an operator may set, and what they are told when it is wrong."""
 
-from datetime import timedelta
-
 import pytest
 
 from bot.domain.errors import SettingsError
@@ -199,15 +197,6 @@ def test_what_has_to_confirm_a_click_is_read(read):
     found = read(ASSENT_DURABILITY="replica", ASSENT_DURABILITY_REPLICAS="2")
     assert (found.durability, found.durability_replicas) == ("replica", 2)
     assert read(ASSENT_DURABILITY="replica", ASSENT_DURABILITY_REPLICAS="").durability_replicas is None
-
-
-def test_a_bot_that_waits_for_replicas_keeps_what_it_writes(read):
-    """A click that Slack showed as accepted survives a failover, without another setting. One can still be given."""
-    assert read().reassert == timedelta(0)
-    assert read(ASSENT_DURABILITY="replica").reassert == timedelta(minutes=2)
-    assert read(ASSENT_DURABILITY="replica", ASSENT_REASSERT_SECONDS="0").reassert == timedelta(0)
-    assert read(ASSENT_REASSERT_SECONDS="90").reassert == timedelta(seconds=90)
-    assert read(ASSENT_REASSERT_SECONDS="").reassert == timedelta(0)
 
 
 def test_the_log_level_may_be_written_small(read):

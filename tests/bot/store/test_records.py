@@ -1,14 +1,11 @@
 """The record in a real Redis: one outcome per action, one deadline, one final answer, and nothing kept for ever."""
 
 import asyncio
-import time
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from agent_adapter.redis.journal import Outage
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
@@ -27,7 +24,7 @@ from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published
-from bot.domain.errors import StoreUnavailableError, TooEarlyError
+from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown
 from bot.store.codec import read_state
@@ -937,41 +934,3 @@ async def test_a_pause_counts_as_asked_about_unless_its_record_was_refused(clien
     assert not await store.has_asked(an_interrupt(run="another"))
     await store.settle(both.id, "refused", code="namespace", reason="asked elsewhere")
     assert not await store.has_asked(again)
-
-
-@pytest.mark.parametrize("overwritten", ["card", "req"])
-async def test_a_record_that_something_else_has_overwritten_is_stored(client, store, redis, overwritten):
-    """Its card is not taken for one whose record is lost, and the search for such cards goes on."""
-    interrupt_id = await publish(client, store)
-    key = getattr(store.keys, overwritten)(interrupt_id)
-    await redis.delete(key)
-    await redis.set(key, "x")
-
-    assert await store.is_stored(interrupt_id)
-    assert not await store.is_stored("billing.unknown")
-
-
-@pytest.mark.parametrize(("since", "is_early"), [(30, True), (300, False)])
-async def test_several_calls_that_have_just_come_after_a_failover_are_not_approved_at_once(
-    client, store, since, is_early
-):
-    """Another bot may have lost a rejection of one of them: it looks every five seconds whether they are asked again."""
-    state = await admitted(client, store, "pay", "note")
-    store.scripts.journal._outage = Outage.at(time.monotonic() - since)
-    # It was asked before the failover, too.
-    found = replace(await store.admitted(state.id), created_at=state.created_at - timedelta(minutes=1))
-
-    if is_early:
-        with pytest.raises(TooEarlyError):
-            store.expect_told(found)
-        found = replace(found, now=found.now + timedelta(seconds=8))
-    store.expect_told(found)
-
-
-async def test_a_bot_that_starts_beside_others_uses_no_standing_approval_for_a_moment(client, store, redis):
-    """A failover just before can have lost that somebody revoked it, and another bot still has to say so."""
-    await store.heartbeat("another")
-    new = ApprovalStore(redis, store.keys)
-    await new.begin_journal()
-
-    assert new.may_still_tell

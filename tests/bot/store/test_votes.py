@@ -86,14 +86,8 @@ async def press(
     *indices: int,
     voters: Voters | None = None,
     token: str = "",
-    asked: str = "",
-    losses: int | None = None,
 ) -> list[str]:
-    """Record one person's decision on actions, and give the outcomes. The same decision again is the same click without a token.
-
-    Without `losses`, the person judged the newest record, so nothing has to be judged again.
-    """
-    known = await store.admitted(state.id)
+    """Record one person's decision on actions, and give the outcomes. The same decision again is the same click without a token."""
     decisions = dict.fromkeys(indices or (0,), decision)
     texts = {
         index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
@@ -106,8 +100,6 @@ async def press(
         positions=dict.fromkeys(decisions, position_of(decision)),
         person=by,
         deadline=60,
-        asked=asked,
-        losses=losses if losses is not None else known.losses if known else 0,
         voters=dict.fromkeys(decisions, voters) if voters else None,
     )
     return [str(outcomes[index]) for index in decisions]

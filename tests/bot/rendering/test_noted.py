@@ -1,9 +1,8 @@
 """Cards whose records are lost or went back: what they said before, without their buttons, and one note above."""
 
-from bot.rendering.card.lost_records import render_noted
-
 from agent_adapter.contract.hitl import ApproveDecision
 from bot.rendering.card.card import render_card
+from bot.rendering.card.noted import render_noted
 from tests.bot.rendering.slack_side import button_labels, shown
 from tests.support.builders import a_state, an_action, an_interrupt
 
