@@ -11,7 +11,7 @@ from statistics import median
 
 import uvloop
 
-from benchmarks import approvals, clicks, drawing, home, neighbours, receipts, spread, waiting
+from benchmarks import approvals, clicks, drawing, neighbours, receipts, waiting
 from benchmarks.figures import table
 from benchmarks.slack import Slack
 
@@ -19,7 +19,7 @@ from benchmarks.slack import Slack
 async def measure(rounds: int, *, quick: bool) -> str:
     """Run all of it, and write what was found."""
     plan = clicks.Plan(slow_seconds=3, fast_seconds=2, burst=900) if quick else clicks.Plan()
-    window, count = (20.0, 5_000) if quick else (60.0, 100_000)
+    window, count = (20.0, 2_000) if quick else (60.0, 10_000)
     async with Slack().running() as slack:
         # All of them only wait for a minute or two, so they wait together.
         announce("idle agent; approvals with Slack's limits on; a channel that another agent floods")
@@ -32,8 +32,6 @@ async def measure(rounds: int, *, quick: bool) -> str:
         many = await waiting.crowd()
         announce(f"{count:,} pending")
         beside = await waiting.pending(slack, count, rounds)
-        announce("Home tabs")
-        tabs = await home.measure()
         announce("receipts in tools")
         checks = receipts.measure()
         announce("cards")
@@ -42,21 +40,15 @@ async def measure(rounds: int, *, quick: bool) -> str:
         for number in range(1, rounds + 1):
             announce(f"clicks, round {number} of {rounds}")
             found.append(await clicks.one_round(slack, plan))
-        announce("clicks and drawing apart")
-        parted = [await clicks.apart_round(slack, plan) for _ in range(rounds)]
-        announce("primaries and bots")
-        spreading = await spread.measure(slack, quick=quick)
     rows = [
         *clicks.rows(found),
-        *clicks.rows_apart(parted),
         *waiting.rows(still, many, beside, count),
-        *home.rows(tabs),
         *receipts.rows(checks),
         *drawing.rows(cards),
         *approvals.rows(shown),
         *neighbours.rows(others, channels),
     ]
-    return f"{table(rows)}\n\nCPU a click, us: {_cpu(found)}\n\n{spread.table(spreading)}"
+    return f"{table(rows)}\n\nCPU a click, us: {_cpu(found)}"
 
 
 async def beside(*, quick: bool) -> str:
@@ -64,19 +56,6 @@ async def beside(*, quick: bool) -> str:
     async with Slack().running() as slack:
         found = await neighbours.measure(slack, quick=quick)
     return table(neighbours.rows(found, await neighbours.channel()))
-
-
-async def apart(rounds: int, *, quick: bool) -> str:
-    """Measure clicks and drawing apart alone."""
-    plan = clicks.Plan(fast_seconds=2, burst=900) if quick else clicks.Plan()
-    async with Slack().running() as slack:
-        return table(clicks.rows_apart([await clicks.apart_round(slack, plan) for _ in range(rounds)]))
-
-
-async def over(*, quick: bool) -> str:
-    """Measure primaries and bots alone."""
-    async with Slack().running() as slack:
-        return spread.table(await spread.measure(slack, quick=quick))
 
 
 def _cpu(rounds: list[dict[str, dict[str, float]]]) -> str:
@@ -117,27 +96,15 @@ def main() -> None:
         "--neighbours", action="store_true", help="what one agent does to the others, and nothing else"
     )
     asked.add_argument(
-        "--apart", action="store_true", help="clicks and drawing in bots of their own, and nothing else"
-    )
-    asked.add_argument(
-        "--spread", action="store_true", help="1 to 6 primaries with 1 to 4 bots, and nothing else"
-    )
-    asked.add_argument(
         "--profile", choices=["http", "socket", "signed"], help="where the bot's time goes, and nothing else"
     )
     options = asked.parse_args()
     if options.profile:
         return profile(options.profile)
-    if options.spread:
-        sys.stdout.write(f"{uvloop.run(over(quick=options.quick))}\n")
-        return None
     if options.neighbours:
         sys.stdout.write(f"{uvloop.run(beside(quick=options.quick))}\n")
         return None
     rounds = options.rounds or (1 if options.quick else 5)
-    if options.apart:
-        sys.stdout.write(f"{uvloop.run(apart(rounds, quick=options.quick))}\n")
-        return None
     sys.stdout.write(f"{uvloop.run(measure(rounds, quick=options.quick))}\n")
     return None
 

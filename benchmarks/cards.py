@@ -180,7 +180,7 @@ def _payload(asked: Interrupt, pressed: dict[str, Any], blocks: Blocks, text: st
     }
 
 
-def ask_in_bulk(redis: Redis, count: int, *, lifetime: int = LIFE) -> list[str]:
+def ask_in_bulk(redis: Redis, count: int) -> list[str]:
     """Publish so many records through the real script, without a process that waits for them."""
     model = interrupt()
     body, ids = dump_interrupt(model), [f"{AGENT}.{secrets.token_hex(16)}" for _ in range(count)]
@@ -197,7 +197,7 @@ def ask_in_bulk(redis: Redis, count: int, *, lifetime: int = LIFE) -> list[str]:
                     [KEYS.pause(AGENT, pause)],
                     body=body.replace(model.id, record).replace(model.run, run),
                     signature="",
-                    lifetime=lifetime,
+                    lifetime=LIFE,
                     age=0,
                     process=f"{AGENT}.gone",
                     traceparent="",

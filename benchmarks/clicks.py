@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from agent_adapter.receipts.key_files import make_signing
 from benchmarks.cards import ACTIONS, AGENT, all_drawn, all_looked_at
-from benchmarks.figures import Better, Bound, Row
+from benchmarks.figures import Bound, Row
 from benchmarks.processes import Child, EndedError, app, child, private_redis, replicated_redis
 from benchmarks.slack import (
     TEAM,
@@ -27,8 +27,8 @@ from benchmarks.slack import (
 
 REPLICATED = {"replicated", "confirmed"}
 """The bot with a Redis that has a replica. The clicks of `confirmed` wait for it."""
-BOTS = {"bot", "signed", "apart", *REPLICATED}
-"""The variants that are our bot. `signed` has a signing key, and its agent a ring. `apart` are two: clicks and drawing."""
+BOTS = {"bot", "signed", *REPLICATED}
+"""The variants that are our bot. `signed` has a signing key, and its agent a ring."""
 SPREAD = 20
 """The actions of one record are pressed so many records apart, so that two presses of it are never on their way."""
 WARM_UP = 20
@@ -135,21 +135,15 @@ async def stage(
         actions = ACTIONS if kind in BOTS else 1
         keys = _keys(Path(stack.enter_context(TemporaryDirectory()))) if kind == "signed" else {}
         count = int(timed + (hurried + 4 * WARM_UP) / actions) + 1
-        api = f"{slack.url}/api/"
-        if kind == "apart":
-            await stack.enter_async_context(
-                app("bot", url, api, over_socket=over_socket, ASSENT_POLICY=policy, ASSENT_ROLE="draw")
-            )
         port, process = await stack.enter_async_context(
             app(
                 "bot" if kind in BOTS else kind,
                 url,
-                api,
+                f"{slack.url}/api/",
                 over_socket=over_socket,
                 profile=profile,
                 ASSENT_POLICY=policy,
                 ASSENT_PACE=str(paced).lower(),
-                ASSENT_ROLE="clicks" if kind == "apart" else "all",
                 ASSENT_DURABILITY="replica" if kind == "confirmed" else "local",
                 **keys,
             )
@@ -224,39 +218,6 @@ async def one_round(slack: Slack, plan: Plan) -> dict[str, dict[str, float]]:
             await made.burst(plan.burst)
             found[kind] = made.figures
     return found
-
-
-async def apart_round(slack: Slack, plan: Plan) -> dict[str, dict[str, float]]:
-    """Run a bot that does everything, then one that takes clicks beside one that draws."""
-    found = {}
-    for kind in ("bot", "apart"):
-        async with stage(kind, slack, timed=plan.fast_rate * plan.fast_seconds, hurried=plan.burst) as made:
-            await in_turn([made], plan.fast_rate, plan.fast_seconds)
-            await made.burst(plan.burst)
-            found[kind] = made.figures
-    return found
-
-
-def rows_apart(rounds: Sequence[dict[str, dict[str, float]]]) -> list[Row]:
-    """Compare clicks and drawing apart with one bot that does both."""
-
-    def row(name: str, figure: str, unit: str, better: Better, must: float, aim: float) -> Row:
-        ours, floor = ([found[kind][figure] for found in rounds] for kind in ("apart", "bot"))
-        return Row(
-            f"{name}, drawing apart",
-            unit,
-            better,
-            Bound(must, "all"),
-            Bound(aim, "all"),
-            ours,
-            {"all": floor},
-        )
-
-    return [
-        row("clicks/s, 32 at once, HTTP", "rate", "", "more", 0.9, 1.0),
-        row("click to agent p50 at 300/s", "agent300", "ms", "less", 1.25, 1.0),
-        row("click to agent p99 at 300/s", "agent99-300", "ms", "less", 1.25, 1.0),
-    ]
 
 
 def rows(rounds: Sequence[dict[str, dict[str, float]]]) -> list[Row]:

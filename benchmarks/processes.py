@@ -66,19 +66,9 @@ class Child:
         """The end of what it has logged."""
         return self._log.read_text()[-2_000:]
 
-    @property
-    def runs(self) -> bool:
-        """Whether it has not ended yet."""
-        return self._process.returncode is None
-
     async def ended(self) -> int:
         """Wait until it ends by itself; give its exit code."""
         return await self._process.wait()
-
-    async def kill(self) -> None:
-        """End it without a chance to do anything."""
-        self._process.kill()
-        await self._process.wait()
 
     def check(self) -> None:
         """Say what a process that should run has died of."""
@@ -92,11 +82,11 @@ class Child:
 
 
 @asynccontextmanager
-async def child(*arguments: str, code: Path = ROOT, **environment: str):
-    """Run `python <arguments>` with the code in this folder while the body runs."""
+async def child(*arguments: str, **environment: str):
+    """Run `python <arguments>` while the body runs."""
     with tempfile.TemporaryDirectory(prefix="assent-bench-") as folder:
         # An own folder: the bot would read `.env` from where it stands.
-        log, variables = Path(folder) / "stderr", {**os.environ, "PYTHONPATH": str(code), **environment}
+        log, variables = Path(folder) / "stderr", {**os.environ, "PYTHONPATH": str(ROOT), **environment}
         with log.open("w") as errors:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, *arguments, cwd=folder, env=variables, stdin=PIPE, stdout=PIPE, stderr=errors,
@@ -152,7 +142,6 @@ async def app(
     *,
     over_socket: bool,
     profile: Path | None = None,
-    code: Path = ROOT,
     **environment: str,
 ):
     """Run a floor (`N`, `B`, `BS`) or the bot (`bot`) until it takes clicks; give its port and process.
@@ -174,7 +163,7 @@ async def app(
     }
     under = ["-m", "cProfile", "-o", str(profile)] if profile else []
     command = [*under, "-m", "bot"] if kind == "bot" else ["-m", "benchmarks.floors", kind]
-    async with child(*command, code=code, **settings) as process:
+    async with child(*command, **settings) as process:
         if kind != "BS":
             await _until_ready(
                 process, f"http://127.0.0.1:{port}/{'readyz' if kind == 'bot' else ''}", says_so=kind == "bot"

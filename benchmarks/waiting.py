@@ -1,4 +1,4 @@
-"""What waiting costs: an idle agent, ten thousand waits in one process, a hundred thousand pending records."""
+"""What waiting costs: an idle agent, ten thousand waits in one process, ten thousand pending records."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from redis import Redis
 
-from benchmarks.cards import KEYS, ask_in_bulk, dump_interrupt, interrupt, show_in_bulk
+from benchmarks.cards import KEYS, all_looked_at, ask_in_bulk, dump_interrupt, interrupt, show_in_bulk
 from benchmarks.clicks import Stage, in_turn, stage
 from benchmarks.figures import Bound, Row
 from benchmarks.processes import child, private_redis
@@ -19,6 +19,7 @@ INSIDE = {
 }  # fmt: skip
 """Commands that only scripts and this measurement send: what is left of the statistics are an agent's requests."""
 SEEN_EVERY = 20.0
+REST = 20.0
 
 
 @asynccontextmanager
@@ -64,7 +65,7 @@ async def crowd(count: int = 10_000) -> dict[str, float]:
 async def pending(
     slack: Slack, count: int, rounds: int, *, rate: float = 50, seconds: float = 3
 ) -> dict[str, list[float]]:
-    """Compare clicks beside many pending records with clicks beside 100, in turn; and weigh a pending record."""
+    """Compare clicks beside many pending records with clicks beside 100, in turn; weigh a pending record, and the bot at rest."""
     few, many, clicks = 100, count, rate * seconds * rounds
     async with AsyncExitStack() as stack:
         stages: list[Stage] = []
@@ -78,7 +79,16 @@ async def pending(
             await in_turn(stages, rate, seconds)
             for name, made in zip(("few", "many"), stages, strict=True):
                 found[name].append(made.figures[f"agent{rate:g}"])
+        found["rest"] = [await _at_rest(made) for made in stages]
         return found
+
+
+async def _at_rest(made: Stage) -> float:
+    """Give the share of a core that the bot takes while nobody asks or presses."""
+    await all_looked_at(made.url)
+    before = made.app.cpu
+    await asyncio.sleep(REST)
+    return 100 * (made.app.cpu - before) / REST
 
 
 async def _fill(url: str, redis: Redis, count: int) -> float:
@@ -121,4 +131,6 @@ def rows(
         Row(f"click to agent p50, {count:,} pending", "ms", "less", Bound(1.2, "100 pending"), Bound(1.1, "100 pending"),
             beside["many"], {"100 pending": beside["few"]}),
         fixed("bytes over the body of a pending record", "B", beside["bytes"], 1_500, 1_100),
+        Row(f"bot at rest, {count:,} pending: CPU", "%", "less", Bound(2), Bound(1), beside["rest"][1:],
+            {"100 pending": beside["rest"][:1]}),
     ]  # fmt: skip

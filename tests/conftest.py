@@ -40,6 +40,8 @@ SERVERS = {
     "postgres_server",
 }
 """Fixtures that start something beside the test."""
+ONLY_AT_NIGHT = {"distributions"}
+"""Fixtures that take long to make."""
 DOWN_AFTER = 1_000 if ON == "server" else 4_000
 """Milliseconds of silence after which servers take each other for dead: longer where any test may run on a machine that stalls."""
 
@@ -48,8 +50,15 @@ hypothesis_settings.register_profile("assent", bounded(100))
 hypothesis_settings.load_profile("assent")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a server, which `make unit` leaves out, and what `make faults` runs beside the properties."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--nightly", action="store_true", help="also run what only refines, and takes long")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs a server, which `make unit` leaves out, and what `make faults` runs beside the properties.
+
+    What is for the night is left out, unless it is asked for by its file.
+    """
     for item in items:
         if SERVERS & set(getattr(item, "fixturenames", ())):
             item.add_marker("server")
@@ -58,6 +67,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # Hypothesis sets its marker after this.
         if FULL and getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.timeout(600))
+        if ONLY_AT_NIGHT & set(getattr(item, "fixturenames", ())):
+            item.add_marker("nightly")
+    if not (FULL or config.getoption("nightly") or any(".py" in asked for asked in config.args)):
+        late = [item for item in items if item.get_closest_marker("nightly")]
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=late)
 
 
 @pytest.fixture(scope="session")

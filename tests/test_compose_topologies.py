@@ -145,6 +145,7 @@ def test_what_is_put_in_the_place_of_the_one_redis_keeps_approvals_too(name):
     assert volumes == set(described["volumes"])
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("containers", ["sentinel"], indirect=True)
 async def test_a_replica_takes_over_with_the_users_of_the_file(containers):
@@ -168,6 +169,7 @@ async def test_a_replica_takes_over_with_the_users_of_the_file(containers):
             until(lambda: former.info("replication")["role"] == "slave")
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("containers", ["cluster"], indirect=True)
 async def test_the_cluster_is_made_once_and_serves_the_users_of_the_file(containers):

@@ -207,7 +207,7 @@ def test_an_upper_bound_names_the_break_on_its_line():
 
 
 def test_the_groups_ask_for_the_versions_that_the_extras_ask_for():
-    """So that `make lowest` meets the lowest version that a user may have."""
+    """So that `make versions ON=lowest` meets the lowest version that a user may have."""
     project, groups = PROJECT["project"], PROJECT["dependency-groups"]
     extras = [line for lines in project["optional-dependencies"].values() for line in lines]
     users = {found.name: found.specifier for found in map(Requirement, [*extras, project["dependencies"][0]])}

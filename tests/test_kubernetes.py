@@ -374,11 +374,3 @@ def test_the_patches_of_the_page_set_ports_and_host(tmp_path):
     assert "assent-redis" not in str(resources)
     for resource in resources:
         assert_valid(resource)
-
-
-def test_the_page_names_every_overlay_and_component():
-    """Whoever applies them finds what each is for, and what the Secret has to have."""
-    assert [name for name in OVERLAYS if f"`overlays/{name}`" not in PAGE] == []
-    assert [name for name in COMPONENTS if f"`components/{name}`" not in PAGE] == []
-    files = re.findall(r"/run/secrets/assent/(\w+)", "".join(path.read_text() for path in MANIFESTS))
-    assert {name for name in files if f"`{name}`" not in PAGE and f"--from-file={name}" not in PAGE} == set()

@@ -11,6 +11,8 @@ from tests.support.distributions import environment, wheel
 from tests.support.node import SCRIPTS, install
 from tests.support.pages import PAGES, ROOT, fenced, files_of, name_of, page
 
+pytestmark = pytest.mark.nightly
+
 FOR_OPERATORS = {"docs/reference/playground.md"}
 WITH_PYTHON = {name_of(path) for path in PAGES if fenced(page(name_of(path)), "python")}
 CHECKED = sorted(WITH_PYTHON - FOR_OPERATORS)

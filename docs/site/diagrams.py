@@ -1,7 +1,7 @@
 """The diagrams of the pages, drawn once from their mermaid source.
 
 GitHub draws ```` ```mermaid ```` by itself. The site shows the drawing that is committed beside this file, so a reader
-loads no script. `make diagrams` draws anew what has changed.
+loads no script. `.venv/bin/python docs/site/diagrams.py` draws anew what has changed.
 """
 
 import hashlib
@@ -84,7 +84,7 @@ def show(source: str, *_: Any, **__: Any) -> str:
     """Give the drawing as HTML, in the place of a ```` ```mermaid ```` block. Called by the site."""
     path = drawing(source.strip())
     if not path.exists():
-        sys.exit(f"docs: {path.name} is not drawn yet: run make diagrams")
+        sys.exit(f"docs: {path.name} is not drawn yet: run .venv/bin/python docs/site/diagrams.py")
     return f'<figure class="diagram" tabindex="0">{path.read_text(encoding="utf-8")}</figure>'
 
 

@@ -3,7 +3,7 @@
 import sys
 
 try:
-    from playground.demo import main
+    from playground.demo.showing import main
 except ImportError as error:
     sys.exit(f"{error}: `make demo` installs what the demo needs and shows it")
 

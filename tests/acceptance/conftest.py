@@ -50,6 +50,19 @@ FAILOVERS: dict[str, Callable[[Sentinels | Cluster], None]] = {
 approvals or buttons for several calls: for a while after a failover, nothing is approved by them."""
 
 
+ONLY_ON_ONE_SERVER = {"test_accessibility", "test_gallery", "test_keyboard", "test_page", "test_texts"}
+"""The modules that only draw."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out where a server may be replaced: what only draws, and silence, whose deadlines a failover outlasts."""
+    if ON == "server":
+        return
+    left_out = [item for item in items if item.path.stem in ONLY_ON_ONE_SERVER or "silence" in item.name]
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=left_out)
+
+
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """One real Redis for these tests. It lets nobody in without a user, if it knows the users that `python -m bot acl` makes."""

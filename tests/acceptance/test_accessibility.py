@@ -20,7 +20,7 @@ from tests.support.gallery.stage import WIDTHS, on_stage
 from tests.support.lanes import require
 from tests.support.people import block_of, buttons
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300), pytest.mark.nightly]
 
 SCHEMES = dict(zip(WIDTHS, ("light", "dark"), strict=True))
 OPENERS = {button.verb for button, does in TABLE.items() if isinstance(does, Opens)}

@@ -20,8 +20,9 @@ import pytest
 from redis.asyncio import Redis as AsyncRedis
 
 from playground.client import Control
-from playground.demo import PORT, own
+from playground.demo import own
 from playground.demo.redis_users import has_users
+from playground.demo.showing import PORT
 from playground.demo.stage import on_stage
 from playground.demo.tour import EXPECTED, differences
 from playground.demo.transcript import block_lines, frame, mrkdwn_text
@@ -159,7 +160,7 @@ def test_a_tour_that_goes_another_way_fails_and_says_where(folder):
         folder,
         sys.executable,
         "-c",
-        "import sys; from dataclasses import replace; from playground import demo\n"
+        "import sys; from dataclasses import replace; from playground.demo import showing as demo\n"
         "demo.EXPECTED = replace(demo.EXPECTED, ran=demo.EXPECTED.ran[1:])\n"
         "sys.exit(demo.main())",
     )
@@ -243,7 +244,7 @@ def test_a_tour_that_takes_too_long_says_so(folder):
         folder,
         sys.executable,
         "-c",
-        "import sys; from playground import demo; demo.TOUR_WITHIN = 0.05; sys.exit(demo.main())",
+        "import sys; from playground.demo import showing as demo; demo.TOUR_WITHIN = 0.05; sys.exit(demo.main())",
     )
 
     assert played.returncode == 1

@@ -13,6 +13,8 @@ from tests.support.lanes import require
 from tests.support.pages import ROOT, page
 from tests.support.signing import unsigned
 
+pytestmark = pytest.mark.nightly
+
 DECIDED = [situation for situation in SITUATIONS if situation.is_decided]
 WAYS = ("payment", "customer", "confirm", "refunds")
 """One field, more than eight, a question of the policy, and a batch."""

@@ -16,6 +16,8 @@ from tests.support.keyboard import at_the_keyboard
 from tests.support.lanes import require
 from tests.support.people import Someone
 
+pytestmark = pytest.mark.nightly
+
 RULES = """
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK, U0MIRA], reject_reasons: [wrong recipient, too much]}
 rules:

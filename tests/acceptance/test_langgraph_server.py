@@ -80,6 +80,7 @@ async def test_run_on_the_server_is_decided_in_slack(start_bot, slack, client, s
     await dana.card("the agent has resumed")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "subagent"), [("lead", "mailer"), ("crew", "cleaner")])
 async def test_card_says_which_subagent_on_the_server_asks(
     start_bot, slack, client, server, ran, name, subagent
@@ -97,6 +98,7 @@ async def test_card_says_which_subagent_on_the_server_asks(
     assert ran() == ["delete_file a.txt"]
 
 
+@pytest.mark.nightly
 async def test_edit_runs_on_the_server_where_the_caller_gives_the_tools(
     start_bot, slack, client, server, ran
 ):
@@ -136,6 +138,7 @@ async def test_run_that_waits_on_the_server_is_gone_on_with(start_bot, slack, cl
     assert (await server.threads.get(thread["thread_id"]))["status"] == "idle"
 
 
+@pytest.mark.nightly
 async def test_pauses_of_a_thread_are_answered_by_hand(start_bot, slack, client, server, ran):
     """With nothing but the server's own client: its state in, its command out."""
     await start_bot()
@@ -162,6 +165,7 @@ async def test_pauses_of_a_thread_are_answered_by_hand(start_bot, slack, client,
     assert result["messages"][-1]["content"] == "done"
 
 
+@pytest.mark.nightly
 async def test_chunks_come_from_the_server_before_and_after_the_decision(
     start_bot, slack, client, server, ran
 ):
@@ -181,6 +185,7 @@ async def test_chunks_come_from_the_server_before_and_after_the_decision(
     assert ran() == ["delete_file a.txt"]
 
 
+@pytest.mark.nightly
 async def test_question_of_a_graph_on_the_server_is_answered_in_words(start_bot, slack, client, server):
     """A raw `interrupt()` on the server gets the person's words, once the caller says that it reads words."""
     await start_bot()
@@ -198,6 +203,7 @@ async def test_question_of_a_graph_on_the_server_is_answered_in_words(start_bot,
     assert (await running)["heard"] == "Tomorrow."
 
 
+@pytest.mark.nightly
 async def test_tool_on_the_server_is_named_where_it_is_the_only_one_left(start_bot, slack, client, server):
     """The other call of its turn has ended, so nobody else can be asking."""
     await start_bot()
@@ -211,6 +217,7 @@ async def test_tool_on_the_server_is_named_where_it_is_the_only_one_left(start_b
     assert "deployed: True" in [message["content"] for message in (await running)["messages"]]
 
 
+@pytest.mark.nightly
 async def test_tools_on_the_server_are_refused_where_each_may_be_the_one_that_asks(client, server):
     """A server does not tell which pause is whose, so nobody is asked."""
     graph, config = RemoteGraph("asks_twice", client=server), a_thread()
@@ -219,6 +226,7 @@ async def test_tools_on_the_server_are_refused_where_each_may_be_the_one_that_as
             await run(graph, given, approvals=client, config=config, dialect={"deploy": "boolean"})
 
 
+@pytest.mark.nightly
 async def test_breakpoint_on_the_server_is_not_an_end(client, server):
     """The graph stops where nobody is asked: that is an error, and going on with the thread does not pass it."""
     config, graph = a_thread(), RemoteGraph("stops", client=server)
@@ -230,6 +238,7 @@ async def test_breakpoint_on_the_server_is_not_an_end(client, server):
     assert (await server.threads.get_state(config["configurable"]["thread_id"]))["next"] == ["ask"]
 
 
+@pytest.mark.nightly
 async def test_two_who_attend_one_thread_resume_it_once(start_bot, slack, client, server, ran):
     """Both find the same question; one resumes, the other is told so, and each tool ran once."""
     await start_bot()
@@ -248,6 +257,7 @@ async def test_two_who_attend_one_thread_resume_it_once(start_bot, slack, client
     assert len(refused) == 1
 
 
+@pytest.mark.nightly
 async def test_thread_that_was_resumed_is_not_run_again(start_bot, slack, client, server, ran):
     """`run(graph, None)` on a finished thread asks nobody and runs no tool."""
     await start_bot()
@@ -261,12 +271,14 @@ async def test_thread_that_was_resumed_is_not_run_again(start_bot, slack, client
     assert ran() == ["delete_file a.txt"]
 
 
+@pytest.mark.nightly
 async def test_thread_without_a_name_is_refused_before_the_server_hears_of_it(client, server):
     """As with a graph in this process."""
     with pytest.raises(InvalidRequestError, match="thread_id"):
         await run(RemoteGraph("agent", client=server), GO, approvals=client, config={})
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("everything_is_approved")
 async def test_the_page_about_the_server_runs(address, redis_url, ran):
     """Three threads, gone on with in three ways: what was asked ran three times."""

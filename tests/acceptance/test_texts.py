@@ -142,6 +142,7 @@ def texts(blocks):
 
 
 @unsigned
+@pytest.mark.nightly
 async def test_every_message_and_every_button_can_be_heard():
     """A text is a sentence without signs and masked values. That of a card names agent, tool and state."""
     found = {}

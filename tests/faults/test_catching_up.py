@@ -12,6 +12,8 @@ from tests.faults.test_bot_killed import nothing_undrawn
 from tests.support.builders import an_action
 from tests.support.faults import asking, eventually, settled_card
 
+pytestmark = pytest.mark.nightly
+
 HOUR = 3_600_000
 """In milliseconds."""
 DAY = timedelta(days=1)

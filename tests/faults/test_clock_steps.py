@@ -16,6 +16,8 @@ from tests.support.builders import an_action, an_interrupt
 from tests.support.clock import Clock, settable_clock
 from tests.support.faults import CHANNEL, eventually, nothing_owed, settled_card, take
 
+pytestmark = pytest.mark.nightly
+
 HOUR = 3600
 SOON = 60.0
 """Seconds: some leases and sweeps of these tests, and nothing like an hour."""

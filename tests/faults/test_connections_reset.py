@@ -14,6 +14,8 @@ from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, rounds, settled_card, take
 from tests.support.proxy import Proxy, proxied
 
+pytestmark = pytest.mark.nightly
+
 QUIET = 0.3
 """Seconds in which every process notices that its connections are gone, and none is in the middle of a command."""
 

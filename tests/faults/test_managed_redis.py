@@ -20,6 +20,8 @@ from tests.support.faults import pressed_until_decided, take
 from tests.support.lanes import require
 from tests.support.redis_credentials import NAME, changing
 
+pytestmark = pytest.mark.nightly
+
 RIGHTS = ("~{assent}:*", "&{assent}:*", "+@all", "-@dangerous", "-info", "-config")
 UNSAID = "does not say its version, whether it keeps an append-only file, what it evicts"
 

@@ -19,6 +19,8 @@ from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, take
 
+pytestmark = pytest.mark.nightly
+
 KEYS = Keys().shared()
 _T = TypeVar("_T")
 

@@ -2,10 +2,14 @@
 
 import asyncio
 
+import pytest
+
 from bot.slack.socket_mode import CONNECTIONS
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking
+
+pytestmark = pytest.mark.nightly
 
 
 async def test_a_connection_comes_back_once_however_often_it_is_told(start_bot, slack, client, watcher):

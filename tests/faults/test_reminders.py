@@ -11,6 +11,8 @@ from tests.faults.test_bot_killed import QUICK, MortalBot, nothing_undrawn
 from tests.support.builders import an_action
 from tests.support.faults import asking, eventually, nothing_owed, rounds, settled_card
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture
 def settings(playground, redis_url, tmp_path):

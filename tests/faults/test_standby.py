@@ -12,6 +12,8 @@ from tests.conftest import settings_for, until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(autouse=True)
 def probing_often(monkeypatch):

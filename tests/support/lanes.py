@@ -28,7 +28,7 @@ def require_spoonai() -> None:
     require(
         "SpoonAI",
         possible and importlib.util.find_spec("spoon_ai"),
-        "its package is not installed; it needs Python 3.12: `make test312`",
+        "its package is not installed; it needs Python 3.12: `make versions ON=312`",
         possible=possible,
     )
     with warnings.catch_warnings(record=True):  # fastmcp 2 uses a part of authlib that is deprecated

@@ -8,9 +8,9 @@ FULL = os.environ.get("ASSENT_FAULTS") == "full"
 
 
 def bounded(examples: int) -> settings:
-    """Try a fifth of these examples on every change, twice as many in `make faults`; the same ones on every machine."""
+    """Try a tenth of these examples on every change, twice as many in `make faults`; the same ones on every machine."""
     return settings(
-        max_examples=2 * examples if FULL else max(10, examples // 5),
+        max_examples=2 * examples if FULL else max(10, examples // 10),
         derandomize=True,
         deadline=None,
         database=None,

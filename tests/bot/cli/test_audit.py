@@ -1,12 +1,9 @@
 """`python -m bot audit` as an auditor meets it: another process, its output, its exit code."""
 
-import asyncio
 import csv
 import io
 import json
 import os
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,6 +14,7 @@ from bot.jobs.audit_mover import AuditMover
 from bot.runtime.health import Health
 from bot.store.audit import AuditStore
 from bot.store.audit_log import AuditLog
+from tests.support.commands import run_bot
 
 ROOT = Path(__file__).parents[3]
 DAY = 86_400_000
@@ -34,12 +32,7 @@ def command(redis_url, tmp_path):
             "ASSENT_AUDIT_DIR": str(tmp_path / "trail"),
             **changed,
         }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bot", "audit", *arguments,
-            cwd=tmp_path, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        output, errors = await process.communicate()
-        return process.returncode, output.decode(), errors.decode()
+        return await run_bot("audit", *arguments, folder=tmp_path, environment=given)
 
     return run
 

@@ -16,6 +16,7 @@ import pytest
 from redis import Redis
 
 from playground.redis_server import RedisServer
+from tests.support.commands import run_bot
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,9 +43,8 @@ def command(environment, tmp_path):
     """Run a command to its end, in a folder without a .env."""
 
     async def run(*arguments, **changed):
-        process = await start(environment, tmp_path, *arguments, **changed)
-        output, errors = await communicate(process)
-        return process.returncode, output, errors
+        given = {name: value for name, value in {**environment, **changed}.items() if value is not None}
+        return await run_bot(*arguments, folder=tmp_path, environment=given)
 
     return run
 

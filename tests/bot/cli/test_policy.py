@@ -15,6 +15,7 @@ from bot.cli.commands import cli
 from bot.cli.doctor import examine
 from bot.policy.keys import SharedKeys
 from tests.conftest import settings_for
+from tests.support.commands import run_bot
 
 ROOT = Path(__file__).parents[3]
 SOUND = """\
@@ -49,10 +50,10 @@ def policy(tmp_path):
 
 
 @pytest.fixture
-def start(playground, redis_url, tmp_path, policy):
-    """Start a command in a folder without a .env."""
+def environment(playground, redis_url, policy):
+    """Everything that a bot needs, and nothing else of this machine."""
 
-    async def start(*arguments, **changed):
+    def given(**changed):
         given = {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT),
@@ -65,24 +66,37 @@ def start(playground, redis_url, tmp_path, policy):
             "ASSENT_HTTP_PORT": "0",
             **changed,
         }
-        given = {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in given.items() if value is not None}
+
+    return given
+
+
+@pytest.fixture
+def start(environment, tmp_path):
+    """Start a command in a folder without a .env."""
+
+    async def start(*arguments, **changed):
         pipe = asyncio.subprocess.PIPE
         return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bot", *arguments, cwd=tmp_path, env=given, stdout=pipe, stderr=pipe
+            sys.executable,
+            "-m",
+            "bot",
+            *arguments,
+            cwd=tmp_path,
+            env=environment(**changed),
+            stdout=pipe,
+            stderr=pipe,
         )
 
     return start
 
 
 @pytest.fixture
-def command(start):
+def command(environment, tmp_path):
     """Run a command to its end."""
 
     async def run(*arguments, **changed):
-        process = await start(*arguments, **changed)
-        async with asyncio.timeout(40):
-            output, errors = await process.communicate()
-        return process.returncode, output.decode(), errors.decode()
+        return await run_bot(*arguments, folder=tmp_path, environment=environment(**changed))
 
     return run
 

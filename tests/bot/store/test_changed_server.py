@@ -26,7 +26,7 @@ async def decided(client: ApprovalClient, store: ApprovalStore) -> str:
 
 async def replace_server(store: ApprovalStore) -> None:
     """Have this server be another one than the bots have met last."""
-    await store._redis.hset(store.keys.lane(0).server, "id", "another")
+    await store._redis.hset(store.keys.server, "id", "another")
 
 
 async def test_on_the_same_server_nobody_waits(client, store, decided):
