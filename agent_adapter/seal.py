@@ -7,8 +7,6 @@ from agent_adapter.ciphers import MARK, Ciphers, keys_from_environment
 from agent_adapter.errors import InvalidRequestError, UnreadableContinuationError
 
 VARIABLE = "ASSENT_STATE_KEY"
-OLD_MARK = "fernet:"
-"""The beginning of texts from versions before 0.2, which were not bound to their record."""
 
 
 class Seal:
@@ -51,15 +49,11 @@ class Seal:
                 encrypted although there is a key.
         """
         if not self._ciphers:
-            if text.startswith((MARK, OLD_MARK)):
+            if text.startswith(MARK):
                 raise UnreadableContinuationError(
                     f"the state is encrypted: give this worker the key in {VARIABLE}"
                 )
             return text
-        if text.startswith(OLD_MARK):
-            raise UnreadableContinuationError(
-                "the state was encrypted by a version before 0.2: resume this run with a worker of that version"
-            )
         if not text.startswith(MARK):
             raise UnreadableContinuationError(
                 f"the state is not encrypted, but this worker has a key in {VARIABLE}: if the run was started without "

@@ -156,8 +156,12 @@ async def app(
         "SLACK_SIGNING_SECRET": SECRET,
         "ASSENT_HTTP_HOST": "127.0.0.1",
         "ASSENT_HTTP_PORT": str(port),
-        "ASSENT_APPROVERS": ",".join(APPROVERS),
-        "ASSENT_CHANNEL": CHANNEL,
+        # With a policy file, they are said there.
+        **(
+            {}
+            if environment.get("ASSENT_POLICY")
+            else {"ASSENT_APPROVERS": ",".join(APPROVERS), "ASSENT_CHANNEL": CHANNEL}
+        ),
         **({"SLACK_APP_TOKEN": APP_TOKEN} if over_socket or kind == "BS" else {}),
         **environment,
     }

@@ -8,8 +8,7 @@ import secrets
 import signal
 import sys
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,7 +33,6 @@ from agent_adapter.redis.server_check import check_server, explaining, read_info
 from bot.api.rates import Rates
 from bot.api.routes import build_api
 from bot.domain.errors import NotConfirmedError, SettingsError
-from bot.domain.role import missing_beside, name_of, takes_clicks
 from bot.http.application import Malformed, build_site
 from bot.http.bodies import Bodies
 from bot.http.connections import Connections, most_connections
@@ -43,10 +41,11 @@ from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.slack_link import SlackLink
 from bot.listeners import bind
+from bot.listeners.actions import Buttons
 from bot.listeners.bolt_app import BoltApp
 from bot.listeners.commands import Commands
 from bot.listeners.home import HomeTab
-from bot.listeners.routing import ByRecord
+from bot.listeners.views import Forms
 from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import UNSIGNED, BotKeys
 from bot.runtime.health import NOT_YET, Health
@@ -62,11 +61,9 @@ from bot.slack.pacing import Pacing
 from bot.slack.socket_mode import Sockets
 from bot.store.audit import AuditStore
 from bot.store.durability import LOCAL, Durability, durability_on, missing_on, unknown_on
-from bot.store.joined import JoinedStores
 from bot.store.records import ApprovalStore
 from bot.use_cases.agent_limits import Quota
 from bot.use_cases.home import Home
-from bot.use_cases.standing import StandingLists
 
 logger = logging.getLogger(__name__)
 
@@ -84,17 +81,6 @@ LINGER = 1.0
 COLLECT_AFTER = (10_000, 3, 300)
 """Thresholds of the garbage collection. A click creates no cycles. Collecting the newest 30,000 objects takes some milliseconds,
 and collecting all objects takes longer."""
-OF_DRAWING = frozenset(
-    {
-        "audit",
-        "deadlines",
-        "drawing",
-        "inboxes",
-        "lookout",
-        "waiting lists",
-    }
-)
-"""The jobs that a bot with `ASSENT_ROLE=clicks` leaves to others. Every bot has the rest."""
 
 
 @dataclass
@@ -106,8 +92,7 @@ class Bot:
     process: str = field(default_factory=lambda: secrets.token_hex(6))
     port: int = 0
     """The port of the HTTP server."""
-    served: list[Served] = field(init=False)
-    """The namespace of this bot, and an old one that it serves as well."""
+    served: Served = field(init=False)
     slack: SlackClient = field(init=False)
     directory: Directory = field(init=False)
     policies: PolicyKeeper = field(init=False)
@@ -126,50 +111,48 @@ class Bot:
             SettingsError: when the policy file or a key cannot be used.
         """
         self.policies = PolicyKeeper(self.settings, self.health)
-        self.served = [Served(each) for each in self.settings.each]
-        self.process = name_of(self.settings.role, self.process)
+        self.served = Served(self.settings)
         self.health.signed = self.bot_keys is not None
 
     @property
     def store(self) -> ApprovalStore:
-        return self.served[0].store
+        return self.served.store
 
     @property
     def audit(self) -> AuditStore:
-        return self.served[0].audit
+        return self.served.audit
 
     @property
     def restore_guard(self) -> RestoreGuard:
-        return self.served[0].restore_guard
+        return self.served.restore_guard
 
     @property
     def drawing(self) -> Worker:
-        return self.served[0].drawing
+        return self.served.drawing
 
     @property
     def bot_keys(self) -> BotKeys | None:
         """`None` when what people decide is not signed."""
-        return self.served[0].bot_keys
+        return self.served.bot_keys
 
     async def start(self) -> None:
         """Connect to Redis and serve health. Then connect to Slack as soon as Slack allows it.
 
         Raises:
             ServerUnreachableError, ServerUnsuitableError: when this Redis cannot be used.
-            SettingsError: when a key does not sign, or the old namespace does not exist.
+            SettingsError: when a key does not sign.
         """
         settings, stack = self.settings, self._stack
         self._warn_of_unsigned()
-        for each in self.served:
-            await each.try_keys()
+        await self.served.try_keys()
         redis = await self._open_redis()
         address = address_of(settings.redis_url)
-        timeout = aiohttp.ClientTimeout(total=settings.slack_timeout_seconds)
+        timeout = aiohttp.ClientTimeout(total=settings.slack_timeout)
         session = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
         self.slack = SlackClient(
-            settings.slack_bot_token, settings.slack_api_url, session, within=settings.slack_timeout_seconds
+            settings.slack_bot_token, settings.slack_api_url, session, within=settings.slack_timeout
         )
-        await self._open_namespaces(redis, address)
+        await self._open_namespace(redis, address)
         await self._try_confirming(address)
         schedules = Schedules(
             session,
@@ -181,10 +164,9 @@ class Bot:
             settings.calendar_addresses,
         )
         self.directory = Directory(self.slack, schedules)
-        for each in self.served:
-            each.restore_guard = RestoreGuard(each.store, self.slack, self.health, self.process)
+        self.served.restore_guard = RestoreGuard(self.store, self.slack, self.health, self.process)
         # The wake-ups listen over a connection of their own, and notice it later.
-        on_change(redis, self._doubt)
+        on_change(redis, self.restore_guard.doubt)
         process = Process(
             self.process, self.health, self.slack, self.directory, self.policies, session, Tasks()
         )
@@ -204,12 +186,8 @@ class Bot:
             build_registry(self.health, lambda: self._owed, lambda: self._aside, lambda: self._owed_ages),
             bolt=bolt,
             signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
-            takes_clicks=settings.takes_clicks,
             api=build_api(
-                [
-                    each.api(self.health, Quota(lambda: self.policies.policy, each.store))
-                    for each in self.served
-                ],
+                self.served.api(self.health, Quota(lambda: self.policies.policy, self.store)),
                 Rates(settings.api_requests_per_minute, connections.most // 2),
                 bodies,
             ),
@@ -251,10 +229,9 @@ class Bot:
             logger.warning(warning)
         return redis
 
-    async def _open_namespaces(self, redis: Redis, address: str) -> None:
+    async def _open_namespace(self, redis: Redis, address: str) -> None:
         settings = self.settings
-        # The old one first: a wrong name must not begin the new one.
-        keys = [await each.find(redis) for each in reversed(self.served)]
+        keys = await self.served.find(redis)
         durability = await self._agree_on_durability(redis, address)
         trail = await self._stack.enter_async_context(
             open_redis(
@@ -267,12 +244,7 @@ class Bot:
         )
         # A task that is cancelled while it connects would leave the connection open.
         await check_server(trail, address)
-        for each, found in zip(self.served, reversed(keys), strict=True):
-            each.open(found, redis, trail, durability, lambda: self.slack.me.team_id)
-
-    def _doubt(self) -> None:
-        for each in self.served:
-            each.restore_guard.doubt()
+        self.served.open(keys, redis, trail, durability, lambda: self.slack.me.team_id)
 
     async def _agree_on_durability(self, redis: Redis, address: str) -> Durability:
         mode, replicas = self.settings.durability, self.settings.durability_replicas
@@ -327,15 +299,11 @@ class Bot:
 
     def _compose(self, bolt: AsyncApp, process: Process) -> None:
         settings, tasks, served = self.settings, process.tasks, self.served
-        # Slack's limits are for all namespaces together.
         pacing = Pacing(self.store.scripts, self.store.keys, enabled=settings.pace)
-        for each in served:
-            each.compose(process, pacing, [other.store for other in served if other is not each])
+        served.compose(process, pacing)
         self._bind(bolt, process)
-        workers = [worker for each in served for worker in (each.drawing, each.falling_due)]
-        self._stack.push_async_callback(self._drain, tasks, *workers)
-        for each in served:
-            each.start(process, partial(self._run, of=each.of))
+        self._stack.push_async_callback(self._drain, tasks, served.drawing, served.falling_due)
+        served.start(process, self._run)
         sockets = None
         if settings.socket_mode and settings.slack_app_token:
             sockets = Sockets(bolt, settings.slack_app_token, others=self._others)
@@ -345,28 +313,23 @@ class Bot:
         self._run("link to Slack", link.keep, fatal=(SettingsError,))
 
     def _bind(self, bolt: AsyncApp, process: Process) -> None:
-        """Bind what handles clicks to what Slack sends. People see all namespaces as one."""
+        """Bind what handles clicks to what Slack sends."""
         served, slack, directory, tasks = self.served, process.slack, process.directory, process.tasks
-        stores = JoinedStores([each.store for each in served])
-        lists = StandingLists([each.standing for each in served])
-        home = HomeTab(Home(stores, served[0].judge, directory, lists), slack, tasks)
+        home = HomeTab(Home(served.store, served.judge, directory, served.standing), slack, tasks)
 
-        async def deleted(channel: str, ts: str) -> None:
-            for each in served:
-                await each.slack_watch.on_deleted(channel, ts)
-
+        services = served.services(process, home)
         bind(
             bolt,
-            ByRecord([each.handlers(process, home, lists) for each in served]),
-            Commands(lists, home, slack, tasks),
+            Buttons(services, home),
+            Forms(services),
+            Commands(served.standing, home, slack, tasks),
             home,
             directory,
-            deleted,
+            served.slack_watch.on_deleted,
         )
 
     def _wake(self) -> None:
-        for each in self.served:
-            each.drawing.wake()
+        self.drawing.wake()
 
     async def _drain(self, tasks: Tasks, *workers: Worker) -> None:
         draining = [tasks.drain(), *(worker.drain() for worker in workers)]
@@ -379,8 +342,7 @@ class Bot:
     async def _leave(self) -> None:
         with contextlib.suppress(AgentAdapterError, TimeoutError):
             async with asyncio.timeout(LEAVE_WITHIN):
-                for each in self.served:
-                    await each.store.heartbeat(self.process, alive=False)
+                await self.store.heartbeat(self.process, alive=False)
 
     async def _heartbeat(self, redis: Redis, loop: Loop) -> None:
         # This notices a silent Redis before other loops count as stuck.
@@ -392,8 +354,7 @@ class Bot:
                 async with asyncio.timeout(within):
                     # A failover can have made it a replica, and an operator can have changed its settings.
                     await check_server(redis, self.store.scripts.address)
-                    for each in self.served:
-                        await each.check(redis)
+                    await self.served.check(redis)
                     await self._look_at_durability(redis)
                     await self._count(await self._look_at_the_clock())
                 self.health.recover("redis")
@@ -406,46 +367,26 @@ class Bot:
             await asyncio.sleep(min(HEARTBEAT, self.settings.sweep_seconds))
 
     async def _count(self, at: int) -> None:
-        """Count the owed work of all namespaces, for the metrics."""
-        owed, aside, ages = Counter[str](), Counter[str](), dict[str, float]()
-        for each in self.served:
-            owed.update(await each.store.owed())
-            aside.update(await each.quarantine.count())
-            own = await each.owed_ages.look(at)
-            ages = {kind: max(age, ages.get(kind, 0.0)) for kind, age in own.items()}
-        self._owed, self._aside, self._owed_ages = owed, aside, ages
+        """Count the owed work, for the metrics."""
+        self._owed = await self.store.owed()
+        self._aside = await self.served.quarantine.count()
+        self._owed_ages = await self.served.owed_ages.look(at)
 
     async def _others(self) -> int:
-        return sum(map(takes_clicks, (await self.restore_guard.beat()).others))
-
-    def _look_for_others(self, others: Collection[str]) -> None:
-        """Warn while no bot does what this one leaves to others."""
-        reason = missing_beside(self.settings.role, others)
-        if not reason:
-            self.health.warnings.pop("role", None)
-        elif "role" not in self.health.warnings:
-            logger.warning("role.missing", extra={"reason": reason})
-            self.health.warnings["role"] = reason
+        return len((await self.restore_guard.beat()).others)
 
     async def _look_at_the_clock(self) -> int:
         asked = time.monotonic()
-        beats = [await each.restore_guard.beat(quiet_for=self._quiet_for()) for each in self.served]
-        # Another bot helps only where it serves all of them.
-        self._look_for_others(frozenset.intersection(*(beat.others for beat in beats)))
-        at = max(beat.at for beat in beats)
+        at = (await self.restore_guard.beat(quiet_for=self._quiet_for())).at
         look, before = Look(at, asked, time.monotonic()), self._look
         self._look = look
         if before and look.stepped_since(before):
             logger.warning("redis.clock_set", extra={"at": at})
             within = int((look.answered - before.asked) * 1000)
-            for each in self.served:
-                await each.store.heartbeat(self.process, stepped_within=within, quiet_for=self._quiet_for())
+            await self.store.heartbeat(self.process, stepped_within=within, quiet_for=self._quiet_for())
         return at
 
     def _quiet_for(self) -> float | None:
-        if not self.settings.takes_clicks:
-            # Nobody can object through this bot, so silence must not count on it.
-            return None
         fault = self.health.slack_fault
         # A bot that starts takes over from one that stopped. It is not a fault that it has not asked Slack yet.
         return 0.0 if fault == NOT_YET else None if fault else self.slack.quiet_for
@@ -457,12 +398,8 @@ class Bot:
         *,
         every: float = 0.0,
         fatal: tuple[type[Exception], ...] = (),
-        of: str = "",
     ) -> None:
-        if name in OF_DRAWING and not self.settings.draws:
-            return
         within = SWEEPS * max(every, self.settings.sweep_seconds)
-        name += of
         task = self.health.loops.start(name, work, within=within, fatal=fatal)
         self._stack.push_async_callback(end_task, task)
 

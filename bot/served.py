@@ -1,8 +1,7 @@
-"""One namespace that a bot serves: its records, its audit trail, and everything that happens to them."""
+"""The namespace that a bot serves: its records, its audit trail, and everything that happens to them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Protocol
 
 import aiohttp
@@ -11,6 +10,7 @@ from redis.asyncio import Redis
 from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Work
 from agent_adapter.redis.address import address_of
+from agent_adapter.redis.pool import freeze_meta
 from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.server_check import check_audit, check_keys
 from bot.api.agents import Agents
@@ -19,11 +19,10 @@ from bot.api.questions import SealedQuestions
 from bot.api.routes import ApiSpace
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
-from bot.jobs.audit_mover import AuditMover, posting_to
+from bot.jobs.audit_mover import MOST_BYTES, AuditMover, posting_to
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.inboxes import InboxReader
 from bot.jobs.leased_loop import Worker
-from bot.jobs.old_namespace import OldNamespace
 from bot.jobs.owed_ages import OwedAges
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.presenter import Presenter
@@ -36,15 +35,12 @@ from bot.jobs.slack_watch import LOOK_EVERY, SlackWatch
 from bot.jobs.waiting_sweep import EVERY as WAITING_EVERY
 from bot.jobs.waiting_sweep import WaitingSweep
 from bot.jobs.wake_ups import QUIET, WakeUps
-from bot.listeners.actions import Buttons
 from bot.listeners.home import HomeTab
-from bot.listeners.routing import Handlers
 from bot.listeners.services import Services
-from bot.listeners.views import Forms
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.log_key import load_log_key
-from bot.runtime.settings import Settings, naming_the_old
+from bot.runtime.settings import Settings
 from bot.runtime.statements import Signing
 from bot.runtime.tasks import Tasks
 from bot.slack.client import SlackClient
@@ -52,14 +48,14 @@ from bot.slack.directory import Directory
 from bot.slack.pacing import Pacing
 from bot.store.audit import AuditStore
 from bot.store.durability import Durability
-from bot.store.namespace import agree_on_seal, find_old, open_namespace
+from bot.store.namespace import agree_on_seal
 from bot.store.records import ApprovalStore
 from bot.use_cases.agent_limits import Quota
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from bot.use_cases.propose import Proposals
-from bot.use_cases.standing import StandingApprovals, StandingLists
+from bot.use_cases.standing import StandingApprovals
 
 
 class Run(Protocol):
@@ -70,7 +66,7 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """What a bot has once, however many namespaces it serves."""
+    """What a bot has beside its namespace."""
 
     name: str
     health: Health
@@ -82,7 +78,7 @@ class Process:
 
 
 class Served:
-    """Everything that is about one namespace."""
+    """Everything that is about the namespace."""
 
     store: ApprovalStore
     audit: AuditStore
@@ -99,43 +95,36 @@ class Served:
         """Read its keys.
 
         Args:
-            settings: As they are for this namespace.
+            settings: Of this bot.
 
         Raises:
             SettingsError: when a key cannot be used.
         """
         self.settings = settings
-        self.of = f" ({settings.namespace})" if settings.is_old else ""
-        """What the names of its loops and warnings end with."""
-        with naming_the_old(settings):
-            self.bot_keys = load_bot_keys(settings)
-            self.log_key = load_log_key(settings)
+        self.bot_keys = load_bot_keys(settings)
+        self.log_key = load_log_key(settings)
         self._cipher = RecordCipher.from_setting(settings.record_key)
 
     async def try_keys(self) -> None:
-        """Sign once with each key.
+        """Sign once.
 
         Raises:
             SettingsError: when a key does not sign.
         """
-        with naming_the_old(self.settings):
-            if self.bot_keys:
-                await self.bot_keys.try_out()
+        if self.bot_keys:
+            await self.bot_keys.try_out()
 
     async def find(self, redis: Redis) -> Keys:
-        """Begin the namespace, or find it. An old one is never begun.
+        """Begin the namespace, or find it.
 
         Raises:
             ServerUnreachableError, ServerUnsuitableError: when this Redis cannot be used.
-            SettingsError: when an old namespace is not there, or its bots seal with another key.
+            SettingsError: when its bots seal with another key.
         """
         settings, address = self.settings, address_of(self.settings.redis_url)
-        if self.settings.is_old:
-            await find_old(redis, settings.namespace, address=address)
-        keys = await open_namespace(redis, settings.namespace, address=address)
-        with naming_the_old(self.settings):
-            seal = self.bot_keys.seal if self.bot_keys else None
-            await agree_on_seal(redis, keys, seal, address=address)
+        keys = await freeze_meta(redis, settings.namespace, address=address)
+        seal = self.bot_keys.seal if self.bot_keys else None
+        await agree_on_seal(redis, keys, seal, address=address)
         return keys
 
     def open(
@@ -194,13 +183,12 @@ class Served:
         await check_keys(redis, self.store.keys, self.store.scripts.address)
         await check_audit(redis, self.store.keys, self.store.scripts.address)
 
-    def compose(self, process: Process, pacing: Pacing, others: Sequence[ApprovalStore]) -> None:
+    def compose(self, process: Process, pacing: Pacing) -> None:
         """Connect what looks after its records with Slack.
 
         Args:
-            process: What all namespaces share.
-            pacing: Slack's limits, which are for all of them together.
-            others: The records of the other namespaces.
+            process: What this bot has beside it.
+            pacing: Slack's limits.
         """
         settings, store, health, slack = self.settings, self.store, process.health, process.slack
         policies, directory, guard = process.policies, process.directory, self.restore_guard
@@ -211,13 +199,11 @@ class Served:
         )
         trouble = SlackTrouble(store, health)
         lease = int(settings.lease_seconds * 1000)
-        stalled_after = timedelta(seconds=settings.stalled_after_seconds)
         quota = Quota(lambda: policies.policy, store)
         presenter = Presenter(
             store,
-            Admissions(store, slack, directory, policies, self.standing, quota, guard, trouble, others),
+            Admissions(store, slack, directory, policies, self.standing, quota, guard, trouble),
             Line(slack, pacing, store, health, guard, trouble, process.tasks, lease),
-            stalled_after,
         )
         self.drawing = Worker(
             store,
@@ -236,38 +222,33 @@ class Served:
                 store,
                 SilenceCheck(self.slack_watch, self.judge, store.refused, rules).why_not,
                 on_call=lambda entry: directory.members(entry, ""),
-                stalled_after=stalled_after,
             ).on_due,
             lease=settings.lease_seconds,
             sweep=min(1.0, settings.sweep_seconds),
             outages=lambda: guard.outages,
         )
 
-    def handlers(self, process: Process, home: HomeTab, lists: StandingLists) -> Handlers:
+    def services(self, process: Process, home: HomeTab) -> Services:
         """Make what handles the clicks and forms about its records."""
         proposals = Proposals(lambda: process.policies.policy, process.slack, process.directory)
-        services = Services(
+        return Services(
             self.store,
             self.judge,
             Decisions(self.store, self.judge, proposals),
             Assignments(self.store, self.judge),
             self.standing,
             process.slack,
-            lists,
             process.tasks,
             home.refresh,
             home.refresh_list,
         )
-        return Handlers(self.store, Buttons(services, home), Forms(services))
 
     def start(self, process: Process, run: Run) -> None:
         """Start its jobs."""
         settings, store, health = self.settings, self.store, process.health
         channel = settings.audit_channel
         post = posting_to(process.slack, channel) if channel else None
-        mover = AuditMover(
-            self.audit, health, process.name, settings.audit_max_bytes, settings.audit_days, post
-        )
+        mover = AuditMover(self.audit, health, process.name, MOST_BYTES, settings.audit_days, post)
         run("audit", mover.run, every=AUDIT_EVERY)
         run("waiting lists", WaitingSweep(store).run, every=WAITING_EVERY)
         run("deadlines", self.falling_due.run)
@@ -285,5 +266,3 @@ class Served:
             credentials=settings.redis_credentials,
         )
         run("wake-ups", wake_ups.run, every=QUIET)
-        if self.settings.is_old:
-            run("old namespace", OldNamespace(store, health, every=settings.sweep_seconds).run)

@@ -214,13 +214,12 @@ def settings_for(playground: Playground, redis_url: str, **changed: object) -> S
         "SLACK_SIGNING_SECRET": playground.signing_secret,
         "SLACK_API_URL": playground.api_url,
         "REDIS_URL": address_for(redis_url, "bot"),
-        "approvers": APPROVERS,
-        "channel": "C0APPROVALS",
+        # With a policy file, they are said there.
+        **({} if changed.get("policy") else {"approvers": APPROVERS, "channel": "C0APPROVALS"}),
         "http_host": "127.0.0.1",
         "http_port": 0,
         "lease_seconds": 1.5,
         "sweep_seconds": 0.5,
-        "slack_timeout_seconds": 1.0,
         "pace": False,
         **changed,
     }

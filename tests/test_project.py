@@ -409,8 +409,8 @@ def test_every_cure_names_packages_that_pip_finds(place, wanted):
         ("integrations.langchain_dev_utils", "langchain_dev_utils", "langchain-dev-utils"),
         ("integrations.openai_agents", "agents", "openai-agents"),
         ("integrations.spoon", "spoon_ai", "spoon"),
-        ("resumables.langgraph", "langchain_core", "langgraph"),
-        ("resumables.openai_agents", "agents", "openai-agents"),
+        ("worker.langgraph", "langchain_core", "langgraph"),
+        ("worker.openai_agents", "agents", "openai-agents"),
     ],
 )
 def test_an_integration_without_its_framework_says_what_to_install(module, package, extra):

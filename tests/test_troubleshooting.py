@@ -122,9 +122,6 @@ def value(node, module):
             return getattr(module, node.id, None)
         case ast.JoinedStr():
             return f"{node.values[0].value.strip()} …"
-        case ast.BinOp(right=ast.Attribute(attr="of")):
-            # What follows is the name of an old namespace.
-            return value(node.left, module)
         case ast.BinOp():
             return f"{value(node.left, module).strip()} …"
 

@@ -82,25 +82,23 @@ COMMANDS: Mapping[Role, tuple[str, ...]] = {
 }
 
 
-def rules_of(role: Role, keys: Keys, agent: str = "", *, old: Keys | None = None) -> list[str]:
+def rules_of(role: Role, keys: Keys, agent: str = "") -> list[str]:
     """Return the rules of a user, as `ACL SETUSER` takes them from Redis 7.0 on. They begin from nothing.
 
     Args:
         role: What the user is for.
         keys: The namespace.
         agent: Whose keys they are, for an agent and a worker.
-        old: A namespace that the bots serve as well.
     """
-    rules = [
+    return [
         "resetkeys",
         "resetchannels",
         "clearselectors",
         "-@all",
         *(f"+{name}" for name in COMMANDS[role]),
+        *_key_rules(role, keys, agent),
+        *_channel_rules(role, keys),
     ]
-    for each in filter(None, (keys, old)):
-        rules += [*_key_rules(role, each, agent), *_channel_rules(role, each)]
-    return rules
 
 
 def _key_rules(role: Role, keys: Keys, agent: str) -> Iterator[str]:

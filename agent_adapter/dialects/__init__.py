@@ -17,7 +17,7 @@ from agent_adapter.dialects import (
 from agent_adapter.dialects.generic import custom
 from agent_adapter.errors import InvalidRequestError, UnknownDialectError
 
-__all__ = ["DIALECTS", "RECOGNISED", "Dialect", "answering", "by_name", "choose", "custom", "detect"]
+__all__ = ["DIALECTS", "RECOGNISED", "Dialect", "by_name", "choose", "custom", "detect"]
 
 KEYS_SHOWN = 20
 """How many keys of a payload an error shows."""
@@ -116,15 +116,6 @@ def by_name(name: str) -> Dialect:
             f"{name!r} is not the name of a dialect; the names are {', '.join(DIALECTS)}"
         )
     return DIALECTS[name]
-
-
-def answering(name: str) -> Dialect:
-    """Return the dialect in which a stored record is answered. It may be one that new records can no longer use.
-
-    Raises:
-        InvalidRequestError: listing the names of all dialects.
-    """
-    return generic.RETIRED if name == "generic" else by_name(name)
 
 
 def _check_keys(payload: Any, name: str, dialect: Dialect) -> None:

@@ -135,14 +135,8 @@ def _object(decision: Decision) -> dict[str, Any]:
             return {"type": "reject", "args": reason} if reason else {"type": "reject"}
 
 
-def _as_asked_before(decision: Decision) -> str:
-    return "approve" if isinstance(decision, ApproveDecision) else _text(decision)
-
-
 BOOLEAN = Generic(_boolean, allowed=("approve", "reject"))
 APPROVE_REJECT = Generic(_word, allowed=("approve", "reject"))
 TEXT = Generic(_text, allowed=("respond",))
 ACCEPT_REJECT = Generic(_object, allowed=("approve", "reject"))
 ACCEPT_REJECT_RESPONSE = Generic(_object, allowed=("approve", "reject", "respond"))
-RETIRED = Generic(_as_asked_before, allowed=("approve", "reject", "respond"))
-"""The text dialect up to version 0.1.0. Its records are answered with words; a rejection cannot be handed over."""

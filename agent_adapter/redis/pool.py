@@ -38,7 +38,7 @@ except ImportError:
 
 logger = logging.getLogger(__name__)
 
-SCHEMA = 2
+SCHEMA = 1
 """Version of the data model in `contract.keys`."""
 COMMAND_TIMEOUT = 5.0
 """Seconds until a command counts as unanswered."""
@@ -393,12 +393,10 @@ def another_schema(meta: Mapping[str, str], namespace: str) -> str:
     schema = meta.get("schema", str(SCHEMA))
     if schema == str(SCHEMA):
         return ""
-    cure = (
-        "start a bot of this version first"
-        if schema == str(SCHEMA - 1)
-        else "run the version that wrote it, or choose another namespace"
+    return (
+        f"namespace {namespace!r} was written with schema {schema}, this version reads {SCHEMA}: run the version that "
+        "wrote it, or choose another namespace"
     )
-    return f"namespace {namespace!r} was written with schema {schema}, this version reads {SCHEMA}: {cure}"
 
 
 def entries_of(answer: object) -> list[tuple[str, dict[str, str]]]:

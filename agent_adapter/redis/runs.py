@@ -14,7 +14,6 @@ from agent_adapter.errors import (
     ConsumedError,
     CutOffError,
     ServerFailedError,
-    UnreadableContinuationError,
     UnreadableRecordError,
 )
 from agent_adapter.receipts.statement import continuation_field
@@ -69,15 +68,8 @@ class Journal:
         """
         if "continuation" not in self.notes:
             raise ConsumedError(f"{self.interrupt_id}: its run has gone on")
-        return load_continuation(self._opened())
-
-    def _opened(self) -> str:
-        stored, record = self.notes["continuation"], self.interrupt_id
-        try:
-            return self._runs.seal.open(stored, record=record, field=continuation_field(self.body))
-        except UnreadableContinuationError:
-            # An older version bound it to its record alone.
-            return self["continuation"]
+        stored, field = self.notes["continuation"], continuation_field(self.body)
+        return load_continuation(self._runs.seal.open(stored, record=self.interrupt_id, field=field))
 
     async def keep(self, name: str, text: str) -> str:
         """Write a note once, and return the note that is stored: this one, or an earlier one of the same name.

@@ -2,10 +2,10 @@
 
 import logging
 import re
-from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import TypeVar
 
 from aiohttp import web
@@ -33,7 +33,6 @@ from bot.api.agents import Agents
 from bot.api.failures import MAX_BODY, Handler, RefusedError, answer, as_failure
 from bot.api.keys import ApiKey, KeyRing
 from bot.api.messages import Ask, Claiming, Report, Resumed, read_body
-from bot.api.openapi import document
 from bot.api.rates import STRANGERS, Rates
 from bot.api.states import describe
 from bot.api.streams import ENDED, events, known_by
@@ -55,23 +54,24 @@ DOCUMENT = "document"
 
 @dataclass(frozen=True, slots=True)
 class ApiSpace:
-    """What the API has of one namespace. Each key is for one namespace, so it says where its agent asks."""
+    """What the API has of the namespace."""
 
     ring: KeyRing
     agents: Agents
     quota: Quota
 
 
+DESCRIPTION = Path(__file__).with_name("openapi.json").read_bytes()
+"""The API for programs: OpenAPI 3.1."""
 KEY = web.RequestKey("KEY", ApiKey)
-SPACE = web.RequestKey("SPACE", ApiSpace)
 
 _ID = re.compile(r"[a-z0-9-]{1,40}\.[0-9a-f]{32}")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def build_api(spaces: Sequence[ApiSpace], rates: Rates, bodies: Bodies) -> web.Application:
+def build_api(space: ApiSpace, rates: Rates, bodies: Bodies) -> web.Application:
     """Make the application that serves `/v1`."""
-    api = Api(spaces, rates, bodies)
+    api = Api(space, rates, bodies)
     site = web.Application(middlewares=[as_failure, api.admit])
     site.add_routes(
         [
@@ -93,8 +93,8 @@ def build_api(spaces: Sequence[ApiSpace], rates: Rates, bodies: Bodies) -> web.A
 class Api:
     """Acts for the agent whose key a request carries."""
 
-    def __init__(self, spaces: Sequence[ApiSpace], rates: Rates, bodies: Bodies) -> None:
-        self._spaces = spaces
+    def __init__(self, space: ApiSpace, rates: Rates, bodies: Bodies) -> None:
+        self._space = space
         self._rates = rates
         self._bodies = bodies
         self._waits = Waits()
@@ -103,22 +103,16 @@ class Api:
     async def admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Let in requests with a key. While no key exists, there is no API."""
         scheme, _, written = request.headers.get("Authorization", "").partition(" ")
-        found = await self._find(written.strip()) if scheme.lower() == "bearer" else None
-        if found:
-            request[KEY], request[SPACE] = found
-            self._rates.spend(request[KEY].id)
+        key = await self._space.ring.find(written.strip()) if scheme.lower() == "bearer" else None
+        if key:
+            request[KEY] = key
+            self._rates.spend(key.id)
         else:
             await self._check_stranger(request)
         return await handler(request)
 
-    async def _find(self, written: str) -> tuple[ApiKey, ApiSpace] | None:
-        for space in self._spaces:
-            if key := await space.ring.find(written):
-                return key, space
-        return None
-
     async def _check_stranger(self, request: web.Request) -> None:
-        if not any([await space.ring.exist() for space in self._spaces]):
+        if not await self._space.ring.exist():
             raise RefusedError(
                 404, "off", "the HTTP API is off until there is a key: python -m bot keys create <agent>"
             )
@@ -133,7 +127,7 @@ class Api:
 
     async def document(self, _: web.Request) -> web.Response:
         """Describe all of this."""
-        return answer(document())
+        return web.Response(body=DESCRIPTION, content_type="application/json", charset="utf-8")
 
     async def ask(self, request: web.Request) -> web.Response:
         """Publish an interrupt. Sending the same one again changes nothing."""
@@ -145,10 +139,10 @@ class Api:
         interrupt = await offload(received, _interrupt, agent, body)
         requester = interrupt.context.requested_by
         if requester and key.vouches_for(requester):
-            await request[SPACE].ring.vouch(interrupt.id, requester)
+            await self._space.ring.vouch(interrupt.id, requester)
         before = await _known(agent, interrupt.id)
         if before is None:
-            await _check_room(request[SPACE].quota, interrupt)
+            await _check_room(self._space.quota, interrupt)
         record = await agent.record(await agent.publish(interrupt))
         created = before is None or record.created_at >= before.read_at
         logger.info(
@@ -244,8 +238,7 @@ class Api:
 
     async def close(self, _: web.Application) -> None:
         """Close the clients of the agents."""
-        for space in self._spaces:
-            await space.agents.close()
+        await self._space.agents.close()
 
     async def _body(
         self, request: web.Request, model: type[_Model], *, empty: _Model | None = None
@@ -263,7 +256,7 @@ class Api:
         return read_body(model, value)
 
     async def _agent(self, request: web.Request) -> ApprovalClient:
-        return await request[SPACE].agents.find(request[KEY].agent)
+        return await self._space.agents.find(request[KEY].agent)
 
     async def _addressed(self, request: web.Request) -> tuple[ApprovalClient, str]:
         agent, interrupt_id = await self._agent(request), request.match_info["id"]

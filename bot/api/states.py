@@ -6,7 +6,7 @@ from typing import Any
 from agent_adapter.contract.hitl import Decision
 from agent_adapter.contract.interrupt import Interrupt, Source
 from agent_adapter.contract.outcome import Reported
-from agent_adapter.dialects import answering
+from agent_adapter.dialects import by_name
 from agent_adapter.redis.records import Record
 from bot.api.messages import ReportedOutcome, State
 
@@ -43,4 +43,4 @@ def _outcome(reported: Reported) -> ReportedOutcome:
 def _written(interrupt: Interrupt, decisions: Sequence[Decision | None]) -> Any:
     # An interrupt from the Python library has no source. Its answer has the library's own form.
     source = interrupt.source or Source(dialect="langchain", payload=interrupt.request.model_dump())
-    return answering(source.dialect).to_resume(decisions, source.payload)
+    return by_name(source.dialect).to_resume(decisions, source.payload)

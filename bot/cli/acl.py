@@ -25,25 +25,22 @@ class User:
         return f"user {self.name} on #{hashed} {' '.join(self.rules)}"
 
 
-def users_of(
-    keys: Keys, agents: Sequence[str], workers: Sequence[str], *, old: Keys | None = None
-) -> list[User]:
+def users_of(keys: Keys, agents: Sequence[str], workers: Sequence[str]) -> list[User]:
     """Name the users of a namespace: one for the bots, one for operators, one for each agent and each worker.
 
     Args:
         keys: The namespace.
         agents: The agents.
         workers: The agents whose runs a worker resumes.
-        old: A namespace that the bots serve as well. Bots and operators reach both.
     """
 
-    def user(role: Role, agent: str = "", *, old: Keys | None = None) -> User:
+    def user(role: Role, agent: str = "") -> User:
         name = "-".join(filter(None, (keys.namespace, role, agent)))
-        return User(name, tuple(rules_of(role, keys, agent, old=old)))
+        return User(name, tuple(rules_of(role, keys, agent)))
 
     return [
-        user("bot", old=old),
-        user("operator", old=old),
+        user("bot"),
+        user("operator"),
         *(user("agent", agent) for agent in agents),
         *(user("worker", agent) for agent in workers),
     ]

@@ -20,7 +20,6 @@ from bot.api.keys import ApiKey, KeyRing
 from bot.cli.acl import lines, users_of
 from bot.cli.audit import audit_cli
 from bot.cli.audit_log import erase, verify
-from bot.cli.monitoring import metrics_cli
 from bot.cli.policy import policy_cli
 from bot.cli.signing import signing_cli
 from bot.domain.errors import BotError, SettingsError
@@ -48,7 +47,6 @@ cli.add_typer(policy_cli, name="policy")
 for _of_log in (verify, erase):
     audit_cli.command()(_of_log)
 cli.add_typer(audit_cli, name="audit")
-cli.add_typer(metrics_cli, name="metrics")
 
 
 @cli.callback(invoke_without_command=True)
@@ -136,13 +134,7 @@ def acl(
     with _plain_errors():
         agents, workers = ([agent_name(name) for name in names or ()] for names in (agent, worker))
         access = load_access()
-        keys, old = Keys(access.namespace), None
-        if access.namespace_old:
-            old = Keys(access.namespace_old)
-        users = users_of(keys, agents, workers, old=old)
-        if old:
-            users += users_of(old, agents, workers)
-        for line in lines(users, passwords):
+        for line in lines(users_of(Keys(access.namespace), agents, workers), passwords):
             typer.echo(line)
 
 
@@ -205,17 +197,15 @@ def create(
 def list_keys() -> None:
     """Show each key: its id, its agent, when it was made and last used."""
     with _plain_errors():
-        for settings in load_settings().each:
-            beside = f"  in {settings.namespace}" if settings.is_old else ""
-            for key in _with_ring(settings, KeyRing.list):
-                typer.echo(f"{_line(key)}{beside}")
+        for key in _with_ring(load_settings(), KeyRing.list):
+            typer.echo(_line(key))
 
 
 @keys.command()
 def revoke(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")]) -> None:
     """Revoke a key. It ends at once, in every bot."""
     with _plain_errors():
-        if not _in_each(lambda ring: ring.revoke(key_id)):
+        if not _with_ring(load_settings(), lambda ring: ring.revoke(key_id)):
             _fail(f"there is no key {key_id}: python -m bot keys list shows them", code=1)
 
 
@@ -223,13 +213,8 @@ def revoke(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")
 def seal_key(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")]) -> None:
     """Seal a key that you made before there was a seal key. First make sure that it is yours."""
     with _plain_errors():
-        if not _in_each(lambda ring: ring.seal(key_id), needs_seal=True):
+        if not _with_ring(load_settings(), lambda ring: ring.seal(key_id), needs_seal=True):
             _fail(f"there is no key {key_id}: python -m bot keys list shows them", code=1)
-
-
-def _in_each(work: Callable[[KeyRing], Awaitable[bool]], *, needs_seal: bool = False) -> bool:
-    """Do something to a key in the namespace that has it. False when none has."""
-    return any(_with_ring(settings, work, needs_seal=needs_seal) for settings in load_settings().each)
 
 
 def _with_ring(

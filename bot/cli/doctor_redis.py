@@ -1,11 +1,9 @@
 """What `doctor` finds in Redis: the servers, the namespaces, and what is stored."""
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError, LockedRecordError
@@ -26,19 +24,12 @@ from agent_adapter.redis.server_check import (
     unsaid,
 )
 from bot.cli.finding import Finding
-from bot.domain.errors import SettingsError
-from bot.domain.role import missing_beside
-from bot.jobs.old_namespace import empty, not_empty, work_left
 from bot.jobs.quarantine import Failing, Quarantine
-from bot.runtime.bot_keys import load_bot_keys
-from bot.runtime.log_key import load_log_key
 from bot.runtime.settings import (
     Access,
     Settings,
-    naming_the_old,
 )
 from bot.store.durability import durability_on, following, missing_on, unknown_on
-from bot.store.namespace import find_old
 from bot.store.records import ApprovalStore
 
 BODIES_READ = 200
@@ -75,56 +66,6 @@ async def examine_redis(settings: Settings | Access) -> list[Finding]:
         return [Finding("fail", "redis", str(error))]
     except Exception as error:  # noqa: BLE001  # whatever it is, Redis cannot be used
         return [Finding("fail", "redis", str(explained(address, error)))]
-
-
-async def examine_old(settings: Settings) -> list[Finding]:
-    """Say whether something waits in the old namespace, and whether this bot can serve it."""
-    old = settings.old
-    if old is None:
-        return []
-    address, subject = address_of(old.redis_url), "old namespace"
-    try:
-        with naming_the_old(old):
-            load_bot_keys(old)
-            load_log_key(old)
-        async with open_redis(
-            old.redis_url, namespace=old.namespace, retries=0, credentials=old.redis_credentials
-        ) as redis:
-            await find_old(redis, old.namespace, address=address)
-            found = await _namespace(redis, old, address, RecordCipher.from_setting(old.record_key))
-            store = ApprovalStore(redis, Keys(old.namespace), address=address)
-            return [Finding(each.verdict, f"{subject}, {each.subject}", each.sentence) for each in found] + [
-                judge_old(old.namespace, await work_left(store))
-            ]
-    except (SettingsError, AgentAdapterError) as error:
-        return [Finding("fail", subject, str(error))]
-    except (RedisError, OSError) as error:
-        return [Finding("fail", subject, str(explained(address, error)))]
-
-
-def judge_old(namespace: str, left: int) -> Finding:
-    """Say how much waits in an old namespace."""
-    if left:
-        return Finding("ok", "old namespace", not_empty(namespace, left))
-    return Finding("warn", "old namespace", empty(namespace))
-
-
-async def examine_beside(settings: Settings) -> list[Finding]:
-    """Say whether another bot does what this one leaves to others."""
-    if settings.role == "all":
-        return []
-    with contextlib.suppress(RedisError, OSError, AgentAdapterError):
-        async with open_redis(
-            settings.redis_url,
-            namespace=settings.namespace,
-            retries=0,
-            credentials=settings.redis_credentials,
-        ) as redis:
-            store = ApprovalStore(redis, Keys(settings.namespace))
-            if missing := missing_beside(settings.role, await store.alive()):
-                return [Finding("warn", "role", f"now {missing}")]
-    # What is wrong with Redis is said elsewhere.
-    return []
 
 
 async def _namespace(
@@ -254,5 +195,5 @@ def judge_durability(
 def judge_schema(meta: Mapping[str, str], namespace: str) -> Finding:
     """Judge who wrote the namespace."""
     if another := another_schema(meta, namespace):
-        return Finding("warn" if meta["schema"] == str(SCHEMA - 1) else "fail", "schema", another)
+        return Finding("fail", "schema", another)
     return Finding("ok", "schema", f"{SCHEMA}" if meta else f"{SCHEMA}, to be written at the first start")

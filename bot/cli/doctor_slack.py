@@ -1,26 +1,19 @@
-"""What `doctor` finds in Slack: tokens, scopes, channels, people, and whether a card is taken."""
+"""What `doctor` finds in Slack: tokens, scopes, channels and people."""
 
 import contextlib
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from typing import Any
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
 
-from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
-from agent_adapter.contract.interrupt import Interrupt
 from bot.cli.finding import Finding
-from bot.domain.admission import Admission, Place, Terms
-from bot.domain.approval import Approval
 from bot.domain.errors import SettingsError, SlackError, SlackUnclearError
 from bot.domain.person import Person
-from bot.domain.policy import Policy
 from bot.jobs.policy_watch import scopes_for
 from bot.on_call.reading import UnansweredError
 from bot.on_call.schedules import Schedules
 from bot.policy.file import PolicyFile
-from bot.rendering.card.card import render_card
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.settings import (
@@ -46,31 +39,10 @@ _APP_TOKEN_CURE = "make an app-level token (xapp-…) with connections:write, un
 _CHANNEL_CURE = "copy the id from the channel's details; into a private channel the bot must be invited first"
 
 
-def judge_policy(policy: Policy, settings: Settings) -> Finding:
-    """Judge settings that are set together with a policy file."""
-    said = f"version {policy.version}, rules: {len(policy.rules)}"
-    given = (
-        settings.approvers,
-        settings.channel,
-        settings.agent_channel_may_decide,
-        settings.requester_may_approve,
-    )
-    names = (
-        "ASSENT_APPROVERS",
-        "ASSENT_CHANNEL",
-        "ASSENT_AGENT_CHANNEL_MAY_DECIDE",
-        "ASSENT_REQUESTER_MAY_APPROVE",
-    )
-    if idle := [name for name, value in zip(names, given, strict=True) if value]:
-        cure = "have no effect: remove them" if len(idle) > 1 else "has no effect: remove it"
-        return Finding("warn", "policy", f"{said}, so {', '.join(idle)} {cure}")
-    return Finding("ok", "policy", said)
-
-
 async def examine_slack(
     slack: SlackClient, settings: Settings, named: PolicyFile | None
 ) -> AsyncIterator[Finding]:
-    """Say whether the app may do what the bot needs, whether channels and people are there, and whether Slack takes a card."""
+    """Say whether the app may do what the bot needs, and whether channels and people are there."""
     if settings.socket_mode:
         yield await examine_app_token(slack, settings)
     found, me = await examine_bot_token(slack, settings)
@@ -100,7 +72,6 @@ async def examine_slack(
         yield await _approver(slack, settings, entry, me.team_id)
     for finding in await _schedules(slack, settings, named) if named else ():
         yield finding
-    yield await _card(slack, settings)
 
 
 async def _schedules(slack: SlackClient, settings: Settings, named: PolicyFile) -> list[Finding]:
@@ -192,16 +163,6 @@ async def _channel_members(slack: SlackClient, settings: Settings) -> Finding:
         return Finding("ok", "approvers", "the members of the channel that the agent names")
     members = await slack.channel_members(settings.channel)
     return Finding("ok", "approvers", f"the {len(members)} members of {settings.channel}")
-
-
-async def _card(slack: SlackClient, settings: Settings) -> Finding:
-    try:
-        await slack.posting.api_call("blocks.validate", json={"blocks": sample_blocks()})
-    except SlackApiError as error:
-        return judge_validation(error.response.data if isinstance(error.response.data, dict) else {})
-    except TRANSPORT_ERRORS as error:
-        return Finding("fail", "card", _unanswered(settings, error))
-    return Finding("ok", "card", "Slack accepts our blocks")
 
 
 def judge_scopes(granted: Collection[str], needed: Iterable[str]) -> Finding:
@@ -300,18 +261,6 @@ def judge_group(group: str, members: Iterable[str]) -> Finding:
     return Finding("ok", "approvers", f"user group {group} of {count}")
 
 
-def judge_validation(answer: Mapping[str, Any]) -> Finding:
-    """Judge Slack's verdict on a card of ours."""
-    if answer.get("error") == "unknown_method":
-        return Finding("ok", "card", "not checked: this Slack has no blocks.validate")
-    problems = [f"{error.get('message')} at {error.get('pointer')}" for error in _errors(answer)]
-    return Finding("fail", "card", f"Slack refuses our blocks: {'; '.join(problems) or answer.get('error')}")
-
-
-def _errors(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from (error for error in answer.get("errors", ()) if isinstance(error, Mapping))
-
-
 def _cured(error: SlackError, settings: Settings | Access, cure: str) -> str:
     if isinstance(error, SlackUnclearError):
         return _unanswered(settings, error)
@@ -325,32 +274,3 @@ def _unanswered(settings: Settings | Access, error: Exception) -> str:
     return (
         f"{settings.slack_api_url} does not answer ({reason}): is the network open, is SLACK_API_URL right?"
     )
-
-
-def sample_blocks() -> list[dict[str, Any]]:
-    """Draw a card about one ordinary call."""
-    action = ActionRequest(name="send_email", args={"to": "dana@example.com", "subject": "Your invoice"})
-    config = ReviewConfig(action_name=action.name, allowed_decisions=("approve", "edit", "reject", "respond"))
-    interrupt = Interrupt(
-        id="doctor.sample",
-        agent="doctor",
-        request=HITLRequest(action_requests=(action,), review_configs=(config,)),
-        pauses=("sample",),
-        run="sample",
-    )
-    now = datetime.now(UTC)
-    state = Approval(
-        interrupt=interrupt,
-        status="pending",
-        created_at=now,
-        deadline=now + timedelta(hours=1),
-        now=now,
-        recorded=(None,),
-        admission=Admission(
-            policy_version="doctor",
-            terms=(Terms(approvers=("channel",)),),
-            pages=(0,),
-            places=(Place(channel="C000", actions=(0,)),),
-        ),
-    )
-    return render_card(state)[0].blocks

@@ -43,7 +43,7 @@ _WITHIN = 10.0
 def check(file: _File = "") -> None:
     """Check a policy file, and with a token ask Slack about whom and what it names; exit 1 with every problem.
 
-    Warns of old names of keys, of approvers who can never decide, and of rules whose args let other calls of the tool fall to a
+    Warns of approvers who can never decide, and of rules whose args let other calls of the tool fall to a
     weaker rule; a warning does not change the exit code. A rule without anybody else who can decide is a problem.
     """
     access = _access()

@@ -41,7 +41,7 @@ def button_value(interrupt_id: str, named: Iterable[int] = (), question: str = "
 
 
 def parse_button_value(text: str) -> tuple[str, frozenset[int], str]:
-    """Split what a button carries into its record, the actions that it names, and its question. Older ones have none."""
+    """Split what a button carries into its record, the actions that it names, and its question, if it has one."""
     interrupt_id, *more = text.split(" ")
     question = next((each.removeprefix(_QUESTION) for each in more if each.startswith(_QUESTION)), "")
     return interrupt_id, frozenset(int(index) for index in more if index.isdecimal()), question
@@ -127,12 +127,12 @@ class Label:
     interrupt_id: str
     part: MessageId
     digest: str = ""
-    """The digest of what it shows. Messages of version 0.1 have none."""
+    """The digest of what it shows."""
     stage: str = "open"
     decided: frozenset[int] = frozenset()
     """Which actions were decided."""
     namespace: str = ""
-    """The namespace of its record. Messages of version 0.1 name none."""
+    """The namespace of its record."""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -160,10 +160,10 @@ class Label:
             return cls(
                 str(payload["id"]),
                 MessageId.parse(str(payload["part"])),
-                str(payload.get("digest", "")),
-                str(payload.get("stage", "open")),
-                frozenset(map(int, str(payload.get("decided", "")).split())),
-                str(payload.get("namespace", "")),
+                str(payload["digest"]),
+                str(payload["stage"]),
+                frozenset(map(int, str(payload["decided"]).split())),
+                str(payload["namespace"]),
             )
         except (KeyError, TypeError, ValueError):
             return None

@@ -45,7 +45,7 @@ def named_arguments(tool: str, args: dict[str, Any], terms: Terms) -> str:
 
     Everybody in a channel can read what a button carries, and could try masked values until one has the same name. So a name
     that tells masked values apart has to be hidden behind the key of the card, which is in the record and not in Slack.
-    Records of older versions may have none.
+    A proposal may have none, where another rule masks more than the one before it.
     """
     return masked_digest("arguments", tool, args, () if terms.mask_key else terms.masked)
 

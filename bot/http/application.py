@@ -51,12 +51,11 @@ def build_site(
     *,
     bolt: AsyncApp | None,
     signing_secret: str | None,
-    takes_clicks: bool = True,
     api: web.Application,
     connections: Connections,
     bodies: Bodies,
 ) -> web.Application:
-    """Make the application. Without a signing secret there is no route for Slack. A bot that only draws has no API, too."""
+    """Make the application. Without a signing secret there is no route for Slack."""
     site = web.Application(middlewares=[connections.serve])
 
     async def alive(_: web.Request) -> web.Response:
@@ -76,9 +75,6 @@ def build_site(
         return web.Response(body=body, headers={"Content-Type": content_type})
 
     site.add_routes([web.get("/healthz", alive), web.get("/readyz", ready), web.get("/metrics", metrics)])
-    if not takes_clicks:
-        site.add_routes([web.route("*", path, _draws_only) for path in ("/slack/events", "/v1/{rest:.*}")])
-        return site
     site.add_subapp("/v1", api)
     if bolt and signing_secret:
         site.add_routes([web.post("/slack/events", SlackRoute(bolt, signing_secret, bodies).handle)])
@@ -120,10 +116,6 @@ class SlackRoute:
             return web.json_response({"challenge": payload.get("challenge")})
         answer = await self._bolt.async_dispatch(AsyncBoltRequest(body=dict(payload), mode="socket_mode"))
         return _to_response(answer)
-
-
-async def _draws_only(_: web.Request) -> web.Response:
-    return _refused(503, "this bot only draws (ASSENT_ROLE=draw): use the address of a bot that takes clicks")
 
 
 def _signature(headers: Mapping[str, str]) -> tuple[str, str] | None:

@@ -1,7 +1,7 @@
 """Admits a published record, which fixes its terms and places, or refuses it."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Route
@@ -34,9 +34,6 @@ from bot.use_cases.standing import StandingApprovals, tell_uses
 
 logger = logging.getLogger(__name__)
 
-ELSEWHERE = "namespace"
-"""The code of a refusal: the same pause is asked about in another namespace."""
-
 
 @dataclass(frozen=True, slots=True)
 class Admissions:
@@ -50,8 +47,6 @@ class Admissions:
     quota: Quota
     restore_guard: RestoreGuard
     trouble: SlackTrouble
-    others: Sequence[ApprovalStore] = ()
-    """Those of the other namespaces that this bot serves."""
 
     async def on_published(self, state: Published) -> Approval | None:
         """Admit a record, or refuse it. `None` when it was refused, or ended meanwhile.
@@ -65,10 +60,6 @@ class Admissions:
             return admitted
 
     async def _on_published(self, state: Published) -> Approval | None:
-        for other in self.others:
-            if await other.has_asked(state.interrupt):
-                await self.trouble.refuse(state.id, ELSEWHERE, asked_elsewhere(other.keys.namespace))
-                return None
         if too_much := await self.quota.take(state.interrupt.agent, interrupt_id=state.id):
             await self.trouble.refuse(state.id, "limits", too_much.reason)
             return None
@@ -228,14 +219,6 @@ class Admissions:
         except SlackError as error:
             logger.warning("standing.not_compared", extra={"interrupt_id": before.id, "reason": str(error)})
             return False
-
-
-def asked_elsewhere(namespace: str) -> str:
-    """Say why a pause is not asked about again."""
-    return (
-        f"this run was asked about in namespace {namespace!r} before, and asked twice it could run twice: let its agent go on "
-        "there until the run is over"
-    )
 
 
 def _is_over_http(state: Published, trust: Trust) -> bool:

@@ -36,6 +36,10 @@ Post: TypeAlias = Callable[[int, str], Awaitable[None]]
 """Posts a head: how many lines it covers, and its text."""
 
 
+MOST_BYTES = 256_000_000
+"""How many bytes of Redis the entries may take, and at most half of its maxmemory."""
+
+
 @dataclass
 class AuditMover:
     """Keeps the audit trail in Redis to the last days and within its bytes. One process at a time does."""
@@ -185,7 +189,7 @@ class AuditMover:
             self.health.warnings.pop(WARNING, None)
         elif WARNING not in self.health.warnings:
             self.health.warnings[WARNING] = (
-                f"its entries in Redis take {size} of {limit} bytes (ASSENT_AUDIT_MAX_BYTES, and at most half of its "
+                f"its entries in Redis take {size} of {limit} bytes (at most 256 MB, and half of its "
                 f"maxmemory): soon the oldest leave it before {self._in_redis.days} days are over"
             )
             logger.warning("audit.nearly_full", extra={"bytes": size, "limit": limit})

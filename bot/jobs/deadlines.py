@@ -37,7 +37,6 @@ class Deadlines:
         why_not: Callable[[Approval], Awaitable[str]] | None = None,
         *,
         on_call: Callable[[str], Awaitable[frozenset[str]]] | None = None,
-        stalled_after: timedelta = STALLED_AFTER,
     ) -> None:
         """Prepare the deadlines.
 
@@ -45,12 +44,10 @@ class Deadlines:
             store: The records.
             why_not: Says why silence approves nothing of a record. Without it, silence never approves.
             on_call: Names the people whom an entry of a schedule means now. Without it, they are not mentioned.
-            stalled_after: How long an agent may take to go on with an answer.
         """
         self._store = store
         self._why_not = why_not
         self._on_call = on_call
-        self._stalled_after = stalled_after
 
     async def on_due(self, interrupt_id: str) -> int | None:
         """Do what is due for this record. Returns the milliseconds until something else is due."""
@@ -69,7 +66,7 @@ class Deadlines:
         if state.stage != "open":
             await self._note_lapse(state)
             await self._note_silence(state)
-            return _until_first(times_after(state, self._stalled_after), state)
+            return _until_first(times_after(state), state)
         if isinstance(state, Approval) and state.is_open and state.withdraw_asked is None:
             return await self._reach(state)
         return await self._end_open(state)
@@ -106,8 +103,8 @@ class Deadlines:
             logger.warning("claim.lapsed", extra={"interrupt_id": state.id})
 
     async def _note_silence(self, state: Published) -> None:
-        at = stalls_at(state, self._stalled_after)
-        if at and at <= state.now and await self._store.mark_untaken(state.id, after=self._stalled_after):
+        at = stalls_at(state)
+        if at and at <= state.now and await self._store.mark_untaken(state.id, after=STALLED_AFTER):
             logger.warning("answer.untaken", extra={"interrupt_id": state.id})
 
     async def _end_standing(self, state: Approval) -> None:
@@ -150,18 +147,23 @@ def times_ahead(state: Approval) -> Iterator[datetime]:
     yield from (time for time in ahead if time and time > state.now)
 
 
-def times_after(state: Published, stalled_after: timedelta = STALLED_AFTER) -> list[datetime]:
+def times_after(state: Published) -> list[datetime]:
     """Give every time at which a record that has ended changes."""
-    ahead = [state.claimed_until, stalls_at(state, stalled_after)]
+    ahead = [state.claimed_until, stalls_at(state)]
     return [*standing_ahead(state), *(time for time in ahead if time and time > state.now)]
 
 
-def stalls_at(state: Published, after: timedelta) -> datetime | None:
+def stalls_at(state: Published) -> datetime | None:
     """Give when its card says that nobody goes on with its answer; `None` if somebody has, or there is nothing to run."""
     is_going_on = state.resumed_at or state.outcomes
     if state.settled_at is None or is_going_on or state.untaken or not has_run_ahead(state):
         return None
-    return state.settled_at + after
+    return state.settled_at + STALLED_AFTER
+
+
+def stalled_after(state: Published) -> timedelta | None:
+    """Give how long the agent may take to go on with its answer; `None` where it has nothing to run."""
+    return STALLED_AFTER if has_run_ahead(state) else None
 
 
 def has_run_ahead(state: Published) -> bool:

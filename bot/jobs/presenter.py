@@ -4,7 +4,6 @@ import logging
 import secrets
 import time
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
 
 from agent_adapter.errors import InvalidRequestError, LockedRecordError, ServerUnreachableError
@@ -19,7 +18,7 @@ from bot.domain.errors import (
 from bot.domain.messages import Shown
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import FULL
-from bot.jobs.deadlines import STALLED_AFTER, has_run_ahead
+from bot.jobs.deadlines import stalled_after
 from bot.jobs.outdated import first_outdated, is_wanted
 from bot.jobs.patience import noted_by
 from bot.jobs.slack_call import Line, SlackCall
@@ -45,7 +44,6 @@ class Presenter:
     store: ApprovalStore
     admissions: Admissions
     line: Line
-    stalled_after: timedelta = STALLED_AFTER
     _queue: Queue = field(default_factory=Queue)
 
     def wait(self, interrupt_id: str) -> int:
@@ -87,8 +85,7 @@ class Presenter:
                 return wait
             state = await self.store.load(interrupt_id)
         if state and state.stage != "open":
-            after = self.stalled_after if has_run_ahead(state) else None
-            await self.store.start_retention(interrupt_id, stalled_after=after)
+            await self.store.start_retention(interrupt_id, stalled_after=stalled_after(state))
         return None
 
     async def _ready(self, interrupt_id: str) -> Published | None:

@@ -15,7 +15,6 @@ from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import BotError
 from bot.runtime.settings import Settings
-from bot.store.namespace import find_old
 from bot.store.records import ApprovalStore
 from bot.store.work import Work, WorkSet, set_of
 
@@ -119,30 +118,22 @@ async def opened(settings: Settings) -> AsyncIterator[Quarantine]:
         retries=0,
         credentials=settings.redis_credentials,
     ) as redis:
-        if settings.is_old:
-            await find_old(redis, settings.namespace, address=address)
         keys = await freeze_meta(redis, settings.namespace, address=address)
         cipher = RecordCipher.from_setting(settings.record_key)
         yield Quarantine(ApprovalStore(redis, keys, address=address, cipher=cipher))
 
 
 async def release_one(settings: Settings, interrupt_id: str) -> bool:
-    """Have one record tried again, in the namespace that has it; false when nothing about it had failed."""
-    released = []
-    for each in settings.each:
-        async with opened(each) as quarantine:
-            released.append(await quarantine.release(interrupt_id))
-    return any(released)
+    """Have one record tried again; false when nothing about it had failed."""
+    async with opened(settings) as quarantine:
+        return await quarantine.release(interrupt_id)
 
 
 async def release_all(settings: Settings) -> int:
     """Have everything that was set aside tried again. Returns how many records."""
-    released = []
-    for each in settings.each:
-        async with opened(each) as quarantine:
-            ids = {failing.interrupt_id for failing in await quarantine.set_aside()}
-            released += [await quarantine.release(interrupt_id) for interrupt_id in ids]
-    return sum(released)
+    async with opened(settings) as quarantine:
+        ids = {failing.interrupt_id for failing in await quarantine.set_aside()}
+        return sum([await quarantine.release(interrupt_id) for interrupt_id in ids])
 
 
 def _read(name: str, text: str) -> Failing:

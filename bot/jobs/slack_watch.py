@@ -173,7 +173,7 @@ class SlackWatch:
         label = seen.labels.get(message.shown.ts)
         if label is None or (label.interrupt_id, label.part) != (message.interrupt_id, message.part):
             await self._doubt(message, "card.missing")
-        elif label.digest not in {"", KEPT, message.shown.digest}:
+        elif label.digest not in {KEPT, message.shown.digest}:
             await self._compare_anew(message, seen, label)
         elif doubts == self.restore_guard.doubts:
             self.restore_guard.note_sure(message.shown.channel, message.shown.ts)

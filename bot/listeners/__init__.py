@@ -10,9 +10,10 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from slack_bolt.response import BoltResponse
 
 from bot.domain.errors import NotToldError, StoreUnavailableError
+from bot.listeners.actions import Buttons
 from bot.listeners.commands import Commands
 from bot.listeners.home import HomeTab
-from bot.listeners.routing import ByRecord
+from bot.listeners.views import Forms
 from bot.slack.directory import Directory
 from bot.slack.manifest import COMMAND, GROUP_CHANGED, HOME_OPENED, LEFT_CHANNEL
 
@@ -23,15 +24,16 @@ _ANYTHING = re.compile(r".*")
 
 def bind(
     app: AsyncApp,
-    by_record: ByRecord,
+    buttons: Buttons,
+    forms: Forms,
     commands: Commands,
     home: HomeTab,
     directory: Directory,
     deleted: Callable[[str, str], Awaitable[None]],
 ) -> None:
     """Bind all listeners. Clicks come first: each listener before them costs time."""
-    app.action(_ANYTHING)(by_record.press)
-    app.view_submission(_ANYTHING)(by_record.submit)
+    app.action(_ANYTHING)(buttons.press)
+    app.view_submission(_ANYTHING)(forms.submit)
     app.view_closed(_ANYTHING)(_nothing)
     app.command(COMMAND)(commands.approvals)
 

@@ -45,7 +45,7 @@ async def revoke(services: Services, state: Approval, click: Click) -> Answer:
 
 async def _list_again(services: Services, view_id: str, user: str) -> None:
     try:
-        view = render_standing_list(await services.lists.revocable(user))
+        view = render_standing_list(await services.standing.revocable(user))
     except (AgentAdapterError, PersonUnknownError):
         view = render_notice_view(in_answer.REVOKED, in_answer.STANDING_REVOKED)
     await services.slack.update_view(view_id, None, view)

@@ -16,7 +16,7 @@ from bot.rendering.modal.standing import render_standing_list
 from bot.runtime.tasks import Tasks
 from bot.sentences import in_answer
 from bot.slack.client import SlackClient
-from bot.use_cases.standing import StandingLists
+from bot.use_cases.standing import StandingApprovals
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 class Commands:
     """Handles what people write after `/approvals`."""
 
-    standing: StandingLists
+    standing: StandingApprovals
     home: HomeTab
     slack: SlackClient
     tasks: Tasks

@@ -43,7 +43,7 @@ class Click:
     named: frozenset[int] = frozenset()
     """The actions that the question of this button named."""
     question: str = ""
-    """What was asked when this button was drawn. Some in views carry none: the view says it."""
+    """What was asked when this button was drawn. Some in views carry none."""
     home: str = ""
     """What the Home tab shows, where this was pressed there or in a form that was opened there."""
     listed: str = ""

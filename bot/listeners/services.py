@@ -21,7 +21,7 @@ from bot.store.records import ApprovalStore
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
-from bot.use_cases.standing import StandingApprovals, StandingLists
+from bot.use_cases.standing import StandingApprovals
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,6 @@ class Services:
     assignments: Assignments
     standing: StandingApprovals
     slack: SlackClient
-    lists: StandingLists
     tasks: Tasks = field(default_factory=Tasks)
     refresh_home: Callable[[str, str], None] = lambda _user, _look: None
     """Writes somebody's Home tab again, as they looked at it."""

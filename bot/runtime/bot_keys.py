@@ -13,7 +13,6 @@ from bot.runtime.settings import Settings
 
 UNSIGNED = "what people decide is not signed, so whoever can write to Redis can forge it: set ASSENT_SIGNING_KEY and ASSENT_RING"
 _MAKE = f"{CREATE} makes both"
-_COPY = "copy there what the setting without _OLD had before the move"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +74,8 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
             )
         return None
     if signer is None:
-        cure = _COPY if settings.is_old else _MAKE
         raise SettingsError(
-            f"ASSENT_RING is set, and ASSENT_SIGNING_KEY is not: a bot needs both, and does not start; {cure}"
+            f"ASSENT_RING is set, and ASSENT_SIGNING_KEY is not: a bot needs both, and does not start; {_MAKE}"
         )
     if ring is None:
         raise SettingsError(

@@ -29,7 +29,7 @@ BROKEN_SEALS = Counter(
     registry=COUNTED,
 )
 
-# From what a person notices to what is wrong. The objectives are limits of buckets: `bot.cli.monitoring`.
+# From what a person notices to what is wrong. The objectives of `deploy/prometheus/alerts.yaml` are limits of buckets.
 WITHIN = (0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600)
 TIME_TO_CARD = Histogram(
     "assent_time_to_card_seconds",

@@ -2,8 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -27,14 +26,13 @@ from agent_adapter.redis.address import address_of
 from agent_adapter.redis.credentials import load_provider
 from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import SettingsError
-from bot.domain.role import Role
 
 DurabilityMode: TypeAlias = Literal["local", "replica", "fsync"]
 """When a click counts as stored: once Redis has it, once its replicas have it, or once it is on its disk."""
 
 NOT_KEPT = (
     "ASSENT_AUDIT_DIR is not set, so who decided what is in Redis alone, and the oldest is lost when it takes more than "
-    "ASSENT_AUDIT_MAX_BYTES: name a folder that outlives the bot"
+    "256 MB: name a folder that outlives the bot"
 )
 """What can be lost without a folder for the audit trail."""
 
@@ -46,9 +44,6 @@ _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _PREFIX = "ASSENT_"
 # Settings of agents, workers and examples, which can share an environment with a bot.
 _OF_OTHERS = frozenset({"ASSENT_AGENT", "ASSENT_AGENT_KEY", "ASSENT_KEY", "ASSENT_STATE_KEY", "ASSENT_URL"})
-
-OF_OLD = ("audit_dir", "signing_key", "signer", "log_key")
-"""Settings that are for one namespace only. Those of an old one have `_old` after their names."""
 
 _NAMES = {
     "slack_bot_token": "SLACK_BOT_TOKEN",
@@ -103,6 +98,10 @@ def _nothing_is_none(value: Any) -> Any:
     return None if value == "" else value
 
 
+SLACK_TIMEOUT = 10.0
+"""Seconds that one call to Slack may take at most."""
+
+
 class Settings(_Environment):
     """What a running bot needs."""
 
@@ -110,8 +109,6 @@ class Settings(_Environment):
         env_prefix="ASSENT_", frozen=True, extra="ignore", populate_by_name=True
     )
 
-    role: Role = "all"
-    """What this process is for: `clicks` takes what people do in Slack, `draw` draws and watches deadlines."""
     slack_bot_token: str = Field(alias="SLACK_BOT_TOKEN", min_length=1)
     slack_signing_secret: str | None = Field(None, alias="SLACK_SIGNING_SECRET")
     """With this secret, and without an app token, Slack calls `/slack/events`."""
@@ -128,15 +125,8 @@ class Settings(_Environment):
     """How many replicas have to confirm a click. Without it, all."""
 
     namespace: Namespace = "assent"
-    namespace_old: Namespace | None = None
-    """A namespace that is served as well, until nothing waits there."""
-    audit_dir_old: str | None = None
-    """The folder that keeps its audit trail. The three that follow are its keys: each key is for one namespace."""
-    signing_key_old: str | None = Field(None, repr=False)
-    signer_old: str | None = None
-    log_key_old: str | None = Field(None, repr=False)
     policy: str | None = None
-    """A file of rules, in place of channel, approvers, requester_may_approve and agent_channel_may_decide."""
+    """A file of rules. Then channel, approvers, requester_may_approve and agent_channel_may_decide are said there."""
     channel: str | None = None
     """Where to ask when the agent names no channel."""
     approvers: tuple[str, ...] | str = Field("", validate_default=True)
@@ -175,8 +165,6 @@ class Settings(_Environment):
     """The private key that signs the heads of the log: PEM, or 32 bytes in base64."""
     audit_days: int = Field(365, ge=8)
     """For how many days entries are kept, in that folder or without it in Redis."""
-    audit_max_bytes: int = Field(256_000_000, ge=1_000_000)
-    """How many bytes of Redis the entries may take."""
 
     pagerduty_token: str | None = None
     """The key of PagerDuty's API. It only has to read."""
@@ -189,18 +177,13 @@ class Settings(_Environment):
     """How long leased work and one call to Slack may take before another replica takes over."""
     sweep_seconds: float = Field(5.0, ge=0.1, allow_inf_nan=False)
     """How often the bot looks for owed work without a wake-up."""
-    slack_timeout_seconds: float = Field(10.0, gt=0, allow_inf_nan=False)
-    """How long one call to Slack may take; at most two thirds of the lease."""
-    stalled_after_seconds: float = Field(600.0, ge=1, le=7 * 86_400, allow_inf_nan=False)
-    """How long an agent may take to go on with a decision. After that, the card says that the agent has not said so."""
     pace: bool = True
     """Wait to stay within Slack's rate limits. Turn it off only for a server without limits."""
 
     @field_validator("slack_app_token")
     @classmethod
     def _one_mode(cls, value: str | None, info: ValidationInfo) -> str | None:
-        takes_clicks = info.data.get("role") != "draw"
-        if takes_clicks and not value and not info.data.get("slack_signing_secret"):
+        if not value and not info.data.get("slack_signing_secret"):
             raise PydanticCustomError("missing", "neither Socket Mode nor HTTP mode")
         return value
 
@@ -281,13 +264,12 @@ class Settings(_Environment):
         "ring",
         "log_key",
         "record_key",
-        *(f"{name}_old" for name in OF_OLD),
     )
     @classmethod
     def _empty_is_none(cls, value: str | None) -> str | None:
         return value or None
 
-    @field_validator("durability_replicas", "namespace_old", mode="before")
+    @field_validator("durability_replicas", mode="before")
     @classmethod
     def _empty_is_not_set(cls, value: Any) -> Any:
         return _nothing_is_none(value)
@@ -319,49 +301,32 @@ class Settings(_Environment):
         return self
 
     @model_validator(mode="after")
-    def _old_is_another(self) -> "Settings":
-        given = [variable_of(f"{name}_old") for name in OF_OLD if getattr(self, f"{name}_old")]
-        if self.namespace_old is None and given:
-            raise ValueError(f"{given[0]} does nothing without ASSENT_NAMESPACE_OLD: set both, or none")
-        if self.namespace_old == self.namespace:
-            raise ValueError(
-                f"ASSENT_NAMESPACE_OLD and ASSENT_NAMESPACE are both {self.namespace!r}: give ASSENT_NAMESPACE a new name, or "
-                "remove ASSENT_NAMESPACE_OLD"
-            )
-        if self.namespace_old and self.audit_dir and self.audit_dir_old in {None, self.audit_dir}:
-            raise ValueError(
-                "ASSENT_AUDIT_DIR keeps the audit trail of one namespace: name the folder of the old one in "
-                "ASSENT_AUDIT_DIR_OLD, and a new folder in ASSENT_AUDIT_DIR"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _timeout_within_the_lease(self) -> "Settings":
-        # The rest of the lease is for what comes before the call.
-        if self.slack_timeout_seconds * 3 > self.lease_seconds * 2:
-            raise ValueError(
-                "ASSENT_SLACK_TIMEOUT_SECONDS must be at most two thirds of ASSENT_LEASE_SECONDS: a bot posts only if the "
-                "call ends within its lease"
-            )
+    def _policy_says_it_alone(self) -> "Settings":
+        """Refuse what a policy file says as well, so that one place says who approves."""
+        if not self.policy:
+            return self
+        written = {
+            "approvers": f"approvers: [{', '.join(self.approvers)}]" if self.approvers else "",
+            "channel": f"channel: {self.channel}" if self.channel else "",
+            "requester_may_approve": "requester_may_decide: true" if self.requester_may_approve else "",
+            "agent_channel_may_decide": "agent_channel_may_decide: true"
+            if self.agent_channel_may_decide
+            else "",
+        }
+        twice = [
+            f"{variable_of(name)}: ASSENT_POLICY is set, so {self.policy} says this: write `{line}` there under "
+            "`default:`, and remove this setting"
+            for name, line in written.items()
+            if line
+        ]
+        if twice:
+            raise ValueError("\n".join(twice))
         return self
 
     @property
-    def each(self) -> "tuple[Settings, ...]":
-        """The settings of each namespace that is served: this one, then the old one."""
-        return (self, self.old) if self.old else (self,)
-
-    @property
-    def old(self) -> "Settings | None":
-        """The settings of the old namespace; `None` when there is none."""
-        if self.namespace_old is None or self.is_old:
-            return None
-        own = {name: getattr(self, f"{name}_old") for name in OF_OLD}
-        return self.model_copy(update={"namespace": self.namespace_old, **own})
-
-    @property
-    def is_old(self) -> bool:
-        """Whether these are the settings of the old namespace."""
-        return self.namespace == self.namespace_old
+    def slack_timeout(self) -> float:
+        """Seconds that one call to Slack may take. A bot posts only if the call ends within its lease."""
+        return min(SLACK_TIMEOUT, self.lease_seconds * 2 / 3)
 
     @property
     def calendar_addresses(self) -> dict[str, str]:
@@ -369,16 +334,8 @@ class Settings(_Environment):
         return self.calendars if isinstance(self.calendars, dict) else {}
 
     @property
-    def takes_clicks(self) -> bool:
-        return self.role != "draw"
-
-    @property
-    def draws(self) -> bool:
-        return self.role != "clicks"
-
-    @property
     def socket_mode(self) -> bool:
-        return self.takes_clicks and bool(self.slack_app_token)
+        return bool(self.slack_app_token)
 
 
 class Access(_Environment):
@@ -392,7 +349,6 @@ class Access(_Environment):
     redis_url: str = Field("redis://localhost:6379/0", alias="REDIS_URL")
     redis_credentials: _Credentials = Field(None, alias="ASSENT_REDIS_CREDENTIALS")
     namespace: str = Field("assent", alias="ASSENT_NAMESPACE")
-    namespace_old: str = Field("", alias="ASSENT_NAMESPACE_OLD")
     policy: str = Field("", alias="ASSENT_POLICY")
     audit_dir: str = Field("", alias="ASSENT_AUDIT_DIR")
     ring: str = Field("", alias="ASSENT_RING")
@@ -434,22 +390,6 @@ def _text_of(path: str, name: str) -> str:
 def variable_of(field_name: str) -> str:
     """Give the environment variable of a setting."""
     return _NAMES.get(field_name, f"ASSENT_{field_name.upper()}")
-
-
-_OF_ONE_NAMESPACE = re.compile(rf"\b({'|'.join(map(variable_of, OF_OLD))})\b")
-
-
-@contextmanager
-def naming_the_old(settings: Settings) -> Iterator[None]:
-    """Have an error of the old namespace's settings name them with the `_OLD` that they end with."""
-    try:
-        yield
-    except SettingsError as error:
-        if not settings.is_old:
-            raise
-        sentence, named = _OF_ONE_NAMESPACE.subn(r"\1_OLD", str(error))
-        where = "" if named else " (the keys of an old namespace are in the settings that end with _OLD)"
-        raise SettingsError(f"ASSENT_NAMESPACE_OLD: {sentence}{where}") from error
 
 
 def unknown_variables(env_file: str | None = ".env") -> list[str]:

@@ -37,11 +37,6 @@ class Signing:
         return Verifier(self.ring, self.namespace) if self.ring else None
 
     @property
-    def accepts_unsigned(self) -> bool:
-        """Whether what no key has signed counts now."""
-        return self.ring is None or self.ring.accepts_unsigned
-
-    @property
     def trust(self) -> Trust | None:
         """Says how the marks of the seal are checked; `None` when they are not."""
         return Trust(self.seal, self.ring.accepts_unsigned) if self.seal and self.ring else None

@@ -14,7 +14,6 @@ from agent_adapter.contract.record import SIGNED, Fields, load_recorded, moment,
 from agent_adapter.contract.trace import TraceContext
 from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
 from agent_adapter.errors import InvalidRequestError
-from bot.domain.action import Action
 from bot.domain.admission import Admission, Again, Place, Terms, Told
 from bot.domain.approval import Approval, Assignment, CardStatus, Published
 from bot.domain.errors import DamagedRecordError
@@ -24,11 +23,10 @@ from bot.domain.rules import USE_WITHIN
 from bot.domain.schedule import Extension, Step
 from bot.domain.standing import Ended, StandingApproval, StandingLimits, StandingTerms, Use
 from bot.domain.votes import Proposal, Vote
-from bot.rendering.pages import measure, measured_proposal
 
 _SHORT = 512
 _LATER = {"rows", "opened_by", "assign", "proposed"}
-"""The attributes that few places have. Records of older versions have none of them."""
+"""The attributes that few places have."""
 ADMISSION = frozenset({
     "policy", "approvers", "named_only", "on_call", "requester", "decisions", "once", "quorum",
     "reject_quorum", "risk", "confirm", "use_within", "silence", "sticky", "again", "type", "resembles",
@@ -119,8 +117,6 @@ def _outcomes(req: Fields) -> dict[int, Reported]:
 def _approval(published: Published, card: Fields, known: Published | None) -> Approval:
     count = len(published.interrupt.request.action_requests)
     admission = _admission(card, count)
-    if not admission.pages:
-        admission = admission.model_copy(update={"pages": _measured(published, admission, known)})
     before = known if isinstance(known, Approval) and known.admission == admission else None
     if before:
         # What is kept for an admission is looked up by it.
@@ -149,10 +145,7 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
         assignments={int(place): _assignment(text) for place, text in _prefixed(card, "claim:")},
         standing={int(index): _standing(card, index) for index, _ in _prefixed(card, "sticky_grant:")},
     )
-    proposals = {
-        int(index): _proposal(text, approval.actions[int(index)])
-        for index, text in _prefixed(card, "proposal:")
-    }
+    proposals = {int(index): _proposal(text) for index, text in _prefixed(card, "proposal:")}
     approval = replace(approval, proposals=proposals) if proposals else approval
     _check_numbers(approval)
     return approval
@@ -170,13 +163,6 @@ def _check_numbers(approval: Approval) -> None:
         raise LookupError("a field names an action or a place that is not there")
     if not all(approval.recorded[index] for index in standing):
         raise LookupError("a standing approval has no decision")
-
-
-def _measured(published: Published, admission: Admission, known: Published | None) -> tuple[int, ...]:
-    """Count the pages of a record that an older version admitted without counting, by the page sizes of this version."""
-    if isinstance(known, Approval):
-        return known.admission.pages
-    return tuple(call.pages for call in measure(published.interrupt, admission.terms))
 
 
 def size_of(req: Fields, card: Fields) -> int:
@@ -205,8 +191,7 @@ def admission_fields(admission: Admission) -> dict[str, str]:
         "extend": dumped(admission.extension) if admission.extension else None,
     }
     fields |= {name: text for name, text in given.items() if text}
-    if admission.pages:
-        fields["pages"] = " ".join(f"{index}:{count}" for index, count in enumerate(admission.pages) if count)
+    fields["pages"] = " ".join(f"{index}:{count}" for index, count in enumerate(admission.pages) if count)
     fields |= {f"place:{number}": place_field(place) for number, place in enumerate(admission.places)}
     return fields | {f"step:{number}": dumped(step) for number, step in enumerate(admission.steps)}
 
@@ -268,7 +253,7 @@ def _admission(card: Fields, count: int) -> Admission:
             for index in range(count)
         ),
         policy_version=card["policy"],
-        pages=_pages(card["pages"], count) if "pages" in card else (),
+        pages=_pages(card["pages"], count),
         on_timeout=card.get("on_timeout"),
         requested_by=card.get("requested_by"),
         unsigned="unsigned" in card,
@@ -394,14 +379,11 @@ def proposal_field(proposal: Proposal, *, at: int) -> str:
     return f"{proposal.name} {proposal.terms.quorum} {proposal.policy} {at} {kept}"
 
 
-def _proposal(text: str, action: Action) -> Proposal:
+def _proposal(text: str) -> Proposal:
     name, _quorum, policy, _at, kept = text.split(" ", 4)
     value = decode(kept)
     known = value if isinstance(value, dict) else {}
-    found = {"pages": 0, **known, "name": name, "policy": policy}
-    proposal = to_model(Proposal.model_validate, found, where="proposal")
-    # An older version kept no number of pages, so the page sizes of this version count.
-    return proposal if "pages" in known else measured_proposal(proposal, action)
+    return to_model(Proposal.model_validate, {**known, "name": name, "policy": policy}, where="proposal")
 
 
 def _shown(text: str) -> Shown:

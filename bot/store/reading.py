@@ -6,8 +6,6 @@ import time
 
 from redis.asyncio import Redis
 
-from agent_adapter.contract.identity import pause_digest
-from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import Fields, expect_written
 from agent_adapter.errors import (
@@ -102,24 +100,6 @@ class Reading(Connected):
         fields = [part for field in forged.items() for part in field]
         if dropped := await self.scripts("drop_forged", self._of(interrupt_id), fields):
             logger.error("record.forged", extra={"interrupt_id": interrupt_id, "fields": dropped})
-
-    async def has_asked(self, interrupt: Interrupt) -> bool:
-        """Say whether a record here asks, or asked, about one of the pauses of this interrupt. One that was refused did not.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        agent = interrupt.agent
-        pauses = {pause_digest(agent, interrupt.run, pause) for pause in interrupt.pauses}
-        found = await self._guarded(self._redis.mget([self.keys.pause(agent, pause) for pause in pauses]))
-        for known in {interrupt.id, *filter(None, found)}:
-            is_there = await self._guarded(self._redis.exists(self.keys.req(known)))
-            if (
-                is_there
-                and await self._guarded(self._redis.hget(self.keys.card(known), "status")) != "refused"
-            ):
-                return True
-        return False
 
     async def admitted(self, interrupt_id: str) -> Approval | None:
         """Read a record that was admitted. `None` when there is no such record, or nobody was asked yet.

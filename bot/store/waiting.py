@@ -56,16 +56,8 @@ class Waiting(Connected):
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        return [interrupt_id for _, interrupt_id in await self.dated(what, user)]
-
-    async def dated(self, what: Mine, user: str) -> list[tuple[float, str]]:
-        """List the same, each with when it was.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        newest = self._redis.zrange(self.keys.mine(what, user), 0, -1, desc=True, withscores=True)
-        return sorted(((at, interrupt_id) for interrupt_id, at in await self._guarded(newest)), reverse=True)
+        newest = self._redis.zrange(self.keys.mine(what, user), 0, -1, desc=True)
+        return list(await self._guarded(newest))
 
     async def drop_stale(self, entries: Iterable[str], interrupt_ids: Iterable[str]) -> None:
         """Forget for these people, groups and channels those of the requests that have ended or are gone."""

@@ -42,10 +42,10 @@ async def approve_all(
         StoreUnavailableError: when Redis did not answer in time.
     """
     here = calls_on(state, part)
-    if not here or not named:
-        return Answer(False, in_answer.NOT_SHOWN_HERE, why="outdated")
     # What a colleague proposed when the question was drawn may be withdrawn by now: the person was told that it is left out.
     meant = [index for index in here if index in named]
+    if not meant:
+        return Answer(False, in_answer.NOT_SHOWN_HERE, why="outdated")
     answer = await _decide_all(
         decisions, state, user, meant, ApproveDecision(), shown=shown, delivery=delivery
     )

@@ -10,10 +10,9 @@ from bot.domain.ballot import Ballot
 from bot.domain.home import HomePage, Look, Row
 from bot.domain.waiting import Spot
 from bot.slack.directory import Directory
-from bot.store.joined import JoinedStores
 from bot.store.records import ApprovalStore
 from bot.use_cases.judge import Judge
-from bot.use_cases.standing import StandingApprovals, StandingLists
+from bot.use_cases.standing import StandingApprovals
 
 logger = logging.getLogger(__name__)
 
@@ -46,10 +45,10 @@ class _Search:
 class Home:
     """Finds the requests of one person."""
 
-    store: ApprovalStore | JoinedStores
+    store: ApprovalStore
     judge: Judge
     directory: Directory
-    standing: StandingApprovals | StandingLists
+    standing: StandingApprovals
 
     async def page(self, user: str, look: Look) -> HomePage:
         """Give the page that a person looks at.

@@ -117,18 +117,6 @@ class StandingApprovals:
         return (await self.judge.may_decide(state, user, [index], "approve"))[index].allowed
 
 
-@dataclass(frozen=True, slots=True)
-class StandingLists:
-    """The standing approvals of all namespaces that a bot serves, as one list."""
-
-    each: Sequence[StandingApprovals]
-
-    async def revocable(self, user: str) -> list[Given]:
-        """List the active ones that this person may revoke. It raises as `StandingApprovals.revocable` does."""
-        found = await asyncio.gather(*(standing.revocable(user) for standing in self.each))
-        return [given for of_one in found for given in of_one]
-
-
 def _actions(state: Approval) -> Sequence[Action]:
     return state.actions
 

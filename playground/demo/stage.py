@@ -30,7 +30,7 @@ from agent_adapter.receipts.signer import LocalSigner
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import open_redis
 from bot.app import Bot, running
-from bot.runtime.settings import Settings
+from bot.runtime.settings import Settings, is_given
 from playground.client import Control
 from playground.demo.redis_users import as_user, has_users
 from playground.redis_server import RedisServerError, private_redis
@@ -170,6 +170,10 @@ async def _open(stack: AsyncExitStack, on: Callable[[int], AbstractAsyncContextM
 def _settings(
     playground: Playground, redis_url: str, namespace: str, keys: Mapping[str, Any], http_port: int
 ) -> Settings:
+    # With a policy file, they are said there.
+    asked: dict[str, Any] = (
+        {} if is_given("ASSENT_POLICY", None) else {"approvers": APPROVERS, "channel": CHANNEL}
+    )
     return Settings(
         SLACK_BOT_TOKEN=playground.bot_token,
         SLACK_APP_TOKEN=playground.app_token,
@@ -178,8 +182,7 @@ def _settings(
         REDIS_URL=redis_url,
         namespace=namespace,
         **keys,
-        approvers=APPROVERS,
-        channel=CHANNEL,
+        **asked,
         http_host="127.0.0.1",
         http_port=http_port,
         sweep_seconds=1.0,

@@ -101,7 +101,7 @@ async def test_somebody_taken_out_of_a_group_decides_no_more_within_a_minute(
 @pytest.mark.parametrize("method", ["users.info", "usergroups.users.list"])
 async def test_a_slack_that_takes_too_long_about_somebody_decides_nothing(start_bot, slack, client, method):
     """The click is acknowledged within Slack's three seconds, and can be repeated once Slack answers."""
-    await start_bot(approvers="S0OPS", slack_timeout_seconds=20.0, lease_seconds=30.0)
+    await start_bot(approvers="S0OPS", lease_seconds=30.0)
     dana = Someone(slack, "U0DANA")
     reviewing = review(client)
     card = await dana.card()

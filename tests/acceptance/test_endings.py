@@ -4,10 +4,12 @@ import asyncio
 import os
 import signal
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from bot.jobs import deadlines
 from bot.sentences import on_card
 from tests.support.endings_agent import RUNS
 from tests.support.lanes import require_spoonai
@@ -30,8 +32,9 @@ ENDINGS = {
 
 
 @pytest.fixture(autouse=True)
-async def bot(start_bot):
-    return await start_bot(stalled_after_seconds=1, sweep_seconds=0.2)
+async def bot(start_bot, monkeypatch):
+    monkeypatch.setattr(deadlines, "STALLED_AFTER", timedelta(seconds=1))
+    return await start_bot(sweep_seconds=0.2)
 
 
 async def approved(dana, number):

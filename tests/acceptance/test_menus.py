@@ -1,4 +1,4 @@
-"""Buttons in the menu of an action, and buttons that earlier versions drew: each does what its words say, and no more."""
+"""Buttons in the menu of an action: each does what its words say, and no more."""
 
 import asyncio
 

@@ -8,6 +8,7 @@ import pytest
 from agent_adapter import Context, Outcome
 from agent_adapter.integrations import functions
 from agent_adapter.redis import reports
+from bot.jobs import deadlines
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.people import Someone, words
 
@@ -91,9 +92,16 @@ async def test_the_thread_gets_one_message_that_is_edited(start_bot, dana, clien
     assert named == sorted(named)
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    """The card says after a second that nobody goes on."""
+    monkeypatch.setattr(deadlines, "STALLED_AFTER", timedelta(seconds=1))
+
+
+@pytest.mark.usefixtures("impatient")
 async def test_a_call_that_nobody_runs_is_said_so(start_bot, dana, client):
     """Given an approved call whose agent never takes the answer, then the card says so after a while."""
-    await start_bot(stalled_after_seconds=1, sweep_seconds=0.2)
+    await start_bot(sweep_seconds=0.2)
     interrupt_id = await client.publish(ASKED)
     await dana.press(await dana.card("wants to run"), "approve:0")
 
@@ -106,9 +114,10 @@ async def test_a_call_that_nobody_runs_is_said_so(start_bot, dana, client):
     assert "has not run" not in words(card["blocks"])
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_rejected_call_is_not_waited_for(start_bot, dana, client):
     """The agent has nothing to run, so nobody has to be told that it did not."""
-    bot = await start_bot(stalled_after_seconds=1, sweep_seconds=0.2)
+    bot = await start_bot(sweep_seconds=0.2)
     interrupt_id = await client.publish(ASKED)
     form = await dana.opened(await dana.card("wants to run"), "reject:0")
     await dana.fill(form, reason="No.")
@@ -151,9 +160,10 @@ async def test_a_run_does_not_wait_for_its_report(start_bot, dana, client, monke
     assert not title_of(card).endswith("done")
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_claim_that_is_given_back_is_not_called_unused(start_bot, dana, client):
     """A process had it in hand, and may have run a part of it."""
-    await start_bot(stalled_after_seconds=1, sweep_seconds=0.2)
+    await start_bot(sweep_seconds=0.2)
     interrupt_id = await client.publish(ASKED)
     await dana.press(await dana.card("wants to run"), "approve:0")
     await client.wait(interrupt_id)

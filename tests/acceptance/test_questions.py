@@ -241,13 +241,6 @@ async def drawn_again(dana, card):
     )
 
 
-async def with_question(dana, card):
-    """Wait until the button of a card carries its question."""
-    return await dana.slack.wait_for_message(
-        lambda m: m["ts"] == card["ts"] and "~" in value_in(m, "approve:0"), as_user=dana.user
-    )
-
-
 @unsigned
 @pytest.mark.parametrize(
     ("tool", "button", "typed"),

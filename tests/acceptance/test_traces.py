@@ -207,7 +207,7 @@ async def test_no_span_says_an_argument_a_text_or_a_person(traces, start_bot, cl
 async def test_a_slack_that_is_busy_is_a_call_with_its_wait(traces, start_bot, client, erik, slack):
     """The span says for how long Slack wants to be left alone, and the next one that it worked."""
     # A slow machine is not a call that timed out.
-    await start_bot(slack_timeout_seconds=20, lease_seconds=60)
+    await start_bot(lease_seconds=60)
     await slack.fault("chat.postMessage", "ratelimited", seconds=1)
     reviewing = review(client)
     await erik.press(await erik.card("wants to run"), "approve:0")

@@ -230,7 +230,7 @@ async def test_a_silent_slack_does_not_hold_a_bot_that_is_to_end(
 ):
     """What it cannot finish in time is left, and owed: the next bot asks, once."""
     monkeypatch.setattr(app, "DRAIN_WITHIN", 0.2)
-    patient = settings_for(playground, redis_url, slack_timeout_seconds=6.0, lease_seconds=9.0)
+    patient = settings_for(playground, redis_url, lease_seconds=9.0)
     await slack.fault("chat.postMessage", "timeout")
     async with asyncio.timeout(30), running(patient) as bot:
         await until(lambda: bot.health.ready)

@@ -19,7 +19,6 @@ from openai.types.responses.response_function_shell_tool_call import Action, Res
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
-from agent_adapter.contract.wire import dump_continuation
 from agent_adapter.errors import ConsumedError, InvalidRequestError, UnknownInterruptError
 from agent_adapter.redis.pool import end_task
 from agent_adapter.worker import ResumeWorker
@@ -353,24 +352,6 @@ async def test_state_is_refused_when_its_question_was_changed_and_there_is_a_key
 
     assert "somebody changed what is stored" in line[3]
     assert notes.calls == []
-
-
-@pytest.mark.parametrize("kind", ["graph", "openai"])
-async def test_state_from_before_it_was_bound_to_its_question_is_resumed(redis_url, store, notes, kind):
-    """An older version bound it to its record alone."""
-    agent, run = one_of(kind, notes, InMemorySaver()), store.keys.run
-    async with a_client(redis_url, keys=[a_key()]) as approvals:
-        asked = await started(agent, approvals, kind, "one")
-        body = (await approvals.record(asked.interrupt_id)).body
-        journal = await approvals.runs.journal(asked.interrupt_id, body=body)
-        seal, text = approvals.runs.seal, dump_continuation(journal.continuation)
-        older = seal.close(text, record=asked.interrupt_id, field="continuation")
-        await store._redis.hset(run(asked.interrupt_id), "continuation", older)
-        await decide(store, asked.interrupt_id)
-        async with working(approvals, agent):
-            await next_question(store, after=[asked.interrupt_id])
-
-    assert sorted(notes.calls) == RAN[:2]
 
 
 @pytest.mark.parametrize("kind", ["graph", "openai"])

@@ -18,7 +18,7 @@ from tests.support.builders import an_action
 from tests.support.faults import asking, eventually, nothing_owed, rounds, settled_card
 from tests.support.people import buttons
 
-QUICK = {"lease_seconds": 0.9, "slack_timeout_seconds": 0.5, "sweep_seconds": 0.2}
+QUICK = {"lease_seconds": 0.9, "sweep_seconds": 0.2}
 
 
 class MortalBot:
@@ -315,7 +315,7 @@ async def test_a_late_post_is_waited_for_also_when_redis_does_not_answer_meanwhi
     start_bot, client, slack, store, watcher, monkeypatch
 ):
     """Slack says nothing, and the post arrives six seconds later. The call that keeps others away fails once. One card."""
-    bot = await start_bot(slack_timeout_seconds=2, lease_seconds=60)
+    bot = await start_bot(lease_seconds=60)
     post, posted, lease, failed = SlackClient.post_message, [], bot.store.lease_part, []
 
     async def late(self, *args, **given):
@@ -350,7 +350,7 @@ async def test_a_late_post_is_waited_for_also_when_redis_does_not_answer_meanwhi
 @pytest.mark.timeout(900)
 async def test_bots_killed_at_random_lose_nothing(bot_process, client, slack, store, watcher):
     """Two replicas, one of them always dying: every agent gets what was clicked, on one card, and nothing stays owed."""
-    patient = {"lease_seconds": 2.0, "slack_timeout_seconds": 1.0}
+    patient = {"lease_seconds": 2.0}
     replicas = [bot_process(**patient) for _ in range(2)]
 
     async def kill_some():

@@ -218,7 +218,7 @@ async def test_a_card_is_posted_once_when_the_clock_is_set_forward_meanwhile(
     clock, start_bot, client, redis, slack, store, watcher
 ):
     """A second bot takes nothing over while the first one's call is on its way to Slack."""
-    patient = {"slack_timeout_seconds": 1.4, "lease_seconds": 2.2}
+    patient = {"lease_seconds": 2.2}
     first, second = await start_bot(**patient), await start_bot(**patient)
     assert first.process != second.process
     await seen(redis)

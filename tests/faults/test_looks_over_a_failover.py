@@ -26,7 +26,7 @@ async def test_a_card_that_was_looked_at_during_a_failover_is_compared_before_it
     failover, start_bot, client, slack, store, watcher
 ):
     """The new server lacks the first of two decisions. The second one does not erase the first one from the card."""
-    bot = await start_bot(slack_timeout_seconds=0.5)
+    bot = await start_bot()
     interrupt = client.interrupt(asking(an_action("pay"), an_action("mail")))
     await client.publish(interrupt)
     card = await watcher.card(interrupt.id)
@@ -71,7 +71,7 @@ async def test_what_was_read_of_a_card_before_a_doubt_does_not_count_after_it(
     start_bot, client, slack, store, watcher
 ):
     """The connection was lost while the record was read, and the new server gave it."""
-    bot = await start_bot(slack_timeout_seconds=0.5)
+    bot = await start_bot()
     guard = RestoreGuard(store, bot.slack, bot.health, "another")
     interrupt = client.interrupt(asking(an_action("pay"), an_action("mail")))
     await client.publish(interrupt)
@@ -106,12 +106,12 @@ rules:
 async def test_silence_does_not_approve_what_somebody_rejected_before_a_failover(
     failover, start_bot, client, slack, store, watcher, tmp_path
 ):
-    """The bot that comes to the deadline did not take the click, and had seen the card a moment before it."""
+    """One of the bots had seen the card a moment before the click."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY)
-    drawing = await start_bot(role="draw", sweep_seconds=5.0, policy=str(policy), approvers="", channel=None)
-    await start_bot(role="clicks", policy=str(policy), approvers="", channel=None)
-    watch, ended = drawing.served[0].slack_watch, asyncio.Event()
+    drawing = await start_bot(sweep_seconds=5.0, policy=str(policy), approvers="", channel=None)
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    watch, ended = drawing.served.slack_watch, asyncio.Event()
 
     async def others_ask():
         while not ended.is_set():

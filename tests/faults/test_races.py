@@ -188,7 +188,7 @@ async def test_old_picture_never_lands_on_a_new_one(seconds, client, slack, stor
 @pytest.fixture
 async def slow_bots(start_bot):
     """Two replicas that soon lose patience with Slack."""
-    settings = {"approvers": ",".join(PEOPLE), "slack_timeout_seconds": 0.6, "lease_seconds": 0.9}
+    settings = {"approvers": ",".join(PEOPLE), "lease_seconds": 0.9}
     return [await start_bot(**settings) for _ in range(2)]
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.nightly
 
 async def test_a_connection_comes_back_once_however_often_it_is_told(start_bot, slack, client, watcher):
     """Slack takes long to give an address, and says again that it will close. No second connection is opened beside."""
-    await start_bot(slack_timeout_seconds=8, lease_seconds=12)
+    await start_bot(lease_seconds=12)
     before = len(await slack.calls("apps.connections.open"))
     await slack.fault("apps.connections.open", "delay", seconds=6, times=CONNECTIONS)
 

@@ -221,7 +221,7 @@ async def test_what_another_bot_has_drawn_meanwhile_is_not_taken_for_a_step_back
 @pytest.fixture
 async def another_guard(start_bot, store):
     """What a second bot knows of Slack, once the calls that were under way when it started have ended."""
-    bot = await start_bot(slack_timeout_seconds=0.5)
+    bot = await start_bot()
     guard = RestoreGuard(store, bot.slack, bot.health, "another")
     await asyncio.sleep(1.6)
     return guard
@@ -316,9 +316,7 @@ async def test_an_approval_for_later_calls_that_was_revoked_stays_revoked(
     path.write_text(
         "default: {channel: C0APPROVALS, approvers: [U0DANA], standing: {same: arguments, scope: agent, lasts: 1h, uses: 5}}\n"
     )
-    settings = settings_for(
-        playground, redis_url, policy=str(path), approvers="", channel=None, slack_timeout_seconds=0.5
-    )
+    settings = settings_for(playground, redis_url, policy=str(path), approvers="", channel=None)
     dana = Someone(slack, "U0DANA")
     async with an_agent(redis_url) as client:
         async with running(settings) as bot:

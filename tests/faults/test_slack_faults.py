@@ -31,7 +31,7 @@ def named(fault):
 
 @pytest.fixture
 async def bot(start_bot):
-    return await start_bot(slack_timeout_seconds=0.6, lease_seconds=0.9)
+    return await start_bot(lease_seconds=0.9)
 
 
 @pytest.mark.usefixtures("bot")

@@ -211,7 +211,7 @@ async def test_a_card_that_was_posted_while_redis_took_nothing_shows_what_is_dec
     redis, start_bot, client, slack, store, watcher
 ):
     """The bot that posted it goes on noting that. Otherwise everybody would wait until its lease ends: here ten minutes."""
-    bot = await start_bot(slack_timeout_seconds=30, lease_seconds=600)
+    bot = await start_bot(lease_seconds=600)
     await slack.fault("chat.postMessage", "delay", seconds=3.0)
     interrupt = an_interrupt()
     agent = asyncio.create_task(take(client, interrupt))
@@ -232,7 +232,7 @@ async def test_a_lease_whose_answer_is_lost_holds_up_no_card(
     answers, start_bot, client, slack, store, watcher
 ):
     """A server takes it, and the connection ends before the answer: nobody knows of a lease that here lasts ten minutes."""
-    bot = await start_bot(slack_timeout_seconds=30, lease_seconds=600)
+    bot = await start_bot(lease_seconds=600)
     interrupt = an_interrupt()
     agent = asyncio.create_task(take(client, interrupt))
     card = await watcher.card(interrupt.id)

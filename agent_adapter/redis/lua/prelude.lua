@@ -350,7 +350,7 @@ local function join_waiting(card, prefix, id, circle, at)
   end
   local deadline, known = unpack(redis.call('HMGET', card, 'deadline', 'waiting'))
   add_waiting(prefix, id, circle, deadline, at)
-  if known and not string.find(' ' .. known .. ' ', ' ' .. circle .. ' ', 1, true) then
+  if not string.find(' ' .. known .. ' ', ' ' .. circle .. ' ', 1, true) then
     redis.call('HSET', card, 'waiting', known .. ' ' .. circle)
   end
 end

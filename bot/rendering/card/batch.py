@@ -91,10 +91,7 @@ def rows_blocks(calls: Sequence[Action]) -> list[Block]:
 
 
 def _with_room(table: Table, calls: Sequence[Action], size: int) -> tuple[list[Block], list[Block]]:
-    """Draw the rows that differ, and the sums, as far as there is room beside blocks of this size.
-
-    Rows that an earlier version admitted were measured without them.
-    """
+    """Draw the rows that differ, and the sums, as far as there is room beside blocks of this size."""
     named = (_odd_blocks(table, is_brief=False), _odd_blocks(table, is_brief=True))
     odd = next((each for each in named if json_size(each) <= min(_ODD, _WITH_MORE - size)), [])
     sums = _sum_blocks(calls)

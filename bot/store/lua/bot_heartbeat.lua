@@ -5,8 +5,7 @@
 -- ARGV  process
 --       is_alive        1 while it is alive, 0 when it ends
 --       stepped_within  when the process saw that this clock was set: within how many milliseconds before now; else 0
---       quiet_for       milliseconds since Slack last carried out one of its calls, '' when Slack cannot be used, or when
---                       this process takes no clicks
+--       quiet_for       milliseconds since Slack last carried out one of its calls, '' when Slack cannot be used
 -- Returns {names of all that had a heartbeat within half a minute, the server's milliseconds, how many heartbeats all bots
 -- have sent, which run of which server this is}
 
@@ -17,16 +16,6 @@ local SMALL_STEP = 1000
 -- Work that was leased or put off lies at most this far ahead of the old clock.
 local PUT_OFF_AT_MOST = 600000
 local SEEN_WITHIN = 30000
-
--- Whether people can press buttons while these bots are alive: `draw.` begins the names of those that only draw.
-local function any_takes_clicks(processes)
-  for _, each in ipairs(processes) do
-    if each:sub(1, 5) ~= 'draw.' then
-      return true
-    end
-  end
-  return false
-end
 
 local at = now()
 local latest = tonumber(redis.call('ZREVRANGE', bots, 0, 0, 'WITHSCORES')[2] or 0)
@@ -53,7 +42,7 @@ end
 -- Keep since when people could press buttons without a gap: there was never a longer silence than LONGEST_SILENCE.
 local heard = tonumber(redis.call('HGET', watched, 'heard') or 0)
 if is_alive == '0' then
-  if not any_takes_clicks(redis.call('ZRANGEBYSCORE', bots, text(at - LONGEST_SILENCE), '+inf')) then
+  if redis.call('ZCOUNT', bots, text(at - LONGEST_SILENCE), '+inf') == 0 then
     redis.call('DEL', watched)
   end
 elseif quiet_for ~= '' then

@@ -137,23 +137,6 @@ async def test_keys_are_made_listed_and_revoked_by_command(command, ring):  # no
     )  # fmt: skip
 
 
-async def test_keys_of_an_old_namespace_are_listed_and_revoked_beside_the_others(
-    command,  # noqa: F811  # a fixture
-    ring,
-):
-    """A new key is of the new namespace. The list says which key is of the old one."""
-    key_id = (await ring.create("billing")).split("_")[1]
-    moved = {"ASSENT_NAMESPACE": "assent2", "ASSENT_NAMESPACE_OLD": "assent"}
-
-    assert (await command("keys", "create", "reports", **moved))[0] == 0
-    new, old = (await command("keys", "list", **moved))[1].splitlines()
-    assert (" reports " in new, new.endswith("  in assent")) == (True, False)
-    assert (old.startswith(f"{key_id}  billing "), old.endswith("  in assent")) == (True, True)
-
-    assert (await command("keys", "revoke", key_id, **moved))[0] == 0
-    assert [key.agent for key in await ring.list()] == []
-
-
 async def test_an_operator_needs_no_signing_key_for_keys_of_the_api(command, ring, signing):  # noqa: F811  # a fixture
     """To list and revoke, the ring may be named all the same. What bots are to take needs their seal key."""
     key_id = (await ring.create("billing")).split("_")[1]

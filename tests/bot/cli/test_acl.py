@@ -33,27 +33,6 @@ def test_each_role_has_a_user_and_nobody_else_gets_in(tmp_path: Path):
     assert all(" -@all " in line and " resetkeys " in line for line in users)
 
 
-def test_bots_and_operators_reach_an_old_namespace_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """And its own users stay, for agents that have not moved."""
-    monkeypatch.setenv("ASSENT_NAMESPACE", "assent2")
-    monkeypatch.setenv("ASSENT_NAMESPACE_OLD", "assent")
-
-    _, *users = printed(tmp_path / "p", "--agent", "billing")
-
-    names = {line.split()[1]: line.split() for line in users}
-    assert [*names] == [
-        "assent2-bot", "assent2-operator", "assent2-agent-billing",
-        "assent-bot", "assent-operator", "assent-agent-billing",
-    ]  # fmt: skip
-    assert {name for name, words in names.items() if {"%RW~{assent2}:*", "%RW~{assent}:*"} <= {*words}} == {
-        "assent2-bot"
-    }
-    assert {name for name, words in names.items() if {"%R~{assent2}:*", "%R~{assent}:*"} <= {*words}} == {
-        "assent2-operator"
-    }
-    assert "%RW~{assent}:req:billing.*" in names["assent-agent-billing"]
-
-
 def test_passwords_are_made_once_and_stand_in_the_file_only(tmp_path: Path):
     """What is printed has their digests. A user who comes later changes no other password."""
     file = tmp_path / "p"

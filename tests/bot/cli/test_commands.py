@@ -136,7 +136,7 @@ async def test_a_bot_that_keeps_no_audit_trail_says_so_when_it_starts(environmen
     warned = [json.loads(line) for line in errors.splitlines() if "audit.not_kept" in line]
 
     assert len(warned) == (not is_kept)
-    assert all("lost when it takes more than ASSENT_AUDIT_MAX_BYTES" in line["reason"] for line in warned)
+    assert all("lost when it takes more than 256 MB" in line["reason"] for line in warned)
 
 
 @pytest.mark.parametrize("arguments", [("keys", "create", "Bad Name"), ("keys", "create", "")])

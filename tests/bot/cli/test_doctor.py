@@ -10,10 +10,7 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
-from bot.app import running
 from bot.cli.doctor import examine
-from bot.domain.role import NOBODY_DRAWS, NOBODY_TAKES_CLICKS
-from bot.runtime.bot_keys import UNSIGNED
 from bot.slack.manifest import SCOPES, build_manifest
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, keys_of, settings_for
@@ -46,7 +43,7 @@ def noted(lines):
 
 
 async def test_a_sound_installation_passes_every_check(findings, redis_url):
-    """Settings, Redis, schema, receipts, audit trail, app token, bot token, scopes, channel, approvers, card."""
+    """Settings, Redis, schema, receipts, audit trail, app token, bot token, scopes, channel, approvers."""
     lines = await findings()
 
     assert not_ok(lines) == []
@@ -64,7 +61,6 @@ async def test_a_sound_installation_passes_every_check(findings, redis_url):
         *["events"] * 3,
         "channel",
         *["approvers"] * 3,
-        "card",
     ]
     with Redis.from_url(redis_url) as redis:
         assert redis.keys() == [], "the doctor only looks"
@@ -95,34 +91,6 @@ def log_key(signing):
     key = RingKey.of(signer.public, "log", namespace="assent")
     write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
     return signer
-
-
-async def test_a_key_of_the_old_namespace_that_was_not_copied_is_named(findings, signing):
-    """Nobody has to make a key for it: the bots had one before the move."""
-    moved = {"namespace": "assent2", "namespace_old": "assent", "audit_dir_old": "/var/lib/assent"}
-
-    (line,) = [line for line in await findings(**moved) if "old namespace:" in line]
-
-    assert line == (
-        "fail  old namespace: ASSENT_NAMESPACE_OLD: ASSENT_RING is set, and ASSENT_SIGNING_KEY_OLD is not: a bot needs "
-        "both, and does not start; copy there what the setting without _OLD had before the move"
-    )
-
-
-async def test_a_key_in_place_of_that_of_the_old_namespace_is_said(findings, signing):
-    """The settings are named where the error names none."""
-    key = LocalSigner.generate().private_pem()
-    moved = {
-        "namespace": "assent2",
-        "namespace_old": "assent",
-        "audit_dir_old": "/old",
-        "signing_key_old": key,
-    }
-
-    (line,) = [line for line in await findings(**moved) if "old namespace:" in line]
-
-    assert "is not in the ring" in line
-    assert line.endswith("(the keys of an old namespace are in the settings that end with _OLD)")
 
 
 async def test_a_log_whose_head_nobody_else_gets_is_said(findings, log_key, signing):
@@ -245,26 +213,6 @@ async def test_http_mode_needs_no_app_token(findings):
     assert not any("app token" in line for line in lines)
 
 
-async def test_a_bot_that_only_draws_needs_neither_token_nor_secret_of_clicks(findings):
-    """And the doctor says when nobody takes the clicks now."""
-    lines = await findings(role="draw", SLACK_APP_TOKEN=None, SLACK_SIGNING_SECRET=None)
-
-    assert lines[0].startswith("ok    settings: draws only (ASSENT_ROLE=draw)")
-    assert not any("app token" in line for line in lines)
-    assert not_ok(lines) == [f"warn  role: now {NOBODY_TAKES_CLICKS}"]
-
-
-@pytest.mark.parametrize(("beside", "said"), [("draw", []), ("clicks", [f"warn  role: now {NOBODY_DRAWS}"])])
-async def test_a_bot_that_only_takes_clicks_needs_one_that_draws(
-    findings, playground, redis_url, beside, said
-):
-    """Another one of its own kind is not enough."""
-    async with running(settings_for(playground, redis_url, role=beside)):
-        assert not_ok(await findings(role="clicks", signing_key=None, seal_key=None, ring=None))[:1] == (
-            said or ["warn  receipts: " + UNSIGNED]
-        )
-
-
 @pytest.mark.parametrize(
     ("channel", "expected"),
     [
@@ -335,22 +283,6 @@ async def test_a_slack_that_does_not_answer_is_reported(slack, findings):
     assert "does not answer" in line
 
 
-async def test_a_slack_without_the_validator_is_not_a_fault(slack, findings):
-    """`blocks.validate` is not everywhere."""
-    await slack.fault("blocks.validate", "error", error="unknown_method", times=None)
-
-    assert "ok    card: not checked: this Slack has no blocks.validate" in await findings()
-
-
-async def test_a_card_that_slack_refuses_is_reported(slack, findings):
-    """A change on Slack's side shows here first."""
-    await slack.fault("blocks.validate", "error", error="invalid_blocks", times=None)
-
-    (line,) = not_ok(await findings())
-
-    assert line == "fail  card: Slack refuses our blocks: invalid_blocks"
-
-
 async def test_another_schema_is_reported(findings, redis_url):
     """The namespace belongs to another version."""
     with Redis.from_url(redis_url) as redis:
@@ -359,7 +291,7 @@ async def test_another_schema_is_reported(findings, redis_url):
     (line,) = not_ok(await findings())
 
     assert line.startswith(
-        "fail  schema: namespace 'assent' was written with schema 99, this version reads 2"
+        "fail  schema: namespace 'assent' was written with schema 99, this version reads 1"
     )
 
 

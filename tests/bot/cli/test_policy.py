@@ -466,17 +466,6 @@ async def test_the_doctor_looks_at_everything_that_the_policy_names(playground, 
     assert any(line.startswith("ok    policy: version ") for line in lines)
 
 
-async def test_the_doctor_tells_what_means_nothing_beside_a_policy(playground, redis_url, policy):
-    """Somebody may believe that it still restricts something."""
-    lines = [
-        str(finding) async for finding in examine(settings_for(playground, redis_url, policy=str(policy)))
-    ]
-
-    (line,) = [line for line in lines if "policy" in line]
-    assert line.startswith("warn  policy: version ")
-    assert line.endswith("so ASSENT_APPROVERS, ASSENT_CHANNEL have no effect: remove them")
-
-
 async def test_the_doctor_tells_every_mistake_in_the_policy(playground, redis_url, policy):
     """And goes on with what else can be checked."""
     policy.write_text(BROKEN)

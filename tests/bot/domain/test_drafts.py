@@ -26,5 +26,5 @@ def test_a_draft_is_read_as_it_was_written():
     ],
 )
 def test_what_another_form_held_is_typed_again(text):
-    """An older version typed more texts as JSON: its quotes would be a part of the text."""
+    """Its quotes would be a part of the text."""
     assert Draft.load(text) == Draft()

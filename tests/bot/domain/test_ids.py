@@ -20,7 +20,7 @@ STORED = {
 
 @pytest.mark.parametrize(("text", "message"), STORED.items())
 def test_a_message_is_stored_as_a_number_of_its_place(text: str, message: MessageId):
-    """Records and cards of earlier versions name their messages this way, so it never changes."""
+    """Records and cards name their messages this way, so it never changes."""
     assert str(message) == text
     assert MessageId.parse(text) == message
 
@@ -50,7 +50,7 @@ def test_only_what_asks_something_is_part_of_a_card():
 
 
 def test_a_message_says_in_slack_which_one_it_is():
-    """Its metadata keeps the number, so that messages of earlier versions are recognised."""
+    """Its metadata keeps the number, by which the message is recognised."""
     label = Label("billing.abc", MessageId(0, "remark", 2), "digest", namespace="assent")
     posted = {"metadata": label.metadata, "bot_id": "B1"}
 

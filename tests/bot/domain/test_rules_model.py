@@ -38,7 +38,7 @@ from bot.use_cases.assign import Assignments
 from bot.use_cases.bulk import approve_all
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
-from bot.use_cases.standing import StandingApprovals, StandingLists
+from bot.use_cases.standing import StandingApprovals
 from playground.client import Control
 from playground.server import Playground
 from tests.bot.rendering.slack_side import shown, submitted
@@ -71,7 +71,6 @@ async def forms(playground: Playground, slack: Control, store: ApprovalStore) ->
                 Assignments(store, judge),
                 standing,
                 client,
-                StandingLists([standing]),
             )
         )
 

@@ -79,7 +79,7 @@ def test_a_menu_without_a_choice_is_malformed(option: Any):
     [("billing.abc", set()), ("billing.abc 0 2 11", {0, 2, 11}), ("billing.abc x -1", set())],
 )
 def test_a_button_for_several_actions_says_which_its_question_named(value: str, named: set[int]):
-    """Those that it was drawn for; a button of version 0.1 names none."""
+    """Those that it was drawn for."""
     click = parse_click(pressed("approve_all:0", actions=[{"action_id": "approve_all:0", "value": value}]))
 
     assert (click.interrupt_id, click.named) == ("billing.abc", named)

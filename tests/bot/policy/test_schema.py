@@ -84,7 +84,7 @@ def test_an_editor_explains_every_key(name: str, key: str, known: dict[str, Any]
 
 @pytest.mark.parametrize("rule", ["{match: {args: true}}", "{assign: 1h}", "{standing: {lasts: 1h}}"])
 def test_an_editor_underlines_nothing_that_the_bot_reads(rule: str):
-    """What an older page taught, and the schema that everything fits."""
+    """The schema that everything fits, too."""
     text = f"default: {{channel: C0APPROVALS, approvers: [U0DANA]}}\nrules: [{rule}]"
 
     assert read_policy(text, "policy.yaml")

@@ -808,7 +808,7 @@ def test_calls_without_any_difference_are_said_once():
 
 
 def test_what_is_drawn_as_rows_is_fixed_when_it_is_asked():
-    """A record without it, as older versions wrote them, is drawn call by call."""
+    """A record without it is drawn call by call."""
     state = laid_out(*refunds())
     stored = admission_fields(state.admission)
 

@@ -1,4 +1,4 @@
-"""Buttons and forms as Slack keeps them: cards and forms of earlier versions are still open there."""
+"""Buttons and forms as Slack keeps them."""
 
 from datetime import timedelta
 from typing import Any

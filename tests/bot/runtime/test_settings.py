@@ -93,6 +93,32 @@ def test_with_a_policy_file_its_rules_name_who_may_decide(read, written):
     assert (settings.approvers, settings.policy) == ((), "policy.yaml")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("ASSENT_APPROVERS", "U0DANA,S0OPS", "approvers: [U0DANA, S0OPS]"),
+        ("ASSENT_CHANNEL", "C0OPS", "channel: C0OPS"),
+        ("ASSENT_REQUESTER_MAY_APPROVE", "true", "requester_may_decide: true"),
+        ("ASSENT_AGENT_CHANNEL_MAY_DECIDE", "true", "agent_channel_may_decide: true"),
+    ],
+)
+def test_settings_and_policy_file_do_not_both_say_who_approves(read, name, value, line):
+    """The error names the line to write instead."""
+    with pytest.raises(SettingsError) as refused:
+        read(**{"ASSENT_APPROVERS": None, "ASSENT_POLICY": "policy.yaml", name: value})
+
+    assert str(refused.value) == (
+        f"{name}: ASSENT_POLICY is set, so policy.yaml says this: write `{line}` there under `default:`, and remove "
+        "this setting"
+    )
+
+
+def test_a_call_to_slack_ends_within_its_lease(read):
+    """A bot posts only if it does."""
+    assert read().slack_timeout == 10
+    assert read(ASSENT_LEASE_SECONDS="6").slack_timeout == 4
+
+
 def test_a_policy_file_that_is_not_named_is_none(read):
     """As an empty line in .env leaves it."""
     assert read(ASSENT_POLICY="").policy is None
@@ -172,10 +198,6 @@ def test_a_signing_secret_alone_means_http_mode(read):
         (
             {"ASSENT_LOG_KEY_FILE": "/"},
             "ASSENT_LOG_KEY_FILE: Is a directory: /: name one that .*--purpose log` makes one$",
-        ),
-        (
-            {"ASSENT_SLACK_TIMEOUT_SECONDS": "30"},
-            "ASSENT_SLACK_TIMEOUT_SECONDS must be at most two thirds of ASSENT_LEASE_SECONDS: a bot posts only if the call ends within its lease",
         ),
         ({"ASSENT_DURABILITY": "always"}, "ASSENT_DURABILITY: .*'local', 'replica' or 'fsync'"),
         (

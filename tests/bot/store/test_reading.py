@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from agent_adapter import ApprovalClient
-from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
 from agent_adapter.contract.wire import dump_interrupt
 from bot.domain.admission import Place, Terms
@@ -33,21 +32,19 @@ SHORT = {"query": "select 1;"}
 PAGES_TODAY = "1:3"
 
 
-def stored(pages: str | None, *actions: Any, **more: str) -> Approval:
-    """Read a record of a short and a long call, or of these, with this stored about their pages; nothing for `None`."""
+def stored(pages: str, *actions: Any, **more: str) -> Approval:
+    """Read a record of a short and a long call, or of these, with this stored about their pages."""
     interrupt = an_interrupt(*(actions or (an_action("sql", SHORT), an_action("sql", LONG))))
     everywhere = tuple(range(len(interrupt.pauses)))
     fields = admission_fields(an_admission(places=[Place(channel="C1", actions=everywhere)]))
-    card = {"status": "pending", **fields, **more}
-    if pages is not None:
-        card["pages"] = pages
+    card = {"status": "pending", **fields, **more, "pages": pages}
     req = {"body": dump_interrupt(interrupt), "created": "1", "deadline": "9000000"}
     found = read_state(req, card, now=6)
     assert isinstance(found, Approval)
     return found
 
 
-def objection(pages: str | None, *, read: int) -> str:
+def objection(pages: str, *, read: int) -> str:
     """Say why Erik, who was shown so many pages of the long call, cannot approve it."""
     mark = f"{stored(pages).actions[1].fingerprint}:{read}"
     return first_objection(stored(pages, **{f"seen:1:{ERIK}": mark}), ERIK, {1: ApproveDecision()})
@@ -63,14 +60,6 @@ async def test_what_has_to_be_read_is_kept_in_the_record(client: ApprovalClient,
 
     assert await redis.hget(store.keys.card(interrupt.id), "pages") == PAGES_TODAY
     assert [action.pages for action in (await store.admitted(interrupt.id)).actions] == [0, 3]
-
-
-def test_a_record_that_an_older_bot_admitted_is_measured_by_the_sizes_of_today():
-    """It has no number of pages: the long call is read, and the short one is not."""
-    assert [action.pages for action in stored(None).actions] == [0, 3]
-    assert stored(None).admission == stored(PAGES_TODAY).admission
-    assert "press *Read and decide…*" in objection(None, read=2)
-    assert not objection(None, read=3)
 
 
 @pytest.mark.parametrize("pages", [1, 2, 5])
@@ -99,7 +88,7 @@ def test_a_reading_of_another_number_of_pages_shows_everything_and_ends_with_app
 
 
 def test_more_pages_than_lines_can_be_turned_to_their_end():
-    """What an older version divided by other lines is still approved on its last page."""
+    """What was divided by other lines is still approved on its last page."""
     state = stored("0:4")
 
     views = [render_reading_view(state, 0, page, pages_read=page - 1) for page in range(1, 5)]
@@ -110,9 +99,9 @@ def test_more_pages_than_lines_can_be_turned_to_their_end():
 
 
 def test_a_card_shows_whole_what_nobody_has_to_read():
-    """A version with more room on its cards has admitted it: its buttons stand beside all of the call."""
+    """Its buttons stand beside all of the call."""
     longer = an_action("sql", {"query": "".join(f"select {number};\n" for number in range(300))})
-    cut, whole = stored(None, longer), stored("", longer)
+    cut, whole = stored("0:1", longer), stored("", longer)
 
     assert "Only the beginning is shown" in shown(render_card(cut)[0].blocks)
     assert "Approve" not in button_labels(render_card(cut)[0].blocks)
@@ -131,18 +120,15 @@ def test_a_card_shows_the_beginning_of_what_has_to_be_read():
     assert "Approve" not in button_labels(drawn)
 
 
-@pytest.mark.parametrize(("kept", "expected"), [(None, 3), (0, 0), (2, 2), (7, 7)])
+@pytest.mark.parametrize(("kept", "expected"), [(0, 0), (2, 2), (7, 7)])
 def test_what_has_to_be_read_of_a_proposal_is_kept_with_it(kept, expected):
-    """One that an older bot kept has no number: the sizes of today hold."""
+    """It is not measured again."""
     edit = EditDecision(edited_action=EditedAction(name="sql", args=LONG))
     terms = Terms(approvers=(ERIK,))
     given = {"name": "n", "fingerprint": "f", "decision": edit, "by": "U0DANA", "policy": "2", "rule": "r"}
-    field = proposal_field(Proposal(**given, terms=terms, pages=kept or 0, channel="C2"), at=5)
-    written = decode(field.split(" ", 4)[4])
-    if kept is None:
-        del written["pages"]
+    field = proposal_field(Proposal(**given, terms=terms, pages=kept, channel="C2"), at=5)
 
-    state = stored(PAGES_TODAY, **{"proposal:0": f"n 1 2 5 {encode(written)}"})
+    state = stored(PAGES_TODAY, **{"proposal:0": field})
 
     assert state.actions[0].proposed.pages == expected
     assert state.actions[0].pages == 0

@@ -19,7 +19,6 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
-from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.domain.admission import Admission, Place, Terms
@@ -27,7 +26,6 @@ from bot.domain.approval import Approval, Published
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown
-from bot.store.codec import read_state
 from bot.store.records import ApprovalStore
 from bot.store.votes import Outcome
 from bot.store.work import Work, WorkSet
@@ -307,34 +305,6 @@ async def test_what_was_fixed_is_read_as_it_was_written(client: ApprovalClient, 
 
     assert state.admission == fixed
     assert state.on_expiry == "raise"
-
-
-def test_a_record_admitted_before_there_were_rules_is_read():
-    """Its approvers hold for every action, and all that the agent allows is offered."""
-    interrupt = an_interrupt(an_action("a"), an_action("b", allow_always=True))
-    req = {"body": dump_interrupt(interrupt), "created": "1", "deadline": "9"}
-    card = {
-        "status": "pending",
-        "policy": "settings-1",
-        "approvers": "U0ERIK S0OPS",
-        "requester": "1",
-        "place:0": '["C1",null,[0,1],[]]',
-        "d:0": '{"fingerprint":"f","decision":{"type":"approve"},"decided_by":"U0ERIK","note":null}',
-        "at:0": "5",
-    }
-
-    state = read_state(req, card, now=6)
-
-    assert state.admission == an_admission(
-        approvers=("U0ERIK", "S0OPS"),
-        requester_may_decide=True,
-        policy_version="settings-1",
-        places=(Place(channel="C1", actions=(0, 1)),),
-        pages=(0, 0),
-    )
-    assert state.on_expiry == "reject"
-    assert state.actions[1].config == interrupt.request.review_configs[1]
-    assert state.recorded[0].policy is None
 
 
 @pytest.mark.parametrize(
@@ -919,18 +889,3 @@ async def test_a_lease_that_no_script_wrote_holds_no_message(client, store, redi
     lease = await store.lease_part(state.id, CARD, owner="one", lease=60_000)
 
     assert lease.outcome == "takeover"
-
-
-async def test_a_pause_counts_as_asked_about_unless_its_record_was_refused(client, store):
-    """Whichever record of the run asks about it: with some of the pauses, or asked again under another id."""
-    both = an_interrupt(an_action(), an_action())
-    again = both.model_copy(update={"id": "billing.again"})
-    assert not await store.has_asked(both)
-
-    await client.publish(both)
-
-    assert await store.has_asked(both)
-    assert await store.has_asked(again)
-    assert not await store.has_asked(an_interrupt(run="another"))
-    await store.settle(both.id, "refused", code="namespace", reason="asked elsewhere")
-    assert not await store.has_asked(again)

@@ -17,7 +17,6 @@ from agent_adapter.errors import ServerRefusesError, ServerUnsuitableError, Unre
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.domain.admission import Place
 from bot.jobs.quarantine import Quarantine
-from bot.store.namespace import open_namespace
 from bot.store.records import ApprovalStore
 from bot.store.work import WorkSet
 from tests.conftest import an_agent
@@ -37,7 +36,7 @@ def server(redis_url: str) -> None:
 async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
     """What a bot does, with a bot's user."""
     async with open_redis(as_user(redis_url, "bot")) as redis:
-        yield ApprovalStore(redis, await open_namespace(redis, "assent"))
+        yield ApprovalStore(redis, await freeze_meta(redis, "assent"))
 
 
 @pytest.fixture

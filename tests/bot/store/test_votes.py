@@ -474,17 +474,6 @@ async def test_silence_approves_nothing_while_no_bot_was_there(client, store, co
     assert (kind, NOBODY in words) == ("reject", True)
 
 
-async def test_silence_approves_nothing_while_the_only_bot_there_draws(client, store):
-    """Nobody could object through it."""
-    state = await asked(client, store, **SILENT)
-    await is_shown(store, state)
-    await store.heartbeat("draw.another", quiet_for=None)
-    await store.heartbeat("bot", alive=False)
-
-    kind, words = await at_the_deadline(client, store, state)
-    assert (kind, NOBODY in words) == ("reject", True)
-
-
 async def test_a_bot_that_stops_while_another_one_is_there_leaves_no_gap(client, store):
     """Replicas are replaced one by one."""
     state = await asked(client, store, **SILENT)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from uuid import uuid4
 
 from playwright.async_api import Error as PlaywrightError
@@ -20,6 +21,7 @@ from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import LocalSigner
 from bot.app import Bot, running
 from bot.domain.approval import Approval
+from bot.jobs import deadlines
 from bot.rendering.card.card import render_card
 from playground import Playground
 from playground.client import Control
@@ -328,12 +330,11 @@ async def on_stage(*widths: int) -> AsyncIterator[Stage]:
             redis_url,
             approvers="",
             channel=None,
-            stalled_after_seconds=5,
             lease_seconds=15,
-            slack_timeout_seconds=10,
             policy=str(folder / "policy.yaml"),
             **keys_of(signing),
         )
+        stack.enter_context(mock.patch.object(deadlines, "STALLED_AFTER", timedelta(seconds=5)))
         bot = await stack.enter_async_context(running(settings))
         agent, signing_agent = [
             await stack.enter_async_context(
