@@ -92,8 +92,11 @@ class RestoreGuard:
         self.store.forget_remembered()
 
     def may_be_shown(self, state: Published) -> bool:
-        """Whether a message may be in Slack that the record does not know: it was asked shortly before a doubt."""
-        return self._since - LATELY < state.created_at.timestamp() < self._since + CLOCKS
+        """Whether a message may be in Slack that the record does not know: it was asked shortly before a doubt.
+
+        The first doubt is the start of this process, which lost nothing.
+        """
+        return self.doubts > 1 and self._since - LATELY < state.created_at.timestamp() < self._since + CLOCKS
 
     def is_sure(self, shown: Shown) -> bool:
         """Whether a message was compared with its record since the last doubt."""
