@@ -273,10 +273,10 @@ def test_the_dialects_page_names_every_effect():
 def test_the_redis_page_names_every_key():
     """As they are spelt in Redis."""
     keys, text = Keys(), page("docs/reference/redis.md")
-    lane = keys
-    spelt = [keys.meta, keys.api_keys, keys.api_keys_used, lane.req("<id>"), lane.card("<id>"), lane.run("<id>"),
-             lane.pause("<agent>", "<digest>"), lane.undrawn, lane.due, lane.unresumed, lane.standing, lane.inbox("<agent>"), lane.inboxes,
-             lane.replies("<agent>.<process>"), lane.bots, lane.audit, keys.pace("…")]  # fmt: skip
+
+    spelt = [keys.meta, keys.api_keys, keys.api_keys_used, keys.req("<id>"), keys.card("<id>"), keys.run("<id>"),
+             keys.pause("<agent>", "<digest>"), keys.undrawn, keys.due, keys.unresumed, keys.standing, keys.inbox("<agent>"), keys.inboxes,
+             keys.replies("<agent>.<process>"), keys.bots, keys.audit, keys.pace("…")]  # fmt: skip
 
     assert [key for key in spelt if f"`{key}`" not in text] == []
 

@@ -20,16 +20,13 @@ from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
     ClaimLostError,
-    ConflictError,
     ConsumedError,
     DecisionNotAllowedError,
     InterruptExpiredError,
     InterruptRefusedError,
-    InterruptWithdrawnError,
     InvalidRequestError,
     ServerUnreachableError,
     ServerUnsuitableError,
-    UnknownInterruptError,
     UnreadableRecordError,
     WrongArgumentError,
 )
@@ -70,23 +67,6 @@ async def decide(
     return found[index]
 
 
-async def test_a_published_interrupt_is_resumed_with_what_was_decided(
-    client: ApprovalClient, store: ApprovalStore
-):
-    """Publish, decide, wait: the decisions arrive in action order, with who decided."""
-    interrupt_id = await client.publish(client.interrupt(batch("a", "b")))
-    waiting = asyncio.create_task(client.wait(interrupt_id))
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 1, RejectDecision(message="no"), by="U2")
-    await decide(store, interrupt_id, 0, ApproveDecision())
-
-    resume = await waiting
-
-    assert resume.status == "decided"
-    assert [d.type for d in resume.decisions] == ["approve", "reject"]
-    assert [r.decided_by for r in resume.records] == ["U1", "U2"]
-
-
 async def test_publishing_again_finds_the_same_record(client: ApprovalClient, store: ApprovalStore):
     """The same run and pauses are one record, whichever process publishes them, and the first deadline stands."""
     interrupt = client.interrupt(batch("a"), run="thread", pauses=["p"])
@@ -100,64 +80,16 @@ async def test_publishing_again_finds_the_same_record(client: ApprovalClient, st
     assert (await store.load(first)).deadline == deadline
 
 
-def url_of(client: ApprovalClient) -> str:
-    return client._address
-
-
-async def test_a_subset_of_known_pauses_finds_their_record(client: ApprovalClient, store: ApprovalStore):
-    """After a partial resume the rest is found again, and its decisions come in the order in which it is asked."""
-    whole = await client.publish(client.interrupt(batch("a", "b", "c"), run="thread", pauses=["p", "q", "r"]))
-    await admit(store, whole)
-    for index, decision in enumerate(
-        [ApproveDecision(), RejectDecision(message="b"), RejectDecision(message="c")]
-    ):
-        await decide(store, whole, index, decision)
-    record = await store.load(whole)
-    rest = HITLRequest(
-        action_requests=tuple(record.interrupt.request.action_requests[i] for i in (2, 1)),
-        review_configs=tuple(record.interrupt.request.review_configs[i] for i in (2, 1)),
-    )
-
-    async with client.reviewing(client.interrupt(rest, run="thread", pauses=["r", "q"])) as resume:
-        assert resume.interrupt_id == whole
-        assert [d.message for d in resume.decisions] == ["c", "b"]
-
-
-async def test_known_and_new_pauses_in_one_batch_are_a_conflict(client: ApprovalClient):
-    """A batch that is half known is refused rather than asked twice."""
-    await client.publish(client.interrupt(batch("a"), run="thread", pauses=["p"]))
-
-    with pytest.raises(ConflictError, match="publish them separately"):
-        await client.publish(client.interrupt(batch("a", "b"), run="thread", pauses=["p", "q"]))
-
-
-async def test_other_arguments_under_a_known_pause_are_a_conflict(client: ApprovalClient):
-    """What was shown may not change under the reviewer."""
-    await client.publish(client.interrupt(batch("a"), run="thread", pauses=["p"]))
-    changed = HITLRequest(
-        action_requests=(ActionRequest(name="a", args={"n": 1000}),),
-        review_configs=batch("a").review_configs,
-    )
-
-    with pytest.raises(ConflictError, match="a different action at position 1"):
-        await client.publish(client.interrupt(changed, run="thread", pauses=["p"]))
-
-
-async def test_a_resumed_interrupt_is_consumed(client: ApprovalClient, store: ApprovalStore):
-    """Decisions are taken once: publishing or resuming again is an error."""
-    interrupt = client.interrupt(batch("a"), run="thread", pauses=["p"])
-    interrupt_id = await client.publish(interrupt)
+async def approved(client: ApprovalClient, store: ApprovalStore) -> str:
+    """Ask about one call, and approve it."""
+    interrupt_id = await client.publish(client.interrupt(batch("a")))
     await admit(store, interrupt_id)
     await decide(store, interrupt_id, 0, ApproveDecision())
-    async with client.resuming(interrupt_id):
-        pass
+    return interrupt_id
 
-    with pytest.raises(ConsumedError):
-        await client.publish(interrupt)
-    with pytest.raises(ConsumedError):
-        async with client.resuming(interrupt_id):
-            pass
-    assert (await store.load(interrupt_id)).resumed_at
+
+def url_of(client: ApprovalClient) -> str:
+    return client._address
 
 
 @pytest.mark.parametrize(
@@ -186,9 +118,7 @@ async def test_a_record_that_lost_a_field_is_resumed_by_nobody(
     client: ApprovalClient, store: ApprovalStore, field
 ):
     """Whoever wants to resume hears that it cannot be read, and its card says nothing of a run that was taken."""
-    interrupt_id = await client.publish(client.interrupt(batch("a")))
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
+    interrupt_id = await approved(client, store)
     req = store.keys.req(interrupt_id)
     await store._redis.hdel(req, field)
 
@@ -202,9 +132,7 @@ async def test_a_claim_from_before_the_clock_was_set_holds_for_one_more_lease(
     client: ApprovalClient, store: ApprovalStore
 ):
     """Nobody can tell whether its holder lives: whoever comes next waits for a renewal, and then resumes the run."""
-    interrupt_id = await client.publish(client.interrupt(batch("a")))
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
+    interrupt_id = await approved(client, store)
     await client._claims._records.take(interrupt_id, "dead", 300)
     noted = (await store.load(interrupt_id)).now
     await store._redis.set(store.keys.clock, unix_milliseconds(noted))
@@ -216,9 +144,7 @@ async def test_a_claim_from_before_the_clock_was_set_holds_for_one_more_lease(
 
 async def test_of_two_processes_one_resumes(client: ApprovalClient, store: ApprovalStore):
     """While one process holds the claim, the other is told so."""
-    interrupt_id = await client.publish(client.interrupt(batch("a")))
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
+    interrupt_id = await approved(client, store)
 
     async with an_agent(url_of(client)) as other, client.resuming(interrupt_id):
         await asyncio.sleep(1.5)  # longer than the lease, which is renewed
@@ -248,35 +174,6 @@ async def test_a_program_may_claim_and_finish_by_itself(client: ApprovalClient, 
     record = await client.record(interrupt.id)
     assert record.created_at <= record.resumed_at <= record.read_at < record.deadline
     assert [each.decision.type for each in record.recorded()] == ["approve"]
-
-
-async def test_an_error_while_resuming_gives_the_claim_back(client: ApprovalClient, store: ApprovalStore):
-    """A run that failed to resume can be resumed again at once."""
-    interrupt_id = await client.publish(client.interrupt(batch("a")))
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
-    with pytest.raises(RuntimeError):
-        async with client.resuming(interrupt_id):
-            raise RuntimeError
-
-    async with client.resuming(interrupt_id) as resume:
-        assert resume.decisions[0].type == "approve"
-
-
-async def test_an_interrupt_that_nobody_decides_ends_rejected(client: ApprovalClient, store: ApprovalStore):
-    """At the deadline open actions are rejected; what people decided stands."""
-    interrupt = client.interrupt(batch("a", "b"), expires_in=timedelta(seconds=1))
-    interrupt_id = await client.publish(interrupt)
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
-    await asyncio.sleep(1.1)
-    assert await store.settle(interrupt_id, "expired") == "settled"
-
-    resume = await client.wait(interrupt_id)
-
-    assert resume.status == "expired"
-    assert [d.type for d in resume.decisions] == ["approve", "reject"]
-    assert resume.records[1].decided_by == "expired"
 
 
 async def test_a_wait_ends_by_itself_when_no_bot_runs(
@@ -328,24 +225,9 @@ async def test_a_refused_interrupt_raises_with_its_code(client: ApprovalClient, 
     assert await client.publish(interrupt) != interrupt_id
 
 
-async def test_a_withdrawal_is_asked_of_the_bot(client: ApprovalClient, store: ApprovalStore):
-    """Withdrawing asks; once the bot applied it, whoever waits hears it."""
-    interrupt_id = await client.publish(client.interrupt(batch("a")))
-    await client.withdraw(interrupt_id, "plans changed")
-
-    state = await store.load(interrupt_id)
-    assert state.withdraw_asked == "plans changed"
-    await store.settle(interrupt_id, "withdrawn", reason=state.withdraw_asked)
-    with pytest.raises(InterruptWithdrawnError, match="plans changed"):
-        async with client.resuming(interrupt_id):
-            pass
-
-
 async def test_what_has_ended_is_not_withdrawn(client: ApprovalClient, store: ApprovalStore):
     """The answer stands, nothing falls due, and neither the card nor the audit says that it was taken back."""
-    interrupt_id = await client.publish(client.interrupt(batch("a")))
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
+    interrupt_id = await approved(client, store)
     await store.start_retention(interrupt_id)
 
     await client.withdraw(interrupt_id, "plans changed")
@@ -428,27 +310,6 @@ async def test_a_question_that_comes_after_its_withdrawal_is_withdrawn(redis_url
         await slow.publish(question)
 
     assert (await store.load(question.id)).withdraw_asked == "Nobody waits."
-
-
-async def test_decisions_arrive_one_by_one(client: ApprovalClient, store: ApprovalStore):
-    """`decisions` gives each action as it is decided and ends with the last."""
-    interrupt_id = await client.publish(client.interrupt(batch("a", "b")))
-    await admit(store, interrupt_id)
-    seen = []
-
-    async def follow() -> None:
-        async for index, decision in client.decisions(interrupt_id):
-            seen.append((index, decision.type))
-
-    following = asyncio.create_task(follow())
-    await decide(store, interrupt_id, 1, ApproveDecision())
-    async with asyncio.timeout(30):
-        while not seen:
-            await asyncio.sleep(0.01)
-    assert seen == [(1, "approve")]
-    await decide(store, interrupt_id, 0, ApproveDecision())
-    await following
-    assert seen == [(1, "approve"), (0, "approve")]
 
 
 async def test_a_decision_that_leaves_others_open_makes_a_wait_read_nothing(
@@ -555,9 +416,7 @@ async def test_an_answer_does_not_outlive_its_record_among_the_replies(
 
 async def test_resuming_takes_one_request(client: ApprovalClient, store: ApprovalStore):
     """The claim reads the record at the same moment."""
-    interrupt_id = await client.publish(client.interrupt(batch("a")))
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
+    interrupt_id = await approved(client, store)
     async with ApprovalClient.from_url(url_of(client), agent="billing") as unhurried:
         await client.close()
         async with open_redis(url_of(unhurried)) as redis:
@@ -637,34 +496,6 @@ async def test_of_several_waits_for_one_interrupt_one_that_gives_up_takes_no_oth
         await asyncio.sleep(0)
         await decide(store, interrupt_id, 0, ApproveDecision())
         assert [(await each).status for each in (waits[1], waits[3])] == ["decided"] * 2
-
-
-async def test_a_decision_about_another_call_is_refused(client: ApprovalClient, store: ApprovalStore):
-    """A stored decision whose fingerprint is not the asked action's never reaches the run."""
-    interrupt_id = await client.publish(client.interrupt(batch("a")))
-    await admit(store, interrupt_id)
-    foreign = action_fingerprints(batch("other"))[0]
-    text = dump_recorded(ApproveDecision(), fingerprint=foreign, decided_by="U1")
-    await store.record_decision(interrupt_id, {0: text}, token="t", person="U1", deadline=5)
-
-    with pytest.raises(DecisionNotAllowedError, match="another call"):
-        await client.wait(interrupt_id)
-
-
-async def test_a_decision_that_is_not_allowed_is_refused(client: ApprovalClient, store: ApprovalStore):
-    """What the agent does not accept is not resumed with, even when it is stored."""
-    interrupt_id = await client.publish(client.interrupt(batch("a", allowed=("reject",))))
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
-
-    with pytest.raises(DecisionNotAllowedError, match="approve is not one of reject"):
-        await client.wait(interrupt_id)
-
-
-async def test_an_unknown_interrupt_is_said_so(client: ApprovalClient):
-    """Waiting for what was never published is an error, not an endless wait."""
-    with pytest.raises(UnknownInterruptError):
-        await client.wait("billing.nothing")
 
 
 async def test_a_question_that_redis_forgot_is_asked_again(client: ApprovalClient, store: ApprovalStore):
@@ -764,21 +595,6 @@ async def test_an_unreachable_redis_is_one_sentence(tmp_path):
             pass
 
 
-async def test_what_is_over_a_limit_is_refused_before_it_is_stored(
-    client: ApprovalClient, store: ApprovalStore
-):
-    """A bad argument is named by its path, and nothing was published."""
-    bad = HITLRequest(
-        action_requests=(ActionRequest(name="a", args={"amounts": [1, float("nan")]}),),
-        review_configs=batch("a").review_configs,
-    )
-    with pytest.raises(
-        InvalidRequestError, match=r"action_requests\[0\]\.args\.amounts\[1\]: nan is not a JSON number"
-    ):
-        await client.review(bad)
-    assert await store.owed() == {"undrawn": 0, "due": 0, "unresumed": 0}
-
-
 async def test_a_wait_survives_a_restart_of_redis(tmp_path):
     """Redis is killed and started again under a wait; the decision arrives."""
     server = RedisServer(tmp_path / "r")
@@ -809,9 +625,7 @@ async def test_a_claim_that_went_to_somebody_else_ends_the_body(
     client: ApprovalClient, store: ApprovalStore, meanwhile: dict[str, str]
 ):
     """A process that lost its claim does not go on resuming beside the one that has it."""
-    interrupt_id = await client.publish(client.interrupt(batch("a")))
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
+    interrupt_id = await approved(client, store)
     req = store.keys.req(interrupt_id)
     went_on = False
 
@@ -819,7 +633,7 @@ async def test_a_claim_that_went_to_somebody_else_ends_the_body(
         nonlocal went_on
         async with client.resuming(interrupt_id):
             await store._redis.hset(req, mapping=meanwhile)
-            await asyncio.sleep(5)
+            await asyncio.Event().wait()
             went_on = True
 
     with pytest.raises(ClaimLostError):
@@ -828,22 +642,17 @@ async def test_a_claim_that_went_to_somebody_else_ends_the_body(
 
 
 async def test_a_claim_that_is_lost_while_the_body_fails_is_in_the_log(
-    client: ApprovalClient,
-    store: ApprovalStore,
-    unnoticed: list[str],
-    caplog: pytest.LogCaptureFixture,
+    client: ApprovalClient, store: ApprovalStore, unnoticed: list[str], caplog: pytest.LogCaptureFixture
 ):
     """The body's own error goes on; the lost claim is said all the same."""
-    interrupt_id = await client.publish(client.interrupt(batch("a")))
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
+    interrupt_id = await approved(client, store)
     req = store.keys.req(interrupt_id)
 
     async def resume() -> None:
         async with client.resuming(interrupt_id):
             await store._redis.hset(req, mapping={"claim_by": "x", "claim_until": "9999999999999"})
             try:
-                await asyncio.sleep(5)
+                await asyncio.Event().wait()
             except asyncio.CancelledError:
                 raise ValueError("cleaning up failed") from None
 
@@ -864,9 +673,7 @@ async def test_a_run_that_somebody_else_took_is_not_reported_as_resumed(
     client: ApprovalClient, store: ApprovalStore, meanwhile: dict[str, str]
 ):
     """A body that ends after its claim went to another process is told so: what it did may be done twice."""
-    interrupt_id = await client.publish(client.interrupt(batch("a")))
-    await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
+    interrupt_id = await approved(client, store)
 
     with pytest.raises(ClaimLostError, match="another process took it"):
         async with client.resuming(interrupt_id):
@@ -895,28 +702,23 @@ async def test_a_server_that_will_not_do_is_left(redis_url: str):
         assert len(await redis.client_list()) == 1
 
 
-@pytest.mark.parametrize("option", ["channel", "thread_ts"])
-async def test_an_option_that_is_not_unicode_is_named(client: ApprovalClient, option: str):
-    """What cannot be asked is an error of our own, which says where."""
-    for given, is_what in ((17, "this is an int"), ("", "this text is empty")):
-        with pytest.raises(WrongArgumentError, match=rf"^{option}: {is_what}: pass the .* Slack"):
-            client.interrupt(batch("a"), **{option: given})
-
-
-async def test_a_thread_without_its_channel_is_refused_at_publish(client: ApprovalClient):
-    """Without the channel nobody knows who began it, and so who may not approve."""
-    interrupt = client.interrupt(batch("a"), thread_ts="1700000000.000100")
-
+async def test_what_cannot_be_asked_is_refused_with_the_place(client: ApprovalClient, redis_url: str):
+    """Before it is stored: a wrong option, a thread that nobody could look up, an agent that is somebody else's."""
+    for option in ("channel", "thread_ts"):
+        for given, is_what in ((17, "this is an int"), ("", "this text is empty")):
+            with pytest.raises(WrongArgumentError, match=rf"^{option}: {is_what}: pass the .* Slack"):
+                client.interrupt(batch("a"), **{option: given})
+    # Without the channel nobody knows who began the thread, and so who may not approve.
     with pytest.raises(
         InvalidRequestError, match="a thread needs its channel: pass channel=… beside thread_ts"
     ):
-        await client.publish(interrupt)
-
-
-async def test_a_reason_that_is_not_unicode_is_refused(client: ApprovalClient):
-    """Half a character withdraws nothing, and is named."""
+        await client.publish(client.interrupt(batch("a"), thread_ts="1700000000.000100"))
+    async with an_agent(redis_url, "shipping") as other:
+        with pytest.raises(
+            InvalidRequestError, match="'shipping' cannot be asked for through the client of 'billing'"
+        ):
+            await client.publish(other.interrupt(batch("a")))
     interrupt_id = await client.publish(client.interrupt(batch("a")))
-
     with pytest.raises(InvalidRequestError, match="reason: half of a surrogate pair at character 2"):
         await client.withdraw(interrupt_id, "no\ud83d")
 
@@ -976,10 +778,7 @@ async def test_a_run_that_went_on_while_redis_was_away_keeps_its_result(
 
 @pytest.mark.parametrize("comes_back", [True, False])
 async def test_a_review_that_was_cancelled_while_redis_was_away_is_withdrawn(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    comes_back: bool,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, comes_back: bool
 ):
     """However long it stays away; closing does not wait for that, and says what was not withdrawn."""
     for module in (agent_client, pool):
@@ -1061,15 +860,6 @@ async def test_a_client_that_is_not_connected_says_how_it_is(redis_url: str):
             AgentAdapterError, match="this client was closed: open it again with `async with`"
         ):
             await verb
-
-
-async def test_an_interrupt_is_asked_for_by_its_own_agent(client: ApprovalClient, redis_url: str):
-    """Another agent's would be stored where nobody looks for it, so it is refused."""
-    async with an_agent(redis_url, "shipping") as other:
-        with pytest.raises(
-            InvalidRequestError, match="'shipping' cannot be asked for through the client of 'billing'"
-        ):
-            await client.publish(other.interrupt(batch("a")))
 
 
 async def test_a_decision_whose_wake_up_was_lost_is_found_at_the_next_look(

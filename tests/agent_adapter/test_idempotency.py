@@ -8,14 +8,10 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent_adapter import Resume, approval_key
-from agent_adapter.contract.hitl import RejectDecision
-from agent_adapter.contract.record import in_order
+from agent_adapter import approval_key
 from agent_adapter.integrations.langgraph import run
-from agent_adapter.integrations.openai_agents import run as run_agent
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from tests.support.scripted_model import ScriptedModel, says
-from tests.support.workers import Notes, an_openai_agent
 
 GO = {"messages": [("user", "go")]}
 CONFIG = {"configurable": {"thread_id": "t"}}
@@ -114,28 +110,3 @@ async def test_parallel_subagents_that_use_the_same_call_ids_have_keys_of_their_
     )
 
     assert sorted(key.rpartition(":")[2] for _, key in keys.seen) == ["0", "1"]
-
-
-async def test_each_tool_of_an_openai_agent_knows_its_call():
-    """By the context that it takes; in a run that waits as in one that a worker goes on with."""
-    notes = Notes()
-    reviewer = ScriptedReviewer([edit({"to": "cy"}), reject("keep it"), approve()])
-
-    await run_agent(an_openai_agent(notes).agent, "go", approvals=InMemoryApprovalClient(reviewer))
-
-    assert [(call, key.rpartition(":")[2]) for call, key in notes.keys] == [
-        ("send_email cy", "0"),
-        ("send_email bo", "0"),
-    ]
-    assert len({key for _, key in notes.keys}) == 2
-
-
-def test_key_of_a_call_is_its_place_in_the_record_however_it_is_asked():
-    """After a restart only some calls may be left, in another order: their keys stay."""
-    words = [RejectDecision(message=str(index)) for index in range(3)]
-    whole = Resume(interrupt_id="billing.1", status="decided", decisions=words, records=[None] * 3)
-
-    rest = in_order(whole, [2, 1])
-
-    assert [rest.key(position) for position in range(2)] == ["billing.1:2", "billing.1:1"]
-    assert whole.key(1) == "billing.1:1"

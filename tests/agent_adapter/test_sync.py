@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
@@ -15,7 +15,6 @@ import pytest
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
-from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -101,32 +100,18 @@ def background_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "approvals"]
 
 
-def test_a_review_blocks_until_it_is_decided(
-    approvals: SyncApprovalClient, desk: Desk, elsewhere: ThreadPoolExecutor
-):
-    """Publish, wait and finish are one call that returns what was decided."""
-    request = an_interrupt(an_action("a"), an_action("b")).request
-    review: Future[Resume] = elsewhere.submit(approvals.review, request, expires_in=timedelta(minutes=5))
-
-    interrupt_id = desk.next_question()
-    assert not review.done()
-    desk.decide(interrupt_id, {0: ApproveDecision(), 1: RejectDecision(message="no")})
-
-    resume = review.result(10)
-    assert resume.decisions == (ApproveDecision(), RejectDecision(message="no"))
-    with pytest.raises(ConsumedError), approvals.resuming(interrupt_id):
-        pass
-
-
 def test_publish_wait_and_resume_apart(approvals: SyncApprovalClient, desk: Desk):
     """An agent may publish, do something else, and come back for the answer."""
     interrupt_id = approvals.publish(an_interrupt())
     desk.decide(interrupt_id, {0: ApproveDecision()})
 
     assert approvals.wait(interrupt_id).decisions == (ApproveDecision(),)
-    with approvals.resuming(interrupt_id) as resume:
+    with approvals.reviewing(an_interrupt()) as resume:
         assert resume.decisions == (ApproveDecision(),)
     assert approvals.record(interrupt_id).is_resumed
+    with pytest.raises(ConsumedError), approvals.resuming(interrupt_id):
+        pass
+    assert len(background_threads()) == 1
 
 
 def test_several_threads_wait_at_once(
@@ -143,40 +128,18 @@ def test_several_threads_wait_at_once(
 
 
 def test_decisions_come_one_by_one(approvals: SyncApprovalClient, desk: Desk):
-    """The iterator gives each action as it is decided, and ends with the last."""
+    """The iterator gives each action as it is decided, and ends with the last. Who has seen enough may leave it."""
     interrupt_id = approvals.publish(an_interrupt(an_action("a"), an_action("b")))
     desk.decide(interrupt_id, {1: ApproveDecision()})
     decided = approvals.decisions(interrupt_id)
 
     first = next(decided)
     assert (first.index, first.type, first.decision) == (1, "approve", ApproveDecision())
+    for index, _ in approvals.decisions(interrupt_id):
+        assert index == 1
+        break
     desk.decide(interrupt_id, {0: RejectDecision()})
     assert [tuple(each) for each in decided] == [(0, RejectDecision())]
-
-
-def test_decisions_may_be_left_early(approvals: SyncApprovalClient, desk: Desk):
-    """Who has seen enough leaves the loop; the client goes on working."""
-    interrupt_id = approvals.publish(an_interrupt(an_action("a"), an_action("b")))
-    desk.decide(interrupt_id, {0: ApproveDecision()})
-
-    for index, _ in approvals.decisions(interrupt_id):
-        assert index == 0
-        break
-
-    desk.decide(interrupt_id, {1: ApproveDecision()})
-    assert approvals.wait(interrupt_id).status == "decided"
-
-
-def test_a_body_that_ends_takes_the_answer(approvals: SyncApprovalClient, desk: Desk):
-    """After `reviewing` the run has been resumed, once."""
-    interrupt = an_interrupt()
-    desk.decide(approvals.publish(interrupt), {0: ApproveDecision()})
-
-    with approvals.reviewing(interrupt) as resume:
-        assert resume.status == "decided"
-
-    with pytest.raises(ConsumedError), approvals.reviewing(interrupt):
-        pass
 
 
 @pytest.mark.parametrize(
@@ -281,7 +244,7 @@ def test_an_interrupted_caller_leaves_nothing_running(approvals: SyncApprovalCli
 
     async def work() -> None:
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         finally:
             ended.set()
 
@@ -289,15 +252,6 @@ def test_an_interrupted_caller_leaves_nothing_running(approvals: SyncApprovalCli
         approvals.run(work())
 
     assert ended.wait(5)
-
-
-def test_the_background_thread_ends_with_the_client(redis_url: str):
-    """Leaving the context leaves nothing running."""
-    with SyncApprovalClient.from_url(redis_url, agent="billing") as approvals:
-        assert len(background_threads()) == 1
-        approvals.publish(an_interrupt())
-
-    assert background_threads() == []
 
 
 def test_a_client_that_cannot_connect_leaves_no_thread_behind(tmp_path: Path):
@@ -323,24 +277,17 @@ def test_a_client_that_is_not_connected_says_so(redis_url: str, when: str):
         approvals.publish(an_interrupt())
 
 
-def test_a_blocking_verb_inside_of_what_runs_is_refused(approvals: SyncApprovalClient):
-    """The background loop does not wait for itself for ever."""
-
-    async def agent() -> None:
-        approvals.publish(an_interrupt())
-
-    with pytest.raises(AgentAdapterError, match="would wait for itself: await the method of `client`"):
-        approvals.run(agent())
-
-
 def test_work_that_ends_the_program_ends_only_for_its_caller(approvals, elsewhere):
     """`sys.exit` inside of what runs reaches whoever called it; the others' waits go on."""
 
+    has_left = asyncio.Event()
+
     async def leave() -> None:
+        has_left.set()
         sys.exit(3)
 
     async def stay() -> str:
-        await asyncio.sleep(0.3)
+        await has_left.wait()
         return "still here"
 
     staying = elsewhere.submit(approvals.run, stay())
@@ -351,7 +298,13 @@ def test_work_that_ends_the_program_ends_only_for_its_caller(approvals, elsewher
 
 
 async def test_verbs_that_block_are_refused_where_a_loop_runs(approvals: SyncApprovalClient):
-    """They would stop everything else in this thread; in another thread they are fine."""
+    """They would stop everything else in this thread, or wait for themselves; in another thread they are fine."""
+
+    async def agent() -> None:
+        approvals.publish(an_interrupt())
+
+    with pytest.raises(AgentAdapterError, match="would wait for itself: await the method of `client`"):
+        await asyncio.to_thread(approvals.run, agent())
     wrong = r"SyncApprovalClient blocks, and the event loop that runs .* use ApprovalClient .* notebook.* asyncio\.to_thread"
     for verb in (
         lambda: approvals.publish(an_interrupt()),

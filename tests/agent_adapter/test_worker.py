@@ -80,11 +80,13 @@ async def is_over(notes, store):
     return notes.over[-1]
 
 
-@pytest.mark.parametrize("mode", ["batched", "per_call"])
-async def test_another_process_resumes_a_graph_by_its_thread(redis_url, store, notes, threads_database, mode):
-    """One asks and ends; a worker with the same database goes on through the next question to the end."""
+@pytest.mark.parametrize("mode", ["batched", "per_call", "openai"])
+async def test_another_process_resumes_a_run(redis_url, store, notes, threads_database, mode):
+    """One asks and ends; a worker goes on with its edit and its rejection, through the next question to the end."""
+    kind = "openai" if mode == "openai" else "graph"
+    given = {"mode": mode} if kind == "graph" else {}
     async with threads_in(threads_database) as saver, a_client(redis_url) as client:
-        asked = await a_graph(notes, saver, mode=mode).start(GO, approvals=client, config=thread("t"))
+        asked = await started(one_of(kind, notes, saver, **given), client, kind)
     assert isinstance(asked, Paused)
     edited = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "cy"}))
     await decide(store, asked.interrupt_id, edited, RejectDecision(message="keep it"))
@@ -92,32 +94,15 @@ async def test_another_process_resumes_a_graph_by_its_thread(redis_url, store, n
     async with (
         threads_in(threads_database) as saver,
         a_client(redis_url) as client,
-        working(client, a_graph(notes, saver, mode=mode)),
+        working(client, one_of(kind, notes, saver, **given)),
     ):
         second = await next_question(store, after=[asked.interrupt_id])
         await decide(store, second)
         over = await is_over(notes, store)
 
-    assert notes.calls == ["send_email cy", "send_email bo"]
-    assert (over.status, over.result["messages"][-1].content) == ("finished", "done")
-    assert [await resumed(store, id) for id in (asked.interrupt_id, second)] == [True, True]
-    assert await owed(store) == 0
-
-
-async def test_another_process_resumes_an_openai_agent_from_its_stored_state(redis_url, store, notes):
-    """With its edit and its rejection, through the next question to the end."""
-    async with a_client(redis_url) as client:
-        asked = await an_openai_agent(notes).start("go", approvals=client)
-    edited = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "cy"}))
-    await decide(store, asked.interrupt_id, edited, RejectDecision(message="keep it"))
-
-    async with a_client(redis_url) as client, working(client, an_openai_agent(notes)):
-        second = await next_question(store, after=[asked.interrupt_id])
-        await decide(store, second)
-        over = await is_over(notes, store)
-
     assert notes.keys == [("send_email cy", f"{asked.interrupt_id}:0"), ("send_email bo", f"{second}:0")]
-    assert (over.status, over.result) == ("finished", "done")
+    result = over.result if kind == "openai" else over.result["messages"][-1].content
+    assert (over.status, result) == ("finished", "done")
     assert [await resumed(store, id) for id in (asked.interrupt_id, second)] == [True, True]
     assert await owed(store) == 0
 
@@ -334,59 +319,55 @@ async def test_state_is_encrypted_where_a_key_is_given(redis_url, store, notes, 
     assert sorted(notes.calls) == RAN[:2]
 
 
+async def gives_it_another_title(store, ids):
+    name = store.keys.lane(0).req(ids[0])
+    body = await store._redis.hget(name, "body")
+    await store._redis.hset(name, "body", encode(decode(body) | {"context": {"title": "A dry run"}}))
+
+
+async def swaps_two_states(store, ids):
+    runs = [store.keys.lane(0).run(id) for id in ids]
+    states = [await store._redis.hget(run, "continuation") for run in runs]
+    for run, state in zip(runs, reversed(states), strict=True):
+        await store._redis.hset(run, "continuation", state)
+
+
+async def writes_it_without_a_key(store, ids):
+    """The client that asked has none."""
+
+
 @pytest.mark.parametrize("kind", ["graph", "openai"])
-async def test_state_is_refused_when_its_question_was_changed_and_there_is_a_key(
-    redis_url, store, notes, kind
+@pytest.mark.parametrize(
+    ("tampers", "why"),
+    [
+        (gives_it_another_title, "somebody changed what is stored"),
+        (swaps_two_states, "or for another run"),
+        (writes_it_without_a_key, "not encrypted, but this worker has a key"),
+    ],
+)
+async def test_state_that_was_not_written_for_its_run_is_refused_where_there_is_a_key(
+    redis_url, store, notes, kind, tampers, why
 ):
-    """Somebody who can write to Redis gives it another title before people see it, and then the old one."""
-    agent = one_of(kind, notes, InMemorySaver())
-    async with a_client(redis_url, keys=[a_key()]) as approvals:
-        asked = await started(agent, approvals, kind, "one")
-        name = store.keys.req(asked.interrupt_id)
-        body = await store._redis.hget(name, "body")
-        changed = encode(decode(body) | {"context": {"title": "A dry run"}})
-        await store._redis.hset(name, "body", changed)
-        await decide(store, asked.interrupt_id)
-        async with working(approvals, agent):
-            [line] = await eventually_all_left(redis_url, 1)
-
-    assert "somebody changed what is stored" in line[3]
-    assert notes.calls == []
-
-
-@pytest.mark.parametrize("kind", ["graph", "openai"])
-async def test_state_of_another_run_is_refused_where_there_is_a_key(redis_url, store, notes, kind):
-    """Somebody who can write to Redis swaps two waiting runs; neither goes on from the other's state."""
-    agent, lane = one_of(kind, notes, InMemorySaver()), store.keys
-    async with a_client(redis_url, keys=[a_key()]) as approvals:
-        asked = [(await started(agent, approvals, kind, id)).interrupt_id for id in ("one", "two")]
-        states = [await store._redis.hget(lane.run(id), "continuation") for id in asked]
-        for id, state in zip(asked, reversed(states), strict=True):
-            await store._redis.hset(lane.run(id), "continuation", state)
+    """Somebody who can write to Redis resumes nothing. A worker without a key takes what was stored without one."""
+    agent, key = one_of(kind, notes, InMemorySaver()), a_key()
+    is_open = tampers is writes_it_without_a_key
+    async with (
+        a_client(redis_url, keys=[] if is_open else [key]) as asking,
+        a_client(redis_url, keys=[key]) as strict,
+    ):
+        threads = ("one", "two") if tampers is swaps_two_states else ("one",)
+        asked = [(await started(agent, asking, kind, id)).interrupt_id for id in threads]
+        await tampers(store, asked)
+        for id in asked:
             await decide(store, id)
-        async with working(approvals, agent):
-            left = await eventually_all_left(redis_url, 2)
-
-    assert all("or for another run" in line[3] for line in left)
-    assert notes.calls == []
-
-
-@pytest.mark.parametrize("kind", ["graph", "openai"])
-async def test_state_that_is_not_encrypted_is_refused_where_there_is_a_key(redis_url, store, notes, kind):
-    """A worker with a key resumes nothing that somebody without one has written; a worker without one still can."""
-    agent = one_of(kind, notes, InMemorySaver())
-    async with a_client(redis_url) as approvals, a_client(redis_url, keys=[a_key()]) as strict:
-        asked = await started(agent, approvals, kind)
-        await decide(store, asked.interrupt_id)
         async with working(strict, agent):
-            left = await eventually_all_left(redis_url, 1)
-        ran = list(notes.calls)
-        async with working(approvals, agent):
-            await next_question(store, after=[asked.interrupt_id])
-
-    assert "not encrypted, but this worker has a key" in left[0][3]
-    assert ran == []
-    assert sorted(notes.calls) == RAN[:2]
+            left = await eventually_all_left(redis_url, len(asked))
+        assert all(why in line[3] for line in left)
+        assert notes.calls == []
+        if is_open:
+            async with working(asking, agent):
+                await next_question(store, after=asked)
+            assert sorted(notes.calls) == RAN[:2]
 
 
 @pytest.mark.parametrize(
@@ -415,20 +396,6 @@ async def test_question_that_ended_without_an_answer_resumes_nothing(
         return max(0, await store._redis.ttl(store.keys.run(asked.interrupt_id)))
 
     assert 29 < await eventually(seconds_left) / 86_400 <= 30
-
-
-async def test_question_that_nobody_answered_can_be_asked_again(approvals, store, notes):
-    """After a withdrawal the thread still stands at its pause: asking anew leads to the same end."""
-    agent = a_graph(notes, InMemorySaver())
-    first = await agent.start(GO, approvals=approvals, config=thread("t"))
-    await store.settle(first.interrupt_id, "withdrawn", reason="too early")
-    again = await agent.start(None, approvals=approvals, config=thread("t"))
-    async with working(approvals, agent):
-        await decide(store, again.interrupt_id)
-        await next_question(store, after=[first.interrupt_id, again.interrupt_id])
-
-    assert again.interrupt_id != first.interrupt_id
-    assert sorted(notes.calls) == RAN[:2]
 
 
 @pytest.mark.parametrize("kind", ["graph", "openai"])
@@ -763,25 +730,16 @@ async def test_question_asked_without_a_worker_in_mind_can_be_handed_over(redis_
     assert sorted(notes.calls) == RAN[:2]
 
 
-async def test_graph_without_a_pause_needs_no_worker(approvals, store, notes):
+async def test_run_without_a_pause_needs_no_worker(approvals, store, notes):
     """It has finished, and its result is given."""
-    agent = a_graph(notes, InMemorySaver())
     talk = {"messages": [("user", "go"), ("ai", "first"), ("ai", "second")]}
-
-    done = await agent.start(talk, approvals=approvals, config=thread("t"))
-
-    assert isinstance(done, Finished)
-    assert done.result["messages"][-1].content == "done"
-    assert await ids(store) == []
-
-
-async def test_openai_agent_without_a_pause_needs_no_worker(approvals, store):
-    """Likewise."""
     plain = Agent(name="plain", model=ScriptedModel([[assistant_message("done")]]))
 
-    done = await ResumableAgent("plain", plain, version="1").start("go", approvals=approvals)
+    graph = await a_graph(notes, InMemorySaver()).start(talk, approvals=approvals, config=thread("t"))
+    agent = await ResumableAgent("plain", plain, version="1").start("go", approvals=approvals)
 
-    assert done == Finished("done")
+    assert isinstance(graph, Finished)
+    assert graph.result["messages"][-1].content == agent.result == "done"
     assert await ids(store) == []
 
 

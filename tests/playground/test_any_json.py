@@ -11,65 +11,16 @@ from playground.limits import check_metadata
 from tests.support.properties import bounded
 
 KEYS = [
-    *(
-        "type",
-        "text",
-        "blocks",
-        "elements",
-        "element",
-        "accessory",
-        "fields",
-        "label",
-        "options",
-        "option_groups",
-    ),
+    *("type", "text", "blocks", "elements", "element", "accessory", "fields", "label", "options", "option_groups"),
     *("value", "action_id", "block_id", "initial_option", "initial_options", "initial_value", "min_value"),
-    *(
-        "is_decimal_allowed",
-        "title",
-        "submit",
-        "rows",
-        "child_blocks",
-        "style",
-        "confirm",
-        "url",
-        "max_length",
-    ),
+    *("is_decimal_allowed", "title", "submit", "rows", "child_blocks", "style", "confirm", "url", "max_length"),
     *("dispatch_action", "focus_on_load", "event_type", "event_payload"),
-]
+]  # fmt: skip
 TYPES = [
-    *(
-        "section",
-        "header",
-        "actions",
-        "context",
-        "divider",
-        "image",
-        "rich_text",
-        "input",
-        "markdown",
-        "table",
-    ),
-    *(
-        "container",
-        "modal",
-        "home",
-        "plain_text",
-        "mrkdwn",
-        "button",
-        "static_select",
-        "checkboxes",
-        "overflow",
-    ),
-    *(
-        "plain_text_input",
-        "number_input",
-        "datepicker",
-        "rich_text_section",
-        "rich_text_preformatted",
-        "raw_text",
-    ),
-]
+    *("section", "header", "actions", "context", "divider", "image", "rich_text", "input", "markdown", "table"),
+    *("container", "modal", "home", "plain_text", "mrkdwn", "button", "static_select", "checkboxes", "overflow"),
+    *("plain_text_input", "number_input", "datepicker", "rich_text_section", "rich_text_preformatted", "raw_text"),
+]  # fmt: skip
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(TYPES)
 anything = st.recursive(
     scalars | st.text(max_size=5),

@@ -16,7 +16,7 @@ async def test_workspace_starts_with_its_people_and_channels(control):
     state = await control.state()
 
     assert {person["id"] for person in state["people"]} == {
-        *("U0DANA", "U0ERIK", "U0MIRA", "U0NOOR", "U0GUEST", "U0LEFT", "U0CONN", "U0ROBO", "U0BOT"),
+        *("U0DANA", "U0ERIK", "U0MIRA", "U0NOOR", "U0GUEST", "U0LEFT", "U0CONN", "U0ROBO", "U0BOT")
     }
     assert [group["handle"] for group in state["groups"]] == ["ops"]
     assert {channel["id"] for channel in state["channels"]} == {CHANNEL, "C0PRIVATE", "C0OLD", "C0SHARED"}

@@ -57,15 +57,9 @@ def said_of_view(view: Any) -> str:
 
 
 REFUSED_IN_MESSAGES = {
-    "section text": (
-        section("x" * 3001),
-        "must be less than 3001 characters [json-pointer:/blocks/0/text/text]",
-    ),
+    "section text": (section("x" * 3001), "must be less than 3001 characters [json-pointer:/blocks/0/text/text]"),
     "empty text": (section(""), "must be more than 0 characters [json-pointer:/blocks/0/text/text]"),
-    "section without text": (
-        {"type": "section"},
-        "missing required field: text or fields [json-pointer:/blocks/0]",
-    ),
+    "section without text": ({"type": "section"}, "missing required field: text or fields [json-pointer:/blocks/0]"),
     "field text": (
         {"type": "section", "fields": [plain("x" * 2001)]},
         "must be less than 2001 characters [json-pointer:/blocks/0/fields/0/text]",
@@ -80,10 +74,7 @@ REFUSED_IN_MESSAGES = {
     "no elements": ({"type": "actions", "elements": []}, "no fewer than 1 items allowed"),
     "26 elements": (actions(*[button(f"a{n}") for n in range(26)]), "no more than 25 items allowed"),
     "11 context items": ({"type": "context", "elements": [plain("x")] * 11}, "no more than 10 items allowed"),
-    "unknown block": (
-        {"type": "data_table"},
-        "unsupported type: data_table [json-pointer:/blocks/0/type]",
-    ),
+    "unknown block": ({"type": "data_table"}, "unsupported type: data_table [json-pointer:/blocks/0/type]"),
     "no type": ({"text": plain("x")}, "missing required field: type [json-pointer:/blocks/0]"),
     "unknown field": (
         {"type": "divider", "colour": "red"},
@@ -102,28 +93,13 @@ REFUSED_IN_MESSAGES = {
     "button url": (actions(button(url="x" * 3001)), "must be less than 3001 characters"),
     "button style": (actions(button(style="default")), "must be one of: primary, danger"),
     "accessibility label": (actions(button(accessibility_label="x" * 76)), "must be less than 76 characters"),
-    "button without id": (
-        actions({"type": "button", "text": plain("x")}),
-        "missing required field: action_id",
-    ),
+    "button without id": (actions({"type": "button", "text": plain("x")}), "missing required field: action_id"),
     "action_id length": (actions(button("x" * 256)), "must be less than 256 characters"),
     "block_id length": (section(block_id="x" * 256), "must be less than 256 characters"),
-    "confirm title": (
-        actions(button(confirm=confirm(title=plain("x" * 101)))),
-        "must be less than 101 characters",
-    ),
-    "confirm text": (
-        actions(button(confirm=confirm(text=plain("x" * 301)))),
-        "must be less than 301 characters",
-    ),
-    "confirm label": (
-        actions(button(confirm=confirm(deny=plain("x" * 31)))),
-        "must be less than 31 characters",
-    ),
-    "101 options": (
-        actions(select(options=[option(str(n)) for n in range(101)])),
-        "no more than 100 items allowed",
-    ),
+    "confirm title": (actions(button(confirm=confirm(title=plain("x" * 101)))), "must be less than 101 characters"),
+    "confirm text": (actions(button(confirm=confirm(text=plain("x" * 301)))), "must be less than 301 characters"),
+    "confirm label": (actions(button(confirm=confirm(deny=plain("x" * 31)))), "must be less than 31 characters"),
+    "101 options": (actions(select(options=[option(str(n)) for n in range(101)])), "no more than 100 items allowed"),
     "options and groups": (
         actions(select(option_groups=[{"label": plain("x"), "options": [option("1")]}])),
         "must provide exactly one of: options, option_groups",
@@ -163,14 +139,8 @@ REFUSED_IN_MESSAGES = {
         actions({"type": "datetimepicker", "action_id": "t", "initial_date_time": 17}),
         "must be greater than or equal to 1000000000",
     ),
-    "image without alt text": (
-        {"type": "image", "image_url": "https://x"},
-        "missing required field: alt_text",
-    ),
-    "image without source": (
-        {"type": "image", "alt_text": "x"},
-        "must provide exactly one of: image_url, slack_file",
-    ),
+    "image without alt text": ({"type": "image", "image_url": "https://x"}, "missing required field: alt_text"),
+    "image without source": ({"type": "image", "alt_text": "x"}, "must provide exactly one of: image_url, slack_file"),
     "empty rich text leaf": (preformatted(""), "must be more than 0 characters"),
     "user in preformatted": (
         {
@@ -196,7 +166,7 @@ REFUSED_IN_MESSAGES = {
     "half a surrogate pair": (section("\ud83d"), "must be valid UTF-8 [json-pointer:/blocks/0/text/text]"),
     "a number for text": (section(accessory=button(value=7)), "must provide a string"),
     "a word for an object": ({"type": "header", "text": "x"}, "must provide an object"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("block", "sentence"), REFUSED_IN_MESSAGES.values(), ids=REFUSED_IN_MESSAGES)
@@ -282,24 +252,15 @@ def test_text_over_its_limit_is_refused():
 
 
 REFUSED_IN_VIEWS = {
-    "title": (
-        modal(title=plain("x" * 25)),
-        "must be less than 25 characters [json-pointer:/view/title/text]",
-    ),
+    "title": (modal(title=plain("x" * 25)), "must be less than 25 characters [json-pointer:/view/title/text]"),
     "mrkdwn title": (modal(title=mrkdwn("x")), "unsupported type: mrkdwn [json-pointer:/view/title/type]"),
-    "no title": (
-        {"type": "modal", "blocks": [section()]},
-        "missing required field: title [json-pointer:/view]",
-    ),
+    "no title": ({"type": "modal", "blocks": [section()]}, "missing required field: title [json-pointer:/view]"),
     "submit": (modal(input_block(), submit=plain("x" * 25)), "must be less than 25 characters"),
     "close": (modal(close=plain("x" * 25)), "must be less than 25 characters"),
     "private_metadata": (modal(private_metadata="x" * 3001), "must be less than 3001 characters"),
     "callback_id": (modal(callback_id="x" * 256), "must be less than 256 characters"),
     "external_id": (modal(external_id="x" * 256), "must be less than 256 characters"),
-    "101 blocks": (
-        modal(*[{"type": "divider"}] * 101),
-        "no more than 100 items allowed [json-pointer:/view/blocks]",
-    ),
+    "101 blocks": (modal(*[{"type": "divider"}] * 101), "no more than 100 items allowed [json-pointer:/view/blocks]"),
     "no blocks": (modal() | {"blocks": []}, "no fewer than 1 items allowed"),
     "unknown field": (modal(color="red"), "invalid additional property: color"),
     "markdown in a modal": (modal({"type": "markdown", "text": "x"}), "unsupported type: markdown"),
@@ -307,26 +268,17 @@ REFUSED_IN_VIEWS = {
     "mrkdwn label": (modal(input_block(label=mrkdwn("x"))), "unsupported type: mrkdwn"),
     "hint": (modal(input_block(hint=plain("x" * 2001))), "must be less than 2001 characters"),
     "button in an input": (modal(input_block(element=button())), "unsupported type: button"),
-    "max_length": (
-        modal(input_block(element=text_input(max_length=3001))),
-        "must be less than or equal to 3000",
-    ),
+    "max_length": (modal(input_block(element=text_input(max_length=3001))), "must be less than or equal to 3000"),
     "initial value over max_length": (
         modal(input_block(element=text_input(max_length=3, initial_value="four"))),
         "must be less than 4 characters [json-pointer:/view/blocks/0/element/initial_value]",
     ),
-    "empty initial value": (
-        modal(input_block(element=text_input(initial_value=""))),
-        "must be more than 0 characters",
-    ),
+    "empty initial value": (modal(input_block(element=text_input(initial_value=""))), "must be more than 0 characters"),
     "number without is_decimal_allowed": (
         modal(input_block(element={"type": "number_input", "action_id": "n"})),
         "missing required field: is_decimal_allowed",
     ),
-    "a number as a number": (
-        modal(input_block(element=number(initial_value=3))),
-        "must provide a number as a string",
-    ),
+    "a number as a number": (modal(input_block(element=number(initial_value=3))), "must provide a number as a string"),
     "a fraction where none is allowed": (
         modal(input_block(element=number(initial_value="1.5"))),
         "must be a whole number",
@@ -364,7 +316,7 @@ REFUSED_IN_VIEWS = {
         {"type": "home", "blocks": [section()], "submit": plain("x")},
         "invalid additional property: submit",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("view", "sentence"), REFUSED_IN_VIEWS.values(), ids=REFUSED_IN_VIEWS)

@@ -99,10 +99,7 @@ async def test_it_runs_as_a_process_of_its_own():
 
 async def test_page_is_served_with_its_parts(playground, http):
     """What a person opens in a browser."""
-    async with (
-        http.get(f"{playground.url}/") as page,
-        http.get(f"{playground.url}/static/app.js") as part,
-    ):
+    async with http.get(f"{playground.url}/") as page, http.get(f"{playground.url}/static/app.js") as part:
         assert (page.status, page.content_type) == (200, "text/html")
         assert part.status == 200
 

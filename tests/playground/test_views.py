@@ -139,11 +139,7 @@ async def test_text_can_come_back_trimmed(opened, submitted, control):
             "1.5",
             "Please enter a whole number.",
         ),
-        (
-            {"type": "number_input", "action_id": "n", "is_decimal_allowed": True},
-            "ten",
-            "Please enter a number.",
-        ),
+        ({"type": "number_input", "action_id": "n", "is_decimal_allowed": True}, "ten", "Please enter a number."),
         (
             {"type": "number_input", "action_id": "n", "is_decimal_allowed": False, "min_value": "2"},
             "1",
@@ -157,7 +153,7 @@ async def test_text_can_come_back_trimmed(opened, submitted, control):
         ({"type": "email_text_input", "action_id": "e"}, "dana", "Please enter a valid email address."),
         ({"type": "url_text_input", "action_id": "u"}, "example", "Please enter a valid URL."),
     ],
-)
+)  # fmt: skip
 async def test_slacks_own_checks_come_before_the_app(opened, submitted, control, element, value, mistake):
     """What Slack's window refuses is never sent."""
     view = await opened(modal(input_block("field", element)))

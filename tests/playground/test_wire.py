@@ -31,11 +31,7 @@ async def test_form_body_with_json_in_a_field_is_read(playground, http, headers)
 async def test_post_with_a_query_is_read(playground, http, headers):
     """The SDK posts `conversations.open` with its arguments in the query."""
     answer = await post(
-        http,
-        playground,
-        "conversations.open",
-        params={"users": "U0DANA", "return_im": "1"},
-        headers=headers,
+        http, playground, "conversations.open", params={"users": "U0DANA", "return_im": "1"}, headers=headers
     )
 
     assert answer["channel"]["user"] == "U0DANA"

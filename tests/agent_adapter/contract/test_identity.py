@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 
 from agent_adapter.contract.hitl import HITLRequest
-from agent_adapter.contract.identity import (
-    action_fingerprint,
-    action_fingerprints,
-    interrupt_id,
-    slots,
-)
+from agent_adapter.contract.identity import action_fingerprint, action_fingerprints, interrupt_id, slots
 from tests.support.builders import an_action, an_interrupt
 
 

@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_adapter.contract.arguments import (
-    decode,
-    decode_arguments,
-    encode,
-    encode_indented,
-    has_numbers,
-)
+from agent_adapter.contract.arguments import decode, decode_arguments, encode, encode_indented, has_numbers
 from agent_adapter.contract.hitl import ActionRequest, EditDecision, EditedAction, HITLRequest, ReviewConfig
 from agent_adapter.contract.numbers import Number, as_decimals, as_floats, is_exact
 from agent_adapter.contract.wire import dump_decision, dump_interrupt, load_decision, load_interrupt

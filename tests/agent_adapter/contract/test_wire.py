@@ -10,12 +10,7 @@ from hypothesis import given
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Context, Continuation, Interrupt, Link, Route, Source
-from agent_adapter.contract.wire import (
-    dump_continuation,
-    dump_interrupt,
-    load_continuation,
-    load_interrupt,
-)
+from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_continuation, load_interrupt
 from agent_adapter.errors import InvalidRequestError
 from tests.agent_adapter.contract.test_arguments import arguments
 from tests.support.builders import an_action, an_interrupt
@@ -76,10 +71,7 @@ def a_continuation(state: str) -> Continuation:
 
 @pytest.mark.parametrize(
     ("state", "sentence"),
-    [
-        ("x" * 300_000, "continuation: 300,"),
-        ("\ud83d", "continuation.state: half of a surrogate pair"),
-    ],
+    [("x" * 300_000, "continuation: 300,"), ("\ud83d", "continuation.state: half of a surrogate pair")],
     ids=["size", "text"],
 )
 def test_a_continuation_comes_back_whole_or_is_refused(state: str, sentence: str):

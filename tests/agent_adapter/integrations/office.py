@@ -10,7 +10,6 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent_adapter.integrations.langgraph import run
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from tests.support.scripted_model import ScriptedModel, says
 
 CONFIG = {"configurable": {"thread_id": "thread-1"}}
@@ -76,11 +75,6 @@ class Office:
     def names(self) -> list[str]:
         """Name the tools that ran, in no particular order."""
         return sorted(name for name, _ in self.ran)
-
-
-def deciding(*answers, **by_tool) -> InMemoryApprovalClient:
-    """Give approvals by people who decide this, one answer for each action or by the names of the tools."""
-    return InMemoryApprovalClient(ScriptedReviewer(by_tool or list(answers)))
 
 
 async def run_thread(graph, approvals, input=GO, **options):

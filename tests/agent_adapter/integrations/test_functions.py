@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 from pydantic import BaseModel
 
-from agent_adapter import Context, InterruptExpiredError
+from agent_adapter import Context
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import ConsumedError, DecisionNotAllowedError, InvalidRequestError, RejectedError
 from agent_adapter.gating import Gate
@@ -171,15 +171,6 @@ async def test_a_rejection_is_a_value_where_that_is_wanted(on_reject, value):
     assert till.paid == []
 
 
-async def test_an_answer_is_returned_in_the_functions_place():
-    """The person's words are what the caller gets."""
-    till = Till()
-    approvals, _ = scripted(respond("I paid it by hand."))
-
-    assert await requires_approval(approvals)(till.pay)(**a_payment()) == "I paid it by hand."
-    assert till.paid == []
-
-
 def returning(annotation):
     async def count(n: int):
         return n
@@ -205,43 +196,6 @@ async def test_only_what_the_function_can_take_is_offered(function, offered):
     await run(function, {"n": 1}, approvals=approvals)
 
     assert seen == [offered]
-
-
-async def test_a_function_without_parameters_has_nothing_to_edit():
-    """Edit is not offered where there is nothing to change."""
-    seen = []
-    approvals = InMemoryApprovalClient(lambda _, config: seen.append(config.allowed_decisions) or approve())
-
-    @requires_approval(approvals)
-    async def restart() -> None: ...
-
-    await restart()
-
-    assert seen == [("approve", "reject")]
-
-
-async def test_nobody_in_time_is_a_rejection():
-    """The deadline never runs anything, and says that it was the deadline."""
-    till = Till()
-    approvals, _ = scripted(None, None)
-
-    with pytest.raises(RejectedError, match="did not run: Nobody decided in time") as rejected:
-        await requires_approval(approvals)(till.pay)(**a_payment())
-    assert rejected.value.decided_by == "expired"
-    # A question without Reject ends as an answer: the machine's words are nobody's answer.
-    with pytest.raises(RejectedError, match="did not run: Nobody decided in time"):
-        await requires_approval(approvals, allowed_decisions=["approve", "respond"])(till.pay)(**a_payment())
-    assert till.paid == []
-
-
-async def test_nobody_in_time_is_an_error_of_its_own_where_asked_for():
-    """`on_expiry` means what it means everywhere."""
-    till = Till()
-    approvals, _ = scripted(None)
-
-    with pytest.raises(InterruptExpiredError):
-        await requires_approval(approvals, on_expiry="raise")(till.pay)(**a_payment())
-    assert till.paid == []
 
 
 # --- Arguments ----------------------------------------------------------------------------------------------------
@@ -294,16 +248,6 @@ async def test_arguments_that_do_not_fit_ask_nobody():
             till.pay, {key: value for key, value in SHOWN.items() if key != "tags"}, approvals=approvals
         )
     assert (till.paid, reviewer.asked) == ([], [])
-
-
-async def test_a_models_arguments_become_the_functions_types():
-    """`run` takes JSON as a model writes it."""
-    till = Till()
-    approvals, _ = scripted(approve())
-
-    assert await run(till.pay, SHOWN, approvals=approvals) == "paid dana"
-
-    assert till.paid == [tuple(a_payment().values())]
 
 
 async def test_a_models_arguments_become_the_functions_models():
@@ -371,19 +315,6 @@ async def test_a_call_that_is_not_gated_runs_unasked():
     assert len(reviewer.asked) == 1
 
 
-async def test_a_description_is_text_or_made_from_the_call():
-    """It stands on the card beside the arguments."""
-    till = Till()
-    approvals, reviewer = scripted(approve(), approve())
-
-    await requires_approval(approvals, description="Money leaves.")(till.pay)(**a_payment())
-    await requires_approval(approvals, description=lambda call: f"To {call.args['to']}.")(till.pay)(
-        **a_payment()
-    )
-
-    assert [action.description for action in reviewer.asked] == ["Money leaves.", "To dana."]
-
-
 async def test_options_are_of_the_decorator_or_of_single_calls():
     """What is said for a call goes before what is said for all; outside of the block all is as before."""
     till = Till()
@@ -400,18 +331,6 @@ async def test_options_are_of_the_decorator_or_of_single_calls():
     assert [i.route.channel for i in asked] == ["C0OTHER", "C0MONEY", "C0MONEY"]
     assert [i.context.requested_by for i in asked] == ["U0NOOR", "U0NOOR", None]
     assert {i.expires_in for i in asked} == {timedelta(minutes=5)}
-
-
-async def test_every_call_asks_anew():
-    """The same call twice is two questions: one yes is for one run."""
-    till = Till()
-    approvals, _ = scripted(approve(), reject(), approve())
-    pay = requires_approval(approvals, on_reject=str)(till.pay)
-
-    answers = await asyncio.gather(*(pay(**a_payment()) for _ in range(3)))
-
-    assert sorted(answers) == ["paid dana", "paid dana", "pay was rejected and did not run"]
-    assert len(interrupts_of(approvals)) == 3
 
 
 async def test_a_call_with_a_key_finds_the_question_that_was_asked_before():
@@ -442,18 +361,6 @@ async def test_a_call_with_a_key_finds_the_question_that_was_asked_before():
         assert await pay(**a_payment()) == "paid dana"
 
     assert (len(till.paid), len(reviewer.asked)) == (1, 1)
-
-
-async def test_a_call_with_a_key_runs_once():
-    """Whoever asks again after it ran is told so, and nothing runs."""
-    till = Till()
-    approvals, _ = scripted(approve())
-
-    assert await run(till.pay, SHOWN, approvals=approvals, key="invoice-17") == "paid dana"
-    with pytest.raises(ConsumedError):
-        await run(till.pay, SHOWN, approvals=approvals, key="invoice-17")
-
-    assert len(till.paid) == 1
 
 
 async def test_functions_that_share_a_key_have_questions_of_their_own():

@@ -12,11 +12,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from agent_adapter.contract.interrupt import Resume
-from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError, UnknownDialectError
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.langchain_dev_utils import handler, handler_async, run, to_request, to_resume
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
 from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence, asks_in_a_sentence_async
+from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
 
 REJECTED = "A person rejected this call of pay, and it was not executed. Their reason: too much"
@@ -85,7 +86,7 @@ async def test_calls_of_one_turn_are_one_question_answered_by_id(till, kind, who
 async def test_edit_that_the_tool_would_not_take_is_refused_before_it_resumes(till, kind, whose, args, place):
     """The sentence names the argument; nothing ran, and the thread still waits."""
     graph = agent(till.decorated(kind, OURS[kind] if whose == "ours" else None))
-    approvals = InMemoryApprovalClient(ScriptedReviewer({"pay": edit(args)}))
+    approvals = deciding(pay=edit(args))
 
     with pytest.raises(DecisionNotAllowedError, match=f"edited pay does not fit its tool: {place}"):
         await run(graph, GO, approvals=approvals, config=CONFIG)
@@ -131,7 +132,7 @@ async def test_other_handlers_beside_one_that_pauses_with_a_sentence(till, whose
     second.name = "pay_in_cash"
     turn = says(("pay", {"to": "al"}), ("pay_in_cash", {"to": "bo"}))
     graph = create_agent(ScriptedModel(turns=[turn, DONE]), [first, second], checkpointer=InMemorySaver())
-    approvals = InMemoryApprovalClient(ScriptedReviewer([edit({"to": "cy"}), reject("no")]))
+    approvals = deciding(edit({"to": "cy"}), reject("no"))
 
     await run(graph, GO, approvals=approvals, config=CONFIG, dialect=dialect)
 
@@ -146,24 +147,9 @@ async def test_name_of_the_callers_own_goes_before_that_of_the_page(till):
 
     for decision, paid in ((reject(), []), (approve(), [("al", 5)])):
         graph = agent(till.decorated("sync", asks))
-        approvals = InMemoryApprovalClient(ScriptedReviewer([decision]))
+        approvals = deciding(decision)
         await run(graph, GO, approvals=approvals, config=CONFIG, dialect="boolean")
         assert till.paid == paid
-
-
-async def test_pause_that_is_neither_of_the_page_nor_known_is_refused(till):
-    """A handler of one's own may pause with anything; nobody guesses what it reads."""
-
-    def asks(params):
-        return str(interrupt({"pay": params["tool_call_args"]}))
-
-    with pytest.raises(UnknownDialectError, match="how it reads the answer"):
-        await run(
-            agent(till.decorated("sync", asks)),
-            GO,
-            approvals=InMemoryApprovalClient(ScriptedReviewer([])),
-            config=CONFIG,
-        )
 
 
 # --- Our handler --------------------------------------------------------------------------------------------------
@@ -196,14 +182,6 @@ async def test_answer_that_cannot_be_used_is_asked_for_again(till, answer, says_
     assert till.paid == [("al", 5)]
 
 
-async def test_card_can_tell_what_a_rejection_does_here(till):
-    """The model hears it as the tool's answer, with both handlers."""
-    for given in (None, handler):
-        pauses = (await agent(till.decorated("sync", given)).ainvoke(GO, CONFIG))["__interrupt__"]
-
-        assert to_request(pauses).review_configs[0].effects == ("reject_as_answer",)
-
-
 async def test_two_calls_of_one_id_are_kept_apart(till):
     """Each call asks by itself, so it does not matter that a model gave both the same id."""
     turn = says(("pay", {"to": "al"}), ("pay", {"to": "bo"}))
@@ -211,7 +189,7 @@ async def test_two_calls_of_one_id_are_kept_apart(till):
         call["id"] = "call_0"
     tools = [till.decorated("sync", handler)]
     graph = create_agent(ScriptedModel(turns=[turn, DONE]), tools, checkpointer=InMemorySaver())
-    approvals = InMemoryApprovalClient(ScriptedReviewer([edit({"to": "cy"}), approve()]))
+    approvals = deciding(edit({"to": "cy"}), approve())
 
     await run(graph, GO, approvals=approvals, config=CONFIG)
 

@@ -25,9 +25,9 @@ from tests.agent_adapter.integrations.office import (
     MAIL,
     Office,
     answers_to_model,
-    deciding,
     run_thread,
 )
+from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
 
 OTHER = {**MAIL, "to": "b@x.com"}

@@ -15,7 +15,8 @@ from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import ClaimedError, ConsumedError, DecisionNotAllowedError
 from agent_adapter.integrations.langgraph import to_request, to_resume
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, respond
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office, deciding, run_thread
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office, run_thread
+from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
 
 MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])

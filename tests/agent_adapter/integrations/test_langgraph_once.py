@@ -16,8 +16,9 @@ from agent_adapter.errors import ClaimedError, ConsumedError
 from agent_adapter.integrations.langgraph import run, stream
 from agent_adapter.testing import approve
 from agent_adapter.worker.langgraph import ResumableGraph
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office, deciding, run_thread
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office, run_thread
 from tests.conftest import an_agent
+from tests.support.deciding import deciding
 from tests.support.faults import CHANNEL, eventually
 from tests.support.people import Someone, words
 from tests.support.scripted_model import ScriptedModel, says

@@ -22,7 +22,8 @@ from agent_adapter.errors import (
 from agent_adapter.integrations.langgraph import run, stream, to_request
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject, respond
 from agent_adapter.worker.langgraph import ResumableGraph
-from tests.agent_adapter.integrations.office import CONFIG, deciding, run_thread
+from tests.agent_adapter.integrations.office import CONFIG, run_thread
+from tests.support.deciding import deciding
 
 SEND = {"question": "Send the invoices?"}
 HUMAN = {

@@ -21,9 +21,9 @@ from tests.agent_adapter.integrations.office import (
     TURN,
     Office,
     answers_to_model,
-    deciding,
     run_thread,
 )
+from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
 
 MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])

@@ -1,8 +1,6 @@
 """Running agents of the OpenAI Agents SDK with approvals in between."""
 
 import asyncio
-import importlib
-import sys
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Annotated, Literal
@@ -19,7 +17,7 @@ from agents import (
     ToolOutputText,
     function_tool,
 )
-from agents.exceptions import ModelBehaviorError, UserError
+from agents.exceptions import UserError
 from agents.testing import ScriptedModel, function_call
 from pydantic import AfterValidator, BeforeValidator
 from redis.asyncio import Redis
@@ -28,12 +26,7 @@ from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.interrupt import Resume
-from agent_adapter.errors import (
-    AgentAdapterError,
-    DecisionNotAllowedError,
-    InterruptExpiredError,
-    InvalidRequestError,
-)
+from agent_adapter.errors import AgentAdapterError, DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.openai_agents import (
     PausedRun,
     editable,
@@ -46,37 +39,12 @@ from agent_adapter.integrations.openai_agents import (
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
-from tests.conftest import an_agent
+from tests.support.deciding import deciding
 from tests.support.workers import eventually
 
 NOTE = "[A person changed the arguments of this call before it ran. It was called with: {}]\n\n{}"
 SDK = tuple(int(number) for number in agents.__version__.split(".")[:2])
 CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
-
-
-def approvals_of(answers):
-    return InMemoryApprovalClient(ScriptedReviewer(answers))
-
-
-class OneByOne(InMemoryApprovalClient):
-    """Each question is only decided when the run has gone on with the one before."""
-
-    def __init__(self, reviewer):
-        super().__init__(reviewer)
-        self.questions, self.taken = [], 0
-
-    async def wait(self, interrupt_id):
-        if interrupt_id not in self.questions:
-            self.questions.append(interrupt_id)
-        while self.questions.index(interrupt_id) > self.taken:
-            await asyncio.sleep(0.001)
-        return await super().wait(interrupt_id)
-
-    @asynccontextmanager
-    async def reviewing(self, interrupt):
-        async with super().reviewing(interrupt) as resume:
-            yield resume
-        self.taken += 1
 
 
 def resume_with(*decisions, status="decided"):
@@ -89,12 +57,10 @@ def resume_with(*decisions, status="decided"):
 async def test_each_decision_does_what_it_says():
     """The edited call runs with the person's arguments, the rejected does not run, the answered one is answered."""
     desk = Desk()
-    approvals = approvals_of(
-        {
-            "send_email": edit({"to": "erik@x.com", "body": "new"}),
-            "cancel_order": reject("we still need it"),
-            "ask_user": respond("staging"),
-        }
+    approvals = deciding(
+        send_email=edit({"to": "erik@x.com", "body": "new"}),
+        cancel_order=reject("we still need it"),
+        ask_user=respond("staging"),
     )
 
     result = await run(desk.agent(TURN, DONE), "go", approvals=approvals)
@@ -112,22 +78,6 @@ async def test_each_decision_does_what_it_says():
     assert result.final_output == "done"
 
 
-async def test_approved_calls_run_unchanged():
-    """What was shown is what runs."""
-    desk = Desk()
-    reviewer = ScriptedReviewer([approve(), approve(), reject()])
-
-    result = await run(desk.agent(TURN, DONE), "go", approvals=InMemoryApprovalClient(reviewer))
-
-    assert sorted(desk.ran) == [CANCEL, ("look_up", {"order": 7}), ("send_email", MAIL)]
-    assert [(action.name, action.args, action.id) for action in reviewer.asked] == [
-        ("send_email", MAIL, "call_1"),
-        (*CANCEL, "call_3"),
-        ("ask_user", {"question": "Which env?"}, "call_4"),
-    ]
-    assert answers_to_model(result)["call_4"] == "Tool execution was not approved."
-
-
 async def test_a_request_says_what_may_be_decided():
     """Edit is offered where the tool was made editable, with the schema of its arguments; an answer is a rejection to the SDK."""
     result = await Runner.run(Desk().agent(TURN), "go")
@@ -143,41 +93,10 @@ async def test_a_request_says_what_may_be_decided():
     assert set(ask.args_schema["properties"]) == {"question"}
 
 
-async def test_nobody_decides_and_nothing_runs():
-    """Silence is a rejection, and the model is told that nobody decided."""
-    desk = Desk()
-
-    result = await run(desk.agent(TURN, DONE), "go", approvals=approvals_of([None] * 3))
-
-    assert desk.names() == ["look_up"]
-    assert "Nobody decided in time." in answers_to_model(result)["call_3"]
-
-
-async def test_silence_can_end_the_run():
-    """With `raise`, an expired question is an error, and nothing ran."""
-    desk = Desk()
-
-    with pytest.raises(InterruptExpiredError):
-        await run(desk.agent(TURN, DONE), "go", approvals=approvals_of([None] * 3), on_expiry="raise")
-
-    assert desk.names() == ["look_up"]
-
-
-async def test_several_pauses_are_asked_one_after_another():
-    """Each turn is a question of its own, also where the server numbers its calls from one in every answer."""
-    desk, reviewer = Desk(), ScriptedReviewer([approve(), approve()])
-    agent = desk.agent(says(("cancel_order", {"order": 1, "reason": "a"})), says(CANCEL, first_call=2), DONE)
-
-    result = await run(agent, "go", approvals=InMemoryApprovalClient(reviewer))
-
-    assert [args["order"] for _, args in desk.ran] == [1, 7]
-    assert result.final_output == "done"
-
-
 async def test_two_runs_with_the_same_call_ids_are_two_questions():
     """Servers begin to count anew with every run."""
     desk = Desk()
-    approvals = approvals_of([approve(), reject()])
+    approvals = deciding(approve(), reject())
 
     for _ in range(2):
         await run(desk.agent(says(CANCEL), DONE), "go", approvals=approvals)
@@ -186,14 +105,14 @@ async def test_two_runs_with_the_same_call_ids_are_two_questions():
 
 
 async def test_more_calls_than_one_question_holds_are_asked_one_after_another():
-    """A turn of sixty calls is two questions; every call is asked once and runs once."""
+    """A turn of more calls than a question holds is two questions; every call is asked once and runs once."""
     desk, reviewer = Desk(), ScriptedReviewer({"cancel_order": approve()})
-    turn = says(*(("cancel_order", {"order": number, "reason": ""}) for number in range(60)))
+    turn = says(*(("cancel_order", {"order": number, "reason": ""}) for number in range(51)))
 
     await run(desk.agent(turn, DONE), "go", approvals=InMemoryApprovalClient(reviewer))
 
-    assert [action.args["order"] for action in reviewer.asked] == list(range(60))
-    assert sorted(args["order"] for _, args in desk.ran) == list(range(60))
+    assert [action.args["order"] for action in reviewer.asked] == list(range(51))
+    assert sorted(args["order"] for _, args in desk.ran) == list(range(51))
 
 
 class TestPolicies:
@@ -247,47 +166,27 @@ class TestPolicies:
         assert bool(seen) is consulted
         assert bool(result.interruptions) is asked
 
-    async def test_types_that_run_code_are_asked_about(self):
-        """A validator may change what runs, so the policy is not consulted about such a parameter."""
+    @pytest.mark.parametrize(
+        ("kind", "asked"),
+        [
+            (Literal["card", "cash"], False),
+            (list[str], False),
+            (Annotated[str | None, "for the receiver"], False),
+            (Annotated[str, BeforeValidator(str.upper)], True),
+        ],
+    )
+    async def test_types_that_run_code_are_asked_about(self, kind, asked):
+        """A validator may change what runs, so the policy is not consulted; literals, options and lists are data only."""
 
-        @editable
-        @function_tool(needs_approval=lambda context, params, call_id: False)
-        def pay(
-            kind: Literal["card", "cash"],
-            to: Annotated[str, BeforeValidator(str.upper)],
-            note: Annotated[str | None, "for the receiver"],
-        ) -> str:
-            return to
-
-        agent = Desk().agent(says(("pay", {"kind": "card", "to": "ERIK", "note": None})), DONE, more=[pay])
-
-        assert [item.name for item in (await Runner.run(agent, "go")).interruptions] == ["pay"]
-
-    async def test_plain_types_are_left_to_the_policy(self):
-        """Literals, options and described parameters are data only."""
-
-        @editable
-        @function_tool(needs_approval=lambda context, params, call_id: False)
-        def pay(
-            kind: Literal["card", "cash"], tags: list[str], note: Annotated[str | None, "for the receiver"]
-        ) -> str:
+        def pay(what) -> str:
             return "paid"
 
-        agent = Desk().agent(says(("pay", {"kind": "card", "tags": ["a"], "note": None})), DONE, more=[pay])
+        pay.__annotations__["what"] = kind
+        tool = editable(function_tool(needs_approval=lambda context, params, call_id: False)(pay))
+        given = ["a"] if kind == list[str] else "card"
+        agent = Desk().agent(says(("pay", {"what": given})), DONE, more=[tool])
 
-        assert (await Runner.run(agent, "go")).final_output == "done"
-
-    async def test_unreadable_arguments_are_shown_as_they_are(self):
-        """A person sees what the model wrote; approving it runs nothing, since the tool refuses it."""
-        desk = Desk()
-        reviewer = ScriptedReviewer([approve()])
-        turn = [function_call("cancel_order", '{"order": 7,', call_id="call_1")]
-
-        result = await run(desk.agent(turn, DONE), "go", approvals=InMemoryApprovalClient(reviewer))
-
-        assert reviewer.asked[0].args == {"arguments": '{"order": 7,'}
-        assert desk.ran == []
-        assert "error" in answers_to_model(result)["call_1"].lower()
+        assert bool((await Runner.run(agent, "go")).interruptions) is asked
 
 
 @pytest.mark.parametrize(
@@ -313,17 +212,37 @@ async def test_what_a_tool_would_read_otherwise_than_it_is_shown_is_refused(argu
     assert (desk.ran, reviewer.asked) == ([], [])
 
 
-@pytest.mark.parametrize("arguments", ["[7]", "null", '"7"'])
-async def test_json_that_is_not_an_object_is_shown_as_it_is_and_runs_nothing(arguments):
+@pytest.mark.parametrize("arguments", ["[7]", "null", '"7"', '{"order": 7,'])
+async def test_what_is_not_a_json_object_is_shown_as_it_is_and_runs_nothing(arguments):
     """The tool refuses it also when it is approved."""
-    desk, reviewer = Desk(), ScriptedReviewer([approve()])
+    desk, approvals = Desk(), deciding(approve())
     turn = [function_call("cancel_order", arguments, call_id="call_1")]
 
-    result = await run(desk.agent(turn, DONE), "go", approvals=InMemoryApprovalClient(reviewer))
+    result = await run(desk.agent(turn, DONE), "go", approvals=approvals)
 
-    assert reviewer.asked[0].args == {"arguments": arguments}
+    assert approvals.reviewer.asked[0].args == {"arguments": arguments}
     assert desk.ran == []
     assert "error" in answers_to_model(result)["call_1"].lower()
+
+
+@pytest.mark.parametrize("is_editable", [False, True])
+async def test_a_call_keeps_the_text_of_the_numbers_that_nobody_touched(is_editable):
+    """What the model wrote is what is shown and what the tool is handed, to the last digit; an edit changes who is paid."""
+    ran, numbers = [], '{"to":"a@x.com","amount":9007199254740993.99,"rate":1.10,"steps":[1E5,-0]}'
+
+    async def pay(_, arguments):
+        ran.append(arguments)
+        return "paid"
+
+    tool = FunctionTool("pay", "Pay.", {"type": "object"}, pay, strict_json_schema=False, needs_approval=True)
+    approvals = deciding(edit({**decode(numbers), "to": "b@x.com"}) if is_editable else approve())
+    turn = [function_call("pay", numbers, call_id="call_1")]
+    agent = Desk().agent(turn, DONE, more=[editable(tool) if is_editable else tool])
+
+    await run(agent, "go", approvals=approvals)
+
+    assert ran == [numbers.replace("a@x.com", "b@x.com") if is_editable else numbers]
+    assert encode(approvals.reviewer.asked[0].args) == numbers
 
 
 class TestEdits:
@@ -367,7 +286,7 @@ class TestEdits:
             pytest.skip("SDK 0.22 applies no validators of a parameter, so the call runs as it was typed")
         turn = says(("pay", {"to": "bo", "cents": 1}))
         agent = Agent(name="Support", model=ScriptedModel([turn, DONE]), tools=[editable(pay)])
-        approvals = approvals_of([edit({"to": "al", "cents": -5000})])
+        approvals = deciding(edit({"to": "al", "cents": -5000}))
 
         with pytest.raises(
             DecisionNotAllowedError, match=r"args\.cents: -5000 was approved, but 5000 would have run"
@@ -379,7 +298,7 @@ class TestEdits:
     async def test_edit_is_for_one_call(self):
         """Another call of the same tool with the same arguments in the same turn runs as it was approved."""
         desk = Desk()
-        approvals = approvals_of([edit({"order": 99, "reason": "x"}), approve()])
+        approvals = deciding(edit({"order": 99, "reason": "x"}), approve())
 
         await run(desk.agent(says(CANCEL, CANCEL), DONE), "go", approvals=approvals)
 
@@ -391,17 +310,23 @@ class TestEdits:
         agents = [desk.agent(says(CANCEL), DONE) for _ in range(2)]
         agents[1].tools = agents[0].tools
 
-        await run(agents[0], "go", approvals=approvals_of([edit({"order": 99, "reason": "x"})]))
-        await run(agents[1], "go", approvals=approvals_of([approve()]))
+        await run(agents[0], "go", approvals=deciding(edit({"order": 99, "reason": "x"})))
+        await run(agents[1], "go", approvals=deciding(approve()))
 
         assert [args["order"] for _, args in desk.ran] == [99, 7]
 
     @pytest.mark.parametrize(
-        "output",
-        [ToolOutputText(text="fine"), [ToolOutputText(text="fine")], {"type": "text", "text": "fine"}],
+        ("output", "heard"),
+        [
+            (ToolOutputText(text="fine"), "fine"),
+            ([ToolOutputText(text="fine")], "fine"),
+            ({"type": "text", "text": "fine"}, "fine"),
+            # Anything else becomes text, as it does without an edit.
+            ({"b": 3}, None),
+        ],
     )
-    async def test_structured_outputs_keep_their_shape(self, output):
-        """The note is a part of its own beside pictures and files."""
+    async def test_outputs_keep_their_shape(self, output, heard):
+        """The note is a part of its own beside pictures and files, and stands above a text."""
 
         @editable
         @function_tool(needs_approval=True)
@@ -410,47 +335,29 @@ class TestEdits:
 
         agent = Desk().agent(says(("draw", {"what": "a"})), DONE, more=[draw])
 
-        result = await run(agent, "go", approvals=approvals_of([edit({"what": "b"})]))
+        result = await run(agent, "go", approvals=deciding(edit({"what": "b"})))
 
-        note, drawn = answers_to_model(result)["call_1"]
-        assert note["text"].endswith('It was called with: {"what":"b"}]')
-        assert drawn["text"] == "fine"
-
-    async def test_objects_are_written_as_the_sdk_writes_them(self):
-        """Other outputs become text, as they do without an edit."""
-
-        @editable
-        @function_tool(needs_approval=True)
-        def count(what: str) -> dict[str, int]:
-            return {what: 3}
-
-        agent = Desk().agent(says(("count", {"what": "a"})), DONE, more=[count])
-
-        result = await run(agent, "go", approvals=approvals_of([edit({"what": "b"})]))
-
-        assert answers_to_model(result)["call_1"] == NOTE.format('{"what":"b"}', "{'b': 3}")
+        said = answers_to_model(result)["call_1"]
+        if heard is None:
+            assert said == NOTE.format('{"what":"b"}', "{'b': 3}")
+        else:
+            assert said[0]["text"].endswith('It was called with: {"what":"b"}]')
+            assert said[1]["text"] == heard
 
     async def test_converters_alone_run_the_edit_within_editing(self):
-        """Whoever drives the SDK by hand opens `editing` around both steps."""
+        """Whoever drives the SDK by hand opens `editing` around both steps; without it the edit would be lost."""
         desk = Desk()
         agent = desk.agent(says(CANCEL), DONE)
         result = await Runner.run(agent, "go")
         change = edit({"order": 99, "reason": "x"})(to_request(result.interruptions).action_requests[0])
 
+        with pytest.raises(DecisionNotAllowedError, match="open `with editing"):
+            to_resume(resume_with(change), result.to_state())
         with editing():
             state = to_resume(resume_with(change), result.to_state())
             await Runner.run(agent, state)
 
         assert desk.ran == [("cancel_order", {"order": 99, "reason": "x"})]
-
-    async def test_an_edit_that_would_be_lost_is_refused(self):
-        """Without `editing`, the call would run as the model wrote it."""
-        desk = Desk()
-        result = await Runner.run(desk.agent(says(CANCEL), DONE), "go")
-        change = edit({"order": 99, "reason": "x"})(to_request(result.interruptions).action_requests[0])
-
-        with pytest.raises(DecisionNotAllowedError, match="open `with editing"):
-            to_resume(resume_with(change), result.to_state())
 
     async def test_a_call_that_only_resembles_an_edited_one_is_not_run(self):
         """Where an edit cannot be told from that of another call, neither set of arguments runs."""
@@ -476,115 +383,86 @@ class TestEdits:
         with pytest.raises(InvalidRequestError, match="price: its output has a schema"):
             editable(price)
 
-    def test_editable_twice_is_editable_once(self):
-        """The tool that was given stays as it was."""
-
-        @function_tool
-        def price(of: str) -> str:
-            return of
-
+        price.output_json_schema = None
         once = editable(price)
-
         assert editable(once) is once
         assert once is not price
-        assert price.__wrapped__("x") == "x"
 
 
-class TestAlways:
-    """A decision may hold for the rest of the run."""
+class OneByOne(InMemoryApprovalClient):
+    """Each question is only decided when the run has gone on with the one before."""
 
-    APPROVE, REJECT = ApproveDecision(always=True), RejectDecision(message="never", always=True)
-    LATER = ("cancel_order", {"order": 8, "reason": "x"})
+    def __init__(self, reviewer):
+        super().__init__(reviewer)
+        self.questions, self.goes_on = [], asyncio.Condition()
+        self.taken = 0
 
-    async def asked_and_ran(self, turn, answers, **options):
-        desk, reviewer = Desk(), ScriptedReviewer(answers)
-        agent = desk.agent(turn, says(self.LATER, first_call=9), DONE)
-        approvals = OneByOne(reviewer)
-        result = await run(agent, "go", approvals=approvals, allow_always=["cancel_order"], **options)
-        return len(reviewer.asked), [args.get("order") for _, args in desk.ran], answers_to_model(result)
+    async def wait(self, interrupt_id):
+        if interrupt_id not in self.questions:
+            self.questions.append(interrupt_id)
+        async with self.goes_on:
+            await self.goes_on.wait_for(lambda: self.questions.index(interrupt_id) <= self.taken)
+        return await super().wait(interrupt_id)
 
-    async def test_always_approve_is_not_asked_again(self):
-        """Later calls of the tool run without a question."""
-        assert (await self.asked_and_ran(says(CANCEL), [self.APPROVE]))[:2] == (1, [7, 8])
+    @asynccontextmanager
+    async def reviewing(self, interrupt):
+        async with super().reviewing(interrupt) as resume:
+            yield resume
+        self.taken += 1
+        async with self.goes_on:
+            self.goes_on.notify_all()
 
-    async def test_always_reject_is_not_asked_again(self):
-        """Later calls of the tool are rejected in the same words."""
-        asked, ran, said = await self.asked_and_ran(says(CANCEL), [self.REJECT])
 
-        assert (asked, ran) == (1, [])
-        assert said["call_9"] == said["call_1"]
-        assert "never" in said["call_9"]
+ALWAYS, NEVER = ApproveDecision(always=True), RejectDecision(message="never", always=True)
+TWO = says(("cancel_order", {"order": 1, "reason": ""}), ("cancel_order", {"order": 2, "reason": ""}))
 
-    @pytest.mark.parametrize("position", [0, 1])
-    async def test_each_call_of_the_turn_gets_its_own_decision(self, position):
-        """A rejected call does not run because another of its tool was approved for good, in either order."""
-        answers = [reject("not this")]
-        answers.insert(position, self.APPROVE)
-        turn = says(
-            ("cancel_order", {"order": 1, "reason": ""}), ("cancel_order", {"order": 2, "reason": ""})
-        )
 
-        asked, ran, _ = await self.asked_and_ran(turn, answers)
+@pytest.mark.parametrize(
+    ("turn", "answers", "partial", "ran"),
+    [
+        (says(CANCEL), [ALWAYS], False, [7, 8]),
+        (says(CANCEL), [NEVER], False, []),
+        # Each call of the turn gets its own decision, in either order; of two that contradict each other the rejection stays.
+        (TWO, [ALWAYS, reject("not this")], False, [1, 8]),
+        (TWO, [reject("not this"), ALWAYS], False, [2, 8]),
+        (TWO, [NEVER, ALWAYS], False, [2]),
+        # Each on a card of its own.
+        (TWO, [ALWAYS, reject("not this")], True, [1, 8]),
+        (TWO, [NEVER, approve()], True, [2]),
+    ],
+)
+async def test_a_decision_for_the_run_is_about_later_calls(turn, answers, partial, ran):
+    """Nobody is asked about them again, and they are rejected in the same words."""
+    desk, approvals = Desk(), OneByOne(ScriptedReviewer(answers))
+    agent = desk.agent(turn, says(("cancel_order", {"order": 8, "reason": "x"}), first_call=9), DONE)
 
-        assert asked == 2
-        assert ran == [position + 1, 8]
+    result = await run(agent, "go", approvals=approvals, allow_always=["cancel_order"], partial=partial)
 
-    async def test_of_two_that_contradict_each_other_the_rejection_stays(self):
-        """Each call of the turn is decided as it was; later ones do not run."""
-        turn = says(
-            ("cancel_order", {"order": 1, "reason": ""}), ("cancel_order", {"order": 2, "reason": ""})
-        )
+    assert len(approvals.reviewer.asked) == len(answers)
+    assert [args["order"] for _, args in desk.ran] == ran
+    assert ("never" in answers_to_model(result)["call_9"]) is (NEVER in answers)
 
-        asked, ran, _ = await self.asked_and_ran(turn, [self.REJECT, self.APPROVE])
 
-        assert asked == 2
-        assert ran == [2]
+async def test_a_decision_for_the_run_that_was_not_offered_is_refused():
+    """A person may not decide for good about a tool that the developer did not name."""
+    result = await Runner.run(Desk().agent(says(CANCEL), DONE), "go")
 
-    async def test_it_is_refused_where_it_was_not_offered(self):
-        """A person may not decide for good about a tool that the developer did not name."""
-        desk = Desk()
-        result = await Runner.run(desk.agent(says(CANCEL), DONE), "go")
+    with pytest.raises(DecisionNotAllowedError, match="for this call only"):
+        to_resume(resume_with(ALWAYS), result.to_state())
 
-        with pytest.raises(DecisionNotAllowedError, match="for this call only"):
-            to_resume(resume_with(self.APPROVE), result.to_state())
 
-    async def test_with_partial_other_open_calls_keep_their_own_question(self):
-        """Approved for the run on one card, the tool still waits for the other card; later calls are not asked about."""
-        turn = says(
-            ("cancel_order", {"order": 1, "reason": ""}), ("cancel_order", {"order": 2, "reason": ""})
-        )
+async def test_a_subset_that_is_answered_by_hand_decides_no_other_call():
+    """A decision for the run is only applied when no other call of its tool waits for its own decision."""
+    desk = Desk()
+    agent = desk.agent(TWO, DONE)
+    state = (await Runner.run(agent, "go")).to_state()
 
-        asked, ran, _ = await self.asked_and_ran(turn, [self.APPROVE, reject("not this")], partial=True)
+    first = state.get_interruptions()[:1]
+    to_resume(resume_with(ALWAYS), state, interruptions=first, allow_always=["cancel_order"])
+    result = await Runner.run(agent, state)
 
-        assert asked == 2
-        assert ran == [1, 8]
-
-    async def test_with_partial_a_rejection_for_the_run_leaves_the_other_card_open(self):
-        """What somebody approves on its own card runs; later calls do not."""
-        turn = says(
-            ("cancel_order", {"order": 1, "reason": ""}), ("cancel_order", {"order": 2, "reason": ""})
-        )
-
-        asked, ran, _ = await self.asked_and_ran(turn, [self.REJECT, approve()], partial=True)
-
-        assert asked == 2
-        assert ran == [2]
-
-    async def test_a_subset_that_is_answered_by_hand_decides_no_other_call(self):
-        """A decision for the run is only applied when no other call of its tool waits for its own decision."""
-        desk = Desk()
-        turn = says(
-            ("cancel_order", {"order": 1, "reason": ""}), ("cancel_order", {"order": 2, "reason": ""})
-        )
-        agent = desk.agent(turn, DONE)
-        state = (await Runner.run(agent, "go")).to_state()
-
-        first = state.get_interruptions()[:1]
-        to_resume(resume_with(self.APPROVE), state, interruptions=first, allow_always=["cancel_order"])
-        result = await Runner.run(agent, state)
-
-        assert [args["order"] for _, args in desk.ran] == [1]
-        assert len(result.interruptions) == 1
+    assert [args["order"] for _, args in desk.ran] == [1]
+    assert len(result.interruptions) == 1
 
 
 BAD = {
@@ -624,48 +502,17 @@ async def test_what_was_never_decided_resumes_nothing(status):
         to_resume(resume_with(approve(), status=status), result.to_state())
 
 
-async def test_call_ids_that_come_twice_stop_the_run():
-    """The SDK itself refuses two calls of one id; nothing ran."""
-    desk = Desk()
-    turn = [function_call("cancel_order", {"order": n, "reason": ""}, call_id="call_1") for n in (1, 2)]
-
-    with pytest.raises(ModelBehaviorError):
-        await run(desk.agent(turn, DONE), "go", approvals=approvals_of([]))
-
-    assert desk.ran == []
-
-
-async def test_two_calls_with_the_same_id_are_refused():
-    """Two agents of one name, called at once, may use one call id: their decisions could be mixed up."""
-    agent = Desk().agent(says(CANCEL))
-    result = await Runner.run(agent, "go")
-    paused = PausedRun.of(agent, result)
-
-    with pytest.raises(InvalidRequestError, match="call id call_1 appears 2 times"):
-        paused.interrupt(approvals_of([]), interruptions=result.interruptions * 2)
-
-
 async def test_a_bare_state_is_refused():
     """It does not say which run it is of, so nothing would keep it from being resumed twice."""
     agent = Desk().agent(says(CANCEL), DONE)
     state = (await Runner.run(agent, "go")).to_state()
 
     with pytest.raises(InvalidRequestError, match=r"PausedRun\.of\(agent, state, id="):
-        await run(agent, state, approvals=approvals_of([]))
+        await run(agent, state, approvals=deciding())
+    with pytest.raises(InvalidRequestError, match=r"PausedRun\.of\(agent, state, id="):
+        await anext(stream(agent, state, approvals=deciding()))
     with pytest.raises(InvalidRequestError, match=r"PausedRun\.of\(agent, state, id="):
         PausedRun.of(agent, state)
-
-
-def test_no_interruptions_is_an_error():
-    """There is nothing to ask."""
-    with pytest.raises(InvalidRequestError, match="does not wait for anything"):
-        to_request([])
-
-
-async def test_a_misspelt_option_is_refused():
-    """Where and how long to ask is checked before anything is asked."""
-    with pytest.raises(InvalidRequestError, match="chanel"):
-        await run(Desk().agent(says(CANCEL)), "go", approvals=approvals_of([]), chanel="C1")
 
 
 WRONG = {
@@ -691,6 +538,7 @@ WRONG = {
     ),
     "a time in words": ({"expires_in": "2s"}, "expires_in: this is a text: pass a timedelta"),
     "a channel's name": ({"channel": "#x"}, "channel: '#x' is not the id of a channel"),
+    "a misspelt option": ({"chanel": "C1"}, "chanel"),
 }  # fmt: skip
 
 
@@ -704,7 +552,7 @@ async def test_a_wrong_argument_is_an_error_before_the_model_is_called(case):
 
     for attempt in (run, _streamed):
         with pytest.raises(InvalidRequestError, match=says_what):
-            await attempt(given["agent"], approvals=approvals_of([]), **_but(given, "agent"))
+            await attempt(given["agent"], approvals=deciding(), **_but(given, "agent"))
 
     assert agent.model.calls == ()
 
@@ -717,23 +565,18 @@ def _but(given, *names):
     return {name: value for name, value in given.items() if name not in names}
 
 
-async def test_names_of_tools_that_servers_or_others_bring_are_not_refused():
-    """Nobody knows here what they are called."""
-    desk, approvals = Desk(), approvals_of([])
-    server = HostedMCPTool(tool_config={"type": "mcp", "server_label": "sums", "server_url": "https://x"})
-
-    result = await run(desk.agent(DONE, more=[server]), "go", approvals=approvals, allow_always=["add"])
-
-    assert result.final_output == "done"
-
-
 async def test_tools_of_agents_behind_the_first_one_may_be_decided_for_the_run():
-    """By a handoff, or as a tool."""
+    """By a handoff, or as a tool; of what servers bring, nobody knows here what it is called."""
     desk = Desk()
     inner = desk.agent(DONE, name="Billing")
-    for options in ({"handoffs": [inner]}, {"tools": [inner.as_tool("billing", "Bill.")]}):
+    server = HostedMCPTool(tool_config={"type": "mcp", "server_label": "s", "server_url": "https://x"})
+    for options in (
+        {"handoffs": [inner]},
+        {"tools": [inner.as_tool("billing", "Bill.")]},
+        {"tools": [server]},
+    ):
         front = Agent(name="Front", model=ScriptedModel([DONE]), **options)
-        await run(front, "go", approvals=approvals_of([]), allow_always=["cancel_order"])
+        await run(front, "go", approvals=deciding(), allow_always=["cancel_order"])
 
 
 async def test_a_client_that_is_not_connected_is_an_error_before_the_model_is_called(redis_url):
@@ -770,33 +613,21 @@ async def test_a_run_that_is_cancelled_twice_takes_its_questions_back(client, re
     assert running.cancelled()
 
 
-async def test_a_run_that_waits_while_its_client_closes_takes_its_questions_back(redis_url):
-    """Nobody could find them again."""
-    async with Redis.from_url(redis_url, decode_responses=True) as redis:
-        async with an_agent(redis_url) as client:
-            running = asyncio.create_task(run(Desk().agent(TURN, DONE), "go", approvals=client, partial=True))
-            await eventually(lambda: has_notes(redis, "published", 3))
-
-        assert await has_notes(redis, "withdraw_asked", 3)
-    with pytest.raises(AgentAdapterError, match="closed"):
-        await running
-
-
 async def has_notes(redis, event, number):
     """Whether this has happened to so many records."""
     events = [note["event"] for _, note in await redis.xrange("{assent}:inbox:billing")]
     return events.count(event) == number
 
 
-def test_missing_package_says_what_to_install(monkeypatch):
-    """Who has not installed the SDK reads which package to add."""
-    name = "agent_adapter.integrations.openai_agents"
-    for module in [module for module in sys.modules if module.startswith(name)]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, "agents", None)
+async def test_lists_of_calls_that_cannot_be_answered_are_refused():
+    """None, or two of one call id, as of two agents of one name: their decisions could be mixed up."""
+    agent = Desk().agent(says(CANCEL))
+    result = await Runner.run(agent, "go")
 
-    with pytest.raises(ImportError, match=r'pip install "openai-agents>=0\.22" \(.*agents.*\)'):
-        importlib.import_module(name)
+    with pytest.raises(InvalidRequestError, match="does not wait for anything"):
+        to_request([])
+    with pytest.raises(InvalidRequestError, match="call id call_1 appears 2 times"):
+        PausedRun.of(agent, result).interrupt(deciding(), interruptions=result.interruptions * 2)
 
 
 async def test_a_state_with_an_id_is_asked_about():
@@ -806,44 +637,7 @@ async def test_a_state_with_an_id_is_asked_about():
     stored = (await Runner.run(agent, "go")).to_state().to_json()
     state = await RunState.from_json(agent, stored)
 
-    result = await run(agent, PausedRun.of(agent, state, id="order-7"), approvals=approvals_of([approve()]))
+    result = await run(agent, PausedRun.of(agent, state, id="order-7"), approvals=deciding(approve()))
 
     assert desk.ran == [CANCEL]
     assert result.final_output == "done"
-
-
-NUMBERS = '{"to": "a@x.com", "amount": 9007199254740993.99, "rate": 1.10, "steps": [1E5, -0]}'
-
-
-def a_payment(ran):
-    """A tool that reads its arguments itself: the SDK hands it text."""
-
-    async def pay(_, arguments):
-        ran.append(arguments)
-        return "paid"
-
-    return FunctionTool("pay", "Pay.", {"type": "object"}, pay, strict_json_schema=False, needs_approval=True)
-
-
-async def test_an_approved_call_runs_with_the_very_text_of_its_numbers():
-    """What the model wrote is what is shown and what the tool is handed, to the last digit."""
-    ran, reviewer = [], ScriptedReviewer([approve()])
-    agent = Desk().agent([function_call("pay", NUMBERS, call_id="call_1")], DONE, more=[a_payment(ran)])
-
-    await run(agent, "go", approvals=InMemoryApprovalClient(reviewer))
-
-    assert ran == [NUMBERS]
-    assert encode(reviewer.asked[0].args) == NUMBERS.replace(": ", ":").replace(", ", ",")
-
-
-async def test_an_edited_call_keeps_the_text_of_the_numbers_that_nobody_touched():
-    """The person changes who is paid; the amount stays digit by digit."""
-    ran: list[str] = []
-    edited = {**decode(NUMBERS), "to": "b@x.com"}
-    agent = Desk().agent(
-        [function_call("pay", NUMBERS, call_id="call_1")], DONE, more=[editable(a_payment(ran))]
-    )
-
-    await run(agent, "go", approvals=approvals_of({"pay": edit(edited)}))
-
-    assert ran == ['{"to":"b@x.com","amount":9007199254740993.99,"rate":1.10,"steps":[1E5,-0]}']

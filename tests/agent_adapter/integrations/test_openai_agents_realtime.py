@@ -21,7 +21,7 @@ from agent_adapter.integrations.openai_agents import editable
 from agent_adapter.integrations.openai_agents.realtime import NOT_APPROVED, events
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.test_openai_agents_kinds import Sums
-from tests.conftest import an_agent
+from tests.support.deciding import deciding
 
 
 class Line(RealtimeModel):
@@ -126,10 +126,11 @@ async def test_a_call_does_what_a_person_decided(case):
     assert "tool_approval_required" in talk.seen
 
 
-async def test_a_call_that_cannot_be_asked_about_is_rejected():
-    """The conversation goes on, and the next call is asked about."""
+@pytest.mark.parametrize("arguments", ['{"amount": "' + 300_000 * "9" + '"}', '{"amount": 5, "amount": 6}'])
+async def test_a_call_that_cannot_be_asked_about_is_rejected(arguments):
+    """The conversation goes on, and the next call is asked about. Of a key that comes twice, the tool would run the last."""
     async with Talk(answered_by(approve())) as talk:
-        first = await talk.says('{"amount": "' + 300_000 * "9" + '"}')
+        first = await talk.says(arguments)
         second = await talk.says(call_id="call_2")
 
     assert (first, second) == (NOT_APPROVED, "paid 5")
@@ -182,17 +183,6 @@ async def test_a_conversation_that_is_cancelled_twice_takes_its_questions_back(c
     assert "The conversation has ended." in (await client.record(interrupt_id))._req["withdraw"]
 
 
-async def test_a_conversation_that_goes_on_while_its_client_closes_takes_its_questions_back(redis_url):
-    """The model could not hear of the answer."""
-    async with an_agent(redis_url) as client:
-        talk = await Talk(client).__aenter__()
-        await talk.line.call('{"amount": 5}')
-        interrupt_id = await asked(redis_url)
-    assert await noted(redis_url, "withdraw_asked") == interrupt_id
-
-    await talk.__aexit__()
-
-
 async def asked(redis_url):
     """Wait until there is a record, and give its id."""
     return await noted(redis_url, "published")
@@ -211,21 +201,11 @@ async def noted(redis_url, event):
 
 async def test_a_misspelt_gated_tool_of_a_server_ends_the_conversation_before_it_begins():
     """The tool that was meant would run with nobody asked."""
-    talk = Talk(InMemoryApprovalClient(ScriptedReviewer([])))
+    talk = Talk(deciding())
     talk.session._current_agent.mcp_servers = [Sums([], {"ad": "always"})]
 
     with pytest.raises(InvalidRequestError, match=r"require_approval\['ad'\].*did you mean 'add'"):
         await anext(events(talk.session, approvals=talk.approvals))
-
-
-async def test_a_key_that_comes_twice_is_refused_with_nobody_asked():
-    """The tool would run the last of two values."""
-    approvals = answered_by()
-    async with Talk(approvals) as talk:
-        output = await talk.says('{"amount": 5, "amount": 6}')
-
-    assert output == NOT_APPROVED
-    assert (talk.paid, approvals.asked) == ([], ())
 
 
 @pytest.mark.parametrize(

@@ -5,22 +5,16 @@ import json
 
 import agents
 import pytest
-from agents import Agent, RunContextWrapper, Runner, RunState, function_tool
+from agents import Agent, RunContextWrapper, Runner, function_tool
 from agents.testing import ScriptedModel
 
 from agent_adapter.contract.hitl import ApproveDecision
-from agent_adapter.errors import (
-    ClaimedError,
-    ConflictError,
-    ConsumedError,
-    DecisionNotAllowedError,
-    InvalidRequestError,
-)
+from agent_adapter.errors import ConflictError, ConsumedError, DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.openai_agents import PausedRun, editable, resume_state, run
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from tests.agent_adapter.integrations.desk import DONE, TURN, Desk, answers_to_model, at, says
-from tests.agent_adapter.integrations.test_langgraph_redis import person
 from tests.conftest import an_agent
+from tests.support.deciding import deciding, person
 
 CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
 AGAIN = says(("cancel_order", {"order": 8, "reason": "x"}), first_call=2)
@@ -36,28 +30,10 @@ def following(desk, *turns, **options):
     return desk.agent(*turns, **options)
 
 
-async def test_a_stored_run_goes_on_with_its_edit():
-    """The arguments that a person wrote run in the process that resumes, and the model is told."""
-    desk = Desk()
-    approvals = InMemoryApprovalClient(ScriptedReviewer([edit({"order": 99, "reason": "x"})]))
-    text = await stored(desk.agent(says(CANCEL)))
-
-    agent = following(desk, DONE)
-    paused = await PausedRun.load(agent, text)
-    record = await approvals.publish(paused.interrupt(approvals))
-    async with approvals.resuming(record) as resume:
-        result, next_pause = await resume_state(agent, text, resume)
-
-    assert desk.ran == [("cancel_order", {"order": 99, "reason": "x"})]
-    assert '{"order":99,"reason":"x"}' in answers_to_model(result)["call_1"]
-    assert result.final_output == "done"
-    assert next_pause is None
-
-
 async def test_every_pause_of_a_stored_run_keeps_its_identity():
     """The run's id, its turn and what may be decided for good travel with it."""
     desk = Desk()
-    approvals = InMemoryApprovalClient(ScriptedReviewer([approve(), approve()]))
+    approvals = deciding(approve(), approve())
     text = await stored(desk.agent(says(CANCEL)), allow_always=["cancel_order"])
     agent = following(desk, AGAIN, DONE)
 
@@ -70,20 +46,6 @@ async def test_every_pause_of_a_stored_run_keeps_its_identity():
     assert first.id != second.id
     assert (first.pauses, second.pauses) == (("1/Support/call_1",), ("2/Support/call_2",))
     assert second.request.review_configs[0].allow_always
-
-
-async def test_a_state_and_a_result_are_the_same_pause():
-    """Whoever keeps states of the SDK finds the questions that were asked from results."""
-    desk, approvals = Desk(), InMemoryApprovalClient(ScriptedReviewer([approve()]))
-    agent = desk.agent(says(CANCEL), AGAIN)
-    paused = PausedRun.of(agent, await Runner.run(agent, "go"), id="order-7")
-    async with approvals.reviewing(paused.interrupt(approvals)) as resume:
-        result, second = await paused.resumed(resume)
-
-    state = await RunState.from_json(agent, result.to_state().to_json())
-
-    again = PausedRun.of(agent, state, id="order-7")
-    assert again.interrupt(approvals) == second.interrupt(approvals)
 
 
 async def test_a_call_of_a_known_question_finds_it():
@@ -152,7 +114,7 @@ async def test_run_goes_on_with_a_stored_run():
 async def test_a_state_is_consumed_once():
     """The same stored run given twice runs its tools once; the second is told that it was resumed."""
     desk = Desk()
-    approvals = InMemoryApprovalClient(ScriptedReviewer([approve()]))
+    approvals = deciding(approve())
     text = await stored(desk.agent(says(CANCEL)))
 
     for expected in (None, ConsumedError):
@@ -165,23 +127,6 @@ async def test_a_state_is_consumed_once():
                 await run(agent, paused, approvals=approvals)
 
     assert desk.ran == [CANCEL]
-
-
-async def test_two_processes_with_one_state_resume_it_once(client, redis_url):
-    """Both wait for the same record; one claims it, the other is told."""
-    desk = Desk()
-    text = await stored(desk.agent(says(CANCEL)))
-
-    async def go_on(approvals):
-        agent = following(desk, DONE)
-        return await run(agent, await PausedRun.load(agent, text), approvals=approvals)
-
-    async with an_agent(redis_url) as other, person(redis_url, ScriptedReviewer([approve()])):
-        ends = await asyncio.gather(go_on(client), go_on(other), return_exceptions=True)
-
-    assert desk.ran == [CANCEL]
-    (refused,) = [end for end in ends if isinstance(end, Exception)]
-    assert isinstance(refused, ClaimedError | ConsumedError)
 
 
 async def test_the_run_of_another_process_takes_an_edit_from_redis(client, redis_url):
@@ -204,100 +149,71 @@ async def test_the_run_of_another_process_takes_an_edit_from_redis(client, redis
     assert answers_to_model(result)["call_4"] == "nobody is there"
 
 
-class TestRefusals:
-    """What cannot be resumed says so before anything runs."""
+def torn(text, **changes):
+    """Give a stored run with these parts changed, or taken out."""
+    value = {**json.loads(text), **changes}
+    return json.dumps({name: part for name, part in value.items() if part is not None})
 
-    async def load(self, text, **options):
-        return await PausedRun.load(following(Desk(), DONE, **options), text)
 
-    async def test_another_text(self):
-        """JSON of something else is no run."""
-        with pytest.raises(InvalidRequestError, match="this is not a paused run of version 1"):
-            await self.load('{"a": 1}')
-        with pytest.raises(InvalidRequestError, match="not JSON"):
-            await self.load("hello")
+@pytest.mark.parametrize(
+    ("change", "agent", "says_what"),
+    [
+        (lambda text: "hello", {}, "not JSON"),
+        (lambda text: '{"a": 1}', {}, "this is not a paused run of version 1"),
+        (lambda text: torn(text, run=None), {}, "cannot be resumed"),
+        (lambda text: torn(text, state={**at(text, "state"), "$schemaVersion": "9.9"}), {}, "schema version is not"),
+        (lambda text: text, {"name": "Helpdesk"},
+         "agent 'Support' stored by openai-agents .* cannot be resumed with agent 'Helpdesk'"),
+        (lambda text: text, {"tools": []}, "agent 'Support' has no tool cancel_order any more"),
+    ],
+    ids=["no JSON", "another text", "a part is missing", "a newer schema", "another agent", "a tool is gone"],
+)  # fmt: skip
+async def test_what_cannot_be_resumed_says_so_before_anything_runs(change, agent, says_what):
+    """A damaged text is no reason to guess, and what was approved has to be there."""
+    text = change(await stored(Desk().agent(says(CANCEL))))
+    loading = Agent(**{"name": "Support", "model": ScriptedModel([DONE]), "tools": Desk().tools, **agent})
 
-    async def test_a_renamed_agent(self):
-        """The sentence names both agents and both versions."""
-        text = await stored(Desk().agent(says(CANCEL)))
+    with pytest.raises(InvalidRequestError, match=says_what):
+        await PausedRun.load(loading, text)
 
-        with pytest.raises(
-            InvalidRequestError,
-            match=r"agent 'Support' stored by openai-agents .* cannot be resumed with agent 'Helpdesk'",
-        ):
-            await self.load(text, name="Helpdesk")
 
-    async def test_a_removed_tool(self):
-        """What was approved is no longer there."""
-        text = await stored(Desk().agent(says(CANCEL)))
-        bare = Agent(name="Support", model=ScriptedModel([DONE]))
+@pytest.mark.parametrize("changed", ["the stored call", "the tool"])
+async def test_another_call_than_the_one_that_was_asked_about_is_refused(changed):
+    """Whoever changes its arguments, or what the tool takes, asks about another one: the question of before stands."""
+    desk, approvals = Desk(), deciding(approve())
+    text = await stored(desk.agent(says(CANCEL)))
+    agent = following(desk, DONE)
+    await approvals.publish((await PausedRun.load(agent, text)).interrupt(approvals))
 
-        with pytest.raises(InvalidRequestError, match="agent 'Support' has no tool cancel_order any more"):
-            await PausedRun.load(bare, text)
+    @editable
+    @function_tool(needs_approval=True)
+    def cancel_order(order: int, reason: str, refund: bool = False) -> str:
+        desk.ran.append("newer")
+        return "cancelled"
 
-    async def test_a_newer_schema(self):
-        """A state of a newer SDK is left to a process that has it."""
-        value = json.loads(await stored(Desk().agent(says(CANCEL))))
-        value["state"]["$schemaVersion"] = "9.9"
-
-        with pytest.raises(InvalidRequestError, match="schema version is not supported"):
-            await self.load(json.dumps(value))
-
-    async def test_a_text_with_a_part_missing(self):
-        """A damaged text is no reason to guess."""
-        value = json.loads(await stored(Desk().agent(says(CANCEL))))
-        del value["run"]
-
-        with pytest.raises(InvalidRequestError, match="cannot be resumed"):
-            await self.load(json.dumps(value))
-
-    async def test_changed_arguments_in_the_text(self):
-        """Whoever changes the stored call asks about another one: the record refuses it."""
-        desk, approvals = Desk(), InMemoryApprovalClient(ScriptedReviewer([approve()]))
-        text = await stored(desk.agent(says(CANCEL)))
-        await approvals.publish((await self.load(text)).interrupt(approvals))
-
-        agent = following(desk, DONE)
-        changed = await PausedRun.load(agent, text.replace("late", "else"))
-        with pytest.raises(ConflictError, match="published with a different action"):
-            await run(agent, changed, approvals=approvals)
-
-        assert desk.ran == []
-
-    async def test_a_tool_that_asks_for_other_arguments_now(self):
-        """The person was shown another form; the question of the old version stands, and is not answered by the new."""
-        desk, approvals = Desk(), InMemoryApprovalClient(ScriptedReviewer([approve()]))
-        text = await stored(desk.agent(says(CANCEL)))
-        await approvals.publish((await self.load(text)).interrupt(approvals))
-
-        @editable
-        @function_tool(needs_approval=True)
-        def cancel_order(order: int, reason: str, refund: bool = False) -> str:
-            desk.ran.append("newer")
-            return "cancelled"
-
+    if changed == "the tool":
         agent = Agent(name="Support", model=ScriptedModel([DONE]), tools=[cancel_order])
-        with pytest.raises(ConflictError, match="published with a different action"):
-            await run(agent, await PausedRun.load(agent, text), approvals=approvals)
+    else:
+        text = text.replace("late", "else")
+    with pytest.raises(ConflictError, match="published with a different action"):
+        await run(agent, await PausedRun.load(agent, text), approvals=approvals)
 
-        assert desk.ran == []
+    assert desk.ran == []
 
-    async def test_a_bad_decision(self):
-        """The text can be resumed later with a good one."""
-        desk, approvals = (
-            Desk(),
-            InMemoryApprovalClient(ScriptedReviewer([edit({"order": "many", "reason": ""})])),
-        )
-        text = await stored(desk.agent(says(CANCEL)))
-        agent = following(desk, DONE)
-        interrupt = (await PausedRun.load(agent, text)).interrupt(approvals)
 
-        with pytest.raises(DecisionNotAllowedError, match="the edited cancel_order does not fit"):
-            async with approvals.reviewing(interrupt) as resume:
-                await resume_state(agent, text, resume)
+async def test_a_bad_decision_resumes_nothing():
+    """The text can be resumed later with a good one."""
+    desk, approvals = Desk(), deciding(edit({"order": "many", "reason": ""}))
+    text = await stored(desk.agent(says(CANCEL)))
+    agent = following(desk, DONE)
+    interrupt = (await PausedRun.load(agent, text)).interrupt(approvals)
 
-        assert desk.ran == []
-        assert await approvals.publish(interrupt) == interrupt.id
+    with pytest.raises(DecisionNotAllowedError, match="the edited cancel_order does not fit"):
+        async with approvals.reviewing(interrupt) as resume:
+            await resume_state(agent, text, resume)
+
+    assert desk.ran == []
+    assert await approvals.publish(interrupt) == interrupt.id
 
 
 class TestEndings:
@@ -313,7 +229,7 @@ class TestEndings:
 
     async def test_a_run_that_fails_has_used_its_answer(self):
         """Its tool may have run, so it is not run again with the same approval."""
-        desk, approvals = Desk(), InMemoryApprovalClient(ScriptedReviewer([approve()]))
+        desk, approvals = Desk(), deciding(approve())
         agent = self.failing(desk, RuntimeError("boom"))
         paused = PausedRun.of(agent, await Runner.run(agent, "go"))
         text = paused.dump()
@@ -327,13 +243,13 @@ class TestEndings:
 
     async def test_a_cancelled_run_gives_its_answer_back(self):
         """As when its process is killed: whoever resumes it does so with the same decision."""
-        desk, approvals = Desk(), InMemoryApprovalClient(ScriptedReviewer([approve()]))
+        desk, approvals = Desk(), deciding(approve())
         started = asyncio.Event()
 
         @function_tool(needs_approval=True)
         async def think() -> str:
             started.set()
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
             return "thought"
 
         agent = desk.agent(says(("think", {})), DONE, more=[think])
@@ -348,25 +264,9 @@ class TestEndings:
             assert resume.decisions == (approve(),)
 
 
-async def test_context_and_options_reach_every_part_of_the_run():
-    """What is handed to `Runner.run` counts before and after a pause."""
-    seen, approvals = [], InMemoryApprovalClient(ScriptedReviewer([approve()]))
-
-    @function_tool(needs_approval=True)
-    def who(context: RunContextWrapper) -> str:
-        seen.append(context.context)
-        return "ok"
-
-    agent = Desk().agent(says(("who", {})), DONE, more=[who])
-
-    await run(agent, "go", approvals=approvals, options={"context": {"user": "U1"}, "max_turns": 3})
-
-    assert seen == [{"user": "U1"}]
-
-
 async def test_a_context_that_cannot_be_stored_is_handed_in_again():
     """What only this program can make stays out of the text."""
-    seen, approvals = [], InMemoryApprovalClient(ScriptedReviewer([approve()]))
+    seen, approvals = [], deciding(approve())
 
     class Vault:
         secret = "hunter2"

@@ -6,10 +6,11 @@ from contextlib import aclosing
 import pytest
 from agents import Runner, SQLiteSession, function_tool
 
-from agent_adapter.errors import AgentAdapterError, InvalidRequestError
+from agent_adapter.errors import AgentAdapterError
 from agent_adapter.integrations.openai_agents import PausedRun, run, stream
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.desk import DONE, TURN, Desk, says
+from tests.support.deciding import deciding
 
 CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
 ANSWERS = {
@@ -24,32 +25,18 @@ def names_of(events):
     return [event.name for event in events if event.type == "run_item_stream_event"]
 
 
-async def test_events_of_the_sdk_go_on_through_the_pause():
-    """Calls, outputs and the last message come in one stream; an edited call runs as it was edited."""
-    desk = Desk()
-    approvals = InMemoryApprovalClient(ScriptedReviewer(ANSWERS))
-
-    events = [event async for event in stream(desk.agent(TURN, DONE), "go", approvals=approvals)]
-
-    names = names_of(events)
-    assert names.count("tool_called") == 4
-    assert names.count("tool_output") == 4
-    assert names[-1] == "message_output_created"
-    assert ("send_email", {"to": "b@x.com", "body": ""}) in desk.ran
-    assert "cancel_order" not in desk.names()
-
-
 async def test_a_stream_that_has_ended_has_the_result():
-    """The final output is what `run` would have returned, also after a pause; before the end, asking for it is an error."""
+    """Calls, outputs and the last message came in one stream. The final output is what `run` would have returned, also after a pause; before the end, asking for it is an error."""
     desk = Desk()
     approvals = InMemoryApprovalClient(ScriptedReviewer(ANSWERS))
     streamed = stream(desk.agent(TURN, DONE), "go", approvals=approvals)
 
     with pytest.raises(AgentAdapterError, match="has not finished: iterate over its events"):
         _ = streamed.final_output
-    async for _ in streamed:
-        pass
+    names = names_of([event async for event in streamed])
 
+    assert [names.count(name) for name in ("tool_called", "tool_output")] == [4, 4]
+    assert names[-1] == "message_output_created"
     assert streamed.final_output == "done"
     assert len(streamed.result.to_input_list()) == 10
 
@@ -57,7 +44,7 @@ async def test_a_stream_that_has_ended_has_the_result():
 async def test_a_stored_run_streams_from_its_pause():
     """What came before was streamed by the process that paused."""
     desk = Desk()
-    approvals = InMemoryApprovalClient(ScriptedReviewer([approve()]))
+    approvals = deciding(approve())
     first = desk.agent(says(CANCEL))
     text = PausedRun.of(first, await Runner.run(first, "go")).dump()
     agent = desk.agent(DONE)
@@ -77,12 +64,12 @@ async def test_a_stream_that_is_left_stops_the_run_and_frees_the_question():
     async def think() -> str:
         begun.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         finally:
             ended.append("think")
         return "thought"
 
-    approvals = InMemoryApprovalClient(ScriptedReviewer({"think": approve(), "cancel_order": approve()}))
+    approvals = deciding(think=approve(), cancel_order=approve())
     agent = desk.agent(says(("think", {}), CANCEL), DONE, more=[think])
     paused = PausedRun.of(agent, await Runner.run(agent, "go"))
     interrupt = paused.interrupt(approvals)
@@ -102,15 +89,6 @@ async def test_a_stream_that_is_left_stops_the_run_and_frees_the_question():
             await asyncio.sleep(0.01)
     async with approvals.reviewing(interrupt) as resume:
         assert len(resume.decisions) == 2
-
-
-async def test_a_bare_state_is_refused():
-    """As in `run`."""
-    agent = Desk().agent(says(CANCEL), DONE)
-    state = (await Runner.run(agent, "go")).to_state()
-
-    with pytest.raises(InvalidRequestError, match="does not say which run it belongs to"):
-        _ = [event async for event in stream(agent, state, approvals=InMemoryApprovalClient(None))]
 
 
 @pytest.mark.parametrize("streamed", [False, True])

@@ -24,27 +24,21 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolRetryMiddleware
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import InjectedToolCallId, ToolException, tool
-from langchain_dev_utils.tool_calling import human_in_the_loop
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
 from agent_adapter import Outcome
 from agent_adapter.errors import ConsumedError
-from agent_adapter.integrations import functions, langchain_dev_utils, openai_agents
-from agent_adapter.integrations.langgraph import run, stream
+from agent_adapter.integrations import openai_agents
 from agent_adapter.integrations.openai_agents import EditableMCPAgent, editable
-from agent_adapter.sync import SyncApprovalClient
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.testing import approve, edit, reject, respond
 from tests.agent_adapter.integrations import desk
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office
+from tests.agent_adapter.integrations.office import DONE, TURN, Office, run_thread
 from tests.agent_adapter.integrations.test_openai_agents_kinds import CUSTOM, PATCH, SHELL, Sums, patch
 from tests.agent_adapter.integrations.test_openai_agents_realtime import Talk
+from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
-
-
-def answering(*answers):
-    return InMemoryApprovalClient(ScriptedReviewer(list(answers)))
 
 
 async def outcomes_of(client):
@@ -58,91 +52,7 @@ async def outcomes_of(client):
 # --- Plain functions ----------------------------------------------------------------------------------------------
 
 
-async def pay(order: int) -> str:
-    if order < 0:
-        raise ValueError("no such order")
-    return f"paid {order}"
-
-
-async def test_the_result_of_an_approved_function_is_reported():
-    client = answering(approve())
-    await functions.run(pay, {"order": 17}, approvals=client)
-
-    assert await outcomes_of(client) == [[Outcome.done("paid 17")]]
-
-
-async def test_the_error_of_an_approved_function_is_reported_and_raised():
-    client = answering(edit({"order": -1}))
-    with pytest.raises(ValueError, match="no such order"):
-        await functions.run(pay, {"order": 17}, approvals=client)
-
-    assert await outcomes_of(client) == [[Outcome.failed("ValueError: no such order")]]
-
-
-@pytest.mark.parametrize("answer", [reject("No."), respond("Later.")])
-async def test_nothing_is_reported_of_a_function_that_did_not_run(answer):
-    client = answering(answer)
-    await functions.run(pay, {"order": 17}, approvals=client, on_reject=str)
-
-    assert await outcomes_of(client) == [[None]]
-
-
-async def test_a_function_that_blocks_is_reported():
-    client = answering(approve())
-
-    def ask():
-        with SyncApprovalClient(client) as approvals:
-
-            @functions.requires_approval(approvals)
-            def refund(order: int) -> None: ...
-
-            refund(order=17)
-
-    await asyncio.to_thread(ask)
-
-    assert await outcomes_of(client) == [[Outcome.done()]]
-
-
 # --- LangChain and LangGraph --------------------------------------------------------------------------------------
-
-
-async def test_the_answer_of_an_approved_tool_is_reported():
-    client, office = answering(approve(), approve(), respond("staging")), Office()
-    await run(office.agent(TURN, DONE), GO, approvals=client, config=CONFIG)
-
-    assert await outcomes_of(client) == [
-        [Outcome.done("sent to a@x.com"), Outcome.done("deleted report.txt"), None]
-    ]
-
-
-@pytest.mark.parametrize("mode", ["batched", "per_call"])
-async def test_an_edited_tool_is_reported_and_a_rejected_one_is_not(mode):
-    client, office = (
-        answering(edit({"to": "b@x.com", "subject": "Hi"}), reject("No."), respond("x")),
-        Office(),
-    )
-    await run(office.agent(TURN, DONE, mode=mode), GO, approvals=client, config=CONFIG)
-
-    found = [each for batch in await outcomes_of(client) for each in batch]
-    assert found == [Outcome.done("sent to b@x.com"), None, None]
-
-
-async def test_a_tool_that_raises_out_of_its_run_has_failed():
-    client, office = answering(approve(), approve(), respond("x")), Office(breaks={"report.txt"})
-    with pytest.raises(OSError, match="cannot delete"):
-        await run(office.agent(TURN, DONE), GO, approvals=client, config=CONFIG)
-
-    assert await outcomes_of(client) == [
-        [Outcome.done("sent to a@x.com"), Outcome.failed("OSError: cannot delete report.txt"), None]
-    ]
-
-
-async def test_a_streamed_run_reports_too():
-    client, office = answering(approve(), reject("No."), respond("x")), Office()
-    async for _ in stream(office.agent(TURN, DONE), GO, approvals=client, config=CONFIG):
-        pass
-
-    assert await outcomes_of(client) == [[Outcome.done("sent to a@x.com"), None, None]]
 
 
 def agent_with(made, *middleware, call=None):
@@ -164,8 +74,8 @@ async def test_an_error_that_the_model_reads_is_a_failure():
         raise ToolException(f"no funds for {amount}")
 
     charge.handle_tool_error = True
-    client = answering(approve())
-    await run(agent_with(charge), GO, approvals=client, config=CONFIG)
+    client = deciding(approve())
+    await run_thread(agent_with(charge), client)
 
     assert await outcomes_of(client) == [[Outcome.failed("no funds for 5")]]
 
@@ -182,25 +92,12 @@ async def test_a_tool_that_is_retried_and_then_works_is_done():
             raise OSError("busy")
         return "charged"
 
-    client = answering(approve())
+    client = deciding(approve())
     retry = ToolRetryMiddleware(max_retries=3, initial_delay=0, jitter=False)
-    await run(agent_with(charge, retry), GO, approvals=client, config=CONFIG)
+    await run_thread(agent_with(charge, retry), client)
 
     assert len(attempts) == 3
     assert await outcomes_of(client) == [[Outcome.done("charged")]]
-
-
-async def test_a_tool_that_fails_at_every_attempt_has_failed_once():
-    @tool
-    def charge(amount: int) -> str:
-        """Charge."""
-        raise OSError("busy")
-
-    client = answering(approve())
-    retry = ToolRetryMiddleware(max_retries=2, initial_delay=0, jitter=False)
-    await run(agent_with(charge, retry), GO, approvals=client, config=CONFIG)
-
-    assert await outcomes_of(client) == [[Outcome.failed("OSError: busy")]]
 
 
 async def test_a_tool_that_answers_with_a_command_is_reported():
@@ -211,29 +108,10 @@ async def test_a_tool_that_answers_with_a_command_is_reported():
         """Charge."""
         return Command(update={"messages": [ToolMessage(f"charged {amount}", tool_call_id=call)]})
 
-    client = answering(approve())
-    await run(agent_with(charge), GO, approvals=client, config=CONFIG)
+    client = deciding(approve())
+    await run_thread(agent_with(charge), client)
 
     assert await outcomes_of(client) == [[Outcome.done("charged 5")]]
-
-
-@pytest.mark.parametrize(("answer", "said"), [(approve(), "paid 5"), (edit({"amount": 7}), "paid 7")])
-async def test_a_tool_that_asks_about_itself_is_reported(answer, said):
-    """As with langchain-dev-utils: the tool pauses inside its own call."""
-
-    @human_in_the_loop
-    @tool
-    def charge(amount: int) -> str:
-        """Charge."""
-        return f"paid {amount}"
-
-    agent = create_agent(
-        ScriptedModel(turns=(says(("charge", {"amount": 5})), DONE)), [charge], checkpointer=InMemorySaver()
-    )
-    client = answering(answer)
-    await langchain_dev_utils.run(agent, GO, approvals=client, config=CONFIG)
-
-    assert await outcomes_of(client) == [[Outcome.done(said)]]
 
 
 async def test_a_question_that_is_not_a_tool_call_has_no_outcome():
@@ -246,8 +124,8 @@ async def test_a_question_that_is_not_a_tool_call_has_no_outcome():
     graph = StateGraph(MessagesState)
     graph.add_node("node", node)
     graph.add_edge(START, "node")
-    client = answering(approve())
-    await run(graph.compile(checkpointer=InMemorySaver()), GO, approvals=client, config=CONFIG)
+    client = deciding(approve())
+    await run_thread(graph.compile(checkpointer=InMemorySaver()), client)
 
     assert await outcomes_of(client) == [[None]]
 
@@ -258,32 +136,14 @@ async def test_a_report_that_is_refused_does_not_reach_the_run(monkeypatch):
     def broken(*_args, **_more):
         raise RuntimeError("reports are broken")
 
-    client, office = answering(approve(), approve(), respond("x")), Office()
+    client, office = deciding(approve(), approve(), respond("x")), Office()
     monkeypatch.setattr(client, "report_later", broken)
-    await run(office.agent(TURN, DONE), GO, approvals=client, config=CONFIG)
+    await run_thread(office.agent(TURN, DONE), client)
 
     assert office.names() == ["delete_file", "read_file", "send_email"]
 
 
 # --- OpenAI Agents SDK --------------------------------------------------------------------------------------------
-
-
-async def test_the_outputs_of_the_sdks_tools_are_reported():
-    client = answering(approve(), edit({"order": 8, "reason": "late"}), respond("staging"))
-    await openai_agents.run(desk.Desk().agent(desk.TURN, desk.DONE), "go", approvals=client)
-
-    assert await outcomes_of(client) == [
-        [Outcome.done("sent to dana@x.com"), Outcome.done("cancelled 8"), None]
-    ]
-
-
-async def test_a_streamed_run_of_the_sdk_reports_too():
-    client = answering(approve(), reject("No."), respond("staging"))
-    events = openai_agents.stream(desk.Desk().agent(desk.TURN, desk.DONE), "go", approvals=client)
-    async for _ in events:
-        pass
-
-    assert await outcomes_of(client) == [[Outcome.done("sent to dana@x.com"), None, None]]
 
 
 def failing(**tool):
@@ -312,26 +172,9 @@ async def sdk_run(agent, client, *, is_streamed):
 NO_FUNDS = Outcome.failed("OSError: no funds for 5")
 
 
-async def test_an_error_that_the_sdk_hides_from_the_model_is_a_failure():
-    """The model reads a sentence of the SDK, and people read the error."""
-    client = answering(approve())
-    await openai_agents.run(failing(), "go", approvals=client)
-
-    assert await outcomes_of(client) == [[NO_FUNDS]]
-
-
-async def test_an_error_that_a_tool_puts_into_its_own_words_is_a_failure():
-    client = answering(approve())
-    agent = failing(failure_error_function=lambda _context, _error: "It will be fine.")
-    result = await openai_agents.run(agent, "go", approvals=client)
-
-    assert result.final_output == "done"
-    assert await outcomes_of(client) == [[NO_FUNDS]]
-
-
 async def test_an_error_that_the_run_puts_into_its_own_words_is_a_failure():
     """What the model reads then looks like a result."""
-    client = answering(approve())
+    client = deciding(approve())
     config = RunConfig(tool_error_formatter=lambda _args: "All is well.")
     result = await openai_agents.run(failing(), "go", approvals=client, options={"run_config": config})
 
@@ -341,7 +184,7 @@ async def test_an_error_that_the_run_puts_into_its_own_words_is_a_failure():
 
 @pytest.mark.parametrize("is_streamed", [False, True])
 async def test_an_error_that_ends_the_run_is_a_failure(is_streamed):
-    client, agent = answering(approve()), failing(failure_error_function=None)
+    client, agent = deciding(approve()), failing(failure_error_function=None)
     with pytest.raises(Exception, match="no funds"):
         await sdk_run(agent, client, is_streamed=is_streamed)
 
@@ -364,7 +207,7 @@ async def test_a_call_that_was_cut_off_by_the_error_of_another_one_has_no_outcom
         await is_running.wait()
         raise OSError(f"no funds for {amount}")
 
-    client = answering(approve(), approve())
+    client = deciding(approve(), approve())
     model = SdkModel([desk.says(("wire", {"amount": 5}), ("charge", {"amount": 5})), desk.DONE])
     with pytest.raises(Exception, match="no funds"):
         await openai_agents.run(Agent(name="desk", model=model, tools=[wire, charge]), "go", approvals=client)
@@ -381,7 +224,7 @@ async def test_a_tool_that_takes_too_long_has_failed(words):
         """Charge."""
         await asyncio.Event().wait()
 
-    client = answering(approve())
+    client = deciding(approve())
     await openai_agents.run(calling(charge), "go", approvals=client)
 
     ((outcome,),) = await outcomes_of(client)
@@ -397,7 +240,7 @@ async def test_a_tool_that_the_sdk_did_not_make_is_reported_too():
         "charge", "Charge.", {"type": "object", "properties": {}}, invoke, needs_approval=True
     )
     tool.strict_json_schema = False
-    client = answering(approve())
+    client = deciding(approve())
     await openai_agents.run(calling(tool), "go", approvals=client)
 
     assert await outcomes_of(client) == [[Outcome.done("charged")]]
@@ -419,7 +262,7 @@ async def test_tools_of_an_agent_that_is_used_as_a_tool_are_reported(own, is_str
     inner = calling(editable(charge) if own else charge)
     ask = inner.as_tool("ask", "Ask.", needs_approval=True)
     model = SdkModel([desk.says(("ask", {"input": "charge"}), first_call=7), desk.DONE])
-    outer, client = Agent(name="lead", model=model, tools=[ask]), answering(approve(), approve())
+    outer, client = Agent(name="lead", model=model, tools=[ask]), deciding(approve(), approve())
     await sdk_run(outer, client, is_streamed=is_streamed)
 
     assert await outcomes_of(client) == [[Outcome.done("done")], [outcome]]
@@ -434,7 +277,7 @@ async def test_tools_of_a_local_mcp_server_are_reported(kind, is_inside):
     if is_inside:
         asks = SdkModel([desk.says(("ask", {"input": "add"}), first_call=7), desk.DONE])
         agent = Agent(name="lead", model=asks, tools=[agent.as_tool("ask", "Ask.")])
-    client = answering(approve())
+    client = deciding(approve())
     await openai_agents.run(agent, "go", approvals=client)
 
     ((outcome,),) = await outcomes_of(client)
@@ -445,7 +288,7 @@ async def test_an_error_that_ends_the_run_of_an_agent_used_as_a_tool_is_a_failur
     """The SDK then pauses at the same call again, and it does not run again."""
     ask = failing(failure_error_function=None).as_tool("ask", "Ask.", needs_approval=True)
     model = SdkModel([desk.says(("ask", {"input": "charge"}), first_call=7), desk.DONE])
-    client = answering(approve(), approve())
+    client = deciding(approve(), approve())
     with pytest.raises(ConsumedError):
         await openai_agents.run(Agent(name="lead", model=model, tools=[ask]), "go", approvals=client)
 
@@ -464,7 +307,7 @@ async def test_a_run_that_is_cancelled_in_a_tool_reports_nothing():
         is_running.set()
         await asyncio.Event().wait()
 
-    client = answering(approve())
+    client = deciding(approve())
     running = asyncio.create_task(openai_agents.run(calling(charge), "go", approvals=client))
     await is_running.wait()
     running.cancel()
@@ -476,7 +319,7 @@ async def test_a_run_that_is_cancelled_in_a_tool_reports_nothing():
 
 async def test_a_tool_outside_of_a_run_that_asks_does_what_it_did_before():
     """Our runs watch it from inside, and it may be used elsewhere too."""
-    client, agent = answering(approve(), approve()), failing()
+    client, agent = deciding(approve(), approve()), failing()
     await openai_agents.run(agent, "go", approvals=client)
     (tool,) = agent.tools
     free = replace(tool, needs_approval=False)
@@ -511,7 +354,7 @@ NO_DISK = Outcome.failed("OSError: no such disk")
 )
 async def test_a_shell_command_is_reported(does, outcome):
     """One that ends with another code than 0 has failed, also where the model reads its text."""
-    client, shell = answering(approve()), ShellTool(executor=does, needs_approval=True)
+    client, shell = deciding(approve()), ShellTool(executor=does, needs_approval=True)
     agent = Agent(name="desk", model=SdkModel([[SHELL], desk.DONE]), tools=[shell])
     await openai_agents.run(agent, "go", approvals=client)
 
@@ -522,7 +365,7 @@ async def test_a_shell_command_is_reported(does, outcome):
     ("does", "outcome"), [(lambda _context, _text: "dropped", Outcome.done("dropped")), (raises, NO_DISK)]
 )
 async def test_a_custom_tool_is_reported(does, outcome):
-    client = answering(approve())
+    client = deciding(approve())
     tool = CustomTool(name="sql", description="", on_invoke_tool=does, needs_approval=True)
     agent = Agent(name="desk", model=SdkModel([[CUSTOM], desk.DONE]), tools=[tool])
     with contextlib.suppress(Exception):
@@ -533,7 +376,7 @@ async def test_a_custom_tool_is_reported(does, outcome):
 
 async def test_a_patch_has_no_outcome():
     """The SDK does not tell its editor which call it works for."""
-    client = answering(approve())
+    client = deciding(approve())
     agent = Agent(name="desk", model=SdkModel([[PATCH], desk.DONE]), **patch([]))
     await openai_agents.run(agent, "go", approvals=client)
 
@@ -554,7 +397,7 @@ def broken(amount):
     ],
 )
 async def test_a_call_of_a_realtime_session_is_reported(answer, does, outcome):
-    client = answering(answer)
+    client = deciding(answer)
     async with Talk(client) as talk:
         talk.does = does
         await talk.says()
@@ -570,7 +413,7 @@ async def test_a_conversation_that_ends_in_the_middle_of_a_call_reports_nothing(
         began.set()
         return may_end.wait()
 
-    client = answering(approve())
+    client = deciding(approve())
     async with Talk(client) as talk:
         talk.does = waits
         await talk.line.call('{"amount": 5}')

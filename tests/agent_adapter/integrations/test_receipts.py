@@ -12,15 +12,12 @@ from agents.tool_context import ToolContext
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.tools import tool
-from langchain_dev_utils.tool_calling import human_in_the_loop_async
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent_adapter import ReceiptError, approval_key, approval_receipt, requires_receipt
-from agent_adapter.integrations import functions, langchain_dev_utils, langgraph, openai_agents
+from agent_adapter.integrations import functions, langgraph
 from agent_adapter.integrations.openai_agents import editable
 from agent_adapter.receipts.used import SqliteUsed
-from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from agent_adapter.worker import ResumeWorker
 from agent_adapter.worker.langgraph import ResumableGraph
@@ -102,15 +99,6 @@ async def test_tools_of_langchain_that_nobody_was_asked_about_do_not_run(open_de
     assert desk.ran == []
 
 
-async def test_tools_of_a_stream_of_langgraph(open_desk):
-    approvals, desk = open_desk(approve(), approve(), approve())
-
-    async for _ in langgraph.stream(an_agent(desk), GO, approvals=approvals, config=CONFIG):
-        pass
-
-    assert sorted(desk.ran) == [("pay", "al", "0"), ("pay", "cy", "2"), ("send", "bo", "1")]
-
-
 async def test_tools_of_a_subagent_of_deepagents(open_desk):
     approvals, desk = open_desk(approve())
     clerk = {
@@ -128,33 +116,6 @@ async def test_tools_of_a_subagent_of_deepagents(open_desk):
     await langgraph.run(agent, GO, approvals=approvals, config=CONFIG)
 
     assert desk.ran == [("pay", "al", "0")]
-
-
-@pytest.mark.parametrize(
-    ("answer", "amount"), [(approve(), 5), (edit({"to": "al", "amount": 7}), 7)], ids=["approve", "edit"]
-)
-async def test_tools_that_langchain_dev_utils_decorates(open_desk, answer, amount):
-    """The decorator runs the tool inside the tool that asked."""
-    approvals, desk = open_desk(answer)
-    ran = []
-
-    @human_in_the_loop_async
-    @tool
-    @requires_receipt(keys=approvals.ring, audience="test", used=desk.used)
-    async def pay(to: str, amount: int = 5) -> str:
-        """Pay."""
-        ran.append((to, amount))
-        return "paid"
-
-    agent = create_agent(
-        ScriptedModel(turns=[says(("pay", {"to": "al"})), says(text="done")]),
-        [pay],
-        checkpointer=InMemorySaver(),
-    )
-
-    await langchain_dev_utils.run(agent, GO, approvals=approvals, config=CONFIG)
-
-    assert ran == [("al", amount)]
 
 
 def an_openai_agent(approvals, desk):
@@ -184,43 +145,6 @@ def an_openai_agent(approvals, desk):
     return Agent(name="office", model=model, tools=[pay, send])
 
 
-async def test_tools_of_an_openai_agent(open_desk):
-    approvals, desk = open_desk(edit({"to": "alf", "amount": 2}), approve(), reject("no"))
-
-    await openai_agents.run(an_openai_agent(approvals, desk), "go", approvals=approvals)
-
-    assert sorted(desk.ran) == [("pay", "alf", "0"), ("send", "bo", "1")]
-
-
-async def test_tools_of_a_stream_of_an_openai_agent(open_desk):
-    approvals, desk = open_desk(approve(), approve(), reject("no"))
-
-    async for _ in openai_agents.stream(an_openai_agent(approvals, desk), "go", approvals=approvals):
-        pass
-
-    assert sorted(desk.ran) == [("pay", "al", "0"), ("send", "bo", "1")]
-
-
-async def test_plain_functions(open_desk):
-    approvals, desk = open_desk(approve(), edit({"to": "bob"}))
-
-    assert await functions.requires_approval(approvals)(desk.send)("al") == "sent"
-    assert await functions.run(desk.send, {"to": "bo"}, approvals=approvals) == "sent"
-
-    assert desk.ran == [("send", "al", "0"), ("send", "bob", "0")]
-    assert approval_key() is None
-    assert approval_receipt() is None
-
-
-def test_plain_functions_that_block(open_desk):
-    approvals, desk = open_desk(approve())
-
-    with SyncApprovalClient(approvals) as blocking:
-        assert functions.requires_approval(blocking)(desk.pay)("al") == "paid"
-
-    assert desk.ran == [("pay", "al", "0")]
-
-
 async def test_a_receipt_goes_on_to_a_tool_in_another_process(open_desk):
     """A tool that calls a server passes the receipt of its own call on."""
     approvals, _ = open_desk(approve())
@@ -234,16 +158,6 @@ async def test_a_receipt_goes_on_to_a_tool_in_another_process(open_desk):
 
     assert await functions.run(send, {"to": "al"}, approvals=approvals) == '{"to":"al"}'
     assert set(sent) == {"io.assent/receipt", "header"}
-
-
-async def test_without_a_ring_in_the_test_nothing_is_signed():
-    """Tests of agents whose tools need no receipt go on without `cryptography`."""
-    approvals = InMemoryApprovalClient(ScriptedReviewer([approve()]))
-
-    async def send(to: str) -> bool:
-        return approval_receipt() is None
-
-    assert await functions.run(send, {"to": "al"}, approvals=approvals) is True
 
 
 async def worked_off(approvals, resumable, start):

@@ -2,6 +2,7 @@
 
 # ruff: noqa: E402  # where SpoonAI is not installed there is nothing to import
 
+from tests.support.deciding import deciding
 from tests.support.lanes import require_spoonai
 
 require_spoonai()
@@ -11,9 +12,7 @@ from spoon_ai.tools import ToolManager
 from spoon_ai.tools.base import BaseTool
 
 from agent_adapter import approval_key, requires_receipt
-from agent_adapter.integrations.spoon import HumanInTheLoopMiddleware
 from agent_adapter.receipts.used import SqliteUsed
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from tests.agent_adapter.integrations.spoon_office import DONE, SCHEMAS, ScriptedBot, answers, says
 
 TURN = says(("delete_file", {"path": "a"}), ("delete_file", {"path": "b"}), ("delete_file", {"path": "c"}))
@@ -35,19 +34,8 @@ def an_agent(ring, used, ran, *middleware):
     )
 
 
-async def test_tools_of_spoonai(tmp_path):
-    approvals = InMemoryApprovalClient(ScriptedReviewer([approve(), edit({"path": "z"}), reject("no")]))
-    ran = []
-    with SqliteUsed(tmp_path / "used.db") as used:
-        gate = HumanInTheLoopMiddleware({"delete_file": True}, approvals=approvals)
-        await an_agent(approvals.ring, used, ran, gate).run("go")
-
-    assert ran == [("a", ":0"), ("z", ":1")]
-    assert approval_key() is None
-
-
 async def test_tools_of_spoonai_that_nobody_was_asked_about_do_not_run(tmp_path):
-    approvals, ran = InMemoryApprovalClient(ScriptedReviewer([])), []
+    approvals, ran = deciding(), []
     with SqliteUsed(tmp_path / "used.db") as used:
         agent = an_agent(approvals.ring, used, ran)
         await agent.run("go")

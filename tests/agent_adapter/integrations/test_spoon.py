@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.support.deciding import deciding
 from tests.support.lanes import require_spoonai
 
 require_spoonai()
@@ -20,15 +21,9 @@ from spoon_ai.tools.base import ToolFailure, ToolResult
 from spoon_ai.tools.hitl import ApprovalDecision, ApprovalResponse, DecisionInput, HITLInterrupt
 from spoon_ai.tools.hitl import HumanInTheLoopMiddleware as Stock
 
-from agent_adapter import Outcome
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.interrupt import Resume
-from agent_adapter.errors import (
-    ConsumedError,
-    DecisionNotAllowedError,
-    InterruptExpiredError,
-    InvalidRequestError,
-)
+from agent_adapter.errors import DecisionNotAllowedError, InterruptExpiredError, InvalidRequestError
 from agent_adapter.integrations.spoon import (
     HITLMiddleware,
     HumanInTheLoopMiddleware,
@@ -37,7 +32,7 @@ from agent_adapter.integrations.spoon import (
     to_request,
     to_resume,
 )
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from tests.agent_adapter.integrations.spoon_office import (
     DONE,
     GATED,
@@ -73,9 +68,7 @@ EVERYBODY_APPROVES = {"send_email": approve(), "delete_file": approve()}
 
 async def test_a_turn_is_one_question_and_runs_as_it_was_decided(office):
     """An edit runs with the person's arguments, a rejection with none, and what is not gated runs by itself."""
-    approvals = people(
-        {"send_email": edit({"to": "b@x.com", "subject": "Hi"}), "delete_file": reject("Keep it.")}
-    )
+    approvals = deciding(send_email=edit({"to": "b@x.com", "subject": "Hi"}), delete_file=reject("Keep it."))
     agent = office.agent(TURN, DONE, middleware=[HumanInTheLoopMiddleware(GATED, approvals=approvals)])
 
     assert await agent.run("go") == "done"
@@ -105,7 +98,7 @@ async def test_a_turn_is_one_question_and_runs_as_it_was_decided(office):
 async def test_numbers_are_shown_as_spoonai_has_read_them(office):
     """It runs its own copy, in which decimals are floats: just these are shown, and run."""
     text = '{"to": 9007199254740993.99, "subject": 1.10}'
-    approvals = people(EVERYBODY_APPROVES)
+    approvals = deciding(**EVERYBODY_APPROVES)
     agent = office.agent(
         says(("send_email", text)), DONE, middleware=[HumanInTheLoopMiddleware(GATED, approvals=approvals)]
     )
@@ -117,30 +110,9 @@ async def test_numbers_are_shown_as_spoonai_has_read_them(office):
     assert [encode(action.args) for action in approvals.reviewer.asked] == [encode(shown)]
 
 
-@pytest.mark.parametrize(
-    ("decision", "ran", "heard"),
-    [
-        (approve(), [MAIL], "Observed output of cmd send_email execution: send_email was done"),
-        (reject("Not today."), [], f"{FAILED.format('send_email')}{REJECTED}: Not today."),
-        (reject(), [], f"{FAILED.format('send_email')}{REJECTED}."),
-        (respond("I have sent it myself."), [], "I have sent it myself."),
-        (None, [], f"{FAILED.format('send_email')}{REJECTED}: Nobody decided in time."),
-    ],
-    ids=["approve", "reject", "reject without words", "respond", "nobody decides"],
-)
-async def test_the_model_hears_what_was_decided(office, decision, ran, heard):
-    """The tool's own output, the reviewer's reason or the reviewer's answer, without additions."""
-    agent = office.agent(says(("send_email", MAIL)), DONE)
-
-    await run(agent, "go", approvals=people({"send_email": decision}), interrupt_on={"send_email": True})
-
-    assert [args for _, args in office.ran] == ran
-    assert answers(agent) == {"call_1": heard}
-
-
 async def test_only_gated_calls_are_asked_about(office):
     """`False`, a tool left out and a `when` that says no let a call run."""
-    approvals = people({"send_email": approve()})
+    approvals = deciding(send_email=approve())
     turn = says(
         ("send_email", MAIL), ("send_email", {**MAIL, "to": "me@x.com"}), ("read_file", {"path": "x"})
     )
@@ -152,22 +124,10 @@ async def test_only_gated_calls_are_asked_about(office):
     assert office.names() == ["send_email", "send_email", "read_file"]
 
 
-async def test_a_turn_without_gated_calls_asks_nobody(office):
-    """Nothing is published."""
-    approvals = people({})
-
-    await run(
-        office.agent(says(("read_file", {"path": "x"})), DONE), "go", approvals=approvals, interrupt_on=GATED
-    )
-
-    assert approvals._kept == {}
-    assert office.names() == ["read_file"]
-
-
 async def test_a_call_id_that_comes_again_in_a_later_turn_is_asked_anew(office):
     """Model servers number calls from one in every reply."""
     turn = says(("send_email", MAIL))
-    approvals = people({"send_email": [approve(), reject("Once is enough.")]})
+    approvals = deciding(send_email=[approve(), reject("Once is enough.")])
     agent = office.agent(turn, turn, DONE)
 
     await run(agent, "go", approvals=approvals, interrupt_on=GATED)
@@ -184,7 +144,7 @@ async def test_a_description_is_asked_of_the_users_function(office):
         given.append((tool_call, state, runtime.agent_name))
         return f"This deletes {tool_call['args'].pop('path')}."
 
-    approvals = people({"delete_file": approve()})
+    approvals = deciding(delete_file=approve())
     gated = {
         "delete_file": {"allowed_decisions": [ApprovalDecision.APPROVE, "reject"], "description": describe}
     }
@@ -218,7 +178,7 @@ async def test_a_description_is_asked_of_the_users_function(office):
 async def test_arguments_that_cannot_be_shown_do_not_run(office, arguments, why):
     """SpoonAI would run the tool without arguments; the model hears what is wrong, and the other calls are asked about."""
     turn = says(("delete_file", arguments), ("send_email", MAIL))
-    approvals = people(EVERYBODY_APPROVES)
+    approvals = deciding(**EVERYBODY_APPROVES)
     agent = office.agent(turn, DONE)
 
     await run(agent, "go", approvals=approvals, interrupt_on=GATED)
@@ -231,7 +191,7 @@ async def test_arguments_that_cannot_be_shown_do_not_run(office, arguments, why)
 
 async def test_a_call_without_arguments_is_shown_as_one(office):
     """Model servers send empty text for no arguments."""
-    approvals = people({"delete_file": reject()})
+    approvals = deciding(delete_file=reject())
 
     await run(office.agent(says(("delete_file", " ")), DONE), "go", approvals=approvals, interrupt_on=GATED)
 
@@ -248,7 +208,7 @@ async def test_two_calls_of_one_turn_with_one_id_do_not_run(office):
     )
     agent = office.agent(turn, DONE)
 
-    await run(agent, "go", approvals=people(EVERYBODY_APPROVES), interrupt_on=GATED)
+    await run(agent, "go", approvals=deciding(**EVERYBODY_APPROVES), interrupt_on=GATED)
 
     assert office.names() == ["read_file"]
     texts = [m.content for m in agent.memory.get_messages() if m.role == "tool"]
@@ -281,7 +241,7 @@ async def test_a_call_that_was_changed_after_it_was_shown_does_not_run(office, c
             setattr(request, name, value)
         return await handler(request)
 
-    gate = HumanInTheLoopMiddleware(GATED, approvals=people(EVERYBODY_APPROVES))
+    gate = HumanInTheLoopMiddleware(GATED, approvals=deciding(**EVERYBODY_APPROVES))
     agent = office.agent(says(("delete_file", {"path": "a.txt"})), DONE, middleware=[Outside(change), gate])
 
     await agent.run("go")
@@ -297,7 +257,7 @@ async def test_one_decision_runs_one_call(office):
         await handler(request)
         return await handler(request)
 
-    gate = HumanInTheLoopMiddleware(GATED, approvals=people(EVERYBODY_APPROVES))
+    gate = HumanInTheLoopMiddleware(GATED, approvals=deciding(**EVERYBODY_APPROVES))
     agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[Outside(twice), gate])
 
     await agent.run("go")
@@ -308,7 +268,7 @@ async def test_one_decision_runs_one_call(office):
 
 async def test_a_call_that_no_model_made_does_not_run(office):
     """A program that hands the agent a call goes past the model, not past people."""
-    gate = HumanInTheLoopMiddleware(GATED, approvals=people(EVERYBODY_APPROVES))
+    gate = HumanInTheLoopMiddleware(GATED, approvals=deciding(**EVERYBODY_APPROVES))
     agent = office.agent(DONE, middleware=[gate])
     (call, *_) = says(("delete_file", {"path": "a.txt"})).tool_calls
 
@@ -320,7 +280,7 @@ async def test_a_call_that_no_model_made_does_not_run(office):
 
 def test_a_call_that_cannot_wait_does_not_run():
     """SpoonAI's middleware has a synchronous side, which its agents do not use."""
-    gate = HumanInTheLoopMiddleware(GATED, approvals=people(EVERYBODY_APPROVES))
+    gate = HumanInTheLoopMiddleware(GATED, approvals=deciding(**EVERYBODY_APPROVES))
 
     def request(name):
         return ToolCallRequest(tool_name=name, arguments={}, tool_call_id="call_1")
@@ -333,7 +293,7 @@ def test_a_call_that_cannot_wait_does_not_run():
 
 async def test_a_name_that_the_agent_maps_to_a_gated_tool_is_gated(office):
     """Agents with MCP run a call of `proxy_delete_file` as `delete_file`."""
-    approvals = people({"delete_file": [reject("No."), approve()]})
+    approvals = deciding(delete_file=[reject("No."), approve()])
     turn = says(("proxy_delete_file", {"path": "a.txt"}))
     agent = office.agent(turn, turn, DONE, kind=SpoonReactMCP)
 
@@ -341,20 +301,6 @@ async def test_a_name_that_the_agent_maps_to_a_gated_tool_is_gated(office):
 
     assert [action.name for action in approvals.reviewer.asked] == ["delete_file", "delete_file"]
     assert office.names() == ["delete_file"]
-
-
-async def test_without_an_answer_the_run_ends_and_nothing_runs(office):
-    """Where the question should end in an error, the run does."""
-    agent = office.agent(TURN, DONE)
-
-    with pytest.raises(InterruptExpiredError):
-        await run(
-            agent, "go", approvals=people({"send_email": None, "delete_file": approve()}),
-            interrupt_on=GATED, on_expiry="raise",
-        )  # fmt: skip
-
-    assert office.ran == []
-    assert answers(agent) == {}
 
 
 @pytest.mark.parametrize(
@@ -371,7 +317,7 @@ async def test_an_edit_that_does_not_fit_the_tool_ends_the_run(office, args, why
         await run(
             office.agent(says(("send_email", MAIL)), DONE),
             "go",
-            approvals=people({"send_email": edit(args)}),
+            approvals=deciding(send_email=edit(args)),
             interrupt_on=GATED,
         )
 
@@ -396,7 +342,7 @@ async def test_an_edit_that_cannot_be_checked_ends_the_run(office, schema):
         await run(
             office.agent(says(("send_email", MAIL)), DONE),
             "go",
-            approvals=people({"send_email": edit(MAIL)}),
+            approvals=deciding(send_email=edit(MAIL)),
             interrupt_on=gated,
         )
 
@@ -437,7 +383,7 @@ async def test_the_steps_of_a_run_that_failed_have_their_usual_limit_again(offic
         await run(
             agent,
             "go",
-            approvals=people({"send_email": None, "delete_file": None}),
+            approvals=deciding(send_email=None, delete_file=None),
             interrupt_on=GATED,
             on_expiry="raise",
         )
@@ -453,7 +399,7 @@ async def test_a_step_may_take_as_long_as_the_question_stands(office):
         limits.append(request.runtime._agent_instance._default_timeout)
         return await handler(request)
 
-    approvals = people(EVERYBODY_APPROVES)
+    approvals = deciding(**EVERYBODY_APPROVES)
     gate = HumanInTheLoopMiddleware(GATED, approvals=approvals, expires_in=timedelta(hours=2))
     agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[Outside(look), gate])
 
@@ -574,7 +520,7 @@ async def test_a_run_without_reviewer_pauses_and_goes_on_with_the_calls_that_wer
     """The model is not asked again: it might say something else."""
     gate = HumanInTheLoopMiddleware(GATED)
     agent = office.agent(TURN, DONE, middleware=[gate])
-    approvals = people({"send_email": edit({**MAIL, "to": "b@x.com"}), "delete_file": reject("Keep it.")})
+    approvals = deciding(send_email=edit({**MAIL, "to": "b@x.com"}), delete_file=reject("Keep it."))
 
     pause = await paused(agent)
     assert office.ran == []
@@ -619,9 +565,7 @@ async def test_the_pause_and_its_answer_are_in_spoonais_words():
         ("delete_file", "call_3", "Gone."),
     ]
     assert to_request(pause["value"]) == request
-    resume = await people({"send_email": edit({"to": "b@x.com"}), "delete_file": reject("No.")}).review(
-        request
-    )
+    resume = await deciding(send_email=edit({"to": "b@x.com"}), delete_file=reject("No.")).review(request)
     assert to_resume(resume, pause) == Command(
         resume={
             "decisions": [{"type": "edit", "args": {"to": "b@x.com"}}, {"type": "reject", "reason": "No."}]
@@ -679,59 +623,25 @@ async def test_a_paused_run_that_gets_no_answer_asks_the_model_anew(office):
     assert office.ran == [("delete_file", {"path": "b.txt"})]
 
 
-async def test_an_answer_is_taken_once(office):
-    """The next pause needs its own."""
+async def test_an_answer_is_for_the_one_pause_that_waits_for_it(office):
+    """It is taken once, the first one stands, and it has to be clear which is meant."""
     gate = HumanInTheLoopMiddleware(GATED)
     agent = office.agent(says(("send_email", MAIL)), says(("send_email", MAIL)), DONE, middleware=[gate])
     await paused(agent)
     gate.set_resume_data({"decisions": [{"type": "approve"}]})
-
+    with pytest.raises(InvalidRequestError, match="0 runs wait for an answer here"):
+        gate.set_resume_data({"decisions": [{"type": "reject"}]})
     with pytest.raises(HITLInterrupt):
         await agent.run()
-
     assert office.names() == ["send_email"]
 
-
-async def test_an_answer_that_comes_twice_is_refused(office):
-    """The first one stands."""
     gate = HumanInTheLoopMiddleware(GATED)
-    agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate])
-    await paused(agent)
-    gate.set_resume_data({"decisions": [{"type": "reject"}]})
-
-    with pytest.raises(InvalidRequestError, match="0 runs wait for an answer here"):
-        gate.set_resume_data({"decisions": [{"type": "approve"}]})
-
-    await agent.run()
-    assert office.ran == []
-
-
-async def test_an_answer_without_its_pause_is_refused(office):
-    """None is waited for, or it is not clear which is meant."""
-    gate = HumanInTheLoopMiddleware(GATED)
-    with pytest.raises(InvalidRequestError, match="0 runs wait for an answer here"):
-        gate.set_resume_data({"decisions": GOOD})
-
     one, other = (office.agent(TURN, DONE, middleware=[gate]) for _ in range(2))
     await paused(one)
     await paused(other)
 
     with pytest.raises(InvalidRequestError, match="2 runs wait for an answer here"):
         gate.set_resume_data({"decisions": GOOD})
-
-
-@pytest.mark.parametrize(
-    ("pause", "why"),
-    [
-        ({"value": {"action_requests": []}}, "pause.action_requests"),
-        ({"value": "hello"}, "pause"),
-        ("hello", "pause"),
-    ],
-)
-def test_a_value_that_is_not_a_pause_is_refused(pause, why):
-    """With the place."""
-    with pytest.raises(InvalidRequestError, match=why):
-        to_request(pause)
 
 
 async def test_an_answer_that_leaves_something_open_is_not_handed_back(office):
@@ -748,7 +658,7 @@ async def test_an_answer_that_leaves_something_open_is_not_handed_back(office):
 
 async def test_agents_that_share_a_middleware_are_asked_apart(office):
     """What is decided for one does not run in the other."""
-    gate = HumanInTheLoopMiddleware(GATED, approvals=people({"send_email": [approve(), reject()]}))
+    gate = HumanInTheLoopMiddleware(GATED, approvals=deciding(send_email=[approve(), reject()]))
     one, other = (office.agent(says(("send_email", MAIL)), DONE, middleware=[gate]) for _ in range(2))
 
     await asyncio.gather(one.run("go"), other.run("go"))
@@ -761,7 +671,7 @@ async def test_agents_that_share_a_middleware_are_asked_apart(office):
 @pytest.mark.parametrize("whose", [Stock, HumanInTheLoopMiddleware])
 async def test_run_takes_the_place_of_the_agents_own_middleware(office, kind, whose):
     """What its `interrupt_on` names is held, for this run, and only the others are asked; the agent stays as it was."""
-    approvals, nobody = people({"delete_file": reject("Keep it.")}), people({})
+    approvals, nobody = deciding(delete_file=reject("Keep it.")), deciding()
     own = (
         Stock({"delete_file": True})
         if whose is Stock
@@ -789,14 +699,14 @@ async def test_run_hands_its_options_to_the_agent(office):
     agent = office.agent(DONE)
     agent.llm = Curious(DONE)
 
-    await run(agent, "go", approvals=people({}), interrupt_on=GATED, options={"thinking": True})
+    await run(agent, "go", approvals=deciding(), interrupt_on=GATED, options={"thinking": True})
 
     assert given == [True]
 
 
 async def test_run_refuses_what_it_cannot_hold(office):
     """Before anything runs."""
-    approvals = people({})
+    approvals = deciding()
 
     with pytest.raises(InvalidRequestError, match="interrupt_on: say which tools wait for a person"):
         await run(office.agent(DONE), "go", approvals=approvals)
@@ -825,7 +735,7 @@ async def test_an_agent_that_runs_is_not_given_another_gate(office, soon):
 
     gate = HumanInTheLoopMiddleware(GATED, when_said)
     agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate], kind=Slow)
-    approvals = people({"send_email": reject()})
+    approvals = deciding(send_email=reject())
     first = asyncio.create_task(run(agent, "go", approvals=approvals) if soon else agent.run("go"))
     await (asyncio.sleep(0) if soon else until(lambda: agent.state == AgentState.RUNNING))
 
@@ -848,7 +758,7 @@ def an_agent_with_a_helper(office, *turns, **spec):
 
 async def test_a_subagent_asks_by_its_name(office):
     """The card says who wants it."""
-    approvals = people({"delete_file": reject("Keep it.")})
+    approvals = deciding(delete_file=reject("Keep it."))
     gate = HumanInTheLoopMiddleware(GATED, approvals=approvals)
     agent = an_agent_with_a_helper(office, says(("delete_file", {"path": "a"})), middleware=[gate])
 
@@ -874,7 +784,7 @@ async def test_a_subagents_interrupt_on_is_refused_where_spoonai_would_not_hold_
     with pytest.raises(
         InvalidRequestError, match="interrupt_on of a subagent: SpoonAI would not hold back those calls"
     ):
-        await run(agent, "go", approvals=people({}), interrupt_on=GATED)
+        await run(agent, "go", approvals=deciding(), interrupt_on=GATED)
 
     assert agent.llm.asked == 0
 
@@ -897,7 +807,7 @@ def test_a_policy_that_cannot_be_meant_is_refused(interrupt_on, why):
 
 def test_options_that_nobody_reads_are_refused():
     """Each way to decide has its own."""
-    approvals = people({})
+    approvals = deciding()
     with pytest.raises(InvalidRequestError, match="approvals and approval_callback"):
         HumanInTheLoopMiddleware(GATED, at_once("approve"), approvals=approvals)
     with pytest.raises(InvalidRequestError, match="chanel: no such option here; the options are channel, "):
@@ -910,7 +820,7 @@ def test_options_that_nobody_reads_are_refused():
 
 async def test_the_factory_reviews_tools_alike(office):
     """As SpoonAI's, with whom to ask beside it."""
-    approvals = people(EVERYBODY_APPROVES)
+    approvals = deciding(**EVERYBODY_APPROVES)
     gate = create_hitl_middleware(
         "send_email",
         "delete_file",
@@ -948,13 +858,6 @@ def test_the_middleware_is_one_of_spoons():
     assert gate.interrupt_on["a"] is True
 
 
-def test_decisions_in_slack_are_among_those_of_the_helper():
-    """SpoonAI knows no respond; people in Slack do."""
-    gate = HumanInTheLoopMiddleware({"a": {"allowed_decisions": ["respond"]}}, approvals=people({}))
-
-    assert gate.get_interrupt_config("a") == {"allowed_decisions": ["respond"]}
-
-
 def test_strict_is_where_spoon_has_it():
     """By place and by name; an unknown decision is a ValueError, as there."""
     wrong = {"x": {"allowed_decisions": ["aprove", "Reject", ApprovalDecision.EDIT]}}
@@ -982,7 +885,7 @@ async def test_run_takes_over_what_spoons_own_middleware_has_taken(office):
     """Also what is wrong in it where it was not strict."""
     own = Stock({"delete_file": {"allowed_decisions": ["Reject", "maybe"]}}, strict=False)
     agent = office.agent(says(("delete_file", {"path": "a"})), DONE, middleware=[own])
-    approvals = people({"delete_file": reject("Keep it.")})
+    approvals = deciding(delete_file=reject("Keep it."))
 
     await run(agent, "go", approvals=approvals)
 
@@ -993,7 +896,7 @@ async def test_run_takes_over_what_spoons_own_middleware_has_taken(office):
 @pytest.mark.parametrize("seconds", [7200, 7200.0, timedelta(hours=2)])
 async def test_expires_in_is_seconds_or_a_duration(office, seconds):
     """As for every other integration, for people and for a callback."""
-    approvals = people(EVERYBODY_APPROVES)
+    approvals = deciding(**EVERYBODY_APPROVES)
 
     await run(office.agent(TURN, DONE), "go", approvals=approvals, interrupt_on=GATED, expires_in=seconds)
 
@@ -1009,7 +912,7 @@ async def test_expires_in_is_seconds_or_a_duration(office, seconds):
 @pytest.mark.parametrize("whose", ["run's", "the agent's"])
 async def test_name_of_no_tool_is_an_error_before_the_model_is_asked(office, whose):
     """The tool that was meant would run with nobody asked."""
-    wrong, approvals = {"send_emial": True, "delete_file": True}, people({})
+    wrong, approvals = {"send_emial": True, "delete_file": True}, deciding()
     agent = office.agent(
         TURN,
         DONE,
@@ -1027,17 +930,6 @@ async def test_name_of_no_tool_is_an_error_before_the_model_is_asked(office, who
     assert agent.llm.asked == 0
 
 
-async def test_a_question_is_answered_once(office):
-    """When its calls have run, the answer is used up."""
-    approvals = people(EVERYBODY_APPROVES)
-    await run(office.agent(TURN, DONE), "go", approvals=approvals, interrupt_on=GATED)
-
-    (record,) = approvals._kept
-    with pytest.raises(ConsumedError):
-        async with approvals.resuming(record):
-            raise AssertionError("it was taken before")
-
-
 # --- What became of the calls --------------------------------------------------------------------------------------
 
 
@@ -1045,14 +937,6 @@ async def outcomes_of(approvals):
     """Give what was reported about each action of the only question."""
     (asked,) = approvals.asked
     return [each and each.outcome for each in (await approvals.record(asked.id)).outcomes()]
-
-
-async def test_what_became_of_the_approved_calls_is_reported(office):
-    """The call that was rejected did not run, so it has no outcome."""
-    approvals = people({"send_email": approve(), "delete_file": reject("Keep it.")})
-    await run(office.agent(TURN, DONE), "go", approvals=approvals, interrupt_on=GATED)
-
-    assert await outcomes_of(approvals) == [Outcome.done("send_email was done"), None]
 
 
 def raised(_arguments):
@@ -1069,7 +953,7 @@ def raised(_arguments):
 )
 async def test_the_error_of_an_approved_call_is_reported(office, answer):
     """SpoonAI writes it into a text that looks like a result."""
-    approvals = people({"send_email": edit({"to": "b@x.com", "subject": "Hi"}), "delete_file": reject()})
+    approvals = deciding(send_email=edit({"to": "b@x.com", "subject": "Hi"}), delete_file=reject())
     agent = office.agent(TURN, DONE)
 
     async def execute(self, **arguments):
@@ -1087,7 +971,7 @@ async def test_the_error_of_an_approved_call_is_reported(office, answer):
 
 async def test_a_text_from_an_mcp_server_has_no_outcome(office, monkeypatch):
     """SpoonAI writes the errors of such a server into the same kind of text."""
-    approvals = people({"send_email": approve(), "delete_file": reject()})
+    approvals = deciding(send_email=approve(), delete_file=reject())
     agent = office.agent(TURN, DONE)
 
     async def text(_agent, _name, _arguments):
@@ -1101,7 +985,7 @@ async def test_a_text_from_an_mcp_server_has_no_outcome(office, monkeypatch):
 
 async def test_a_run_that_is_cancelled_in_a_call_uses_its_answer_up(office):
     """The other call that was approved never runs, and nobody waits for the agent."""
-    approvals, is_running = people(EVERYBODY_APPROVES), asyncio.Event()
+    approvals, is_running = deciding(**EVERYBODY_APPROVES), asyncio.Event()
     agent = office.agent(TURN, DONE)
 
     async def execute(_self, **_arguments):

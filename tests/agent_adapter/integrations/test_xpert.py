@@ -18,7 +18,8 @@ from agent_adapter.errors import (
     WrongArgumentError,
 )
 from agent_adapter.integrations.xpert import run, to_request, to_resume
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
+from agent_adapter.testing import approve, edit, reject
+from tests.support.deciding import deciding
 
 FIRST, SECOND = "d5e8b2522f3c86bbdc5989438b46539c", "551c6ee1a636abc8f1e0fead6146eeec"
 
@@ -86,13 +87,9 @@ class Conversation:
         return "resumed"
 
 
-def approvals_of(answers):
-    return InMemoryApprovalClient(ScriptedReviewer(answers))
-
-
 async def test_an_event_is_asked_about_and_answered_in_its_own_words():
     """One pause is answered by its decisions, in the order of its actions."""
-    conversation, approvals = Conversation(), approvals_of(ANSWERS)
+    conversation, approvals = Conversation(), deciding(**ANSWERS)
 
     result = await run(EVENT, approvals=approvals, thread_id="conversation-1", send=conversation.resume)
 
@@ -109,7 +106,7 @@ async def test_several_pauses_are_one_question_and_answered_by_id():
 
     await run(
         TWO,
-        approvals=approvals_of({"send_email": approve(), "wipe": reject()}),
+        approvals=deciding(send_email=approve(), wipe=reject()),
         thread_id="conversation-1",
         send=conversation.resume,
     )
@@ -121,7 +118,7 @@ async def test_several_pauses_are_one_question_and_answered_by_id():
 
 async def test_an_event_that_comes_twice_resumes_its_conversation_once():
     """While it is being answered, and afterwards; the people are asked once."""
-    approvals, conversation = approvals_of(ANSWERS), Conversation()
+    approvals, conversation = deciding(**ANSWERS), Conversation()
     sending, sent = asyncio.Event(), asyncio.Event()
 
     async def slowly(value):
@@ -147,7 +144,7 @@ async def test_an_event_that_comes_twice_resumes_its_conversation_once():
 
 async def test_an_answer_that_could_not_be_sent_is_sent_again():
     """What people decided is not lost, and they are not asked again."""
-    approvals, conversation = approvals_of(ANSWERS), Conversation(breaks=1)
+    approvals, conversation = deciding(**ANSWERS), Conversation(breaks=1)
 
     with pytest.raises(ConnectionError):
         await run(EVENT, approvals=approvals, thread_id="conversation-1", send=conversation.resume)
@@ -162,10 +159,10 @@ async def test_silence_rejects_or_raises_as_the_caller_chose():
     conversation = Conversation()
     silent = {"send_email": approve(), "run_sql": None, "update_customer": None}
 
-    await run(EVENT, approvals=approvals_of(silent), thread_id="1", send=conversation.resume)
+    await run(EVENT, approvals=deciding(**silent), thread_id="1", send=conversation.resume)
     with pytest.raises(InterruptExpiredError):
         await run(
-            EVENT, approvals=approvals_of(silent), thread_id="1", send=conversation.resume, on_expiry="raise"
+            EVENT, approvals=deciding(**silent), thread_id="1", send=conversation.resume, on_expiry="raise"
         )
 
     no = {"type": "reject", "message": "Nobody decided in time."}
@@ -243,7 +240,7 @@ async def test_a_broken_event_is_refused_before_anybody_is_asked(event, says_wha
     with pytest.raises(InvalidRequestError, match=says_what):
         to_request(event)
     with pytest.raises(InvalidRequestError, match=says_what):
-        await run(event, approvals=approvals_of([]), thread_id="1", send=Conversation().resume)
+        await run(event, approvals=deciding(), thread_id="1", send=Conversation().resume)
 
 
 async def test_a_call_of_a_client_side_tool_is_not_a_review():
@@ -254,7 +251,7 @@ async def test_a_call_of_a_client_side_tool_is_not_a_review():
 
 async def test_a_plain_function_sends_the_answer_once():
     """It runs beside the loop, so that one that waits for XpertAI stops nothing."""
-    sent, approvals = [], approvals_of(ANSWERS)
+    sent, approvals = [], deciding(**ANSWERS)
 
     def send(value):
         sent.append((value, threading.current_thread() is threading.main_thread()))
@@ -266,25 +263,6 @@ async def test_a_plain_function_sends_the_answer_once():
 
     assert result == "resumed"
     assert sent == [(ANSWER, False)]
-
-
-async def test_an_object_or_a_function_that_gives_a_coroutine_may_send():
-    """Whatever gives something to wait for is waited for."""
-    conversation = Conversation()
-
-    class Sender:
-        async def __call__(self, value):
-            return await conversation.resume(value)
-
-    def send_later(value):
-        return conversation.resume(value)
-
-    for thread, send in enumerate((Sender(), send_later)):
-        assert (
-            await run(EVENT, approvals=approvals_of(ANSWERS), thread_id=str(thread), send=send) == "resumed"
-        )
-
-    assert conversation.resumed == [ANSWER, ANSWER]
 
 
 @pytest.mark.parametrize(
@@ -300,7 +278,7 @@ async def test_an_object_or_a_function_that_gives_a_coroutine_may_send():
 )
 async def test_what_could_not_send_or_find_its_question_is_refused_before_anybody_is_asked(wrong, says_what):
     """Without an id, an event that comes twice would be asked twice and resumed twice."""
-    approvals, conversation = approvals_of([]), Conversation()
+    approvals, conversation = deciding(), Conversation()
     given = {"thread_id": "1", "send": conversation.resume, **wrong}
 
     with pytest.raises(WrongArgumentError, match=says_what):

@@ -15,13 +15,7 @@ from agent_adapter.receipts.dsse import Envelope, Signature, load_envelope, pre_
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from agent_adapter.receipts.ring import LONGEST_WAIT, Ring, RingKey, dump_keys
 from agent_adapter.receipts.signer import LocalSigner, kid_of, sign_envelope
-from agent_adapter.receipts.statement import (
-    LONGEST_USE,
-    RECEIPT,
-    ActionStatement,
-    Statement,
-    dump_statement,
-)
+from agent_adapter.receipts.statement import LONGEST_USE, RECEIPT, ActionStatement, Statement, dump_statement
 
 AT = int(datetime(2026, 11, 23, 12, tzinfo=UTC).timestamp() * 1000)
 HOUR = 3_600_000
@@ -546,10 +540,7 @@ def test_a_day_that_has_begun_accepts_nothing_unsigned(environment):
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        (
-            {"unsigned_until": day(32)},
-            "more than 30 days ahead: the last day that can be set today is ",
-        ),
+        ({"unsigned_until": day(32)}, "more than 30 days ahead: the last day that can be set today is "),
         ({"unsigned_until": "soon"}, "is not a date: write it as YYYY-MM-DD"),
         ({"require_signed": "perhaps"}, "neither true nor false"),
         ({"ring": "nowhere.json"}, "cannot read nowhere.json"),

@@ -360,13 +360,7 @@ ENTRIES = [("1-0", {"id": "a"}), ("2-0", {"id": "b"})]
 
 @pytest.mark.parametrize(
     ("answer", "entries"),
-    [
-        ([["stream", ENTRIES]], ENTRIES),
-        ({"stream": [ENTRIES]}, ENTRIES),
-        ({}, []),
-        ([], []),
-        (None, []),
-    ],
+    [([["stream", ENTRIES]], ENTRIES), ({"stream": [ENTRIES]}, ENTRIES), ({}, []), ([], []), (None, [])],
     ids=["RESP2", "RESP3", "empty map", "empty list", "none"],
 )
 def test_a_stream_reads_the_same_under_both_protocols(answer: object, entries: list[Any]):

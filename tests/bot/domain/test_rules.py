@@ -510,7 +510,7 @@ def test_an_agent_that_chooses_the_channel_does_not_choose_who_decides(
 
 @pytest.mark.parametrize("asks_in", ["thread", "C0RULE"])
 @pytest.mark.parametrize("channel", [None, ""])
-def test_a_thread_without_its_channel_in_a_record_of_an_older_agent_is_refused(asks_in, channel):
+def test_a_thread_without_its_channel_in_a_record_is_refused(asks_in, channel):
     """Whoever began that thread could not be kept from approving, wherever it is asked."""
     policy = Policy(DEFAULT, (a_rule(channel=asks_in),))
 

@@ -277,10 +277,7 @@ def test_extending_by_itself_is_as_much_time_again_after_a_reminder():
 
 @pytest.mark.parametrize(
     ("others", "expected"),
-    [
-        ({"extend": Extension(by=MINUTE, times=3)}, Extension(by=MINUTE, times=2)),
-        ({}, None),
-    ],
+    [({"extend": Extension(by=MINUTE, times=3)}, Extension(by=MINUTE, times=2)), ({}, None)],
     ids=["the least of all", "one of them has none"],
 )
 def test_a_batch_is_extended_as_all_of_its_rules_allow(others, expected):

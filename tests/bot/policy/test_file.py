@@ -287,10 +287,7 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
             "{risk: high, type: a, modal_only: [a]}",
             "'rule 1' has a in type, and does not show it on the card",
         ),
-        (
-            "standing: true",
-            "standing has keys and values (approvers, same, scope, lasts, uses), not true",
-        ),
+        ("standing: true", "standing has keys and values (approvers, same, scope, lasts, uses), not true"),
         ("standing: {for: 1h}", "standing has no 'for'"),
         ("standing: {same: args}", "'args' is not known here: write 'arguments' or 'tool'"),
         ("standing: {scope: everywhere}", "'everywhere' is not known here: write 'run' or 'agent'"),

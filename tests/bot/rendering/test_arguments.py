@@ -4,14 +4,7 @@ from itertools import product
 
 import pytest
 
-from bot.rendering.arguments import (
-    argument_lines,
-    arguments_of,
-    before_and_after,
-    change_lines,
-    text_lines,
-    value_lines,
-)
+from bot.rendering.arguments import argument_lines, before_and_after, change_lines, text_lines, value_lines
 from bot.text.literal import visible
 from tests.bot.rendering.slack_side import unwrapped
 
@@ -122,26 +115,6 @@ def test_a_spelled_character_is_never_cut():
     assert all(line.endswith(("}", '"')) for line in value_lines("\u200b\u200c" * 3_000))
 
 
-def test_a_value_cannot_pretend_to_be_a_wrapped_line_or_another_argument():
-    """Text of the agent begins behind our mark, whatever it is."""
-    assert argument_lines({"a": 'x"\n↪ y\nb: true'}) == ["a:", '  │ x"', "  │ ↪ y", "  │ b: true"]
-
-
-def test_an_odd_name_is_quoted_and_spelled():
-    """A name ends where its quotes end."""
-    assert argument_lines({'a": "b': 1, "c\u200b": 2, "d\ne": 3, "": 4}) == [
-        '"a\\u{22}: \\u{22}b": 1',
-        '"c\\u{200B}":        2',
-        '"d\\ne":             3',
-        '"":                 4',
-    ]
-
-
-def test_no_arguments_are_said_to_be_none():
-    """An empty box would look like a fault."""
-    assert argument_lines({}) == ["(no arguments)"]
-
-
 def test_different_arguments_never_look_alike():
     """Over every short name and value of the characters that our own marks are made of."""
     alphabet = ["a", '"', ": ", "\\", "\n", "- ", "│ ", "↪ ", "{}", " ", "1"]
@@ -241,14 +214,6 @@ def test_free_text_stands_behind_a_bar():
     assert text_lines("one\n↪ two") == ["│ one", "│ ↪ two"]
 
 
-def test_hidden_characters_in_a_short_list_are_spelled_as_everywhere():
-    """So a list of them has a line for each of its values."""
-    plain, hiding = arguments_of({"a": ["x", "y"], "b": ["x\x00", "\u202ey"]})
-
-    assert plain.text == '["x","y"]'
-    assert hiding.text == '- "x\\u{0}"\n- "\\u{202E}y"'
-
-
 @pytest.mark.parametrize(
     ("asked", "edited"),
     [("\u05d0\u05d1\u05d2", "\u05d3\u05d4\u05d5"), ("\u0645\u0631", "12"), ("12", "\u0645\u0631")],
@@ -257,15 +222,3 @@ def test_hidden_characters_in_a_short_list_are_spelled_as_everywhere():
 def test_an_edit_of_text_from_right_to_left_has_a_line_for_each_side(asked, edited):
     """On one line with an arrow the two would change places, and what was asked would read as what is proposed."""
     assert before_and_after({"to": asked}, {"to": edited}) == ["to:", f'- "{asked}"', f'+ "{edited}"']
-
-
-def test_a_short_edit_is_one_line():
-    """Also with letters that are not ASCII."""
-    assert before_and_after({"to": "Zoë"}, {"to": "Łukasz"}) == ['to: "Zoë" -> "Łukasz"']
-
-
-def test_a_line_never_breaks_within_what_the_bot_writes_for_spaces():
-    """A half of it would read as the agent's words."""
-    for before in range(60, 110):
-        lines = argument_lines({"text": "w" * before + " " * 40 + "end"})
-        assert all(line.count("\\{") == line.count("}") for line in lines)

@@ -19,7 +19,6 @@ from bot.rendering.card.table import WIDTH
 from bot.rendering.limits import check_view
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
-from bot.store.codec import admission_fields
 from bot.text.literal import visible
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -131,20 +130,6 @@ def test_the_decimal_points_of_a_column_stand_below_each_other(values, column):
     assert numbers(*values) == column
 
 
-def test_numbers_are_aligned_only_where_that_takes_no_more_lines():
-    """A row on one line is read faster than one on two."""
-    calls = [
-        an_action("pay", {"to": f"account-{n:015}", "amount": value})
-        for n, value in enumerate((123456789, 0.123456789, 5))
-    ]
-    assert rows(laid_out(*calls)) == [
-        "# to                            amount",
-        "1 account-000000000000000    123456789",
-        "2 account-000000000000001  0.123456789",
-        "3 account-000000000000002            5",
-    ]
-
-
 def test_twenty_four_users_are_one_message_and_the_odd_one_is_named_in_its_row():
     """A value that no other row has stands out."""
     state = laid_out(*users())
@@ -211,33 +196,6 @@ def test_rows_that_cannot_say_what_they_are_about_are_named_by_their_numbers(mas
     assert_slack_takes_card([part])
 
 
-def test_rows_with_long_values_are_named_by_their_numbers_where_that_saves_the_room():
-    """What differs is never left out for a longer name of its row."""
-    calls = [
-        an_action(
-            "add", {"user": "Long " * 12 + f"a{n}", **({"role": "b" + " b" * 29} if n in {2, 3, 4} else {})}
-        )
-        for n in range(1, 21)
-    ]
-
-    part = card(laid_out(*calls))
-
-    assert literal_text(part.blocks, "odd") == f"2-4. role: b{' b' * 29}"
-
-
-def test_rows_that_take_much_room_are_not_named_again():
-    """Cards that were asked before had no room for that."""
-    calls = [
-        an_action("add", {"user": f"u{n}" + "x" * 20, "of": f"u{n}" + "y" * 20, "role": f"m{n == 7}"})
-        for n in range(1, 60)
-    ]
-
-    part = render_card(laid_out(*calls))[0]
-
-    assert "rows" in block_ids(part.blocks)
-    assert "odd" not in block_ids(part.blocks)
-
-
 def test_a_value_that_most_rows_have_is_said_below_and_the_others_are_named_in_their_rows():
     """Another value, and none: both stand out."""
     roles = ["member", "member", "admin", "member", "member", None, "member", "member"]
@@ -272,47 +230,6 @@ def test_a_row_wider_than_a_phone_breaks_between_its_values():
         "1 account-00000000000000000000",
         "  target-0000000000000000       1",
     ]
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("1", 1),
-        ("true", True),
-        ("null", None),
-        ("", None),
-        ("a  b", "a b"),
-        ("a ", "a"),
-        ("{}", {}),
-        ("[]", []),
-        ('a" "b', 'a"  "b'),
-        ("•••• (masked)", "...."),
-        ("(left out)", "left out"),
-        ("x\u200by", "xy"),
-        ("e\u0301", "\u00e9"),
-        ("admin: true", "admin"),
-        (1, 1.0),
-        ("12 50", 12),
-    ],
-)
-def test_two_values_that_differ_never_look_the_same(one, other):
-    """In a row each text is in quotes that could be read as another value, or as two columns."""
-    first, second = (
-        rows(laid_out(*pay("Ada", value, "Bo")))[2].removeprefix("2").strip() for value in (one, other)
-    )
-
-    assert first != second
-    for text, value in ((first, one), (second, other)):
-        is_text = isinstance(value, str)
-        assert text.startswith('"') or not is_text or text == value
-        assert is_text or not text.startswith('"')
-
-
-def test_a_text_cannot_look_like_the_next_column_or_the_next_row():
-    """A quote inside of a text is spelled out, and lines are never those of a text."""
-    lines = rows(laid_out(*pay('Ada"  12', "Bo  99", "Cy")))
-
-    assert lines[1:] == ['1 "Ada\\u{22}  12"', '2 "Bo  99"', "3 Cy"]
 
 
 @pytest.mark.parametrize(
@@ -358,16 +275,6 @@ def test_a_row_says_that_its_value_is_below_where_the_others_have_the_usual_one(
     assert shown([block_of(blocks, "same:label")]) == "In every row that does not say otherwise:"
 
 
-def test_where_no_row_can_hold_an_argument_only_those_without_it_say_so():
-    """Five letters: each stands below with its number."""
-    letters = ["Dear Ada,\nthank you.", "Dear Bo,\nno.", None]
-    calls = [an_action("mail", {"to": f"u{n}", **({"body": b} if b else {})}) for n, b in enumerate(letters)]
-
-    state = laid_out(*calls)
-    assert rows(state) == ["# to", "1 u0", "2 u1", "3 u2  body: (left out)"]
-    assert literal_text(card(state).blocks, "below").split("\n")[::3] == ["1. body:", "2. body:"]
-
-
 def test_masked_values_inside_of_others_are_never_said_to_be_the_same():
     """Two objects with masks look alike, and may differ."""
     calls = [an_action("create", {"n": n, "login": {"user": "ada", "password": f"pw-{n}"}}) for n in range(3)]
@@ -385,17 +292,6 @@ def test_rows_whose_values_do_not_fit_on_the_message_are_reviewed():
     assert is_rows(*calls[:3])
     assert not is_rows(*calls)
     assert button_labels(card(laid_out(*calls)).blocks) == ["Review 9…", "Reject all"]
-
-
-def test_no_text_of_an_agent_reads_as_a_value_that_stands_below():
-    """It is in quotes, and nothing stands below for it."""
-    calls = pay("Ada", "(below)", "two\nlines")
-    place = Place(channel="C0APPROVALS", actions=(0, 1, 2))
-    interrupt = an_interrupt(*calls)
-    blocks = card(a_state(interrupt, admission=lay_out(interrupt, an_admission(places=[place])))).blocks
-
-    assert literal_text(blocks, "rows").split("\n")[2:] == ['2 "(below)"', "3 (below)"]
-    assert literal_text(blocks, "below").startswith("3. to:")
 
 
 def test_no_name_of_an_argument_reads_as_the_number_of_a_row():
@@ -449,22 +345,6 @@ def test_a_value_that_a_phone_breaks_into_what_looks_like_a_row_stands_below_the
 
     assert rows(state)[-1] == "3 (below)"
     assert literal_text(card(state).blocks, "below") == f'3. to: "{visible(value)}"'
-
-
-def test_a_sentence_that_a_phone_breaks_stays_in_its_row():
-    """No line of it begins with a number, or with a name and a colon."""
-    assert is_rows(*pay("The parcel came back, and nobody was at home (twice).", "Bo", "Cy"))
-
-
-def test_rows_of_an_older_version_stay_rows():
-    """What is drawn as rows was fixed when it was asked. A value that a phone would break stands below them now."""
-    state = laid_out(*pay("Ada", "Bo", "Cy"))
-    value = "Ada lives in the house with the number 4 Eve"
-    calls = [an_action("pay", {"to": to}) for to in (value, "Bo", "Cy")]
-    older = a_state(an_interrupt(*calls), admission=state.admission)
-
-    assert rows(older)[1:] == ["1 (below)", "2 Bo", "3 Cy"]
-    assert literal_text(card(older).blocks, "below") == f'1. to: "{value}"'
 
 
 _PHONE = 40
@@ -611,20 +491,6 @@ def test_the_sum_of_each_number_of_the_headline_stands_below_the_rows(headline, 
     assert_slack_takes_card([part])
 
 
-def test_rows_that_take_much_room_have_no_sum_below_them():
-    """Cards that were asked before had no room for it. The question has it all the same."""
-    calls = [
-        an_action("pay", {"amount": n, "to": f"u{n}" + "x" * 25, "of": f"u{n}" + "y" * 25})
-        for n in range(1, 61)
-    ]
-
-    part = card(laid_out(*calls, headline=("amount",)))
-
-    assert "rows" in block_ids(part.blocks)
-    assert "rows:sums" not in block_ids(part.blocks)
-    assert "In all: amount 1830." in buttons(part.blocks)[0]["confirm"]["text"]["text"]
-
-
 def test_a_total_reveals_nothing_of_what_is_masked():
     """Neither a masked number, nor a masked unit."""
     calls = [an_action("pay", dict(call.args)) for _ in range(5) for call, _ in refunds()]
@@ -646,19 +512,6 @@ def test_where_several_people_have_to_agree_the_button_only_agrees():
     assert button["confirm"]["confirm"]["text"] == "Agree to 5 calls"
     assert "This is your vote." in button["confirm"]["text"]["text"]
     assert state.actions[0].terms.quorum == 2
-
-
-def test_where_only_some_calls_take_several_people_the_question_names_those_that_run_at_once():
-    """A button that says "agree" would hide that two of the three run when it is pressed."""
-    calls = [an_action("pay"), an_action("delete_user"), an_action("restart")]
-    two = Terms(approvers=("U0ERIK", "U0MIRA"), quorum=2)
-    state = laid_out(*calls, approvers=("U0ERIK", "U0MIRA"), own={1: two})
-
-    button = next(b for b in buttons(card(state).blocks) if b["action_id"] == "approve_all:0")
-    assert button["text"]["text"] == "Approve all 3"
-    assert button["confirm"]["title"]["text"] == "Approve 3 calls?"
-    assert button["confirm"]["confirm"]["text"] == "Approve 3 calls"
-    assert "Run at once: 1, 3. Run when enough people agree: 2." in button["confirm"]["text"]["text"]
 
 
 def test_a_call_that_lacks_one_vote_is_named_among_those_that_run_at_once():
@@ -779,17 +632,6 @@ def test_the_last_open_row_has_the_buttons_of_its_call():
     assert button_labels(card(done).blocks) == ["Show all 5…"]
 
 
-def test_a_card_of_fifty_rows_holds_whatever_people_say_about_them():
-    """Long reasons for all of them, by different people: one message, and it says what it leaves out."""
-    reasons = {n: RejectDecision(message=f"{n} " + '"no"\n' * 200) for n in range(50)}
-    state = laid_out(*users(50), decided=reasons)
-
-    (part,) = render_card(state)
-
-    assert_slack_takes_card((part,))
-    assert "more characters" in literal_text(part.blocks, "rows:told")
-
-
 def test_votes_stand_below_the_rows():
     """Once for all the rows that have the same."""
     votes = {n: (Vote("U0ERIK", "approve", ApproveDecision(), "1"),) for n in (0, 1, 2)}
@@ -805,18 +647,6 @@ def test_calls_without_any_difference_are_said_once():
     assert "rows" not in block_ids(blocks)
     assert literal_text(blocks, "same") == "to: Ada"
     assert literal_text(card(laid_out(*[an_action("ping", {})] * 3)).blocks, "same") == "(no arguments)"
-
-
-def test_what_is_drawn_as_rows_is_fixed_when_it_is_asked():
-    """A record without it is drawn call by call."""
-    state = laid_out(*refunds())
-    stored = admission_fields(state.admission)
-
-    assert '"rows":true' in stored["place:0"].replace(" ", "")
-    older = a_state(state.interrupt)
-    assert not older.admission.places[0].rows
-    assert "rows" not in block_ids(card(older).blocks)
-    assert "approve:0" in [button["action_id"] for button in buttons(card(older).blocks)]
 
 
 def test_values_that_are_given_in_another_order_read_differently():
@@ -844,14 +674,6 @@ def test_what_is_no_word_is_no_unit(unit):
     (button,) = [each for each in buttons(blocks) if each["action_id"] == "approve_all:0"]
     assert button["confirm"]["text"]["text"].startswith("As this message shows them")
     assert "amount" not in button["confirm"]["text"]["text"]
-
-
-def test_calls_that_are_proposed_again_are_no_rows():
-    """Each of them says what is different from the one before."""
-    again = Again(number=2, by="U0ERIK")
-
-    assert is_rows(*refunds())
-    assert not is_rows(*refunds(), again=again)
 
 
 def test_a_page_of_a_review_has_the_warnings_of_the_card():

@@ -63,10 +63,7 @@ def state_of(*actions: Any, votes: Any = None, context: Context | None = None, *
     found = an_admission(approvers=approvers, places=(place,), own=own, **terms)
     place = place.model_copy(update={"parts": plan_parts(interrupt, measure(interrupt, found.terms))})
     return a_state(
-        interrupt,
-        admission=found.model_copy(update={"places": (place,)}),
-        votes=votes or {},
-        **fields,
+        interrupt, admission=found.model_copy(update={"places": (place,)}), votes=votes or {}, **fields
     )
 
 

@@ -21,7 +21,6 @@ from tests.bot.rendering.slack_side import (
     button_labels,
     everything,
     inputs,
-    labels,
     shown,
     submitted,
 )
@@ -95,12 +94,6 @@ def test_each_row_of_a_list_has_its_inputs():
         *("items → 2 → sku", "items → 2 → count", "items → 2 → note"),
     ]
     assert list(inputs(Filling(TAGS, TAG_LIST).view)) == ["tags → 1", "tags → 2", "tags → 3"]
-
-
-@pytest.mark.parametrize(("args", "schema"), [(TWO, ORDER), (TWO, None), (TAGS, TAG_LIST), (TAGS, None)])
-def test_rows_that_nobody_touches_change_nothing(args, schema):
-    """Also without a schema, where the values say what the inputs are."""
-    assert Filling(args, schema).types().result == Unchanged()
 
 
 def test_a_value_in_a_row_is_changed():
@@ -247,14 +240,6 @@ def test_an_object_or_a_list_that_the_tool_needs_is_made_null_with_a_tick():
     assert form.types(**{"Send as null": ["who"]}).edited == {"who": None}
 
 
-def test_a_list_that_got_a_row_and_lost_it_is_as_it_was():
-    """Not given, and not empty."""
-    schema = an_object(tags=a_list(TEXT), note=TEXT)
-    form = Filling({}, schema).presses("Add a row").presses("Remove row 1")
-
-    assert form.types().result == Unchanged()
-
-
 def test_an_object_with_something_masked_cannot_be_left_out():
     """It would take the masked value with it."""
     schema = an_object(login=an_object(user=TEXT, password=TEXT))
@@ -333,13 +318,6 @@ def test_what_was_typed_in_one_form_is_there_again_after_another_was_chosen():
     assert form.edited == {"pay": {"kind": "card", "number": "4222"}}
 
 
-def test_a_form_that_was_chosen_and_not_filled_in_is_an_error():
-    """The whole schema has the last word."""
-    form = Filling(BY_CARD, PAY).types(**{"pay · form": "Bank"}).types()
-
-    assert isinstance(form.result, Errors)
-
-
 @pytest.mark.parametrize(
     "spec", [{"anyOf": [WHOLE, TEXT]}, {"type": ["integer", "string"]}, {"oneOf": [WHOLE, TEXT]}]
 )
@@ -370,22 +348,6 @@ def test_a_value_that_has_none_of_the_forms_stays_until_one_is_chosen():
     assert isinstance(Filling(args, schema).types(n="2").result, Errors)
     form = Filling(args, schema).types(**{"pay · form": "Card"})
     assert form.types(**{"pay → number": "1"}).edited == {"pay": {"kind": "card", "number": "1"}, "n": 1}
-
-
-def test_rows_of_several_forms():
-    """Each row has its own choice."""
-    form = Filling({"all": [BY_CARD["pay"]]}, an_object(["all"], all=a_list({"oneOf": [CARD, BANK]})))
-    form.presses("Add a row").types(**{"all → 2 · form": "Bank"}).types(**{"all → 2 → iban": "DE"})
-
-    assert form.edited == {"all": [BY_CARD["pay"], {"kind": "bank", "iban": "DE"}]}
-
-
-def test_no_two_inputs_of_rows_and_forms_share_a_label():
-    """Whoever edits one of them knows which."""
-    args = {"a": [{"1": "x", "b": [1, 2]}, {"1": "y", "b": [3]}], "a → 1": {"1": 5}}
-    found = labels(Filling(args).view)
-
-    assert len(set(found)) == len(found)
 
 
 def test_a_press_on_a_row_that_is_gone_changes_nothing():

@@ -26,10 +26,7 @@ def choice(type_, count):
 
 
 def rich(leaf):
-    return {
-        "type": "rich_text",
-        "elements": [{"type": "rich_text_preformatted", "elements": [leaf]}],
-    }
+    return {"type": "rich_text", "elements": [{"type": "rich_text_preformatted", "elements": [leaf]}]}
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,7 @@ from bot.domain.question import question
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
-from bot.rendering.card.summary import summary_blocks
 from bot.rendering.modal.editing import render_edit_view
-from bot.rendering.modal.forms import render_for_run_view
 from bot.rendering.modal.reading import render_reading_view
 from bot.sentences.words import by, when
 from tests.bot.rendering.slack_side import (
@@ -97,8 +95,7 @@ def test_a_card_of_one_action():
             "text": {"type": "plain_text", "text": "billing wants to run send_email"},
         },
         _context(
-            "who",
-            f"For <@U0DANA> · Can decide: <@U0ERIK> or <@U0MIRA>\nDecide by {BY}, or it is rejected",
+            "who", f"For <@U0DANA> · Can decide: <@U0ERIK> or <@U0MIRA>\nDecide by {BY}, or it is rejected"
         ),
         _rich(
             "a:0:arguments",
@@ -178,20 +175,6 @@ def test_the_value_of_every_button_is_the_interrupt_id_and_the_name_of_what_it_a
     assert {value for name, value in drawn.items() if name.endswith(":1")} == {f"{state.id} ~{second}"}
 
 
-@pytest.mark.parametrize(
-    ("allowed", "labels"),
-    [
-        (["approve"], ["Approve", "Approve with a note…"]),
-        (["reject", "approve"], ["Approve", "Reject", "Ask for changes…", "Approve with a note…"]),
-        (["respond"], ["Answer"]),
-        (["edit", "sign_in_blood"], ["Edit"]),
-    ],
-)
-def test_exactly_the_allowed_buttons_are_drawn(allowed, labels):
-    """In one order everywhere; a kind that this version has not met is not offered."""
-    assert button_labels(card(a_state(an_interrupt(an_action(allowed=allowed)))).blocks) == labels
-
-
 def test_a_name_that_is_none_stands_alone_as_literal_text():
     """A tool's name can be an attack; only what looks like a name stands among our words."""
     name = "send`*\n<!channel> Approved by security"
@@ -235,14 +218,6 @@ def test_the_agent_speaks_in_blocks_of_its_own():
     assert line_of(part).startswith("Can decide: <@U0ERIK> or <@U0MIRA>\n")
 
 
-def test_hidden_characters_are_shown_and_announced():
-    """A reviewer is told that something was made visible."""
-    part = card(a_state(an_interrupt(an_action(args={"to": "dana\u200b@example.com"}))))
-
-    assert literal_text(part.blocks, "a:0:arguments") == 'to: "dana\\u{200B}@example.com"'
-    assert "Elsewhere this looks different." in block_of(part.blocks, "a:0:hidden")["elements"][0]["text"]
-
-
 @pytest.mark.parametrize(
     "action",
     [
@@ -270,23 +245,6 @@ def test_people_groups_and_channels_may_decide():
         card(a_state(approvers=["S0OPS", "channel"])).blocks
     )
     assert "<@U00007> or 2 more\n" in shown(card(a_state(approvers=several)).blocks)
-
-
-def test_a_decision_for_the_whole_run_is_offered_where_the_agent_can_keep_it():
-    """It is in the menu, and its form shows the call and says what it means."""
-    state = a_state(an_interrupt(an_action(allow_always=True), an_action("b")))
-    (part,) = render_card(state)
-    first, second = (
-        button_labels([block])
-        for block in part.blocks
-        if block["type"] == "actions" and "a:" in block["block_id"]
-    )
-
-    assert first == ["Approve", "Edit", "Reject", "Answer", "Approve for this run…"]
-    assert second == ["Approve", "Edit", "Reject", "Answer"]
-    form = render_for_run_view(state, 0)
-    assert "Every later call of the same tool in this run then goes ahead without asking" in shown(form)
-    assert "dana@example.com" in shown(form)
 
 
 def test_what_was_decided_for_the_whole_run_says_so():
@@ -380,13 +338,6 @@ def test_a_button_for_some_actions_names_them_where_a_phone_has_room():
     assert "Cannot be approved: 2." in shown(drawn[0])
 
 
-def test_one_open_action_has_no_bulk_buttons():
-    """They would say the same twice."""
-    state = a_state(an_interrupt(an_action(), an_action()), decided={0: ApproveDecision()})
-
-    assert "bulk" not in block_ids(card(state).blocks)
-
-
 @pytest.mark.parametrize(
     ("args", "hidden", "said"),
     [
@@ -423,12 +374,6 @@ def test_what_is_shown_of_a_long_text_and_what_is_not_come_to_all_of_it(body):
     assert f"`body` has {len(text):,} characters in all" in shown([block_of(part.blocks, "a:0:unread")])
 
 
-def test_where_no_text_is_most_of_it_only_one_number_says_how_much_there_is():
-    part = card(a_state(an_interrupt(an_action("send", {f"f{n}": "x y " * 100 for n in range(20)}))))
-
-    assert literal_text(part.blocks, "a:0:arguments").endswith("… (more)")
-
-
 def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
     """The beginning is shown with how much there is; approving, in any way, and editing wait until all is read."""
     long = an_action("sql", LONG, allow_always=True)
@@ -456,11 +401,7 @@ def test_a_long_description_is_cut_with_a_statement_and_can_be_read():
     ("decision", "outcome", "said"),
     [
         (ApproveDecision(), "*Approved* by <@U0ERIK> {}", None),
-        (
-            edited(to="erik", n=1),
-            "*Approved with changes* by <@U0ERIK> {}",
-            None,
-        ),
+        (edited(to="erik", n=1), "*Approved with changes* by <@U0ERIK> {}", None),
         (RejectDecision(), "*Rejected* by <@U0ERIK> {}", None),
         (RejectDecision(message="Wrong <@U1>"), "*Rejected* by <@U0ERIK> {}", "Wrong <@U1>"),
         (RespondDecision(message="Use 7"), "*Answered* by <@U0ERIK> {}", "Use 7"),
@@ -495,38 +436,6 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
     assert line_of(resumed).endswith(" · the agent has resumed")
     assert waiting.digest != resumed.digest
     assert buttons(waiting.blocks) == buttons(resumed.blocks) == []
-
-
-def test_a_card_says_that_the_agent_could_not_go_on():
-    """Why, in the agent's words, as literal text."""
-    decided = {0: ApproveDecision()}
-
-    part = card(a_state(decided=decided, status="decided", settled_at=NOW, stalled="<!here> no such thread"))
-
-    assert line_of(part).endswith(" · the agent could not go on")
-    assert literal_text(part.blocks, "reason") == "<!here> no such thread"
-
-
-def test_a_card_says_that_the_agent_died_with_the_answer():
-    """Nobody can tell what has run, and the card says so in place of waiting for ever."""
-    decided = {0: ApproveDecision()}
-
-    part = card(
-        a_state(decided=decided, status="decided", settled_at=NOW, stalled="earlier", claim_has_lapsed=True)
-    )
-
-    assert line_of(part).endswith(" · the agent did not finish")
-    assert "The call may have run. Check before you ask again." in shown(part.blocks)
-
-
-def test_what_people_decided_in_time_runs_whatever_the_deadline_would_have_done():
-    """An approval is called "not run" only where the deadline came first."""
-    asked = an_interrupt(an_action(), on_expiry="raise")
-
-    part = card(a_state(asked, decided={0: ApproveDecision()}, status="decided", settled_at=NOW))
-
-    assert part.blocks[0]["text"]["text"] == "Approved: send_email"
-    assert line_of(part).startswith("by <@U0ERIK> ")
 
 
 @pytest.mark.parametrize(
@@ -613,18 +522,6 @@ def test_the_reason_of_an_end_is_shown_as_literal_text():
     assert literal_text(part.blocks, "reason") == "no longer <!here> needed"
 
 
-def test_a_rejection_by_the_deadline_names_no_person():
-    """Nobody did it."""
-    interrupt = an_interrupt()
-    expired = a_decision(interrupt, 0, RejectDecision(message="Nobody decided in time."), by="expired")
-
-    state = a_state(interrupt, decided={0: expired}, status="expired")
-
-    assert line_of(card(state)).startswith(
-        f"the call did not run · nobody decided by {by(state.deadline)} · asked by "
-    )
-
-
 @pytest.mark.parametrize("on_expiry", ["reject", "raise"])
 def test_an_expired_card_says_until_when_nobody_decided_and_that_the_call_did_not_run(on_expiry):
     """The deadline approves nothing here."""
@@ -665,13 +562,6 @@ def test_a_note_beside_a_decision_is_shown():
     part = card(a_state(interrupt, decided={0: noted}))
 
     assert literal_text(part.blocks, "a:0:told") == "checked with <@U1>"
-
-
-def test_a_batch_that_fits_is_one_message():
-    """Few short actions need no thread."""
-    interrupt = an_interrupt(an_action(), an_action(), an_action())
-
-    assert plan_parts(interrupt, calls_of(interrupt)) == ()
 
 
 def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
@@ -754,20 +644,6 @@ def test_a_call_that_has_no_plain_short_value_is_listed_by_its_part(args, terms)
     assert lines[0] == " 1  send  part 1"
 
 
-def test_where_values_have_no_room_the_list_names_the_parts():
-    """Slack takes a message of a certain size only."""
-    names = [f"a_tool_with_quite_a_long_name_{n}" for n in range(50)]
-    calls = [an_action(name, {"to": "\u4e00" * 16, "body": LETTER}) for name in names]
-    state = a_state(interrupt := an_interrupt(*calls))
-    parts = plan_parts(interrupt, calls_of(interrupt))
-    place = Place(channel="C1", actions=tuple(range(50)), parts=parts)
-
-    (_, whole), (_, brief) = (summary_blocks(state, place, room) for room in (9_000, 3_000))
-
-    assert "\u4e00" in shown([whole])
-    assert literal_text([brief], "summary").startswith(f" 1  {names[0]}   part 1\n")
-
-
 def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
     """In its title, in what a phone says, and in its list; a decision changes it and the part where it was made."""
     interrupt = an_interrupt(*[an_action(f"tool_{number}") for number in range(12)])
@@ -840,11 +716,7 @@ def test_each_part_says_who_asks_and_until_when(requester):
     whom = "for the person named on the card above" if requester else "*requester unknown*"
     until = f"Decide by {BY}, or it is"
     lines = [block_of(part.blocks, "who")["elements"][0]["text"] for part in drawn]
-    assert lines[:3] == [
-        f"{asks} · {whom} · {until} rejected",
-        f"{asks} · {whom} · {until} *approved*",
-        asks,
-    ]
+    assert lines[:3] == [f"{asks} · {whom} · {until} rejected", f"{asks} · {whom} · {until} *approved*", asks]
     assert not any("<@" in shown(part.blocks[:2]) for part in drawn)
 
 
@@ -861,15 +733,6 @@ def test_each_place_lists_the_actions_asked_there():
     assert "`b`" not in shown(first.blocks)
     assert second.text == "Approved: b. Asked by billing; waiting for what is asked elsewhere."
     assert plan_parts(interrupt, calls_of(interrupt)[1:]) == ()
-
-
-def test_the_plan_is_the_same_whatever_was_decided_and_leaves_room_for_it():
-    """A card never needs another message because of what people said."""
-    interrupt = an_interrupt(*[an_action(description="why " * 40) for _ in range(20)])
-    place = Place(channel="C1", actions=tuple(range(20)), parts=plan_parts(interrupt, calls_of(interrupt)))
-    long = dict.fromkeys(range(20), RejectDecision(message='"quoted"\n' * 220))
-
-    assert_slack_takes_card(render_card(a_state(interrupt, places=[place], decided=long, status="decided")))
 
 
 def test_equal_cards_have_equal_digests():
@@ -908,11 +771,3 @@ def test_an_open_card_never_reads_as_if_it_had_ended(on_expiry, silent, ends):
     state = a_state(interrupt, admission=admission)
 
     assert line_of(card(state)).split("\n")[1] == f"Decide by {BY}, {ends}"
-
-
-def test_who_asked_and_who_may_decide_are_never_one_list():
-    """Each has its label: names alone read as a list of four people."""
-    interrupt = an_interrupt(context=Context(requested_by="U0NOOR"))
-    state = a_state(interrupt, approvers=["U0DANA", "U0ERIK", "U0MIRA"])
-    first, _ = line_of(card(state)).split("\n")
-    assert first == "For <@U0NOOR> · Can decide: <@U0DANA>, <@U0ERIK> or <@U0MIRA>"

@@ -17,11 +17,10 @@ from bot.rendering.modal.forms import (
 )
 from bot.rendering.modal.questions import parse_words
 from bot.rendering.modal.reading import render_reading_view
-from bot.rendering.modal.view import ViewMeta, pressed_at, render_notice_view
+from bot.rendering.modal.view import ViewMeta, pressed_at
 from bot.rendering.pages import pages_of
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
-    block_ids,
     button_labels,
     buttons,
     inputs,
@@ -157,17 +156,6 @@ def test_reject_all_names_each_call_with_its_values():
     assert "+2 calls" in lines
 
 
-def test_reject_all_says_which():
-    """Those that are open now, in this place."""
-    state = a_state(an_interrupt(*[an_action() for _ in range(4)]), decided={1: ApproveDecision()})
-
-    view = render_reject_all_view(state, 0)
-
-    assert_slack_takes_view(view)
-    assert "This rejects actions 1, 3, 4." in shown(view)
-    assert view["submit"]["text"] == "Reject 3"
-
-
 def test_reject_all_with_nothing_left_only_says_so():
     """Somebody was faster."""
     view = render_reject_all_view(a_state(decided={0: ApproveDecision()}), 0)
@@ -275,13 +263,3 @@ def test_a_page_that_does_not_exist_is_the_nearest_one():
 
     assert ViewMeta.load(render_reading_view(state, 0, 99, pages_read=0)["private_metadata"]).page == 3
     assert ViewMeta.load(render_reading_view(state, 0, 0, pages_read=0)["private_metadata"]).page == 1
-
-
-def test_a_notice_says_its_piece_and_closes():
-    """It has no input and no submit."""
-    view = render_notice_view("Somebody was faster than you", "Approved by <@U0ERIK>.")
-
-    assert_slack_takes_view(view)
-    assert "submit" not in view
-    assert shown(view["blocks"]) == "Approved by <@U0ERIK>."
-    assert block_ids(view["blocks"]) == ["notice:0"]

@@ -78,10 +78,6 @@ def test_a_title_says_what_became_of_the_calls_and_first_what_failed(reports, sa
     assert title(*reports, tools=["send_payment"] * len(reports)) == says
 
 
-def test_a_call_that_was_rejected_does_not_count():
-    assert title(PAID, tools=["a", "b"], how={0: APPROVE, 1: REJECT}).endswith("2 tools, done")
-
-
 def test_a_long_title_keeps_its_end():
     """What became of the call is not cut, whatever the tool is called."""
     assert title(PAID, tools=["x" * 128]).endswith(", done")
@@ -133,11 +129,6 @@ def test_the_thread_gets_one_message_about_several_calls():
     assert "`a` · *Done*" in about_runs(thread)[2]
 
 
-def test_a_card_whose_calls_are_all_done_says_where_the_results_are():
-    card, _ = drawn(PAID, PAID, tools=["a", "b"])
-    assert about_runs(card) == ["What became of each of the 2 calls is in the thread."]
-
-
 def test_a_card_names_every_call_that_failed_and_shows_the_first():
     card, _ = drawn(PAID, LOST, PAID, Outcome.failed("too late"), tools=["pay"] * 4)
 
@@ -181,11 +172,6 @@ def test_the_call_of_several_that_failed_stands_with_its_values():
     assert values_of(thread) == 'customer: "Ada *Park*"   amount: 64.95   +1 more'
 
 
-def test_a_call_of_several_without_arguments_says_so():
-    card, _ = drawn(PAID, Outcome.failed(""), **BATCH, args={})
-    assert [text_of(part) for part in card.blocks if part["block_id"] == "ran:1:text"] == ["(no arguments)"]
-
-
 def test_the_values_are_those_that_ran_and_not_those_that_were_asked():
     edit = EditDecision(edited_action={"name": "pay", "args": {"amount": 7}})
     card, _ = drawn(PAID, LOST, **BATCH, args={"amount": 900, "to": "x"}, how={0: APPROVE, 1: edit})
@@ -216,12 +202,6 @@ def test_very_long_names_and_values_of_a_call_that_failed_are_counted():
 
     assert values_of(card).endswith("more")
     assert len(values_of(card)) < 250
-
-
-def test_nothing_is_said_of_calls_that_nobody_reported():
-    (card,) = drawn(None)
-    assert about_runs(card) == []
-    assert "the agent has resumed" in text_of(card.blocks[1])
 
 
 def test_an_edit_that_failed_is_reported_beside_what_was_changed():
@@ -318,12 +298,6 @@ def test_who_goes_on_after_a_long_time_is_not_called_stalled():
     """A process holds the claim, so it goes on with the answer."""
     (card,) = drawn(None, resumed_at=None, untaken=True, claimed_until=NOW + timedelta(hours=1))
     assert "waiting for the agent" in text_of(card.blocks[1])
-
-
-def test_a_report_is_said_before_the_run_counts_as_resumed():
-    card, *_ = drawn(PAID, resumed_at=None, claim_has_lapsed=True)
-    assert "reported" in text_of(card.blocks[1])
-    assert "may have run" not in str(card.blocks)
 
 
 @bounded(60)
