@@ -382,13 +382,9 @@ def _section(language: Language) -> str:
     )
     effects = "".join(f" Effect: `{effect}`." for effect in language.effects)
     rows = [(kind, language.expected(kind, "single")) for kind in DECISIONS]
-    rows += [
-        ("reject, and approve the second", language.expected("reject", "batch")),
-        ("reject, the second open", language.expected("reject", "partial")),
-        (f"{language.yes}, nobody decides the second", language.expected(language.yes, "expired")),
-        (f"{language.yes}, then withdrawn", language.expected(language.yes, "withdrawn")),
-    ]
-    lines = [f"| {situation} | {_cell(answers)} |" for situation, answers in rows]
+    rows.append((f"{language.yes}, nobody decides the second", language.expected(language.yes, "expired")))
+    offered = [(situation, answers) for situation, answers in rows if answers != NOT_OFFERED]
+    lines = [f"| {situation} | {_cell(answers)} |" for situation, answers in offered]
     return "\n".join(
         [f"### {language.name}", "", f"{language.note} {known_by}{effects}", "", "| Decision | Answer |", "| --- | --- |", *lines]
     )  # fmt: skip
@@ -397,9 +393,7 @@ def _section(language: Language) -> str:
 def _cell(answers: Any) -> str:
     if isinstance(answers, str):
         return answers
-    return " and ".join(
-        answer if answer == OPEN else f"`{json.dumps(answer, ensure_ascii=False)}`" for answer in answers
-    )
+    return " and ".join(f"`{json.dumps(answer, ensure_ascii=False)}`" for answer in answers)
 
 
 def update_page() -> None:
