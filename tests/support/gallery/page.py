@@ -8,13 +8,13 @@ from tests.support.gallery.stage import WIDTHS, Figures
 HEAD = """\
 # Gallery
 
-What people see, and what it costs them. `make pictures` asks all of this through the real bot, has people decide, and measures. The pictures come from the playground's page. Slack draws the same blocks in its own style. [Cards](reference/cards.md) has the rules behind them.
+What people see, and what it costs them. `make pictures` asks all of this through the real bot, has people decide, and measures. Slack draws the same blocks in its own style. [Cards](reference/cards.md) has the rules behind them.
 
-A tap is a press of a button, a choice, the answer to a question, or a form that is sent. Typing is not a tap. A menu takes two. Of a batch, all calls are approved or rejected, and one is edited. *Messages* and *edits* count what the bot sends until the agent goes on after an approval. For a card that is shown later than that, they count until it looks as shown. Heights are in pixels. A form longer than its window scrolls, and this window has 900. A cell is empty where nothing was measured, or where the card offers no such decision.
+A tap is a press of a button, a choice, or a form that is sent. Typing is not a tap. *Messages* and *edits* count what the bot sends until the agent goes on. Heights are in pixels, in a window of 400. A cell is empty where nothing was measured, or where the card offers no such decision.
 
 """
 COLUMNS = (
-    "Situation", "Height at 1280", "at 400", "Messages", "Edits", "Taps to approve", "to edit", "to reject", "to reject one",
+    "Situation", "Height at 400", "Messages", "Edits", "Taps to approve", "to edit", "to reject", "to reject one",
 )  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def gallery_page(figures: Mapping[str, Figures], shown: Sequence[Situation] = SI
 def _row(situation: Situation, found: Figures) -> Sequence[str]:
     taps = (found.taps.get(way) for way in ("approve", "edit", "reject", "reject one"))
     counts: Iterable[int | None] = (
-        *(found.heights[width] for width in WIDTHS), found.messages, found.edits, *taps,
+        found.heights[400], found.messages, found.edits, *taps,
     )  # fmt: skip
     link = f"[{situation.title}](#{anchor(situation.title)})"
     return (link, *("" if count is None else str(count) for count in counts))
@@ -42,10 +42,7 @@ def anchor(title: str) -> str:
 
 
 def _section(situation: Situation) -> str:
-    pictures = [
-        f"![{situation.title}, in a window of {width} pixels](images/gallery/{picture(situation.name, width)})"
-        for width in WIDTHS
-    ]
+    pictures = [f"![At {width} pixels](images/gallery/{picture(situation.name, width)})" for width in WIDTHS]
     return f"## {situation.title}\n\n" + "\n\n".join(pictures) + "\n"
 
 
