@@ -9,7 +9,6 @@ max_line_length = 130
 
 local PRELUDE = {
   'DAY', 'KEPT_UNRESUMED', 'KEPT_RESUMED', 'WAITS', 'FOLLOWS', 'OUTCOME', 'LONGEST_SILENCE',
-  'ANSWERED', 'FAILED', 'read_delivery', 'why_not_handled', 'note_delivery',
   'server_identity', 'answers_since', 'unsure_for', 'now', 'text', 'append', 'try', 'agent_of', 'message_fields', 'clock_may_be_set', 'lease_left', 'time_left', 'failing_field',
   'queue_drawing', 'note_for_bots', 'wake_bots', 'queue_look', 'queue_run', 'is_closed', 'add_remark', 'append_marked', 'wake_processes',
   'expire_record', 'persist_record', 'store_continuation', 'SIGNED', 'add_line', 'decision_facts', 'write_audit',

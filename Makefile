@@ -12,7 +12,7 @@ PYTEST := -m pytest -q -n $(JOBS) --dist worksteal
 # Ends with how to get a Redis where there is none: from Python 3.13 on, no package brings one.
 REDIS := playground/redis_server.py >/dev/null
 # What needs neither a server nor a framework that is slow to import.
-UNIT := $(addprefix tests/agent_adapter/,contract dialects test_gating.py test_function_schema.py test_seal.py) \
+UNIT := $(addprefix tests/agent_adapter/,contract dialects test_gating.py test_function_schema.py test_cipher.py) \
 	$(addprefix tests/bot/,domain listeners policy rendering text slack/test_manifest.py)
 # Where another Python, or other versions of packages, make a difference: signatures, annotations, asyncio, processes, the frameworks.
 SECOND := tests/agent_adapter $(addprefix tests/bot/,cli http runtime slack) \

@@ -26,6 +26,7 @@ from redis.credentials import CredentialProvider
 from agent_adapter import tracing
 from agent_adapter.asking import Asking, check_asking, spelled_out
 from agent_adapter.background import in_background
+from agent_adapter.cipher import RECORD_KEY, STATE_KEY, Cipher
 from agent_adapter.contract.arguments import check_text
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.identity import interrupt_id, thread_id
@@ -68,7 +69,7 @@ from agent_adapter.loops import Loops
 from agent_adapter.receipts.answer import Verifier
 from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
-from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, LocalSigner, Signer
+from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, signer_from_environment
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.claims import Claims, patiently, why_stalled
 from agent_adapter.redis.pool import (
@@ -79,14 +80,15 @@ from agent_adapter.redis.pool import (
     open_blocking_redis,
     open_redis,
 )
-from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.records import Record, Records, milliseconds
 from agent_adapter.redis.replies import Replies, Watch
 from agent_adapter.redis.reports import Reports
 from agent_adapter.redis.runs import Runs
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_server
-from agent_adapter.seal import MissingSeal, Seal
+
+if TYPE_CHECKING:
+    from securesystemslib.signer import Signer
 
 logger = logging.getLogger(__name__)
 
@@ -118,11 +120,11 @@ class ApprovalClient:
         grace: timedelta = GRACE,
         claim_lease: timedelta = timedelta(seconds=30),
         reconcile_every: timedelta = timedelta(seconds=30),
-        seal: Seal | None = None,
-        record_cipher: RecordCipher | None = None,
+        state_cipher: Cipher | None = None,
+        record_cipher: Cipher | None = None,
         ring: Ring | str | Path | None = None,
         min_people: int = 0,
-        signer: Signer | None = None,
+        signer: "Signer | None" = None,
         marks: Marks | None = None,
     ) -> None:
         for where, given in (("redis", redis), ("blocking", blocking)):
@@ -136,14 +138,11 @@ class ApprovalClient:
         self._grace = grace
         self._lease = claim_lease
         self._every = reconcile_every.total_seconds()
-        # A seal without keys is meant, too.
-        self._seal = Seal.from_environment() if seal is None else seal
-        self._record_cipher = RecordCipher.from_environment() if record_cipher is None else record_cipher
+        # A cipher without keys is meant, too.
+        self._state_cipher = Cipher.from_environment(STATE_KEY) if state_cipher is None else state_cipher
+        self._record_cipher = Cipher.from_environment(RECORD_KEY) if record_cipher is None else record_cipher
         self._verifier = _verifier(ring, self._namespace, min_people)
-        if self._verifier and not self._seal:
-            checked = self._verifier.ring
-            self._seal = MissingSeal(lambda: checked.accepts_unsigned)
-        self._signer = signer or LocalSigner.from_environment(AGENT_VARIABLE)
+        self._signer = signer or signer_from_environment(AGENT_VARIABLE)
         self._marks = marks
         if self._signer and self._verifier:
             _check_purpose(self._signer, self._verifier.ring, self.agent)
@@ -166,11 +165,11 @@ class ApprovalClient:
         *,
         agent: str,
         namespace: str = "assent",
-        seal: Seal | None = None,
-        record_cipher: RecordCipher | None = None,
+        state_cipher: Cipher | None = None,
+        record_cipher: Cipher | None = None,
         ring: Ring | str | Path | None = None,
         min_people: int = 0,
-        signer: Signer | None = None,
+        signer: "Signer | None" = None,
         marks: Marks | None = None,
         credentials: CredentialProvider | str | None = None,
         **settings: timedelta,
@@ -182,7 +181,7 @@ class ApprovalClient:
                 or `rediss+sentinel://` where all of them speak TLS.
             agent: The name of the agent, shown on every card: lower-case letters, digits and hyphens.
             namespace: The same as the bot's `ASSENT_NAMESPACE`.
-            seal: Encrypts the states of runs that workers resume; by default with the keys in `ASSENT_STATE_KEY`. With a
+            state_cipher: Encrypts the states of runs that workers resume; by default with the keys in `ASSENT_STATE_KEY`. With a
                 ring, states need one.
             record_cipher: Encrypts what is asked and decided; by default with the keys in `ASSENT_RECORD_KEY`. The bot needs
                 the same keys.
@@ -211,7 +210,7 @@ class ApprovalClient:
             agent=agent,
             namespace=namespace,
             address=address,
-            seal=seal,
+            state_cipher=state_cipher,
             record_cipher=record_cipher,
             ring=ring,
             min_people=min_people,
@@ -258,12 +257,19 @@ class ApprovalClient:
             process=process,
             namespace=self._namespace,
             grace=self._grace,
-            seal=self._seal,
+            state_cipher=self._state_cipher,
             verifier=self._verifier,
             signer=self._signer,
             marks=self._marks,
         )
-        self.runs = Runs(self._redis, scripts, keys, self._seal, agent=self.agent)
+        self.runs = Runs(
+            self._redis,
+            scripts,
+            keys,
+            self._state_cipher,
+            agent=self.agent,
+            is_signed=self._verifier is not None,
+        )
         self._claims = Claims(self._records, lease=milliseconds(self._lease))
         self._reports = Reports(self.report)
         self._replies = Replies(
@@ -783,9 +789,9 @@ def _verifier(ring: Ring | str | Path | None, namespace: str, min_people: int) -
     return None if found is None else Verifier(found, namespace, min_people)
 
 
-def _check_purpose(signer: Signer, ring: Ring, agent: str) -> None:
+def _check_purpose(signer: "Signer", ring: Ring, agent: str) -> None:
     """Refuse a key that the ring has for something else: a key for receipts would let this agent approve its own calls."""
-    key = ring.keys.get(signer.kid)
+    key = ring.keys.get(signer.public_key.keyid)
     if key and key.purpose != "agent":
         raise InvalidRequestError(
             f"{AGENT_VARIABLE}: the ring has the key {key.kid} for {key.purpose}, and an agent must not have it: make one "

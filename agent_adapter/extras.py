@@ -9,7 +9,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "openai-agents": ("openai-agents>=0.22",),
     "spoon": ("spoon-ai-sdk>=0.4.10", "fastmcp<3", "jsonschema>=4.20"),
     "encryption": ("cryptography>=45",),
-    "receipts": ("cryptography>=45", "pydantic>=2.12"),
+    "receipts": ("securesystemslib[crypto]>=1.4", "pydantic>=2.12"),
     "otel": ("opentelemetry-api>=1.35",),
 }
 """By extra; the same as in pyproject.toml."""

@@ -58,8 +58,7 @@ def requires_receipt(
         A decorator. It keeps the signature, and fits functions, coroutine functions and methods.
 
     Raises:
-        InvalidRequestError: at the decorator, when the keys cannot be read, the function is a generator, or a type has code
-            that may change what was approved.
+        InvalidRequestError: at the decorator, when the keys cannot be read, or the function is a generator.
         ReceiptError: at a call that is not proven; the body has not run, and `code` says why.
     """
     if callable(keys):

@@ -14,6 +14,7 @@ from redis.credentials import CredentialProvider
 
 from agent_adapter import tracing
 from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.cipher import Cipher
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Decided, DecidedResume, Interrupt, Resume
@@ -22,10 +23,10 @@ from agent_adapter.errors import AgentAdapterError, InvalidRequestError, WrongAr
 from agent_adapter.expected import expect
 from agent_adapter.idempotency import carrying
 from agent_adapter.receipts.ring import Ring
-from agent_adapter.receipts.signer import Signer
-from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.records import Record
-from agent_adapter.seal import Seal
+
+if TYPE_CHECKING:
+    from securesystemslib.signer import Signer
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -55,11 +56,11 @@ class SyncApprovalClient:
         *,
         agent: str,
         namespace: str = "assent",
-        seal: Seal | None = None,
-        record_cipher: RecordCipher | None = None,
+        state_cipher: Cipher | None = None,
+        record_cipher: Cipher | None = None,
         ring: Ring | str | Path | None = None,
         min_people: int = 0,
-        signer: Signer | None = None,
+        signer: "Signer | None" = None,
         credentials: CredentialProvider | str | None = None,
         **settings: timedelta,
     ) -> Self:
@@ -69,7 +70,7 @@ class SyncApprovalClient:
                 url,
                 agent=agent,
                 namespace=namespace,
-                seal=seal,
+                state_cipher=state_cipher,
                 record_cipher=record_cipher,
                 ring=ring,
                 min_people=min_people,

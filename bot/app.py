@@ -16,7 +16,6 @@ from functools import partial
 import aiohttp
 from aiohttp import web
 from redis.asyncio import Redis
-from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
 from agent_adapter.background import in_background
@@ -215,9 +214,6 @@ class Bot:
     def _warn_of_unsigned(self) -> None:
         if self.bot_keys is None:
             logger.warning("receipts.unsigned", extra={"reason": UNSIGNED})
-        elif self.bot_keys.ring.accepts_unsigned:
-            until = f"{self.bot_keys.ring.unsigned_until:%Y-%m-%d}"
-            logger.warning("receipts.unsigned_accepted", extra={"until": until})
 
     async def _open_redis(self) -> Redis:
         url = self.settings.redis_url
@@ -297,7 +293,7 @@ class Bot:
         )
         self.port = self._listening.sockets[0].getsockname()[1]
 
-    def _compose(self, bolt: AsyncApp, process: Process) -> None:
+    def _compose(self, bolt: BoltApp, process: Process) -> None:
         settings, tasks, served = self.settings, process.tasks, self.served
         pacing = Pacing(self.store.scripts, self.store.keys, enabled=settings.pace)
         served.compose(process, pacing)
@@ -312,7 +308,7 @@ class Bot:
         link = SlackLink(self.slack, self.health, self.policies, sockets, self._wake, self.bot_keys)
         self._run("link to Slack", link.keep, fatal=(SettingsError,))
 
-    def _bind(self, bolt: AsyncApp, process: Process) -> None:
+    def _bind(self, bolt: BoltApp, process: Process) -> None:
         """Bind what handles clicks to what Slack sends."""
         served, slack, directory, tasks = self.served, process.slack, process.directory, process.tasks
         home = HomeTab(Home(served.store, served.judge, directory, served.standing), slack, tasks)

@@ -7,11 +7,11 @@ from typing import Protocol
 import aiohttp
 from redis.asyncio import Redis
 
+from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Work
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import freeze_meta
-from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.server_check import check_audit, check_keys
 from bot.api.agents import Agents
 from bot.api.keys import KeyRing
@@ -103,7 +103,7 @@ class Served:
         self.settings = settings
         self.bot_keys = load_bot_keys(settings)
         self.log_key = load_log_key(settings)
-        self._cipher = RecordCipher.from_setting(settings.record_key)
+        self._cipher = Cipher.parse(settings.record_key)
 
     async def try_keys(self) -> None:
         """Sign once.
@@ -155,9 +155,7 @@ class Served:
         )
         self.owed_ages = OwedAges(self.store)
         self.quarantine = Quarantine(self.store)
-        self._keys_of_api = KeyRing(
-            redis, keys, address=address, trust=lambda: found.trust if found else None
-        )
+        self._keys_of_api = KeyRing(redis, keys, address=address, seal=found.seal if found else None)
 
     def api(self, health: Health, quota: Quota) -> ApiSpace:
         """Make what the HTTP API needs of it."""
@@ -167,7 +165,7 @@ class Served:
             namespace,
             found.ring if found else None,
             record_cipher=self._cipher,
-            marks=SealedQuestions(lambda: found.trust, found.ring, namespace) if found else None,
+            marks=SealedQuestions(found.seal, found.ring, namespace) if found else None,
             credentials=self.settings.redis_credentials,
         )
         health.loops.include(agents.loops)

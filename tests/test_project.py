@@ -556,7 +556,6 @@ def test_the_compose_file_takes_a_signing_key_and_starts_without_one(monkeypatch
         "ASSENT_SEAL_KEY_FILE",
         "ASSENT_RING",
         "ASSENT_REQUIRE_SIGNED",
-        "ASSENT_UNSIGNED_UNTIL",
     }
 
     assert given <= {*environment}
@@ -565,7 +564,7 @@ def test_the_compose_file_takes_a_signing_key_and_starts_without_one(monkeypatch
     for name in ("signing_key", "seal_key"):
         assert name in described["services"]["bot"]["secrets"]
         assert described["secrets"][name] == {"file": f"${{ASSENT_{name.upper()}_FILE:-/dev/null}}"}
-    unset = {"ASSENT_RING": "", "ASSENT_REQUIRE_SIGNED": "false", "ASSENT_UNSIGNED_UNTIL": ""}
+    unset = {"ASSENT_RING": "", "ASSENT_REQUIRE_SIGNED": "false"}
     assert (
         unset.items()
         <= {name: re.sub(r"\$\{\w+:-(\w*)\}", r"\1", value) for name, value in environment.items()}.items()

@@ -163,6 +163,8 @@ def open_statement(
         raise Refused("form", "a statement is not in a signed envelope") from error
     if not 0 < len(signatures) <= MOST_SIGNATURES or not all(isinstance(kid, str) for kid, _ in signatures):
         raise Refused("form", "a statement is not in a signed envelope")
+    if len({kid for kid, _ in signatures}) < len(signatures):
+        raise Refused("form", "a statement is not in a signed envelope")
     if kind != TYPE:
         raise Refused("type", f"something else was signed: {kind!r}")
     key = signer_of(signatures, signed, keys)
@@ -294,9 +296,12 @@ def parse(text: str) -> Any:
 
 def decode(text: str) -> bytes:
     try:
-        return base64.b64decode(text.translate({ord("-"): "+", ord("_"): "/"}), validate=True)
-    except (binascii.Error, AttributeError) as error:
+        raw = base64.b64decode(text, validate=True)
+    except binascii.Error as error:
         raise ValueError("not base64") from error
+    if base64.b64encode(raw).decode() != text:
+        raise ValueError("the same bytes are written in another way")
+    return raw
 
 
 def digest_of_run(run: str) -> str:

@@ -8,9 +8,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from securesystemslib.dsse import Envelope
+from securesystemslib.signer import Signature
+
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.receipt import Receipt
-from agent_adapter.receipts.dsse import Envelope, Signature, load_envelope
+from agent_adapter.receipts.dsse import digest_of, dump_envelope, load_envelope
 from agent_adapter.receipts.signer import kid_of
 from agent_adapter.receipts.statement import dump_statement
 from tests.support.receipts import Signing, listed, milliseconds, ring_text
@@ -54,14 +57,15 @@ def two(
     one = BOT.sign(
         BOT.statement(BOT.action(ARGS, **{"by": "U0BO", "quorum": 2} | first), **first_statement or {})
     )
-    counts = (load_envelope(one).digest,)
+    counts = (digest_of(load_envelope(one)),)
     return Receipt(
         (one, BOT.sign(BOT.statement(BOT.action(ARGS, **{"quorum": 2, "counts": counts} | last)))), 0, ARGS
     )
 
 
-def signed_by(envelope: Envelope, *signatures: Signature) -> Receipt:
-    return Receipt((replace(envelope, signatures=signatures).dump(),), 0, ARGS)
+def signed_by(envelope: Envelope, *signatures: tuple[str, bytes]) -> Receipt:
+    named = {kid: Signature(kid, signature.hex()) for kid, signature in signatures}
+    return Receipt((dump_envelope(Envelope(envelope.payload, envelope.payload_type, named)),), 0, ARGS)
 
 
 def vectors() -> Iterator[Vector]:
@@ -173,41 +177,34 @@ def people() -> Iterator[Vector]:
 
 def keys() -> Iterator[Vector]:
     envelope = load_envelope(PAY.envelopes[0])
-    (signature,) = envelope.signatures
+    raw = bytes.fromhex(envelope.signatures[BOT.kid].signature)
     yield vector("a key that the ring does not have", "key", OTHER.receipt(ARGS))
     yield vector(
         "another key under the name of this one",
         "signature",
-        signed_by(envelope, Signature(BOT.kid, OTHER.key.sign(envelope.signed))),
+        signed_by(envelope, (BOT.kid, OTHER.key.sign(envelope.pae()))),
     )
     yield vector(
         "a second signature that is unknown",
         "ok",
-        signed_by(envelope, Signature("0" * 16, bytes(64)), signature),
+        signed_by(envelope, ("0" * 16, bytes(64)), (BOT.kid, raw)),
     )
     yield vector("a statement of another key", "key", of(BOT.statement(BOT.action(ARGS), kid=OTHER.kid)))
-    yield vector(
-        "a changed payload",
-        "signature",
-        Receipt(
-            (replace(envelope, payload=dump_statement(BOT.statement(BOT.action("{}")))).dump(),), 0, "{}"
-        ),
-        args="{}",
-    )
-    yield vector(
-        "a signature of 63 bytes", "signature", signed_by(envelope, Signature(BOT.kid, signature.bytes[:-1]))
-    )
-    yield vector(
-        "a signature of 65 bytes",
-        "signature",
-        signed_by(envelope, Signature(BOT.kid, signature.bytes + b"\0")),
-    )
+    other = dump_statement(BOT.statement(BOT.action("{}")))
+    changed = signed_by(Envelope(other, envelope.payload_type, {}), (BOT.kid, raw))
+    yield vector("a changed payload", "signature", replace(changed, args="{}"), args="{}")
+    retyped = load_envelope(BOT.sign(envelope.payload, type="text/plain"))
+    taken = bytes.fromhex(retyped.signatures[BOT.kid].signature)
+    yield vector("a signature of another type", "signature", signed_by(envelope, (BOT.kid, taken)))
+    yield vector("no bytes as a signature", "signature", signed_by(envelope, (BOT.kid, b"")))
+    yield vector("a signature of 63 bytes", "signature", signed_by(envelope, (BOT.kid, raw[:-1])))
+    yield vector("a signature of 65 bytes", "signature", signed_by(envelope, (BOT.kid, raw + b"\0")))
     order = 2**252 + 27742317777372353535851937790883648493
-    scalar = int.from_bytes(signature.bytes[32:], "little") + order
+    scalar = int.from_bytes(raw[32:], "little") + order
     yield vector(
         "a signature with a larger scalar",
         "signature",
-        signed_by(envelope, Signature(BOT.kid, signature.bytes[:32] + scalar.to_bytes(32, "little"))),
+        signed_by(envelope, (BOT.kid, raw[:32] + scalar.to_bytes(32, "little"))),
     )
     yield vector("a revoked key", "revoked", ring=ring_text(listed(BOT, revoked=True)))
     yield vector("a key for the log", "key", ring=ring_text(listed(BOT, purpose="log", team=None)))
@@ -249,7 +246,7 @@ def keys() -> Iterator[Vector]:
 def _forged(small: Signing) -> Receipt:
     """Sign with nobody's key: valid under the identity for a verifier that does not look."""
     envelope = load_envelope(small.sign(small.statement(small.action(ARGS))))
-    return signed_by(envelope, Signature(small.kid, (1).to_bytes(32, "little") + bytes(32)))
+    return signed_by(envelope, (small.kid, (1).to_bytes(32, "little") + bytes(32)))
 
 
 def forms() -> Iterator[Vector]:
@@ -287,16 +284,38 @@ def forms() -> Iterator[Vector]:
     yield vector("arguments as an object", "form", encode(receipt | {"args": {}}))
     yield vector("a receipt that is not JSON", "form", "{")
     yield vector("a receipt with a key twice", "form", PAY.dump().replace('"index"', '"index":0,"index"'))
-    yield vector(
-        "an envelope without signatures",
-        "form",
-        encode(receipt | {"envelopes": [receipt["envelopes"][0] | {"signatures": []}]}),
-    )
-    yield vector(
-        "an envelope that is not base64",
-        "form",
-        encode(receipt | {"envelopes": [receipt["envelopes"][0] | {"payload": "%"}]}),
-    )
+    own = receipt["envelopes"][0]
+    (signature,) = own["signatures"]
+    for name, wrong in {
+        "without signatures": {"signatures": []},
+        "with nine signatures": {
+            "signatures": [signature, *({**signature, "keyid": f"{number:016}"} for number in range(8))]
+        },
+        "with two signatures of one key": {"signatures": [signature, signature]},
+        "with signatures that are no list": {"signatures": {}},
+        "with a key id that is a number": {"signatures": [{**signature, "keyid": 2}]},
+        "with a type that is a number": {"payloadType": 1},
+        "that is not base64": {"payload": "%"},
+        "in base64 with spaces": {"payload": f"{own['payload']}\n"},
+        "in base64 of another alphabet": {"signatures": [{**signature, "sig": _url_safe(signature["sig"])}]},
+        "in base64 with bits that are left over": {
+            "signatures": [{**signature, "sig": _left_over(signature["sig"])}]
+        },
+    }.items():
+        yield vector(f"an envelope {name}", "form", encode(receipt | {"envelopes": [own | wrong]}))
+
+
+def _url_safe(text: str) -> str:
+    changed = text.replace("+", "-").replace("/", "_")
+    assert changed != text
+    return changed
+
+
+def _left_over(text: str) -> str:
+    """Write the same 64 bytes with other bits behind their end."""
+    assert text.endswith("==")
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    return text[:-3] + letters[letters.index(text[-3]) | 1] + "=="
 
 
 def text() -> str:

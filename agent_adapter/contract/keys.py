@@ -55,7 +55,7 @@ class Keys:
                                                     `lapsed` the fence of a claim that nobody finished,
                                                     `untaken` since when the card says that nobody goes on,
                                                     `asked` digest of the body that was admitted,
-                                                    `seal` `sealed` `seal:<field>` what bots with a seal key check,
+                                                    `seal` `seal:<field>` what bots with a seal key check,
                                                     admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
                                                     `unsigned` no key signed when it was asked,
                                                     `requested_by` for whom, `requester_known` whether
@@ -84,6 +84,7 @@ class Keys:
                                                     `sticky_uses:<i>` one line for each use, `sticky_given` whether,
                                                     `part:<place>:<n>` what Slack shows, `up:<place>:<n>`
                                                     since when that message is there, `lease:<place>:<n>`,
+                                                    `press:<digest>` for which actions a press is recorded,
                                                     `missed` when somebody tried to decide and could not,
                                                     `gone` channel and ts of messages that were deleted
     `{ns}:run:<id>`                         HASH    what a worker goes on with: `continuation`, notes of what was
@@ -94,9 +95,6 @@ class Keys:
     `{ns}:pause:<agent>.<digest>`           STRING  id of the record that asks about this pause
     `{ns}:thread:<agent>.<digest>`          STRING  owner of the right to run one thread of an agent, while its graph
                                                     runs; ends with the owner's lease
-    `{ns}:sent:<user>:<digest>`             STRING  something that a person sent: since when and by whom it is being
-                                                    handled, or its answer, for ten minutes
-    `{ns}:sent:<user>`                      STRING  digest of the newest of them
     `{ns}:draft:<user>:<i>:<id>`            STRING  what a person has filled into the form of an edit, for a day
     `{ns}:vouched:<id>`                     SET     for whom a key of the HTTP API says that the agent acts, of the
                                                     first record about these pauses; eight days
@@ -200,12 +198,6 @@ class Keys:
 
     def replies(self, process: str) -> str:
         return f"{self.prefix}replies:{process}"
-
-    def delivery(self, user: str, digest: str) -> str:
-        return f"{self.newest_delivery(user)}:{digest}"
-
-    def newest_delivery(self, user: str) -> str:
-        return f"{self.prefix}sent:{user}"
 
     def draft(self, interrupt_id: str, index: int, user: str) -> str:
         return f"{self.prefix}draft:{user}:{index}:{interrupt_id}"

@@ -157,8 +157,6 @@ def _decided(own: _Own, card: Fields, verifier: Verifier, now: int) -> _Decided:
     """
     said, faults = _read(own, _envelopes(own, card), verifier, now)
     if not said and not faults:
-        if verifier.ring.accepts_unsigned:
-            return _Decided({name: card[name] for name in _fields_of(own) if name in card})
         raise ReceiptError(
             f"{own.place} is not signed: start the bot with a signing key, or let people decide again",
             code="unsigned",
@@ -192,10 +190,6 @@ def _read(
         except ReceiptError as error:
             faults.append(error)
     return said, faults
-
-
-def _fields_of(own: _Own) -> Iterable[str]:
-    return (f"{kind}{own.index}" for kind in ("d:", "t:", "at:", "by:"))
 
 
 def _envelopes(own: _Own, card: Fields) -> list[str]:

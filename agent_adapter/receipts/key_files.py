@@ -1,28 +1,34 @@
 """Files of keys: secrets that only their owner reads, and the ring of public keys."""
 
 import base64
-import fcntl
 import os
 import secrets
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.ring import Ring, RingKey, dump_keys, parse_keys
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import new_signer, public_of
+
+if TYPE_CHECKING:
+    from securesystemslib.signer import CryptoSigner
 
 
 @dataclass(frozen=True, slots=True)
 class Signing:
     """A private key and a ring, in two files, and the key for the seal of the bots."""
 
-    signer: LocalSigner
+    signer: "CryptoSigner"
     key_path: Path
     ring_path: Path
     seal_path: Path
+
+    @property
+    def kid(self) -> str:
+        """The name of the key."""
+        return str(self.signer.public_key.keyid)
 
     @property
     def ring(self) -> Ring:
@@ -37,9 +43,9 @@ def make_signing(
 
     A second call with another name adds a second key to the same ring.
     """
-    signer, key_path, ring_path = LocalSigner.generate(), folder / name, folder / "ring.json"
+    signer, key_path, ring_path = new_signer(), folder / name, folder / "ring.json"
     write_private_key(key_path, signer)
-    key = RingKey.of(signer.public, "receipts", namespace=namespace, team=team)
+    key = RingKey.of(public_of(signer), "receipts", namespace=namespace, team=team)
     write_keys(ring_path, [*read_keys(ring_path), key])
     seal_path = folder / "seal-key"
     if not seal_path.exists():
@@ -47,13 +53,13 @@ def make_signing(
     return Signing(signer, key_path, ring_path, seal_path)
 
 
-def write_private_key(path: Path, signer: LocalSigner) -> None:
+def write_private_key(path: Path, signer: "CryptoSigner") -> None:
     """Write a private key to a new file that only its owner can read.
 
     Raises:
         InvalidRequestError: when the file is already there.
     """
-    _write_secret(path, signer.private_pem())
+    _write_secret(path, signer.private_bytes)
 
 
 def write_seal_key(path: Path) -> None:
@@ -62,17 +68,17 @@ def write_seal_key(path: Path) -> None:
     Raises:
         InvalidRequestError: when the file is already there.
     """
-    _write_secret(path, base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
+    _write_secret(path, base64.b64encode(secrets.token_bytes(32)) + b"\n")
 
 
-def _write_secret(path: Path, text: str) -> None:
+def _write_secret(path: Path, text: bytes) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise InvalidRequestError(
             f"{path} is already there: choose another name; a private key is never overwritten"
         ) from None
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+    with os.fdopen(descriptor, "wb") as file:
         file.write(text)
 
 
@@ -90,23 +96,6 @@ def read_keys(path: Path) -> tuple[RingKey, ...]:
         raise InvalidRequestError(f"cannot read {path}: {error}") from error
 
 
-@contextmanager
-def held_ring(path: Path) -> Iterator[tuple[RingKey, ...]]:
-    """Give the keys of a ring, and keep others from changing the file meanwhile: otherwise one of two new keys would be lost.
-
-    Raises:
-        InvalidRequestError: when the file cannot be read or is not a ring.
-        OSError: when its folder is not there.
-    """
-    # The folder, since each change puts another file in place of the ring.
-    folder = os.open(path.resolve().parent, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield read_keys(path)
-    finally:
-        os.close(folder)
-
-
 def write_keys(path: Path, keys: Iterable[RingKey]) -> None:
     """Write a ring in one step: a reader meets the old file or the new one.
 
@@ -116,15 +105,12 @@ def write_keys(path: Path, keys: Iterable[RingKey]) -> None:
     text = dump_keys(keys)
     Ring.parse(text, where=str(path))
     target = path.resolve()
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    # Beside the file, so that it can take its place.
+    new = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        # Everybody may read public keys, and `mkstemp` lets only the owner.
-        Path(name).chmod(0o644)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        new.write_text(text, encoding="utf-8")
+        # Everybody may read public keys.
+        new.chmod(0o644)
+        new.replace(target)
+    finally:
+        new.unlink(missing_ok=True)

@@ -14,9 +14,8 @@ from pydantic.fields import FieldInfo
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.numbers import as_floats
-from agent_adapter.errors import InvalidRequestError, ReceiptError
+from agent_adapter.errors import ReceiptError
 from agent_adapter.receipts.kept import first_lost
-from agent_adapter.receipts.validators import may_change, without_validators
 from agent_adapter.receipts.values import first_difference, is_approved, is_equal
 
 _OBJECTS = ("self", "cls")
@@ -39,11 +38,7 @@ _PLAIN = {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
 
 
 class Parameters:
-    """The parameters of a function, and whether a call of it was approved.
-
-    Raises:
-        InvalidRequestError: when something within a type may change what was approved.
-    """
+    """The parameters of a function, and whether a call of it was approved."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -57,8 +52,6 @@ class Parameters:
         # The body may change a list that is a default. The next call would run with that, and nobody was asked.
         self._untouched = {each.name: _copied(each.default) for each in declared}
         self._is_plain = {each.kind for each in declared} <= _PLAIN
-        with suppress(NameError, TypeError, AttributeError):
-            _ = self._declared
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the value of every parameter, with defaults.
@@ -167,7 +160,7 @@ class Parameters:
         if name not in self._adapters:
             try:
                 hint = self._hints.get(name)
-                self._adapters[name] = None if hint is None else TypeAdapter(without_validators(hint))
+                self._adapters[name] = None if hint is None else TypeAdapter(hint)
             except (PydanticUserError, TypeError, NameError):
                 self._adapters[name] = None
         return self._adapters[name]
@@ -176,25 +169,10 @@ class Parameters:
     def _hints(self) -> dict[str, Any]:
         # At the first call: what a module defines below the tool is known by then.
         try:
-            return self._declared
+            return get_type_hints(self._function, include_extras=True)
         except (NameError, TypeError, AttributeError):
             # Then only values that are JSON themselves can be what was approved.
             return {}
-
-    @cached_property
-    def _declared(self) -> dict[str, Any]:
-        hints = get_type_hints(self._function, include_extras=True)
-        for name in self._signature.parameters:
-            if (
-                name in hints
-                and not _is_injected(hints[name])
-                and may_change(without_validators(hints[name]))
-            ):
-                raise InvalidRequestError(
-                    f"{self._function.__name__}: {name}: its type has validators, code or settings that may change what "
-                    "was approved: take a type without them, and check the value in the body"
-                )
-        return hints
 
     @cached_property
     def _injected(self) -> frozenset[str]:

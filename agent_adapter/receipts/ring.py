@@ -2,53 +2,41 @@
 
 import base64
 import binascii
-import hashlib
 import logging
 import os
 import time
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
-from pydantic import (
-    AwareDatetime,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from agent_adapter.contract.arguments import decode, encode_indented
 from agent_adapter.contract.hitl import WireModel
-from agent_adapter.contract.names import AgentName, Namespace, did_you_mean
+from agent_adapter.contract.names import AgentName, Namespace
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.extras import needs
-from agent_adapter.receipts.dsse import Envelope, load_envelope
-from agent_adapter.receipts.signer import CREATE, CREATE_FOR_AGENT, CREATE_FOR_LOG, LocalSigner, kid_of
+from agent_adapter.receipts.dsse import digest_of, load_envelope
+from agent_adapter.receipts.signer import CREATE, CREATE_FOR_AGENT, CREATE_FOR_LOG, kid_of
 from agent_adapter.receipts.statement import LONGEST_USE, RECEIPT, Statement, load_statement
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from securesystemslib.dsse import Envelope
+    from securesystemslib.signer import SSlibKey
 
 logger = logging.getLogger(__name__)
 
 RING_VARIABLE = "ASSENT_RING"
-UNSIGNED_VARIABLE = "ASSENT_UNSIGNED_UNTIL"
 REQUIRED_VARIABLE = "ASSENT_REQUIRE_SIGNED"
 
 RING_VERSION: Final = 1
 LONGEST_WAIT = timedelta(days=30)
 """How far the deadline may lie ahead when somebody decides."""
-LONGEST_UNSIGNED = timedelta(days=30)
-"""How far ahead `ASSENT_UNSIGNED_UNTIL` may lie."""
 KEPT = 1024
 """How many checked envelopes are kept in memory."""
 LOOK_EVERY = 1.0
@@ -89,7 +77,7 @@ _Time = Annotated[AwareDatetime, BeforeValidator(_read_time)]
 class RingKey(WireModel):
     """One public key: what it may sign, for whom, and when."""
 
-    # What stands in a wrong field could be a private key.
+    # An unknown field is refused: a misspelt `revoked` must not be ignored. What stands in a wrong one could be a private key.
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     kid: str
@@ -111,20 +99,6 @@ class RingKey(WireModel):
     revoked: Annotated[bool, Field(strict=True)] = False
     """Whether nothing that it signed counts, whatever its date."""
 
-    _verifier: "Ed25519PublicKey" = PrivateAttr()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_fields(cls, fields: Any) -> Any:
-        """Refuse unknown fields: a misspelt `revoked` must not be ignored."""
-        for name in fields if isinstance(fields, dict) else ():
-            if name not in cls.model_fields:
-                raise ValueError(
-                    f"there is no {name!r}{did_you_mean(name, cls.model_fields)}; the fields are "
-                    f"{', '.join(cls.model_fields)}"
-                )
-        return fields
-
     @model_validator(mode="after")
     def _is_sound(self) -> Self:
         raw = _public_bytes(self.public)
@@ -138,7 +112,6 @@ class RingKey(WireModel):
                 )
         if self.not_before and self.not_after and self.not_before > self.not_after:
             raise ValueError("not_before is later than not_after")
-        self._verifier = _verifier_of(raw)
         return self
 
     @classmethod
@@ -151,13 +124,23 @@ class RingKey(WireModel):
         named = {"kid": kid_of(public), "public": base64.b64encode(public).decode(), "purpose": purpose}
         return to_model(cls.model_validate, named | fields, where="key")
 
+    @cached_property
+    def public_key(self) -> "SSlibKey":
+        """What verifies its signatures."""
+        try:
+            from securesystemslib.signer import SSlibKey  # noqa: PLC0415  # an extra
+        except ImportError as error:
+            raise InvalidRequestError(needs("A ring of public keys", "receipts", error)) from error
+        return SSlibKey(self.kid, "ed25519", "ed25519", {"public": base64.b64decode(self.public).hex()})
+
     def verifies(self, signature: bytes, data: bytes) -> bool:
         """Whether this key made this signature."""
-        from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  # an extra
+        from securesystemslib.exceptions import UnverifiedSignatureError  # noqa: PLC0415  # an extra
+        from securesystemslib.signer import Signature  # noqa: PLC0415  # likewise
 
         try:
-            self._verifier.verify(signature, data)
-        except InvalidSignature:
+            self.public_key.verify_signature(Signature(self.kid, signature.hex()), data)
+        except UnverifiedSignatureError:
             return False
         return True
 
@@ -181,7 +164,7 @@ class Opened:
 
     statement: Statement
     digest: str
-    """Names the statement: `Envelope.digest`."""
+    """Names the statement: `digest_of` its envelope."""
     key: RingKey
 
 
@@ -190,16 +173,16 @@ class Ring:
 
     Args:
         keys: No two with the same public key.
-        unsigned_until: Until when answers without a signature are accepted too.
 
     Raises:
-        InvalidRequestError: when a key is there twice.
+        InvalidRequestError: when a key is there twice, or securesystemslib is not installed.
     """
 
-    def __init__(self, keys: Iterable[RingKey] = (), *, unsigned_until: datetime | None = None) -> None:
-        self.unsigned_until = unsigned_until
-        self._file: _File | None = None
-        self._trust(keys)
+    def __init__(self, keys: Iterable[RingKey] = ()) -> None:
+        self._path: Path | None = None
+        self._seen: object = None
+        self._next_look = 0.0
+        self._trusted = _Trusted(keys)
 
     @classmethod
     def parse(cls, text: str, *, where: str = "ring") -> Self:
@@ -222,8 +205,9 @@ class Ring:
         Raises:
             InvalidRequestError: when the file cannot be read or is not a ring.
         """
-        file = _File(Path(path), where)
-        ring = cls(file.read())
+        ring = cls()
+        ring._path = Path(path)
+        ring._read_file(where)
         if not any(key.purpose == purpose and not key.revoked for key in ring._trusted.keys.values()):
             logger.warning(
                 "The ring in %s does not have %s, so nothing that it should have signed counts: %s makes one",
@@ -231,7 +215,6 @@ class Ring:
                 _OWNER[purpose],
                 _MAKES[purpose],
             )
-        ring._file = file
         return ring
 
     @classmethod
@@ -239,25 +222,16 @@ class Ring:
         """Read the ring that `ASSENT_RING` names; `None` when it is not set.
 
         Raises:
-            InvalidRequestError: when it is broken; when `ASSENT_REQUIRE_SIGNED` is set and it is missing; when
-                `ASSENT_UNSIGNED_UNTIL` is not a date or too far ahead.
+            InvalidRequestError: when it is broken, or when `ASSENT_REQUIRE_SIGNED` is set and it is missing.
         """
         path, required = os.environ.get(RING_VARIABLE), _is_on(REQUIRED_VARIABLE)
-        if not path:
-            if required:
-                raise InvalidRequestError(
-                    f"{REQUIRED_VARIABLE} is set, and {RING_VARIABLE} is not: name the file of public keys in it"
-                )
-            return None
-        ring = cls.load(path)
-        ring.unsigned_until = read_unsigned_until(os.environ.get(UNSIGNED_VARIABLE, ""))
-        if ring.accepts_unsigned:
-            logger.warning(
-                "Answers without a signature are accepted until %s (%s): whoever can write to Redis can forge them",
-                f"{ring.unsigned_until:%Y-%m-%d %H:%M} UTC",
-                UNSIGNED_VARIABLE,
+        if path:
+            return cls.load(path)
+        if required:
+            raise InvalidRequestError(
+                f"{REQUIRED_VARIABLE} is set, and {RING_VARIABLE} is not: name the file of public keys in it"
             )
-        return ring
+        return None
 
     @property
     def keys(self) -> Mapping[str, RingKey]:
@@ -269,12 +243,7 @@ class Ring:
         """What stands for the keys of this moment. It is another object after each change of the file."""
         return self._current()
 
-    @property
-    def accepts_unsigned(self) -> bool:
-        """Whether answers without a signature are accepted now."""
-        return self.unsigned_until is not None and datetime.now(UTC) < self.unsigned_until
-
-    def check(self, envelope: Envelope, *, purpose: Purpose, type: str) -> RingKey:
+    def check(self, envelope: "Envelope", *, purpose: Purpose, type: str) -> RingKey:
         """Return the key that signed a payload of this type. The caller compares what the key is for, and its times.
 
         Raises:
@@ -282,18 +251,6 @@ class Ring:
                 `signature`).
         """
         return self._current().check(envelope, purpose, type)
-
-    def keep(self, signer: LocalSigner, signature: bytes, data: bytes) -> None:
-        """Keep in memory that this process has just made this signature over these bytes, so that it need not verify it.
-
-        All other checks are made all the same. It is forgotten when the file changes.
-
-        Args:
-            signer: What made it. It counts only if it has the private key of a public key in this ring.
-            signature: The signature.
-            data: The bytes that were signed.
-        """
-        self._current().keep(signer, signature, data)
 
     def open_statement(self, text: str, *, namespace: str) -> Opened:
         """Read a statement about a click that a bot of this namespace has signed. A second reading is fast.
@@ -310,19 +267,34 @@ class Ring:
             )
         return opened
 
-    def _trust(self, keys: Iterable[RingKey]) -> None:
-        self._trusted = _Trusted(keys)
-
     def _current(self) -> "_Trusted":
-        if self._file and self._file.may_have_changed():
-            try:
-                self._trust(self._file.read())
-                logger.info(
-                    "The ring in %s has changed: it has %d keys", self._file.path, len(self._trusted.keys)
-                )
-            except InvalidRequestError as error:
-                logger.error("The changed ring cannot be used, so the keys from before count: %s", error)  # noqa: TRY400  # a sentence is enough
+        now = time.monotonic()
+        if self._path and now >= self._next_look:
+            self._next_look = now + LOOK_EVERY
+            if _stamp(self._path) != self._seen:
+                self._read_changed()
         return self._trusted
+
+    def _read_changed(self) -> None:
+        try:
+            self._read_file("ring")
+            logger.info("The ring in %s has changed: it has %d keys", self._path, len(self._trusted.keys))
+        except InvalidRequestError as error:
+            logger.error("The changed ring cannot be used, so the keys from before count: %s", error)  # noqa: TRY400  # a sentence is enough
+
+    def _read_file(self, where: str) -> None:
+        assert self._path
+        # First the stamp: what is written after it has another one, and is read at the next look.
+        self._seen = _stamp(self._path)
+        try:
+            text = self._path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            because = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise InvalidRequestError(
+                f"{where}: cannot read {self._path}: {because}: name the file of public keys that "
+                "`keys signing` keeps, and let this user read it"
+            ) from error
+        self._trusted = _Trusted(parse_keys(text, where=str(self._path)))
 
 
 class _Trusted:
@@ -330,43 +302,36 @@ class _Trusted:
 
     def __init__(self, keys: Iterable[RingKey]) -> None:
         listed = tuple(keys)
-        by_name = {key.kid: key for key in listed}
-        if len(by_name) < len(listed):
+        self.keys = MappingProxyType({key.kid: key for key in listed if key.public_key})
+        if len(self.keys) < len(listed):
             raise InvalidRequestError("ring: a key is listed twice: keep one entry for each key")
-        self.keys = MappingProxyType(by_name)
         # By its text, so that no other text can meet a result. Errors are not kept.
         self.open = lru_cache(KEPT)(self._open)
-        # Whole signatures, each with a digest of all bytes that were signed. The oldest is first.
-        self._made: OrderedDict[tuple[str, bytes, bytes], None] = OrderedDict()
 
-    def keep(self, signer: LocalSigner, signature: bytes, data: bytes) -> None:
-        key = self.keys.get(signer.kid)
-        if key and _public_bytes(key.public) == signer.public:
-            self._made[_made(key, signature, data)] = None
-            if len(self._made) > KEPT:
-                self._made.popitem(last=False)
+    def check(self, envelope: "Envelope", purpose: Purpose, type: str) -> RingKey:
+        from securesystemslib.exceptions import UnverifiedSignatureError  # noqa: PLC0415  # an extra
 
-    def check(self, envelope: Envelope, purpose: Purpose, type: str) -> RingKey:
-        if envelope.type != type:
-            raise ReceiptError(f"a signed text is of type {envelope.type!r}, not {type!r}", code="type")
-        known = [(each, key) for each in envelope.signatures if (key := self.keys.get(each.kid))]
-        fit = [(each, key) for each, key in known if key.purpose == purpose]
+        if envelope.payload_type != type:
+            raise ReceiptError(
+                f"a signed text is of type {envelope.payload_type!r}, not {type!r}", code="type"
+            )
+        known = [key for kid in envelope.signatures if (key := self.keys.get(kid))]
+        fit = [key for key in known if key.purpose == purpose]
         if not fit:
-            raise _unknown(envelope, known[0][1] if known else None, purpose)
-        usable = [(each, key) for each, key in fit if not key.revoked]
+            raise _unknown(envelope, known[0] if known else None, purpose)
+        usable = [key for key in fit if not key.revoked]
         if not usable:
             raise ReceiptError(
-                f"the key {fit[0][1].kid} is revoked, so what it signed counts no more", code="revoked"
+                f"the key {fit[0].kid} is revoked, so what it signed counts no more", code="revoked"
             )
-        for signature, key in usable:
-            if _made(key, signature.bytes, envelope.signed) in self._made:
-                return key
-            if key.verifies(signature.bytes, envelope.signed):
-                return key
-        raise ReceiptError(
-            f"a signature is not from the key {usable[0][1].kid}: somebody changed what was signed",
-            code="signature",
-        )
+        try:
+            (kid,) = envelope.verify([key.public_key for key in usable], threshold=1)
+        except UnverifiedSignatureError:
+            raise ReceiptError(
+                f"a signature is not from the key {usable[0].kid}: somebody changed what was signed",
+                code="signature",
+            ) from None
+        return self.keys[kid]
 
     def _open(self, text: str) -> Opened:
         envelope = load_envelope(text)
@@ -374,19 +339,15 @@ class _Trusted:
         statement = load_statement(envelope.payload)
         _check_key(key, statement)
         _check_times(key, statement)
-        return Opened(statement, envelope.digest, key)
+        return Opened(statement, digest_of(envelope), key)
 
 
-def _made(key: RingKey, signature: bytes, data: bytes) -> tuple[str, bytes, bytes]:
-    return key.kid, signature, hashlib.sha256(data).digest()
-
-
-def _unknown(envelope: Envelope, other: RingKey | None, purpose: Purpose) -> ReceiptError:
+def _unknown(envelope: "Envelope", other: RingKey | None, purpose: Purpose) -> ReceiptError:
     if other:
         sentence = f"the key {other.kid} is for {other.purpose}, not for {purpose}"
     else:
         # Only what looks like a name is repeated: anybody can write anything there.
-        kid = envelope.signatures[0].kid
+        kid = next(iter(envelope.signatures))
         named = kid if len(kid) <= 64 and kid.isascii() and kid.isalnum() else "of another name"
         sentence = f"it is signed with a key {named}, and the ring does not have it: add {_OWNER[purpose]} to the ring"
     return ReceiptError(sentence, code="key")
@@ -430,41 +391,12 @@ def _check_times(key: RingKey, statement: Statement) -> None:
         )
 
 
-class _File:
-    """The file of a ring, and whether it may have changed since it was last read."""
-
-    def __init__(self, path: Path, where: str) -> None:
-        self.path = path
-        self._where = where
-        self._seen: object = None
-        self._next_look = 0.0
-
-    def may_have_changed(self) -> bool:
-        now = time.monotonic()
-        if now < self._next_look:
-            return False
-        self._next_look = now + LOOK_EVERY
-        return self._stamp() != self._seen
-
-    def read(self) -> tuple[RingKey, ...]:
-        # First the stamp: what is written after it has another one, and is read at the next look.
-        self._seen = self._stamp()
-        try:
-            text = self.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            because = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise InvalidRequestError(
-                f"{self._where}: cannot read {self.path}: {because}: name the file of public keys that "
-                "`keys signing` keeps, and let this user read it"
-            ) from error
-        return parse_keys(text, where=str(self.path))
-
-    def _stamp(self) -> object:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+def _stamp(path: Path) -> object:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def parse_keys(text: str, *, where: str = "ring") -> tuple[RingKey, ...]:
@@ -493,30 +425,6 @@ def dump_keys(keys: Iterable[RingKey]) -> str:
     return encode_indented({"version": RING_VERSION, "keys": listed}) + "\n"
 
 
-def read_unsigned_until(text: str) -> datetime | None:
-    """Read `ASSENT_UNSIGNED_UNTIL`: the beginning of a day in UTC; `None` when it is empty.
-
-    Raises:
-        InvalidRequestError: when it is not a date, or lies too far ahead.
-    """
-    if not text.strip():
-        return None
-    try:
-        day = date.fromisoformat(text.strip())
-    except ValueError as error:
-        raise InvalidRequestError(
-            f"{UNSIGNED_VARIABLE}: {text!r} is not a date: write it as YYYY-MM-DD"
-        ) from error
-    until = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    last = datetime.now(UTC) + LONGEST_UNSIGNED
-    if until > last:
-        raise InvalidRequestError(
-            f"{UNSIGNED_VARIABLE}: {text} is more than {LONGEST_UNSIGNED.days} days ahead: the last day that can be set "
-            f"today is {last:%Y-%m-%d}"
-        )
-    return until
-
-
 def _is_on(variable: str) -> bool:
     text = os.environ.get(variable, "").strip().lower()
     if text not in _TRUE | _FALSE:
@@ -536,14 +444,6 @@ def _public_bytes(text: str) -> bytes:
     if y >= _P or y in _SMALL_ORDER:
         raise ValueError("anybody can make signatures that are valid under this public key (small order)")
     return raw
-
-
-def _verifier_of(public: bytes) -> "Ed25519PublicKey":
-    try:
-        from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415  # an extra
-    except ImportError as error:
-        raise InvalidRequestError(needs("A ring of public keys", "receipts", error)) from error
-    return ed25519.Ed25519PublicKey.from_public_bytes(public)
 
 
 def _milliseconds(length: timedelta) -> int:

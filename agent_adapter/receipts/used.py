@@ -8,12 +8,13 @@ import os
 import sqlite3
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from redis import ConnectionPool, Redis
+from redis import Redis
 from redis.exceptions import NoPermissionError
 
 from agent_adapter.contract.keys import Keys
@@ -206,39 +207,14 @@ class RedisUsed(_Closing):
         self._redis.close()
 
     def _refuse_assents_own(self) -> None:
-        names = {self._namespace, os.environ.get("ASSENT_NAMESPACE") or "assent", "assent"}
-        for database in self._databases():
-            with self._open(database) as redis:
-                found = next((name for name in sorted(names) if _keeps(redis, name)), None)
-            if found:
-                raise InvalidRequestError(
-                    f"RedisUsed: Assent keeps its namespace {found!r} on this server, and whoever can write there could "
-                    "let a call run again: give the tool a Redis of its own, or use SqliteUsed or PostgresUsed"
-                )
-
-    def _open(self, database: int) -> Redis:
-        pool = self._redis.connection_pool
-        settings = pool.connection_kwargs | {"db": database}
-        return Redis.from_pool(ConnectionPool(pool.connection_class, **settings))
-
-    def _databases(self) -> set[int]:
-        """Give the numbers of the databases that hold something. Whoever can write to one can often write to all."""
-        try:
-            filled: dict[str, Any] = self._redis.info("keyspace")
-        except NoPermissionError:
-            filled = {}
-        return {
-            int(self._redis.connection_pool.connection_kwargs.get("db", 0)),
-            *(int(name.removeprefix("db")) for name in filled),
-        }
-
-
-def _keeps(redis: Redis, namespace: str) -> bool:
-    try:
-        return bool(redis.exists(Keys(namespace).meta))
-    except NoPermissionError:
-        # This user cannot see Assent's keys, so Assent's users do not write as this one.
-        return False
+        for name in (self._namespace, os.environ.get("ASSENT_NAMESPACE") or "assent"):
+            with suppress(NoPermissionError):
+                # A user who cannot see Assent's keys is none of Assent's own.
+                if self._redis.exists(Keys(name).meta):
+                    raise InvalidRequestError(
+                        f"RedisUsed: Assent keeps its namespace {name!r} on this server, and whoever can write there could "
+                        "let a call run again: give the tool a Redis of its own, or use SqliteUsed or PostgresUsed"
+                    )
 
 
 def _milliseconds(moment: datetime) -> int:

@@ -7,10 +7,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redis.asyncio import Redis
 
+from agent_adapter.cipher import RECORD_KEY, STATE_KEY, Cipher
 from agent_adapter.contract.identity import pause_digest
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
 from agent_adapter.contract.keys import Keys
@@ -49,13 +50,12 @@ from agent_adapter.errors import (
 )
 from agent_adapter.receipts.answer import Verifier, proven
 from agent_adapter.receipts.question import Marks, sign_question
-from agent_adapter.receipts.signer import Signer
 from agent_adapter.receipts.statement import continuation_field
-from agent_adapter.redis.private import VARIABLE as RECORD_KEY
-from agent_adapter.redis.private import Private
+from agent_adapter.redis.private import Private, opened
 from agent_adapter.redis.scripts import Scripts, Value, fields_of, read_hashes
-from agent_adapter.seal import VARIABLE as STATE_KEY
-from agent_adapter.seal import Seal
+
+if TYPE_CHECKING:
+    from securesystemslib.signer import Signer
 
 SMALL = 16_384
 """Up to this many characters, a stored interrupt is read on the event loop; longer ones in a thread."""
@@ -259,9 +259,9 @@ class Records:
         process: str,
         namespace: str,
         grace: timedelta,
-        seal: Seal,
+        state_cipher: Cipher,
         verifier: Verifier | None = None,
-        signer: Signer | None = None,
+        signer: "Signer | None" = None,
         marks: Marks | None = None,
     ) -> None:
         self.process = process
@@ -270,7 +270,7 @@ class Records:
         self._scripts = scripts
         self._keys = keys
         self._namespace = namespace
-        self._seal = seal
+        self._state_cipher = state_cipher
         self._verifier = verifier
         self._signer = signer
         self._marks = marks
@@ -346,14 +346,15 @@ class Records:
         """Return the script arguments about a continuation; empty values without one."""
         if interrupt.continuation is None:
             return {"continuation": "", "needs": "", "head_start": 0}
-        if self._scripts.cipher and not self._seal:
+        why = f"{RECORD_KEY} encrypts the question" if self._scripts.cipher else ""
+        why = "decisions are signed (there is a ring)" if self._verifier else why
+        if why and not self._state_cipher:
             raise InvalidRequestError(
-                f"continuation: {RECORD_KEY} encrypts the question, and nothing would encrypt the state of its run: set "
-                f"{STATE_KEY} too"
+                f"continuation: {why}, and nothing would protect the state of its run: set {STATE_KEY} too"
             )
         text = dump_continuation(interrupt.continuation)
         return {
-            "continuation": self._seal.close(text, record=record, field=continuation_field(body)),
+            "continuation": self._state_cipher.close(text, record=record, field=continuation_field(body)),
             "needs": f"{interrupt.agent}: {interrupt.continuation.needs}",
             "head_start": self.grace,
         }
@@ -574,7 +575,7 @@ class Records:
                 raise ConflictError(
                     f"{interrupt_id}: its decision has changed meanwhile: read the record again"
                 )
-        kept = self._scripts.cipher.opened(interrupt_id, {f"outcome:{index}": stored[0]})
+        kept = opened(self._scripts.cipher, interrupt_id, {f"outcome:{index}": stored[0]})
         with reading(interrupt_id):
             return replace(read_reported(kept[f"outcome:{index}"]), is_repeat=word == "repeat")
 
@@ -590,7 +591,7 @@ class Records:
 
     async def _record(self, interrupt_id: str, stored: Fields, decided: Fields, now: int) -> Record:
         expect_written(interrupt_id, stored)
-        req, card = (self._scripts.cipher.opened(interrupt_id, each) for each in (stored, decided))
+        req, card = (opened(self._scripts.cipher, interrupt_id, each) for each in (stored, decided))
         body = req["body"]
         with reading(interrupt_id):
             is_large = len(body) > SMALL

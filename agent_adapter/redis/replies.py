@@ -28,6 +28,7 @@ from agent_adapter.errors import (
 )
 from agent_adapter.loops import Loop, Loops
 from agent_adapter.redis.pool import COMMAND_TIMEOUT, end_task, entries_of
+from agent_adapter.redis.private import opened_answer
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import explained
 
@@ -262,7 +263,7 @@ class Replies:
         if _FOREIGN.search(sent):
             return ""
         try:
-            return self._scripts.cipher.opened_answer(interrupt_id, sent)
+            return opened_answer(self._scripts.cipher, interrupt_id, sent)
         except LockedRecordError:
             return ""
 

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from redis.asyncio import Redis
 
+from agent_adapter.cipher import MARK, STATE_KEY, Cipher
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import Fields
@@ -13,14 +14,15 @@ from agent_adapter.contract.wire import load_continuation
 from agent_adapter.errors import (
     ConsumedError,
     CutOffError,
+    LockedRecordError,
     ServerFailedError,
+    UnreadableContinuationError,
     UnreadableRecordError,
 )
 from agent_adapter.receipts.statement import continuation_field
 from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Scripts, read_hashes
 from agent_adapter.redis.server_check import explaining
-from agent_adapter.seal import Seal
 
 SET_ASIDE = "set_aside"
 """The note that says why workers do not resume this run by themselves."""
@@ -54,7 +56,7 @@ class Journal:
         return name in self.notes
 
     def __getitem__(self, name: str) -> str:
-        return self._runs.seal.open(self.notes[name], record=self.interrupt_id, field=name)
+        return self._runs.open_state(self.notes[name], record=self.interrupt_id, field=name)
 
     @property
     def continuation(self) -> Continuation:
@@ -69,7 +71,7 @@ class Journal:
         if "continuation" not in self.notes:
             raise ConsumedError(f"{self.interrupt_id}: its run has gone on")
         stored, field = self.notes["continuation"], continuation_field(self.body)
-        return load_continuation(self._runs.seal.open(stored, record=self.interrupt_id, field=field))
+        return load_continuation(self._runs.open_state(stored, record=self.interrupt_id, field=field))
 
     async def keep(self, name: str, text: str) -> str:
         """Write a note once, and return the note that is stored: this one, or an earlier one of the same name.
@@ -79,8 +81,8 @@ class Journal:
             ServerUnreachableError: when Redis does not answer.
             UnreadableContinuationError: when the earlier note was encrypted with another key, or not at all.
         """
-        sealed = self._runs.seal.close(text, record=self.interrupt_id, field=name)
-        kept = await self._runs.note(self.interrupt_id, name, sealed)
+        closed = self._runs.cipher.close(text, record=self.interrupt_id, field=name)
+        kept = await self._runs.note(self.interrupt_id, name, closed)
         if not kept:
             raise ConsumedError(f"{self.interrupt_id}: its run was resumed by another process meanwhile")
         self.notes[name] = kept
@@ -139,14 +141,51 @@ class Runs:
     """Reads and writes the runs that are owed to workers.
 
     Every method raises ServerUnreachableError when Redis does not answer, and may then be repeated.
+
+    Args:
+        cipher: Encrypts the states of runs, with the agent's own keys.
+        is_signed: Whether decisions are signed. A state that anybody can change in Redis would decide what runs, so it has
+            to be encrypted then.
     """
 
-    def __init__(self, redis: Redis, scripts: Scripts, keys: Keys, seal: Seal, *, agent: str = "") -> None:
+    def __init__(
+        self,
+        redis: Redis,
+        scripts: Scripts,
+        keys: Keys,
+        cipher: Cipher,
+        *,
+        agent: str = "",
+        is_signed: bool = False,
+    ) -> None:
         self._agent = agent
-        self.seal = seal
+        self.cipher = cipher
+        self.is_signed = is_signed
         self._redis = redis
         self._scripts = scripts
         self._keys = keys
+
+    def open_state(self, text: str, *, record: str, field: str) -> str:
+        """Decrypt a part of the state of a run; without a key, return it unchanged.
+
+        Raises:
+            UnreadableContinuationError: when it was encrypted for another place or with an unknown key, or when it is not
+                encrypted although there is a key or a ring.
+        """
+        if self.is_signed and not self.cipher:
+            raise UnreadableContinuationError(
+                "decisions are signed (there is a ring), but this state is not protected against changes in Redis: set "
+                f"{STATE_KEY}, in the process that asks and in this one"
+            )
+        if self.cipher and not text.startswith(MARK):
+            raise UnreadableContinuationError(
+                f"the state is not encrypted, but this worker has a key in {STATE_KEY}: if the run was started without "
+                f"one, resume it with a worker without {STATE_KEY}"
+            )
+        try:
+            return self.cipher.open(text, record=record, field=field)
+        except LockedRecordError as error:
+            raise UnreadableContinuationError(str(error)) from error
 
     async def lease(self, needs: Sequence[str], *, limit: int, lease: int) -> tuple[list[OwedRun], set[str]]:
         """Take up to `limit` due runs that have one of these needs, for `lease` milliseconds.

@@ -17,11 +17,11 @@ from typing import Any, TypeAlias
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
-from agent_adapter.ciphers import MARK
+from agent_adapter.cipher import MARK, Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
-from agent_adapter.redis.private import Private, RecordCipher, is_private
+from agent_adapter.redis.private import Private, bound, is_private
 from agent_adapter.redis.server_check import answered
 
 AGENT_LUA = "agent_adapter.redis.lua"
@@ -29,7 +29,7 @@ PRELUDE = "prelude"
 SHARED_SCRIPTS = ("read", "is_plain", "lease_work", "finish_work")
 """Scripts that the agent's side and the bot share."""
 
-READ_ONLY = frozenset({"read", "is_plain", "read_audit", "read_posted"})
+READ_ONLY = frozenset({"read", "read_beside", "is_plain", "read_audit", "read_posted"})
 """Scripts that write nothing. So a user may run them on keys that it may only read, from Redis 7.0 on."""
 
 Sent: TypeAlias = str | int | float
@@ -131,10 +131,11 @@ class Scripts:
         package: str,
         *,
         address: str = "",
-        cipher: RecordCipher | None = None,
+        cipher: Cipher | None = None,
     ) -> None:
-        self.cipher = cipher or RecordCipher()
+        self.cipher = cipher or Cipher()
         """Encrypts what agents and people write."""
+        self._encrypts = bool(self.cipher)
         self._redis = redis
         self._keys = keys
         self.address = address
@@ -181,10 +182,12 @@ class Scripts:
 
     async def _closed(self, values: Sequence[Sent | Private], names: Mapping[str, str]) -> list[Sent]:
         """Encrypt what is private. What belongs to a question that was asked without encryption stays readable to its agent."""
+        if not self._encrypts:
+            return [value.text if isinstance(value, Private) else value for value in values]
         of_record = any(
             isinstance(value, Private) and value.text and is_private(value.field) for value in values
         )
-        is_plain = of_record and bool(self.cipher) and await self._is_plain(names["id"])
+        is_plain = of_record and await self._is_plain(names["id"])
         return [
             value if not isinstance(value, Private)
             else value.text if is_plain and is_private(value.field)
@@ -197,7 +200,7 @@ class Scripts:
 
     def _encrypted(self, value: Private, names: Mapping[str, str]) -> str:
         *words, text = value.text.split(" ", value.words)
-        closed = self.cipher.close(text, record=value.record or names["id"], field=value.field)
+        closed = self.cipher.close(text, record=value.record or names["id"], field=bound(value.field))
         return " ".join((*words, closed))
 
     async def _run(

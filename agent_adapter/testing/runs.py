@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from agent_adapter.cipher import Cipher
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.wire import dump_continuation
 from agent_adapter.redis.runs import Journal, OwedRun, Runs
-from agent_adapter.seal import Seal
 
 
 @dataclass
@@ -27,7 +27,7 @@ class InMemoryRuns(Runs):
     """
 
     def __init__(self, agent: str, is_owed: Callable[[str], bool]) -> None:
-        self.seal = Seal()
+        self.cipher, self.is_signed = Cipher(), False
         self._agent = agent
         self._is_owed = is_owed
         self._kept: dict[str, _Run] = {}

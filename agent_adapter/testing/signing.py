@@ -8,11 +8,9 @@ from agent_adapter.contract.identity import slots
 from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.contract.wire import dump_decision, dump_interrupt
-from agent_adapter.errors import InvalidRequestError
-from agent_adapter.extras import needs
-from agent_adapter.receipts.dsse import Envelope, Signature, pre_authentication
+from agent_adapter.receipts.dsse import dump_envelope
 from agent_adapter.receipts.ring import Ring, RingKey
-from agent_adapter.receipts.signer import kid_of
+from agent_adapter.receipts.signer import new_signer, public_of
 from agent_adapter.receipts.statement import (
     RECEIPT,
     ActionStatement,
@@ -33,23 +31,17 @@ class Signing:
     """Signs answers as a bot does, with a key that is made on the spot.
 
     Raises:
-        InvalidRequestError: when `cryptography` is not installed.
+        InvalidRequestError: when securesystemslib is not installed.
     """
 
     def __init__(self) -> None:
-        try:
-            from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415  # an extra
-                Ed25519PrivateKey,
-            )
-        except ImportError as error:
-            raise InvalidRequestError(needs("Signing", "receipts", error)) from error
-        self._key = Ed25519PrivateKey.generate()
-        public = self._key.public_key().public_bytes_raw()
-        self._kid = kid_of(public)
-        self.ring = Ring([RingKey.of(public, "receipts", namespace=NAMESPACE, team=TEAM)])
+        self._signer = new_signer()
+        self.ring = Ring([RingKey.of(public_of(self._signer), "receipts", namespace=NAMESPACE, team=TEAM)])
 
     def receipts(self, interrupt: Interrupt, resume: Resume, deadline: int) -> tuple[Receipt | None, ...]:
         """Return the receipt of each call that may run."""
+        from securesystemslib.dsse import Envelope  # noqa: PLC0415  # an extra
+
         runs = [
             _arguments(decision, action.args)
             for decision, action in zip(resume.decisions, interrupt.request.action_requests, strict=True)
@@ -63,16 +55,16 @@ class Signing:
             return ()
         at = max(int(each.decided_at.timestamp() * 1000) for each in resume.records if each)
         statement = Statement(
-            kid=self._kid, ns=NAMESPACE, team=TEAM, rec=interrupt.id, run=run_of(interrupt.run), aud=interrupt.agent,
+            kid=self._signer.public_key.keyid, ns=NAMESPACE, team=TEAM, rec=interrupt.id, run=run_of(interrupt.run), aud=interrupt.agent,
             body=bytes_digest(dump_interrupt(interrupt)),
             policy=next(each.policy for each in resume.records if each) or "", at=at, deadline=deadline,
             use_by=deadline + int(USE_WITHIN.total_seconds() * 1000), actions=tuple(actions),
         )  # fmt: skip
-        payload = dump_statement(statement)
-        signature = self._key.sign(pre_authentication(RECEIPT, payload))
-        envelope = Envelope(RECEIPT, payload, (Signature(self._kid, signature),)).dump()
+        envelope = Envelope(dump_statement(statement), RECEIPT, {})
+        envelope.sign(self._signer)
+        signed = dump_envelope(envelope)
         return tuple(
-            None if text is None else Receipt((envelope,), index, text) for index, text in enumerate(runs)
+            None if text is None else Receipt((signed,), index, text) for index, text in enumerate(runs)
         )
 
     def _action(self, interrupt: Interrupt, resume: Resume, index: int, runs: str) -> ActionStatement:

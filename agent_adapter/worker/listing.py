@@ -4,13 +4,12 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from agent_adapter.cipher import RECORD_KEY, Cipher
 from agent_adapter.errors import ConsumedError, UnknownInterruptError
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import freeze_meta, open_redis
-from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.runs import Owed, Runs
 from agent_adapter.redis.scripts import Scripts
-from agent_adapter.seal import Seal
 from agent_adapter.worker.loop import LEFT
 
 
@@ -57,9 +56,9 @@ async def _opened(url: str, namespace: str) -> AsyncIterator[Runs]:
     address = address_of(url)
     try:
         keys = await freeze_meta(redis, namespace, address=address)
-        cipher = RecordCipher.from_environment()
+        cipher = Cipher.from_environment(RECORD_KEY)
         scripts = Scripts(redis, keys, "agent_adapter.redis.lua", address=address, cipher=cipher)
-        yield Runs(redis, scripts, keys, Seal())
+        yield Runs(redis, scripts, keys, Cipher())
     finally:
         await redis.aclose()
 

@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 
+from agent_adapter.cipher import Cipher
 from agent_adapter.client import ApprovalClient
 from agent_adapter.loops import Loop
 from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
-from agent_adapter.redis.private import RecordCipher
-from agent_adapter.seal import Seal
 
 
 class Agents:
@@ -21,13 +20,13 @@ class Agents:
         namespace: str,
         ring: Ring | None = None,
         *,
-        record_cipher: RecordCipher | None = None,
+        record_cipher: Cipher | None = None,
         marks: Marks | None = None,
         credentials: str | None = None,
     ) -> None:
         self._url = url
         self._credentials = credentials
-        self._record_cipher = record_cipher or RecordCipher()
+        self._record_cipher = record_cipher or Cipher()
         self._ring = ring
         self._marks = marks
         self._namespace = namespace
@@ -48,7 +47,7 @@ class Agents:
                     agent=name,
                     namespace=self._namespace,
                     # HTTP carries no continuation, so there is no state to encrypt.
-                    seal=Seal(),
+                    state_cipher=Cipher(),
                     record_cipher=self._record_cipher,
                     ring=self._ring,
                     marks=self._marks,

@@ -6,7 +6,7 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,7 +19,7 @@ from agent_adapter.contract.record import moment, reading
 from agent_adapter.contract.wire import MAX_LIFE
 from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.server_check import answered
-from bot.domain.seal import Trust
+from bot.domain.seal import Seal
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class KeyRing:
         keys: Keys,
         *,
         address: str = "",
-        trust: Callable[[], Trust | None] = lambda: None,
+        seal: Seal | None = None,
     ) -> None:
         """Prepare the keys.
 
@@ -72,10 +72,10 @@ class KeyRing:
             redis: Where they are.
             keys: The namespace.
             address: Of Redis, for errors.
-            trust: Gives the seal that every key needs; `None` where there is no seal.
+            seal: Every key needs its mark; `None` where there is no seal.
         """
         self._redis = redis
-        self._trust = trust
+        self._seal = seal
         self._keys = keys
         self._address = address
         self._noted: dict[str, float] = {}
@@ -114,14 +114,6 @@ class KeyRing:
         await self._ask(self._redis.hdel(self._keys.api_keys_used, key_id))
         return bool(await self._ask(self._redis.hdel(self._keys.api_keys, key_id)))
 
-    async def seal(self, key_id: str) -> bool:
-        """Seal a key that was made before there was a seal. False when there is no such key."""
-        text = await self._ask(self._redis.hget(self._keys.api_keys, key_id))
-        if text is None:
-            return False
-        await self._store(key_id, decode(text))
-        return True
-
     async def exist(self) -> bool:
         """Whether there is any key. Without one, the API is off."""
         return bool(await self._ask(self._redis.exists(self._keys.api_keys)))
@@ -152,21 +144,18 @@ class KeyRing:
     async def vouch(self, interrupt_id: str, person: str) -> None:
         """Note that a key says for whom the agent acts with this interrupt. Call it before the interrupt is published."""
         name = self._keys.vouched(interrupt_id)
-        trust = self._trust()
-        mark = trust.seal.mark(interrupt_id, "vouched", (person,)) if trust else ""
+        mark = self._seal.mark(interrupt_id, "vouched", (person,)) if self._seal else ""
         await self._ask(self._redis.sadd(name, f"{person} {mark}".strip()))
         await self._ask(self._redis.pexpire(name, VOUCHED_FOR))
 
     async def _store(self, key_id: str, entry: Mapping[str, Any]) -> None:
-        said, trust = _without_seal(entry), self._trust()
-        mark = {_SEAL: trust.seal.mark(key_id, "key", (encode(said),))} if trust else {}
-        await self._ask(self._redis.hset(self._keys.api_keys, key_id, encode(said | mark)))
+        mark = {_SEAL: self._seal.mark(key_id, "key", (encode(entry),))} if self._seal else {}
+        await self._ask(self._redis.hset(self._keys.api_keys, key_id, encode({**entry, **mark})))
 
     def _is_sealed(self, key_id: str, entry: Mapping[str, Any]) -> bool:
-        """Whether a bot or an operator with the seal key made this entry, or may have made it before there was one."""
-        trust = self._trust()
+        """Whether a bot or an operator with the seal key made this entry."""
         mark = str(entry.get(_SEAL, ""))
-        return trust is None or trust.believes(mark, key_id, "key", (encode(_without_seal(entry)),))
+        return self._seal is None or self._seal.holds(mark, key_id, "key", (encode(_without_seal(entry)),))
 
     async def _note_use(self, key_id: str) -> None:
         now = time.monotonic()

@@ -1,6 +1,5 @@
 """How the API knows what it has asked: its questions are in Redis, and somebody who can write there could change them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Interrupt
@@ -8,21 +7,20 @@ from agent_adapter.errors import ConflictError, ReceiptError
 from agent_adapter.receipts.question import check_question
 from agent_adapter.receipts.ring import Ring
 from bot.domain.asked_over_http import is_over_http, sealed_question
-from bot.domain.seal import Trust
+from bot.domain.seal import Seal
 
 
 @dataclass(frozen=True, slots=True)
 class SealedQuestions:
     """Seals each question that is asked through the API, and reads no other."""
 
-    trust: Callable[[], Trust]
-    """Gives the seal."""
+    seal: Seal
     ring: Ring
     namespace: str
 
     async def mark(self, interrupt: Interrupt, body: str) -> str:
         """Give what is stored beside a question."""
-        return sealed_question(self.trust().seal, interrupt.id, body)
+        return sealed_question(self.seal, interrupt.id, body)
 
     def check(self, interrupt: Interrupt, body: str, mark: str) -> None:
         """Check that this is what was asked, to the last byte, here or by an agent with a key of its own.
@@ -30,10 +28,7 @@ class SealedQuestions:
         Raises:
             ConflictError: when nothing proves it.
         """
-        trust = self.trust()
-        if is_over_http(trust, interrupt.id, body, mark):
-            return
-        if not mark and trust.accepts_unsealed:
+        if is_over_http(self.seal, interrupt.id, body, mark):
             return
         try:
             check_question(self.ring, mark, interrupt, body, namespace=self.namespace)

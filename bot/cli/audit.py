@@ -16,13 +16,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agent_adapter.ciphers import MARK
+from agent_adapter.cipher import MARK, Cipher
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import open_redis
-from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.server_check import check_keys
 from bot.domain.audit_entry import AuditEntry
 from bot.domain.audit_export import COLUMNS, cells_of, json_line, neutral, ocsf_line
@@ -222,7 +221,7 @@ async def opened_trail() -> AsyncIterator[AuditStore]:
     ) as redis:
         await check_keys(redis, Keys(access.namespace), address)
         keys = Keys(access.namespace)
-        cipher = RecordCipher.from_setting(access.record_key)
+        cipher = Cipher.parse(access.record_key)
         yield AuditStore(redis, keys, access.audit_dir or None, address=address, cipher=cipher)
 
 

@@ -24,7 +24,7 @@ from bot.cli.policy import policy_cli
 from bot.cli.signing import signing_cli
 from bot.domain.errors import BotError, SettingsError
 from bot.domain.person import is_person
-from bot.runtime.bot_keys import load_trust
+from bot.runtime.bot_keys import load_seal
 from bot.runtime.logs import set_up_logging
 from bot.runtime.settings import Settings, load_access, load_settings, unknown_variables
 from bot.slack.manifest import Mode, build_manifest, to_yaml
@@ -209,19 +209,11 @@ def revoke(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")
             _fail(f"there is no key {key_id}: python -m bot keys list shows them", code=1)
 
 
-@keys.command("seal")
-def seal_key(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")]) -> None:
-    """Seal a key that you made before there was a seal key. First make sure that it is yours."""
-    with _plain_errors():
-        if not _with_ring(load_settings(), lambda ring: ring.seal(key_id), needs_seal=True):
-            _fail(f"there is no key {key_id}: python -m bot keys list shows them", code=1)
-
-
 def _with_ring(
     settings: Settings, work: Callable[[KeyRing], Awaitable[_T]], *, needs_seal: bool = False
 ) -> _T:
-    trust = load_trust(settings)
-    if needs_seal and settings.ring and not trust:
+    seal = load_seal(settings)
+    if needs_seal and settings.ring and not seal:
         raise SettingsError(
             "ASSENT_RING is set, and ASSENT_SEAL_KEY is not: bots with a seal take no other keys, so give this command theirs"
         )
@@ -237,7 +229,7 @@ def _with_ring(
                 redis,
                 Keys(settings.namespace),
                 address=address_of(settings.redis_url),
-                trust=lambda: trust,
+                seal=seal,
             )
             return await work(ring)
 

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from redis.asyncio import Redis
 
+from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError, LockedRecordError
 from agent_adapter.redis.address import address_of, is_cluster
@@ -14,7 +15,6 @@ from agent_adapter.redis.pool import (
     known_replicas,
     open_redis,
 )
-from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.server_check import (
     check_audit,
     check_keys,
@@ -60,7 +60,7 @@ async def examine_redis(settings: Settings | Access) -> list[Finding]:
                 found += judge_durability(info, address, settings, await known_replicas(redis))
             if any(finding.verdict == "fail" for finding in found):
                 return found
-            cipher = RecordCipher.from_setting(settings.record_key)
+            cipher = Cipher.parse(settings.record_key)
             return found + await _namespace(redis, settings, address, cipher)
     except AgentAdapterError as error:
         return [Finding("fail", "redis", str(error))]
@@ -69,7 +69,7 @@ async def examine_redis(settings: Settings | Access) -> list[Finding]:
 
 
 async def _namespace(
-    redis: Redis, settings: Settings | Access, address: str, cipher: RecordCipher
+    redis: Redis, settings: Settings | Access, address: str, cipher: Cipher
 ) -> list[Finding]:
     namespace = settings.namespace
     await check_keys(redis, Keys(namespace), address)
@@ -102,7 +102,7 @@ async def _bodies(redis: Redis, keys: Keys) -> dict[str, str]:
     return found
 
 
-def judge_encryption(bodies: Mapping[str, str], cipher: RecordCipher) -> list[Finding]:
+def judge_encryption(bodies: Mapping[str, str], cipher: Cipher) -> list[Finding]:
     """Say whether the questions that wait are encrypted, and whether the bot has their key."""
     plain = locked = 0
     for interrupt_id, body in bodies.items():

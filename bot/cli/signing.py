@@ -12,14 +12,13 @@ import typer
 
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.receipts.key_files import (
-    held_ring,
     read_keys,
     write_keys,
     write_private_key,
     write_seal_key,
 )
-from agent_adapter.receipts.ring import Purpose, RingKey, dump_keys
-from agent_adapter.receipts.signer import CREATE, LocalSigner
+from agent_adapter.receipts.ring import Purpose, RingKey
+from agent_adapter.receipts.signer import CREATE, new_signer, public_of
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import is_given, load_access
 
@@ -63,18 +62,18 @@ def create(
             raise InvalidRequestError(_TEAM)
         if purpose == "agent" and not agent:
             raise InvalidRequestError(_AGENT)
-        signer = LocalSigner.generate()
+        signer = new_signer()
         key = RingKey.of(
-            signer.public,
+            public_of(signer),
             purpose,
             namespace=namespace or load_access().namespace,
             team=team,
             agent=agent,
             not_before=_now(),
         )
-        with held_ring(path) as keys:
-            write_private_key(key_file, signer)
-            write_keys(path, [*keys, key])
+        keys = read_keys(path)
+        write_private_key(key_file, signer)
+        write_keys(path, [*keys, key])
         typer.echo(f"made the key {key.kid} for {key.purpose}; its public key is in {path}")
         if purpose == "receipts" and not is_given("ASSENT_SEAL_KEY"):
             typer.echo("a bot needs a key for its seal as well: `keys signing seal` makes one")
@@ -104,20 +103,20 @@ def rotate(
     with _plain_errors():
         path, now = _ring_file(ring), _now()
         end = now + timedelta(hours=overlap_hours)
-        signer = LocalSigner.generate()
-        with held_ring(path) as keys:
-            old = _to_rotate(keys, kid, path, now)
-            key = RingKey.of(
-                signer.public,
-                old.purpose,
-                namespace=old.namespace,
-                team=old.team,
-                agent=old.agent,
-                not_before=now,
-            )
-            ended = old.model_copy(update={"not_after": end})
-            write_private_key(key_file, signer)
-            write_keys(path, [*(ended if each is old else each for each in keys), key])
+        signer = new_signer()
+        keys = read_keys(path)
+        old = _to_rotate(keys, kid, path, now)
+        key = RingKey.of(
+            public_of(signer),
+            old.purpose,
+            namespace=old.namespace,
+            team=old.team,
+            agent=old.agent,
+            not_before=now,
+        )
+        ended = old.model_copy(update={"not_after": end})
+        write_private_key(key_file, signer)
+        write_keys(path, [*(ended if each is old else each for each in keys), key])
         typer.echo(f"made the key {key.kid}; the key {kid} signs until {end:%Y-%m-%d %H:%M} UTC")
 
 
@@ -126,21 +125,11 @@ def revoke(kid: _Kid, *, ring: _RingFile = None) -> None:
     """Revoke a key: nothing that it signed counts any more, whatever its date."""
     with _plain_errors():
         path = _ring_file(ring)
-        with held_ring(path) as keys:
-            old = _find(keys, kid, path)
-            revoked = old.model_copy(update={"revoked": True})
-            write_keys(path, [revoked if each is old else each for each in keys])
+        keys = read_keys(path)
+        old = _find(keys, kid, path)
+        revoked = old.model_copy(update={"revoked": True})
+        write_keys(path, [revoked if each is old else each for each in keys])
         typer.echo(f"the key {kid} is revoked in {path}: give this file to everybody who checks")
-
-
-@signing_cli.command()
-def publish(*, ring: _RingFile = None) -> None:
-    """Print the ring for agents and tools. It has public keys only."""
-    with _plain_errors():
-        path = _ring_file(ring)
-        if not path.exists():
-            raise InvalidRequestError(f"there is no {path}: make a key with {CREATE}")
-        typer.echo(dump_keys(read_keys(path)), nl=False)
 
 
 def _ring_file(given: Path | None) -> Path:

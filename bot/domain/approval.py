@@ -1,7 +1,7 @@
 """The record as the bot sees it: frozen, read once, with the views that drawing and deciding need."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -255,6 +255,13 @@ class Approval(Published):
         remarks = [len({*remark.places} & self.places.keys()) for remark in self.remarks.values()]
         shown = sum(part.kind not in {"standing", "told", "outcomes"} for part in self.shown)
         return bool(messages) and shown == sum(messages) + sum(remarks)
+
+    def showing(self, part: MessageId, shown: Shown) -> "Approval":
+        """Give the record after a call to Slack about one of its messages."""
+        found = replace(self, shown={**self.shown, part: shown}, begun=self.begun - {part})
+        # The actions stay the same, and to read large ones again takes long.
+        found.__dict__["_actions"] = self.actions
+        return found
 
     def is_shown_since(self, start: datetime) -> bool:
         """Whether every message is in Slack, and its first messages have been there since then."""

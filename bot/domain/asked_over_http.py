@@ -1,7 +1,7 @@
 """What the HTTP API asks for an agent. It seals each question, and so bots know it again. Pure."""
 
 from agent_adapter.receipts.statement import bytes_digest
-from bot.domain.seal import Seal, Trust
+from bot.domain.seal import Seal
 
 _SEALED = "seal:"
 """Begins what stands in the place of an agent's own signature."""
@@ -18,8 +18,8 @@ def sealed_question(seal: Seal, record: str, body: str) -> str:
     return _SEALED + seal.mark(record, "question", (bytes_digest(body),))
 
 
-def is_over_http(trust: Trust, record: str, body: str, signature: str) -> bool:
+def is_over_http(seal: Seal, record: str, body: str, signature: str) -> bool:
     """Whether the HTTP API has asked this very question."""
     if not signature.startswith(_SEALED):
         return False
-    return trust.seal.holds(signature.removeprefix(_SEALED), record, "question", (bytes_digest(body),))
+    return seal.holds(signature.removeprefix(_SEALED), record, "question", (bytes_digest(body),))

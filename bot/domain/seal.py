@@ -1,6 +1,6 @@
 """The seal: what a bot wrote into Redis carries a mark that only a bot can make. Pure.
 
-It hides nothing. `agent_adapter.seal` is another thing: it encrypts the states of runs for agents.
+It hides nothing: `agent_adapter.cipher` does that. Its key is of the bots alone, and derived from no key that an agent has.
 """
 
 import base64
@@ -61,21 +61,6 @@ def _holds(
 ) -> bool:
     message, given = _message(namespace, record, name, values), mark.encode()
     return any(hmac.compare_digest(given, _mark(key, message).encode()) for key in keys)
-
-
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """With which seal a bot checks what it reads back."""
-
-    seal: Seal
-    accepts_unsealed: bool = False
-    """Whether what has no mark counts, because it may be from before there was a seal."""
-
-    def believes(self, mark: str | None, record: str, name: str, values: Iterable[str]) -> bool:
-        """Whether a fact counts that was stored with this mark, or with none."""
-        if not mark:
-            return self.accepts_unsealed
-        return self.seal.holds(mark, record, name, values)
 
 
 def _mark(key: bytes, message: bytes) -> str:

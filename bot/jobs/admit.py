@@ -1,7 +1,7 @@
 """Admits a published record, which fixes its terms and places, or refuses it."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Route
@@ -14,7 +14,7 @@ from bot.domain.approval import Approval, Published
 from bot.domain.asked_over_http import is_over_http
 from bot.domain.errors import InterruptFaultError, SlackError
 from bot.domain.refusal import Refusal
-from bot.domain.seal import Trust
+from bot.domain.seal import Seal
 from bot.domain.standing import StandingMatch
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.redis_restore import RestoreGuard
@@ -63,12 +63,13 @@ class Admissions:
         if too_much := await self.quota.take(state.interrupt.agent, interrupt_id=state.id):
             await self.trouble.refuse(state.id, "limits", too_much.reason)
             return None
+        beside = await self.store.beside(state.interrupt)
         admission = await offload(
             state,
             admit,
             self.policies.policy,
             state.interrupt,
-            vouched=await self._vouched(state),
+            vouched=beside.vouched if self._is_asked_there(state) else frozenset(),
             verified=self._is_verified(state),
         )
         if isinstance(admission, Refusal):
@@ -83,20 +84,18 @@ class Admissions:
         terms = tuple([await self.directory.named(own) for own in admission.terms])
         told = await self._tellable(admission.told) if admission.told else None
         places = tuple(filter(None, found))
-        terms = await self._beside_earlier(state, terms, places)
+        terms = await self._beside_earlier(state, terms, places, beside.changes)
         fixed: dict[str, object] = {"told": told, "places": places, "thread_author": author, "terms": terms}
         fixed["unsigned"] = self.store.signing is None
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
         return await self._admit(state, admission)
 
-    async def _vouched(self, state: Published) -> frozenset[str]:
-        """Name the people for whom keys of the HTTP API say that the agent acts here.
+    def _is_asked_there(self, state: Published) -> bool:
+        """Whether it is the question that was asked over the HTTP API, whose keys say nothing about another one.
 
-        With a seal it has to be the question that was asked there: they say nothing about another one.
+        Without a seal nobody can tell.
         """
-        trust = self.store.signing and self.store.signing.trust
-        is_asked_there = not trust or trust.accepts_unsealed or _is_over_http(state, trust)
-        return await self.store.vouched(state.interrupt) if is_asked_there else frozenset()
+        return self.store.seal is None or _is_over_http(state, self.store.seal)
 
     def _is_verified(self, state: Published) -> bool:
         """Whether a key of its agent has signed the question, or a key of the HTTP API has asked it.
@@ -104,9 +103,9 @@ class Admissions:
         A bot without a ring cannot tell.
         """
         signing = self.store.signing
-        if signing is None or signing.ring is None or not state.signature:
+        if signing is None or not state.signature:
             return False
-        if signing.trust and _is_over_http(state, signing.trust):
+        if _is_over_http(state, signing.seal):
             return True
         try:
             check_question(
@@ -119,13 +118,12 @@ class Admissions:
 
     async def _admit(self, state: Published, admission: Admission) -> Approval | None:
         limit = admission.time_limit
-        await self.store.admit(
+        admitted = await self.store.admit(
             state,
             admission,
             life=None if limit is None else int(limit.total_seconds() * 1000),
             matched=await self._covered(state, admission),
         )
-        admitted = await self.store.admitted(state.id)
         if admitted:
             tell_uses(admitted)
             _warn_of_look_alikes(admitted)
@@ -138,17 +136,22 @@ class Admissions:
         return [matched for matched in asked if await self._still_holds(matched)]
 
     async def _beside_earlier(
-        self, state: Published, terms: tuple[Terms, ...], places: tuple[Place, ...]
+        self,
+        state: Published,
+        terms: tuple[Terms, ...],
+        places: tuple[Place, ...],
+        changes: Mapping[int, str],
     ) -> tuple[Terms, ...]:
         """Give the terms of calls with what is different from those that people sent back for changes."""
+        if not changes:
+            return terms
         calls = await offload(state, asked, state.interrupt, terms, [0] * len(terms))
-        compared = []
-        for after in calls:
-            found = await self.store.sent_back(state.interrupt, after.index)
-            compared.append(await offload(state, self._again, *found, after, places) if found else None)
-        return tuple(
-            own.model_copy(update={"again": again}) for own, again in zip(terms, compared, strict=True)
-        )
+        beside = list(terms)
+        for index, name in changes.items():
+            if found := await self.store.sent_back(state.interrupt, name):
+                again = await offload(state, self._again, *found, calls[index], places)
+                beside[index] = terms[index].model_copy(update={"again": again})
+        return tuple(beside)
 
     def _again(self, before: Approval, index: int, after: Action, places: tuple[Place, ...]) -> Again:
         shown = before.shown.get(before.message_of(index))
@@ -221,8 +224,8 @@ class Admissions:
             return False
 
 
-def _is_over_http(state: Published, trust: Trust) -> bool:
-    return is_over_http(trust, state.id, state.body, state.signature)
+def _is_over_http(state: Published, seal: Seal) -> bool:
+    return is_over_http(seal, state.id, state.body, state.signature)
 
 
 def _channels(places: Iterable[Place], index: int) -> set[str]:

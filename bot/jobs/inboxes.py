@@ -1,4 +1,4 @@
-"""Takes what agents have noted in their inboxes. A wake-up may be lost: every sweep looks at all known inboxes."""
+"""Takes what agents have noted in their inboxes. A wake-up names the agent, and may be lost: a sweep looks at all of them."""
 
 import asyncio
 import logging
@@ -15,6 +15,8 @@ logger = logging.getLogger(__name__)
 
 FIND_EVERY, FIND_AGAIN_IN = 600.0, 5.0
 """Seconds between two looks for inboxes that nobody knows, and after one that failed. That looks at all keys in Redis."""
+FEW = 8
+"""Up to so many inboxes are looked into without asking first which of them have something."""
 TOLD_OF = 256
 """How many names are kept until the next round. Whoever may send a message may send names without end."""
 TAKE_EVERY = 0.02
@@ -29,8 +31,10 @@ class InboxReader:
         self._wake = wake
         self._sweep = sweep
         self._told_of: set[str] = set()
-        """Agents that may have something in their inbox. Every round looks at the known ones anyway."""
+        """Agents that may have something in their inbox."""
         self._told = asyncio.Event()
+        self._swept = -sweep
+        """When all known inboxes were looked at."""
         self._found = -FIND_EVERY
 
     def look_at(self, agent: str) -> None:
@@ -42,6 +46,7 @@ class InboxReader:
 
     def look_at_all(self) -> None:
         """Look into all known inboxes now: a wake-up may have been lost."""
+        self._swept = time.monotonic() - self._sweep
         self._told.set()
 
     async def run(self, loop: Loop) -> None:
@@ -75,11 +80,7 @@ class InboxReader:
 
     async def _take_round(self) -> None:
         """Take some notes of each agent, so that a flood of one does not delay the others."""
-        # An agent that notes something meanwhile is in the next round.
-        told_of = {*self._told_of}
-        full = await self._store.full_inboxes(sorted(told_of))
-        self._told_of -= told_of
-        for agent in full:
+        for agent in await self._full():
             try:
                 taken = await self._store.take_inbox(agent)
             except ServerFailedError as error:
@@ -93,6 +94,17 @@ class InboxReader:
                 TIME_TO_AGENT.observe(wait / 1000, exemplar_of(trace))
             if taken.notes:
                 self._wake()
+
+    async def _full(self) -> list[str]:
+        """Name the agents that may have something in their inbox. A sweep looks at the known ones, too."""
+        # An agent that notes something meanwhile is in the next round.
+        told_of, now = {*self._told_of}, time.monotonic()
+        full = sorted(told_of)
+        if now - self._swept >= self._sweep or len(full) > FEW:
+            full = await self._store.full_inboxes(full)
+            self._swept = now
+        self._told_of -= told_of
+        return full
 
     async def _rest(self) -> None:
         try:

@@ -80,10 +80,10 @@ class Presenter:
             await self.line.trouble.say_full(interrupt_id)
             return WORKSPACE_RETRY
         while isinstance(state, Approval) and (part := await offload(state, first_outdated, state)):
-            wait = await self._draw(state, part)
-            if wait is not None:
-                return wait
-            state = await self.store.load(interrupt_id)
+            drawn = await self._draw(state, part)
+            if isinstance(drawn, int):
+                return drawn
+            state = drawn or await self.store.load(interrupt_id)
         if state and state.stage != "open":
             await self.store.start_retention(interrupt_id, stalled_after=stalled_after(state))
         return None
@@ -107,8 +107,12 @@ class Presenter:
             return await self.store.load(interrupt_id)
         return state
 
-    async def _draw(self, state: Approval, part: Part) -> int | None:
-        """Draw one message. Returns `None` when Slack shows it, else the milliseconds until the next attempt."""
+    async def _draw(self, state: Approval, part: Part) -> Approval | int | None:
+        """Draw one message.
+
+        Returns:
+            When Slack shows it, the record that says so, or `None`: it is read again. Else the milliseconds until the next attempt.
+        """
         line = self.line
         if fault := line.health.slack_fault:
             if fault == NOT_YET:
@@ -130,26 +134,30 @@ class Presenter:
             return self._queue.join(state.id, wait)
         return await self._draw_now(state, part)
 
-    async def _draw_now(self, state: Approval, part: Part) -> int | None:
+    async def _draw_now(self, state: Approval, part: Part) -> Approval | int | None:
         line = self.line
         owner, leased_until = secrets.token_hex(8), time.monotonic() + line.lease / 1000
         try:
             lease = await self.store.lease_part(state.id, part.id, owner=owner, lease=line.lease)
             line.restore_guard.hear(lease.epoch)
-            if lease.outcome == "busy":
-                return min(lease.since, 1_000)
-            newest = await self.store.admitted(state.id)
         except ServerUnreachableError:
             # Redis may have taken the lease, and its answer was lost. Then nobody could draw until it ends.
             await noted_by(leased_until, lambda: self.store.let_go(state.id, part.id, owner=owner))
             raise
+        if lease.outcome == "busy":
+            return min(lease.since, 1_000)
+        newest = lease.state
         if newest is None:
             return None
         now_due = await offload(newest, first_outdated, newest, part.id)
         call = SlackCall(line, newest, now_due or part, owner, leased_until)
         if (since := self._may_be_there_since(newest, part, lease)) is not None:
-            return await call.adopt(since)
-        return await (call.make() if now_due and is_wanted(newest, part.id) else call.give_back())
+            again_in = await call.adopt(since)
+        elif now_due and is_wanted(newest, part.id):
+            again_in = await call.make()
+        else:
+            again_in = await call.give_back()
+        return self.store.recall(state.id) if call.is_drawn else again_in
 
     def _may_be_there_since(self, state: Approval, part: Part, lease: PartLease) -> float | None:
         """Give since when a message may be in Slack of which the record does not know; `None` when it is not."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from agent_adapter.cipher import Cipher
 from agent_adapter.contract.record import moment
 from agent_adapter.loops import describe
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import freeze_meta, open_redis
-from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import BotError
 from bot.runtime.settings import Settings
 from bot.store.records import ApprovalStore
@@ -119,7 +119,7 @@ async def opened(settings: Settings) -> AsyncIterator[Quarantine]:
         credentials=settings.redis_credentials,
     ) as redis:
         keys = await freeze_meta(redis, settings.namespace, address=address)
-        cipher = RecordCipher.from_setting(settings.record_key)
+        cipher = Cipher.parse(settings.record_key)
         yield Quarantine(ApprovalStore(redis, keys, address=address, cipher=cipher))
 
 

@@ -29,6 +29,7 @@ from bot.runtime.tasks import Tasks
 from bot.runtime.tracing import span_about
 from bot.slack.client import SlackClient
 from bot.slack.pacing import Pacing
+from bot.store.messages import PartLease
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class Line:
     """Milliseconds that one call may take before another replica takes over."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SlackCall:
     """One call to Slack about one message, under its lease.
 
@@ -69,6 +70,8 @@ class SlackCall:
     owner: str
     leased_until: float
     """When the lease ends, by the monotonic clock."""
+    is_drawn: bool = False
+    """Whether Slack shows this part now, and the cached record says so."""
 
     @property
     def shown(self) -> Shown | None:
@@ -115,9 +118,10 @@ class SlackCall:
         await self._save(Shown(self.part.channel, ts, "?", "open"))
         return 0
 
-    async def give_back(self) -> None:
+    async def give_back(self) -> int | None:
         """Give the lease back, and note that nothing was sent."""
         await self._save(None)
+        return None
 
     # --- The call itself ----------------------------------------------------------------------------------------------
 
@@ -136,7 +140,8 @@ class SlackCall:
         self.line.health.call_worked(POST)
         self.line.health.warnings.pop(PLACE + self.part.channel, None)
         self.line.restore_guard.note_sure(self.part.channel, ts)
-        if not await self._save(self._drawn(self.part.channel, ts)):
+        self.is_drawn = await self._save(self._drawn(self.part.channel, ts))
+        if not self.is_drawn:
             # Slack was slow, our lease ended, and another process posts.
             self.line.tasks.start(self._remove_second(ts))
         await self._clear_notice()
@@ -159,7 +164,8 @@ class SlackCall:
         )
         self.line.health.call_worked(EDIT)
         self.line.pacing.note_edit(shown.channel, shown.ts)
-        if not await self._save(self._drawn(shown.channel, shown.ts)):
+        self.is_drawn = await self._save(self._drawn(shown.channel, shown.ts))
+        if not self.is_drawn:
             # Slack was slow and another process drew meanwhile. Our call may have overwritten its picture.
             await self.line.store.invalidate_part(self.state.id, self.part.id)
         await self._clear_notice()
@@ -212,16 +218,17 @@ class SlackCall:
         lease = await self.line.store.lease_part(
             self.state.id, self.part.id, owner=self.owner, lease=self.line.lease
         )
-        if self.shown or not await self._is_taken_over(lease.outcome):
+        if self.shown or not self._is_taken_over(lease):
             return self.line.lease
         # Our message may come beside that of the other process.
         await self.give_back()
         self.line.tasks.start(self._remove_second())
         return RETRY
 
-    async def _is_taken_over(self, outcome: str) -> bool:
+    def _is_taken_over(self, lease: PartLease) -> bool:
         """Whether another process posts this message now, or has posted it."""
-        return outcome == "busy" or (outcome == "mine" and bool(await self._kept()))
+        is_there = lease.state is not None and self.part.id in lease.state.shown
+        return lease.outcome == "busy" or (lease.outcome == "mine" and is_there)
 
     async def _remove_second(self, ts: str = "") -> None:
         second = Second(
@@ -250,7 +257,7 @@ class SlackCall:
         lease = await self.line.store.lease_part(
             self.state.id, self.part.id, owner=self.owner, lease=self.line.lease
         )
-        if not await self._is_taken_over(lease.outcome):
+        if not self._is_taken_over(lease):
             return True
         if lease.outcome == "mine":
             # Another process has posted meanwhile.

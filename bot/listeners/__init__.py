@@ -1,29 +1,25 @@
 """The listeners for what Slack sends. The table of `table` says what each button and form does."""
 
-import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from slack_bolt.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 from slack_bolt.response import BoltResponse
 
-from bot.domain.errors import NotToldError, StoreUnavailableError
 from bot.listeners.actions import Buttons
+from bot.listeners.bolt_app import BoltApp, failed
 from bot.listeners.commands import Commands
 from bot.listeners.home import HomeTab
 from bot.listeners.views import Forms
 from bot.slack.directory import Directory
 from bot.slack.manifest import COMMAND, GROUP_CHANGED, HOME_OPENED, LEFT_CHANNEL
 
-logger = logging.getLogger(__name__)
-
 _ANYTHING = re.compile(r".*")
 
 
 def bind(
-    app: AsyncApp,
+    app: BoltApp,
     buttons: Buttons,
     forms: Forms,
     commands: Commands,
@@ -31,10 +27,8 @@ def bind(
     directory: Directory,
     deleted: Callable[[str, str], Awaitable[None]],
 ) -> None:
-    """Bind all listeners. Clicks come first: each listener before them costs time."""
-    app.action(_ANYTHING)(buttons.press)
-    app.view_submission(_ANYTHING)(forms.submit)
-    app.view_closed(_ANYTHING)(_nothing)
+    """Bind all listeners."""
+    app.direct = {"block_actions": buttons.press, "view_submission": forms.submit, "view_closed": _nothing}
     app.command(COMMAND)(commands.approvals)
 
     @app.event(HOME_OPENED)
@@ -58,14 +52,9 @@ def bind(
         """Slack also sends events that the app subscribes to and that we do not use."""
 
     @app.error
-    async def failed(error: Exception) -> BoltResponse:
-        if isinstance(error, NotToldError):
-            logger.warning("click.not_told", extra={"reason": str(error)})
-        elif not isinstance(error, StoreUnavailableError):
-            logger.error("listener.failed", exc_info=error)
-        # Only status 200 acknowledges. With any other one, Slack shows the person that the click failed.
-        return BoltResponse(status=503)
+    async def not_handled(error: Exception) -> BoltResponse:
+        return failed(error)
 
 
-async def _nothing(ack: AsyncAck) -> None:
+async def _nothing(ack: AsyncAck, _: Mapping[str, Any]) -> None:
     await ack()

@@ -24,8 +24,7 @@ from bot.domain.errors import (
 )
 from bot.listeners.home import HomeTab
 from bot.listeners.payloads import Click, parse_click
-from bot.listeners.presence import has_button
-from bot.listeners.questions import why_not_pressed
+from bot.listeners.pressed import has_button, why_not_pressed
 from bot.listeners.seen_ids import SeenIds
 from bot.listeners.services import TELL_WITHIN, Services
 from bot.listeners.table import BY_VERB, Decides, Opens, Stores
@@ -33,9 +32,7 @@ from bot.rendering.buttons import Button
 from bot.rendering.modal.view import HOME
 from bot.sentences import in_answer
 from bot.slack.client import permalink
-from bot.store.deliveries import Delivery
 from bot.use_cases.answers import Answer, unknown
-from bot.use_cases.deliveries import handle_once
 from bot.use_cases.missed_clicks import note_refused, noting_missed
 
 logger = logging.getLogger(__name__)
@@ -58,10 +55,10 @@ class Buttons:
         until = asyncio.get_running_loop().time() + TELL_WITHIN
         match BY_VERB.get(click.verb):
             case button, Decides() as decides:
-                await self._store_first(click, body, partial(self._decide, click, button, decides), until)
+                await self._store_first(click, partial(self._decide, click, button, decides), until)
                 await ack()
             case button, Stores() as stores:
-                await self._store_first(click, body, partial(self._store, click, button, stores), until)
+                await self._store_first(click, partial(self._store, click, button, stores), until)
                 await ack()
             case button, Opens() as opens:
                 await ack()
@@ -75,40 +72,36 @@ class Buttons:
     async def _store_first(
         self,
         click: Click,
-        body: Mapping[str, Any],
-        store: Callable[[Delivery], Awaitable[Answer]],
+        store: Callable[[], Awaitable[Answer]],
         until: float,
     ) -> None:
         """Raise when it is not stored and the person does not know why: Slack then shows them that the click failed."""
-
-        async def handle(delivery: Delivery) -> dict[str, Any]:
-            answer = await store(delivery)
-            # A copy of it says nothing of its own.
-            await delivery.begin()
-            await self._enter(click, answer)
-            if answer.recorded and (answer.sentence or click.in_review):
-                self._tell(click, answer.sentence)
-            elif answer.sentence:
-                await self.services.refuse(click, answer.sentence, until=until)
-            return {}
-
         records, tasks = self.services.store, self.services.tasks
         try:
             async with noting_missed(records, tasks, click.interrupt_id, click.user, click.verb):
-                await handle_once(records, tasks, click.interrupt_id, body, handle)
+                answer = await store()
+                await self._enter(click, answer)
+                if answer.recorded and (answer.sentence or click.in_review):
+                    self._tell(click, answer.sentence)
+                elif answer.sentence:
+                    await self.services.refuse(click, answer.sentence, until=until)
         except PersonUnknownError as error:
             await self.services.refuse(click, unknown(error), until=until)
         except (UnreadableRecordError, ServerFailedError) as error:
             why = await self.services.why_unreadable(click.interrupt_id, error)
             await self.services.refuse(click, why, until=until)
         except NotConfirmedError:
+            # What it decided counts, so it belongs into the log like any other.
+            logger.warning(
+                "click.not_confirmed", extra={"interrupt_id": click.interrupt_id, "user": click.user}
+            )
             self._tell(click, in_answer.not_confirmed(self._card(click)))
             raise
         except (AgentAdapterError, StoreUnavailableError) as error:
             self._tell(click, in_answer.not_recorded(self._card(click)))
             raise StoreUnavailableError(str(error)) from error
 
-    async def _decide(self, click: Click, button: Button, does: Decides, delivery: Delivery) -> Answer:
+    async def _decide(self, click: Click, button: Button, does: Decides) -> Answer:
         records = self.services.store
 
         async def answer(state: Approval | None) -> Answer:
@@ -119,7 +112,7 @@ class Buttons:
                 return Answer(False, in_answer.OUTDATED, why="outdated")
             if sentence := why_not_pressed(state, click, button.scope):
                 return Answer(False, sentence, draws_anew=True, why="outdated")
-            return await does.decide(self.services, state, click, delivery)
+            return await does.decide(self.services, state, click)
 
         state = records.recall(click.interrupt_id) if does.from_memory else None
         found = await answer(state)
@@ -131,8 +124,7 @@ class Buttons:
             await self.services.draw_again(state, click.channel, click.ts)
         return found
 
-    async def _store(self, click: Click, button: Button, does: Stores, delivery: Delivery) -> Answer:
-        await delivery.begin()
+    async def _store(self, click: Click, button: Button, does: Stores) -> Answer:
         state = await self.services.store.admitted(click.interrupt_id)
         if state is None or not has_button(state, click, button.scope):
             return Answer(False, in_answer.OUTDATED, why="outdated")

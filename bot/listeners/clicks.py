@@ -9,20 +9,21 @@ from bot.listeners.services import Services
 from bot.rendering.modal.standing import render_standing_list
 from bot.rendering.modal.view import render_notice_view
 from bot.sentences import in_answer
-from bot.store.deliveries import Delivery
 from bot.use_cases import bulk
 from bot.use_cases.answers import Answer
 
+_APPROVE = ApproveDecision()
 
-async def approve(services: Services, state: Approval, click: Click, delivery: Delivery) -> Answer:
+
+async def approve(services: Services, state: Approval, click: Click) -> Answer:
     """Approve one call."""
-    decision = {click.number: ApproveDecision()}
+    decision = {click.number: _APPROVE}
     return await services.decisions.decide(
-        state, click.user, decision, shown=click.question, delivery=delivery
+        state, click.user, decision, shown=click.question, press=click.press
     )
 
 
-async def approve_all(services: Services, state: Approval, click: Click, delivery: Delivery) -> Answer:
+async def approve_all(services: Services, state: Approval, click: Click) -> Answer:
     """Approve the calls that the question of the button named and its message shows."""
     return await bulk.approve_all(
         services.decisions,
@@ -31,7 +32,7 @@ async def approve_all(services: Services, state: Approval, click: Click, deliver
         click.part,
         click.named,
         shown=click.question,
-        delivery=delivery,
+        press=click.press,
     )
 
 

@@ -195,7 +195,12 @@ async def _decide(services: Services, state: Approval, submission: Submission, d
     if objection := approval_objection(state.actions[index].as_decided(decision), submission):
         return await refusing(services, submission, objection)
     answer = await services.decisions.decide(
-        state, user, {index: decision}, code=parse_code(submission.view), shown=submission.meta.question
+        state,
+        user,
+        {index: decision},
+        code=parse_code(submission.view),
+        shown=submission.meta.question,
+        press=submission.press,
     )
     if not answer.recorded:
         return await _again(services, submission, draft, answer.sentence)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.domain.ids import MessageId, parse_action_id, parse_button_value, parse_choice_value
+from bot.domain.press import Press
 from bot.rendering.buttons import REVIEW
 from bot.rendering.modal.view import HOME, ViewMeta
 
@@ -36,6 +37,8 @@ class Click:
     ts: str
     view: Mapping[str, Any] | None
     """The modal in which it was pressed."""
+    press: Press
+    """By which another delivery of the same click is known."""
     index: int = -1
     """The action that this modal is about."""
     vote: str = ""
@@ -96,6 +99,8 @@ class Submission:
     form: str
     meta: ViewMeta
     view: dict[str, Any]
+    press: Press
+    """By which another delivery of the same form is known."""
 
     @property
     def first_input(self) -> str | None:
@@ -170,6 +175,7 @@ def parse_click(body: Mapping[str, Any]) -> Click:
         listed=meta.listed if meta else carried if is_list and not is_home else "",
         from_menu=pressed.get("type") == "overflow",
         meta=meta,
+        press=Press.of(body, "click"),
     )
 
 
@@ -188,4 +194,5 @@ def parse_submission(body: Mapping[str, Any]) -> Submission:
         form=view["callback_id"],
         meta=ViewMeta.load(view["private_metadata"]),
         view=view,
+        press=Press.of(body, "form"),
     )

@@ -75,5 +75,6 @@ async def finish(services: Services, state: Approval, submission: Submission) ->
             meta.named,
             note=parse_note(submission.view),
             shown=meta.question,
+            press=submission.press,
         )
     )

@@ -67,7 +67,13 @@ async def _decide(
         return await refusing(services, submission, decision)
     code, index = parse_code(submission.view), submission.meta.index
     answer = await services.decisions.decide(
-        state, submission.user, {index: decision}, code=code, shown=submission.meta.question, **more
+        state,
+        submission.user,
+        {index: decision},
+        code=code,
+        shown=submission.meta.question,
+        press=submission.press,
+        **more,
     )
     return closing(answer)
 
@@ -209,7 +215,13 @@ async def _agree(services: Services, state: Approval, submission: Submission) ->
         return await refusing(services, submission, objection)
     return closing(
         await services.decisions.agree(
-            state, submission.user, index, submission.meta.vote, code=code, shown=submission.meta.question
+            state,
+            submission.user,
+            index,
+            submission.meta.vote,
+            code=code,
+            shown=submission.meta.question,
+            press=submission.press,
         )
     )
 
@@ -219,7 +231,13 @@ async def reject_all(services: Services, state: Approval, submission: Submission
     reason, place = parse_reason(submission.view), submission.meta.index
     return closing(
         await bulk.reject_all(
-            services.decisions, state, submission.user, place, message=reason, shown=submission.meta.question
+            services.decisions,
+            state,
+            submission.user,
+            place,
+            message=reason,
+            shown=submission.meta.question,
+            press=submission.press,
         )
     )
 

@@ -12,7 +12,6 @@ from bot.listeners.submissions import Handle, deciding
 from bot.rendering import buttons
 from bot.rendering.buttons import Button
 from bot.rendering.modal import forms, standing
-from bot.store.deliveries import Delivery
 from bot.use_cases.answers import Answer
 
 
@@ -20,7 +19,7 @@ from bot.use_cases.answers import Answer
 class Decides:
     """A click that decides at once, before it is acknowledged. Its button is on messages and in reviews, not in menus."""
 
-    decide: Callable[[Services, Approval, Click, Delivery], Awaitable[Answer]]
+    decide: Callable[[Services, Approval, Click], Awaitable[Answer]]
     from_memory: bool = True
     """Whether the cached record is used first. The record is read from Redis only when something prevents the decision."""
 

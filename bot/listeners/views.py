@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from slack_bolt.context.ack.async_ack import AsyncAck
@@ -12,16 +11,13 @@ from agent_adapter.errors import AgentAdapterError, ServerFailedError, Unreadabl
 from bot.domain.approval import Approval
 from bot.domain.errors import NotConfirmedError, PersonUnknownError, StoreUnavailableError
 from bot.listeners.payloads import Submission, parse_submission
-from bot.listeners.presence import has_form
-from bot.listeners.questions import why_not_submitted
+from bot.listeners.pressed import has_form, why_not_submitted
 from bot.listeners.services import Services
 from bot.listeners.submissions import Reply, beside_first, notice
 from bot.listeners.table import BY_VERB, Opens
 from bot.rendering.buttons import Button
 from bot.sentences import in_answer
-from bot.store.deliveries import Delivery
 from bot.use_cases.answers import Answer, unknown
-from bot.use_cases.deliveries import handle_once
 from bot.use_cases.missed_clicks import note_refused, noting_missed
 
 logger = logging.getLogger(__name__)
@@ -42,14 +38,17 @@ class Forms:
         records, tasks = self.services.store, self.services.tasks
         try:
             async with noting_missed(records, tasks, submission.meta.id, submission.user, submission.form):
-                handle = partial(self._handle, submission)
-                reply = await handle_once(records, tasks, submission.meta.id, body, handle)
+                reply = await self._handle(submission)
         except PersonUnknownError as error:
             # An error next to an input keeps what was typed.
             reply = beside_first(submission, unknown(error))
         except (UnreadableRecordError, ServerFailedError) as error:
             reply = notice(await self.services.why_unreadable(submission.meta.id, error))
         except NotConfirmedError:
+            # What it decided counts, so it belongs into the log like any other.
+            logger.warning(
+                "click.not_confirmed", extra={"interrupt_id": submission.meta.id, "user": submission.user}
+            )
             reply = _kept_open(submission, in_answer.NOT_CONFIRMED, in_answer.NOT_CONFIRMED)
         except (AgentAdapterError, StoreUnavailableError):
             reply = _kept_open(submission, in_answer.NOT_SAVED, in_answer.NOT_SUBMITTED)
@@ -57,8 +56,7 @@ class Forms:
         if submission.meta.home and reply.get("response_action") != "errors":
             self.services.refresh_home(submission.user, submission.meta.home)
 
-    async def _handle(self, submission: Submission, delivery: Delivery) -> Reply:
-        await delivery.begin()
+    async def _handle(self, submission: Submission) -> Reply:
         state = await self.services.store.admitted(submission.meta.id)
         match BY_VERB.get(submission.form):
             case button, Opens(submit=submit) if (

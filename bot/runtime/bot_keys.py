@@ -1,14 +1,13 @@
 """The keys of a bot: what it signs with, and what it checks with."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from agent_adapter.errors import InvalidRequestError
-from agent_adapter.receipts.ring import Ring, read_unsigned_until
+from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import CREATE, SIGNING_VARIABLE
 from bot.domain.errors import SettingsError
-from bot.domain.seal import Seal, Trust
-from bot.runtime.listed_signer import ListedSigner, read_signer
+from bot.domain.seal import Seal
+from bot.runtime.listed_signer import ListedSigner, load_signer
 from bot.runtime.settings import Settings
 
 UNSIGNED = "what people decide is not signed, so whoever can write to Redis can forge it: set ASSENT_SIGNING_KEY and ASSENT_RING"
@@ -23,11 +22,6 @@ class BotKeys:
     ring: Ring
     seal: Seal
     """Marks what else the bot keeps in Redis. All replicas have the same."""
-
-    @property
-    def trust(self) -> Trust:
-        """Says how the marks of the seal are checked."""
-        return Trust(self.seal, self.ring.accepts_unsigned)
 
     async def try_out(self) -> None:
         """Sign once, and check it with the ring.
@@ -55,12 +49,10 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
         SettingsError: when one is missing or broken, or the ring does not have the key for this bot.
     """
     try:
-        signer = read_signer(
+        signer = load_signer(
             settings.signer, settings.signing_key, name="ASSENT_SIGNER", variable=SIGNING_VARIABLE
         )
         ring = Ring.load(settings.ring) if settings.ring else None
-        if ring:
-            ring.unsigned_until = read_unsigned_until(settings.unsigned_until)
     except InvalidRequestError as error:
         raise SettingsError(str(error)) from error
     if signer is None and ring is None:
@@ -93,17 +85,10 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
     return BotKeys(listed, ring, seal)
 
 
-def load_trust(settings: Settings) -> Trust | None:
+def load_seal(settings: Settings) -> Seal | None:
     """Read the seal alone. An operator has no signing key. Returns `None` when no seal key is set.
 
     Raises:
         SettingsError: when it is broken.
     """
-    try:
-        until = read_unsigned_until(settings.unsigned_until)
-    except InvalidRequestError as error:
-        raise SettingsError(str(error)) from error
-    if not settings.seal_key:
-        return None
-    seal = Seal.parse(settings.seal_key, namespace=settings.namespace)
-    return Trust(seal, until is not None and datetime.now(UTC) < until)
+    return Seal.parse(settings.seal_key, namespace=settings.namespace) if settings.seal_key else None

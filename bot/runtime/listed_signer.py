@@ -1,19 +1,19 @@
 """What a bot signs with, receipts or the log: a key in a setting, or one that a service keeps. The ring has to accept it."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pkgutil import resolve_name
 
+from securesystemslib.signer import CryptoSigner, Signature, Signer
+
 from agent_adapter.errors import SigningError
-from agent_adapter.receipts.dsse import pre_authentication
 from agent_adapter.receipts.ring import Purpose, Ring, RingKey
-from agent_adapter.receipts.signer import CREATE, CREATE_FOR_LOG, LocalSigner, Signer
+from agent_adapter.receipts.signer import CREATE, CREATE_FOR_LOG, read_signer, sign
 from bot.domain.errors import KeyUnfitError, SettingsError
 
-START = "application/vnd.assent.start.v1+json"
-"""The payload type of what a bot signs at its start, to see that the key works. It proves nothing else."""
+START = b"assent: this key works"
+"""What a bot signs at its start. It is no envelope, so it proves nothing else."""
 _START_WITHIN = 10.0
 _NAMES: dict[Purpose, str] = {"receipts": "signing key", "log": "key of the log"}
 _MAKES: dict[Purpose, str] = {"receipts": CREATE, "log": CREATE_FOR_LOG}
@@ -32,7 +32,7 @@ class ListedSigner:
     @property
     def kid(self) -> str:
         """The name of its public key."""
-        return self.inner.kid
+        return self.inner.public_key.keyid
 
     @property
     def key(self) -> RingKey | None:
@@ -44,7 +44,7 @@ class ListedSigner:
         """Why nobody would accept what this key signs now; `None` when they would."""
         return why_unfit(self.key, self.kid, self.namespace, self.purpose)
 
-    async def sign(self, data: bytes) -> bytes:
+    async def sign(self, data: bytes) -> Signature:
         """Return the signature.
 
         Raises:
@@ -53,11 +53,8 @@ class ListedSigner:
         """
         if problem := self.problem:
             raise KeyUnfitError(problem)
-        signature = await self.inner.sign(data)
-        if type(self.inner) is LocalSigner:
-            # This bot reads it back from Redis in a moment. To verify it takes three times as long as to make it.
-            self.ring.keep(self.inner, signature, data)
-        else:
+        signature = await sign(self.inner, data)
+        if not isinstance(self.inner, CryptoSigner):
             self._check(signature, data)
         return signature
 
@@ -67,30 +64,29 @@ class ListedSigner:
         Raises:
             SettingsError: when the key cannot sign, or the ring refuses its signature.
         """
-        name, data = f"the {_NAMES[self.purpose]} {self.kid}", pre_authentication(START, b"{}")
+        name = f"the {_NAMES[self.purpose]} {self.kid}"
         try:
             async with asyncio.timeout(_START_WITHIN):
-                # By the key itself, so that the ring verifies the signature.
-                self._check(await self.inner.sign(data), data)
+                self._check(await sign(self.inner, START), START)
         except TimeoutError:
             raise SettingsError(f"{name} did not sign within {_START_WITHIN:.0f} seconds") from None
-        except Exception as error:
-            # A service fails in its own ways.
-            raise SettingsError(f"{name} cannot be used: {error}") from error
+        except SigningError as error:
+            raise SettingsError(f"{name} cannot be used: {error.__cause__ or error}") from error
 
-    def _check(self, signature: bytes, data: bytes) -> None:
+    def _check(self, signature: Signature, data: bytes) -> None:
         key = self.key
-        if key is None or not isinstance(signature, bytes) or not key.verifies(signature, data):
+        is_its = isinstance(signature, Signature) and signature.keyid == self.kid
+        if key is None or not is_its or not key.verifies(bytes.fromhex(signature.signature), data):
             raise SigningError(
                 f"the signature is not from the key {self.kid}: look which key the service signs with"
             )
 
 
-def read_signer(made_by: str | None, text: str | None, *, name: str, variable: str) -> Signer | None:
+def load_signer(made_by: str | None, text: str | None, *, name: str, variable: str) -> Signer | None:
     """Return what signs: a key in a setting, or a service that a function names; `None` when neither is set.
 
     Args:
-        made_by: The function that returns a signer, as `module:function`.
+        made_by: The function that returns a signer of securesystemslib, as `module:function`.
         text: The private key.
         name: The setting of the function.
         variable: The setting of the private key.
@@ -103,7 +99,7 @@ def read_signer(made_by: str | None, text: str | None, *, name: str, variable: s
         raise SettingsError(f"{name} and {variable} are both set: leave one of them out")
     if made_by:
         return _from_code(made_by, name)
-    return LocalSigner.parse(text, where=variable) if text else None
+    return read_signer(text, where=variable) if text else None
 
 
 def why_unfit(key: RingKey | None, kid: str, namespace: str, purpose: Purpose) -> str | None:
@@ -126,10 +122,12 @@ def why_unfit(key: RingKey | None, kid: str, namespace: str, purpose: Purpose) -
 
 def _from_code(made_by: str, name: str) -> Signer:
     try:
-        make: Callable[[], Signer] = resolve_name(made_by)
-        signer = make()
+        signer = resolve_name(made_by)()
+        if not isinstance(signer, Signer):
+            raise TypeError(f"it returned {type(signer).__name__}")  # noqa: TRY301  # one answer to every fault
     except Exception as error:
         raise SettingsError(
-            f"{name}: {made_by} did not return a signer ({type(error).__name__}: {error}): name a function as module:function"
+            f"{name}: {made_by} did not return a signer of securesystemslib ({type(error).__name__}: {error}): name a "
+            "function as module:function"
         ) from error
     return signer

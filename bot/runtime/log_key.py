@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from securesystemslib.signer import CryptoSigner
+
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.ring import Ring, RingKey
-from agent_adapter.receipts.signer import CREATE_FOR_LOG, LocalSigner
+from agent_adapter.receipts.signer import CREATE_FOR_LOG, read_signer
 from bot.domain.errors import SettingsError
 from bot.runtime.listed_signer import why_unfit
 from bot.runtime.settings import Settings
@@ -34,14 +36,14 @@ def problem_of(keys: Mapping[str, RingKey], head: Mapping[str, str], signature: 
 class LogKey:
     """Signs the heads. The ring says which keys count, so a log goes on after a rotation."""
 
-    signer: LocalSigner
+    signer: CryptoSigner
     ring: Ring
     namespace: str
 
     @property
     def kid(self) -> str:
         """The name of its public key."""
-        return self.signer.kid
+        return self.signer.public_key.keyid
 
     def sign(self, data: bytes) -> bytes:
         """Return the signature.
@@ -51,7 +53,7 @@ class LogKey:
         """
         if unfit := why_unfit(self.ring.keys.get(self.kid), self.kid, self.namespace, "log"):
             raise ValueError(unfit)
-        return self.signer.signature(data)
+        return bytes.fromhex(self.signer.sign(data).signature)
 
     def problem(self, head: Mapping[str, str], signature: bytes, data: bytes) -> str:
         """Say what is wrong with the signature of a head; empty when nothing is."""
@@ -72,10 +74,11 @@ def load_log_key(settings: Settings) -> LogKey | None:
             f"ASSENT_LOG_KEY is set, and {missing} is not: {CREATE_FOR_LOG} makes a key and a ring"
         )
     try:
-        signer = LocalSigner.parse(settings.log_key, where="ASSENT_LOG_KEY")
+        signer = read_signer(settings.log_key, where="ASSENT_LOG_KEY")
         ring = Ring.load(settings.ring, purpose="log")
     except InvalidRequestError as error:
         raise SettingsError(str(error)) from error
-    if unfit := why_unfit(ring.keys.get(signer.kid), signer.kid, settings.namespace, "log"):
+    kid = signer.public_key.keyid
+    if unfit := why_unfit(ring.keys.get(kid), kid, settings.namespace, "log"):
         raise SettingsError(f"{settings.ring}: {unfit}")
     return LogKey(signer, ring, settings.namespace)

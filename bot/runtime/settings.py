@@ -20,11 +20,11 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from agent_adapter.cipher import Cipher
 from agent_adapter.contract.names import Namespace
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.credentials import load_provider
-from agent_adapter.redis.private import RecordCipher
 from bot.domain.errors import SettingsError
 
 DurabilityMode: TypeAlias = Literal["local", "replica", "fsync"]
@@ -142,17 +142,15 @@ class Settings(_Environment):
     log_level: str = "INFO"
 
     signing_key: str | None = Field(None, repr=False)
-    """The private key that signs what people decide: PEM, or 32 bytes in base64."""
+    """The private key that signs what people decide: PEM."""
     seal_key: str | None = Field(None, repr=False)
     """The keys that seal what bots keep in Redis: 32 bytes in base64, separated by commas, the newest first."""
     signer: str | None = None
-    """A function of your own that returns a signer, as `module:function`, for a key that a service keeps."""
+    """A function of your own that returns a signer of securesystemslib, as `module:function`, for a key that a service keeps."""
     ring: str | None = None
     """The file of the public keys with which the bot checks what it reads back."""
     require_signed: bool = False
     """Whether a bot without a key and a ring does not start."""
-    unsigned_until: str = ""
-    """The day (UTC) until which records without a signature are accepted, at most 30 days ahead."""
 
     record_key: str | None = Field(None, repr=False)
     """The keys that encrypt what is asked and decided in Redis, newest first, separated by commas."""
@@ -162,7 +160,7 @@ class Settings(_Environment):
     audit_channel: str | None = None
     """The channel that gets the head of the log each day. Without it, nobody gets it."""
     log_key: str | None = Field(None, repr=False)
-    """The private key that signs the heads of the log: PEM, or 32 bytes in base64."""
+    """The private key that signs the heads of the log: PEM."""
     audit_days: int = Field(365, ge=8)
     """For how many days entries are kept, in that folder or without it in Redis."""
 
@@ -278,7 +276,7 @@ class Settings(_Environment):
     @classmethod
     def _record_keys(cls, value: str | None) -> str | None:
         try:
-            RecordCipher.from_setting(value)
+            Cipher.parse(value)
         except InvalidRequestError as error:
             # The sentence begins with the name of the setting, which is put before it.
             raise ValueError(str(error).partition(": ")[2]) from error

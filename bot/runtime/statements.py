@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 
 from agent_adapter.errors import SigningError
 from agent_adapter.receipts.answer import Verifier
+from agent_adapter.receipts.dsse import dump_envelope
 from agent_adapter.receipts.ring import Ring
-from agent_adapter.receipts.signer import Signer, sign_envelope
+from agent_adapter.receipts.signer import sign_envelope
 from agent_adapter.receipts.statement import RECEIPT, ActionStatement, Statement, dump_statement
 from bot.domain.approval import Approval
-from bot.domain.seal import Seal, Trust
+from bot.domain.seal import Seal
 from bot.domain.statement import Issuer, Occasion, statement_of
+from bot.runtime.listed_signer import ListedSigner
 
 ALONE_WITHIN = 5.0
 """Seconds that the key may take where nobody waits for it."""
@@ -22,24 +24,19 @@ ALONE_WITHIN = 5.0
 class Signing:
     """Signs statements with the key of this bot."""
 
-    signer: Signer
+    signer: ListedSigner
     namespace: str
     team: Callable[[], str]
     """Gives the id of the Slack workspace, which is known once Slack has answered."""
-    ring: Ring | None = None
-    """The public keys with which it checks what it reads back. Without them, it believes what is stored."""
-    seal: Seal | None = None
+    ring: Ring
+    """The public keys with which it checks what it reads back."""
+    seal: Seal
     """Marks what else it keeps, so that it knows it again."""
 
     @property
-    def verifier(self) -> Verifier | None:
-        """Says which signatures count; `None` when they are not checked."""
-        return Verifier(self.ring, self.namespace) if self.ring else None
-
-    @property
-    def trust(self) -> Trust | None:
-        """Says how the marks of the seal are checked; `None` when they are not."""
-        return Trust(self.seal, self.ring.accepts_unsigned) if self.seal and self.ring else None
+    def verifier(self) -> Verifier:
+        """Says which signatures count."""
+        return Verifier(self.ring, self.namespace)
 
     @property
     def issuer(self) -> Issuer:
@@ -75,12 +72,7 @@ class Signing:
         """
         try:
             async with asyncio.timeout_at(until):
-                envelope = await sign_envelope(self.signer, RECEIPT, dump_statement(statement))
-        except SigningError:
-            raise
+                envelope = await sign_envelope(self.signer.sign, RECEIPT, dump_statement(statement))
         except TimeoutError:
             raise SigningError("the signing key did not answer in time") from None
-        except Exception as error:
-            # What a key management service raises says nothing to a person, and must not look like a broken record.
-            raise SigningError(f"the signing key failed: {type(error).__name__}") from error
-        return envelope.dump()
+        return dump_envelope(envelope)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from agent_adapter.contract.arguments import encode
@@ -22,14 +22,25 @@ from bot.domain.statement import said_by_standing
 from bot.domain.waiting import circle_of, requester_of
 from bot.runtime.offload import offload
 from bot.store.audit import FACTS
+from bot.store.changes import Changes, comparable
 from bot.store.codec import admission_fields, body_digest, unix_milliseconds
-from bot.store.connected import Connected
+from bot.store.reading import as_admitted
 from bot.store.sealed import sealed_admission
 
 logger = logging.getLogger(__name__)
 
 
-class Admitting(Connected):
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is kept about the run of an interrupt beside its record."""
+
+    vouched: frozenset[str]
+    """The people for whom a key of the HTTP API says that the agent acts."""
+    changes: Mapping[int, str]
+    """By the index of a call, the name of the earlier one to which somebody asked for changes."""
+
+
+class Admitting(Changes):
     """Admits interrupts, within what their agents may ask."""
 
     async def reserve(
@@ -61,22 +72,28 @@ class Admitting(Connected):
         )
         return (what, int(much)) if what else None
 
-    async def vouched(self, interrupt: Interrupt) -> frozenset[str]:
-        """Name the people for whom a key of the HTTP API says that the agent acts here.
+    async def beside(self, interrupt: Interrupt) -> Beside:
+        """Read what is kept about the run of an interrupt beside its record.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
         # An interrupt that ended without an answer can be asked again: it has another id, but the same run and pauses.
         first = id_of(interrupt.agent, interrupt.run, interrupt.pauses)
-        members = await self._guarded(self._redis.smembers(self.keys.vouched(first)))
+        calls = comparable(interrupt)
+        members, found = await self.scripts(
+            "read_beside",
+            {"vouched": self.keys.vouched(first)},
+            (),
+            [self._changes_of(interrupt, index) for index in calls],
+        )
         said = [member.partition(" ")[::2] for member in members]
-        trust = self.trust
-        return frozenset(
+        vouched = frozenset(
             person
             for person, mark in said
-            if trust is None or trust.believes(mark, first, "vouched", (person,))
+            if self.seal is None or self.seal.holds(mark, first, "vouched", (person,))
         )
+        return Beside(vouched, {index: name for index, name in zip(calls, found, strict=True) if name})
 
     async def admit(
         self,
@@ -85,7 +102,7 @@ class Admitting(Connected):
         *,
         life: int | None = None,
         matched: Sequence[StandingMatch] = (),
-    ) -> None:
+    ) -> Approval | None:
         """Fix the terms that judge every click. Only the first call has an effect.
 
         Args:
@@ -94,12 +111,15 @@ class Admitting(Connected):
             admission: What to fix.
             life: The policy's milliseconds from publication to the deadline.
             matched: Actions that a standing approval answers, if it is still active.
+
+        Returns:
+            The record as it is then; `None` when nothing was fixed.
         """
         facts = await offload(state, facts_of_question, state, admission)
         asked = replace(state.admitted(admission), deadline=deadline_of(state, life))
         uses = [await self._use(asked, each) for each in matched]
         covered = [use for use in uses if use]
-        await self.scripts(
+        record = await self.scripts(
             "admit",
             self._of(state.id),
             [
@@ -116,13 +136,14 @@ class Admitting(Connected):
             requester=requester_of(state.interrupt, admission),
             covered=len(covered),
         )
+        return as_admitted(await self._taken(state.id, record))
 
     def _fields(self, asked: Approval) -> dict[str, str]:
         fields = {**admission_fields(asked.admission), "asked": body_digest(asked.body)}
-        if not (self.signing and self.signing.seal):
+        if not self.seal:
             return fields
         return fields | sealed_admission(
-            self.signing.seal,
+            self.seal,
             asked.id,
             fields,
             created=unix_milliseconds(asked.created_at),

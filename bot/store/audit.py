@@ -9,9 +9,9 @@ from pathlib import Path
 
 from redis.asyncio import Redis
 
+from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import LockedRecordError
-from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import fields_of
 from agent_adapter.redis.server_check import read_info
 from bot.domain.audit_entry import AuditEntry, Mark, is_text
@@ -47,7 +47,7 @@ class AuditStore(Connected):
         *,
         key: LogKey | None = None,
         address: str = "",
-        cipher: RecordCipher | None = None,
+        cipher: Cipher | None = None,
     ) -> None:
         super().__init__(redis, keys, address=address, cipher=cipher)
         self.log = AuditLog(Path(folder), keys.namespace, key) if folder else None

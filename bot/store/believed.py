@@ -40,9 +40,7 @@ def believed(state: Approval, card: Fields, verifier: Verifier) -> Approval:
             for index, found in state.votes.items()
         },
         standing={
-            index: approval
-            for index, approval in state.standing.items()
-            if _is_given(index, approval, card, proof, verifier)
+            index: approval for index, approval in state.standing.items() if _is_given(index, approval, proof)
         },
         proposals={
             index: found for index, found in state.proposals.items() if _is_itself(state, index, found)
@@ -85,8 +83,6 @@ def _signed_vote(
     state: Approval, index: int, vote: Vote, text: str, card: Fields, verifier: Verifier
 ) -> Vote | None:
     texts = card.get(SIGNED + vote.token, "").split()
-    if not texts:
-        return vote if verifier.ring.accepts_unsigned else None
     own = (vote.user, vote.position, bytes_digest(text))
     for each in statements_about(state.interrupt, index, texts, verifier, body=state.body, now=0):
         if (each.action.by, each.action.position, each.action.stored) == own:
@@ -94,13 +90,11 @@ def _signed_vote(
     return None
 
 
-def _is_given(index: int, approval: StandingApproval, card: Fields, proof: Proof, verifier: Verifier) -> bool:
+def _is_given(index: int, approval: StandingApproval, proof: Proof) -> bool:
     """Whether a standing approval is the one that was signed with its decision, and ends in its time."""
     text = proof.fields.get(f"d:{index}")
     if text is None:
         return False
-    if not any(card.get(SIGNED + token) for token in card.get(f"t:{index}", "").split()):
-        return verifier.ring.accepts_unsigned
     try:
         given = StandingTerms.model_validate(decode(text).get("standing"))
     except (InvalidRequestError, ValueError):

@@ -1,18 +1,15 @@
 """Which call of a run was sent back for changes, so that the next proposal is shown beside it."""
 
 import asyncio
-import logging
 from datetime import timedelta
 
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.interrupt import Interrupt
-from agent_adapter.errors import ServerFailedError, ServerUnreachableError
+from agent_adapter.errors import ServerUnreachableError
 from bot.domain.approval import Approval
 from bot.domain.errors import StoreUnavailableError
-from bot.store.deliveries import WITHIN
+from bot.store.connected import WITHIN
 from bot.store.reading import Reading, referred
-
-logger = logging.getLogger(__name__)
 
 KEPT_FOR = timedelta(days=7)
 
@@ -33,23 +30,17 @@ class Changes(Reading):
         except (TimeoutError, ServerUnreachableError) as error:
             raise StoreUnavailableError("Redis did not take the change in time") from error
 
-    async def sent_back(self, interrupt: Interrupt, index: int) -> tuple[Approval, int] | None:
-        """Give the record and index of the call to which people asked for changes, and which this call is instead of.
+    async def sent_back(self, interrupt: Interrupt, name: str) -> tuple[Approval, int] | None:
+        """Give the record and index of a call to which people asked for changes, and which one of this interrupt is instead of.
+
+        Args:
+            interrupt: What is asked now.
+            name: Of that call, as it was noted.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        tools = [call.name for call in interrupt.request.action_requests]
-        if tools.count(tools[index]) > 1:
-            # Nobody knows which of several calls of the tool it is.
-            return None
-        try:
-            found = await self._guarded(self._redis.get(self._changes_of(interrupt, index)))
-        except ServerFailedError:
-            # It is asked without the comparison.
-            logger.exception("record.unreadable", extra={"interrupt_id": interrupt.id})
-            return None
-        interrupt_id, number = referred(str(found or "")) or ("", 0)
+        interrupt_id, number = referred(name) or ("", 0)
         before = await self._readable(interrupt_id) if interrupt_id else None
         if before is None or before.id == interrupt.id or number >= len(before.recorded):
             return None
@@ -60,3 +51,9 @@ class Changes(Reading):
         tool = interrupt.request.action_requests[index].name
         named = digest("changes", interrupt.agent, interrupt.run, tool)
         return self.keys.changes(named)
+
+
+def comparable(interrupt: Interrupt) -> list[int]:
+    """Name the calls of an interrupt that an earlier one may be compared with: nobody knows which of several of a tool it is."""
+    tools = [call.name for call in interrupt.request.action_requests]
+    return [index for index, tool in enumerate(tools) if tools.count(tool) == 1]

@@ -7,19 +7,20 @@ from typing import Any, TypeVar, cast
 
 from redis.asyncio import Redis
 
+from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
-from agent_adapter.redis.private import RecordCipher
 from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
-from bot.domain.seal import Trust
+from bot.domain.seal import Seal
 from bot.runtime.statements import Signing
-from bot.store.deliveries import WITHIN
 from bot.store.durability import LOCAL, Confirming, Durability, ends
 from bot.store.refused import Refused
 from bot.store.sealed import sealed_fact
 
+WITHIN = 1.0
+"""Seconds that Redis may take while a person waits."""
 _T = TypeVar("_T")
 
 
@@ -33,7 +34,7 @@ class Connected:
         *,
         address: str = "",
         signing: Signing | None = None,
-        cipher: RecordCipher | None = None,
+        cipher: Cipher | None = None,
         durability: Durability = LOCAL,
     ) -> None:
         self.keys = keys
@@ -58,13 +59,12 @@ class Connected:
 
     def _mark(self, interrupt_id: str, field: str, text: str) -> str:
         """Give the mark of what a bot writes into a field of a card; empty without a seal."""
-        seal = self.signing.seal if self.signing else None
-        return sealed_fact(seal, interrupt_id, field, text) if seal else ""
+        return sealed_fact(self.seal, interrupt_id, field, text) if self.seal else ""
 
     @property
-    def trust(self) -> Trust | None:
-        """With which seal the bot checks what it reads back; `None` without a key."""
-        return self.signing.trust if self.signing else None
+    def seal(self) -> Seal | None:
+        """With which seal the bot marks what it keeps, and checks what it reads back; `None` without a key."""
+        return self.signing.seal if self.signing else None
 
     async def confirm(self) -> None:
         """Wait until what was just read is as durable as what a person is told is stored.

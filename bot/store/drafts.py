@@ -8,8 +8,7 @@ from agent_adapter.errors import LockedRecordError, ServerUnreachableError
 from agent_adapter.redis.private import Private
 from bot.domain.drafts import Draft
 from bot.domain.errors import StoreUnavailableError
-from bot.store.connected import Connected
-from bot.store.deliveries import WITHIN
+from bot.store.connected import WITHIN, Connected
 
 KEPT = timedelta(days=1)
 """How long a form that nobody submits keeps what was typed."""

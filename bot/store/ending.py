@@ -132,7 +132,7 @@ class Ending(Reading):
             StoreUnavailableError: when Redis did not answer in time.
         """
         deadline = unix_milliseconds(state.deadline + by)
-        seal, said = self.signing.seal if self.signing else None, dumped(remark)
+        seal, said = self.seal, dumped(remark)
         return await self._stored(
             "extend",
             state.id,

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agent_adapter.redis.scripts import fields_of
+from bot.domain.approval import Approval
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import PostedMessage, Shown
 from bot.store.codec import read_posted
-from bot.store.connected import Connected
+from bot.store.reading import Reading, as_admitted
 from bot.store.sealed import where_of, without_forged_parts
 
 READ_AT_ONCE = 50
@@ -25,22 +26,27 @@ class PartLease:
     """When the first call with an unknown result began, in the server's milliseconds. With `busy`, milliseconds to wait."""
     epoch: int
     """The number of heartbeats: see `Beat`."""
+    state: Approval | None = None
+    """The record as it is then, where the lease was taken."""
 
 
-class Messages(Connected):
+class Messages(Reading):
     """Keeps which messages exist, who draws them, and what they show."""
 
     async def lease_part(self, interrupt_id: str, part: MessageId, *, owner: str, lease: int) -> PartLease:
         """Lease one message of a card for one call. The intent is noted before the call."""
-        outcome, since, epoch = await self.scripts(
+        outcome, since, epoch, *record = await self.scripts(
             "lease_part", self._of(interrupt_id), part=str(part), owner=owner, lease=lease
         )
-        return PartLease(outcome, int(since), epoch)
+        state = as_admitted(await self._taken(interrupt_id, record[0])) if record else None
+        return PartLease(outcome, int(since), epoch, state)
 
     async def save_part(
         self, interrupt_id: str, part: MessageId, *, owner: str, shown: Shown | None, forget: bool = False
     ) -> bool:
         """Note what Slack shows now: `None` says that nothing was sent, `forget` that the message is gone.
+
+        The cached record says what is shown, too, so that it need not be read again.
 
         Returns:
             False when the lease went to somebody else.
@@ -57,6 +63,8 @@ class Messages(Connected):
             mark=self._mark(interrupt_id, f"part:{part}", where_of(picture)) if shown else None,
             remarks_from=REMARKS_FROM,
         )
+        if outcome == "drawn" and shown and (known := self.recall(interrupt_id)):
+            self._remembered.put(known.showing(part, shown))
         return bool(outcome == "drawn")
 
     async def let_go(self, interrupt_id: str, part: MessageId, *, owner: str) -> None:
@@ -117,10 +125,9 @@ class Messages(Connected):
 
     def _posted(self, reply: Sequence[Any]) -> list[PostedMessage]:
         found: list[PostedMessage] = []
-        trust = self.trust
         for interrupt_id, flat in zip(reply[::2], reply[1::2], strict=True):
             stored = fields_of(flat)
-            fields = without_forged_parts(trust, interrupt_id, stored) if trust else stored
+            fields = without_forged_parts(self.seal, interrupt_id, stored) if self.seal else stored
             with contextlib.suppress(ValueError, LookupError, TypeError):
                 found += read_posted(interrupt_id, fields)
         return found

@@ -3,9 +3,12 @@
 import logging
 import re
 import time
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from redis.asyncio import Redis
 
+from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import Fields, expect_written
 from agent_adapter.errors import (
@@ -14,8 +17,8 @@ from agent_adapter.errors import (
     UnreadableRecordError,
 )
 from agent_adapter.receipts.answer import Verifier
-from agent_adapter.redis.private import RecordCipher
-from agent_adapter.redis.scripts import read_hashes
+from agent_adapter.redis.private import opened
+from agent_adapter.redis.scripts import fields_of
 from bot.domain.approval import Approval, Published
 from bot.runtime.offload import Received, offload
 from bot.runtime.statements import Signing
@@ -23,12 +26,60 @@ from bot.store.believed import believed
 from bot.store.codec import read_state, size_of
 from bot.store.connected import Connected
 from bot.store.durability import LOCAL, Durability
-from bot.store.memory import Memory
 from bot.store.sealed import bounded, unsealed
 
 logger = logging.getLogger(__name__)
 
+Record: TypeAlias = tuple[Sequence[str], Sequence[str], int]
+"""A record as the script `read` gives it, and those that were about it anyway."""
+REMEMBERED_BYTES = 48 << 20
+"""Bytes of memory, estimated from what is stored."""
+_EACH = 12_000
+"""Bytes of an ordinary record without its text and values, but with what was computed from it."""
+_VALUE = 90
+"""Bytes of a value in memory: an empty list takes 56, and 8 in the one that holds it."""
 _REFERENCE = re.compile(r"(\S+):(\d{1,6})", re.ASCII)
+
+
+class Memory:
+    """The records that were read last, up to a number of bytes: the cards that people look at now."""
+
+    def __init__(self, most: int = REMEMBERED_BYTES) -> None:
+        self._most = most
+        self._states: dict[str, Published] = {}
+        self.bytes = 0
+
+    def get(self, interrupt_id: str) -> Published | None:
+        """Give a record; `None` when it is not remembered."""
+        return self._states.get(interrupt_id)
+
+    def put(self, state: Published) -> None:
+        """Remember a record, and forget its earlier version."""
+        self._forget(state.id)
+        self._states[state.id] = state
+        self.bytes += weight(state)
+        while self.bytes > self._most and len(self._states) > 1:
+            self._forget(next(iter(self._states)))
+
+    def __iter__(self) -> Iterator[Published]:
+        return iter(self._states.values())
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._states.clear()
+        self.bytes = 0
+
+    def _forget(self, interrupt_id: str) -> None:
+        if known := self._states.pop(interrupt_id, None):
+            self.bytes -= weight(known)
+
+
+def weight(state: Published) -> int:
+    """Estimate how many bytes of memory a record takes."""
+    body = state.body
+    values = body.count(",") + body.count("[") + body.count("{")
+    # Decisions contain arguments as well.
+    return _EACH + 2 * len(body) + _VALUE * values + 8 * (state.size - len(body))
 
 
 class Reading(Connected):
@@ -41,7 +92,7 @@ class Reading(Connected):
         *,
         address: str = "",
         signing: Signing | None = None,
-        cipher: RecordCipher | None = None,
+        cipher: Cipher | None = None,
         durability: Durability = LOCAL,
     ) -> None:
         super().__init__(
@@ -63,19 +114,23 @@ class Reading(Connected):
             UnreadableRecordError: when this version cannot read what is stored.
             ServerUnreachableError: when Redis does not answer.
         """
+        return await self._taken(interrupt_id, await self.scripts("read", self._of(interrupt_id)))
+
+    async def _taken(self, interrupt_id: str, record: Record) -> Published | None:
+        """Take a record that a script gave. It raises as `load` does."""
         req: Fields
         card: Fields
-        req, stored, now = await read_hashes(self.scripts, self.keys, interrupt_id)
+        req, stored, now = fields_of(record[0]), fields_of(record[1]), record[2]
         if not req:
             return None
         expect_written(interrupt_id, req)
-        req, card = (self.cipher.opened(interrupt_id, each) for each in (req, stored))
+        req, card = (opened(self.cipher, interrupt_id, each) for each in (req, stored))
         try:
             received = Received(interrupt_id.partition(".")[0], size_of(req, card))
             known = self._remembered.get(interrupt_id)
             verifier = self.signing.verifier if self.signing else None
-            if trust := self.trust:
-                found = await offload(received, unsealed, trust, interrupt_id, req, card)
+            if self.seal:
+                found = await offload(received, unsealed, self.seal, interrupt_id, req, card)
                 req, card = found.req, found.card
                 now = bounded(now, own=time.time_ns() // 1_000_000)
                 if found.forged:
@@ -108,7 +163,7 @@ class Reading(Connected):
             UnreadableRecordError: when this version cannot read what is stored.
             ServerUnreachableError: when Redis does not answer.
         """
-        return _admitted(await self.load(interrupt_id))
+        return as_admitted(await self.load(interrupt_id))
 
     def recall(self, interrupt_id: str) -> Approval | None:
         """Give an admitted record as this process last read it. `None` when it is not in the cache.
@@ -117,7 +172,7 @@ class Reading(Connected):
         the cached record. Only `record_decision` knows whether a decision is still possible, and whether the message
         that was pressed is still there.
         """
-        return _admitted(self._remembered.get(interrupt_id))
+        return as_admitted(self._remembered.get(interrupt_id))
 
     def forget_remembered(self) -> None:
         """Empty the cache, so that no click is judged by it."""
@@ -151,5 +206,6 @@ def _read(
     return state
 
 
-def _admitted(state: Published | None) -> Approval | None:
+def as_admitted(state: Published | None) -> Approval | None:
+    """Give a record that was admitted; `None` where nobody was asked yet."""
     return state if isinstance(state, Approval) else None

@@ -5,13 +5,11 @@ from dataclasses import dataclass, field
 
 from agent_adapter.contract.record import Fields
 from bot.domain.errors import BrokenSealError
-from bot.domain.seal import CLOCKS_DIFFER, Seal, Trust
+from bot.domain.seal import CLOCKS_DIFFER, Seal
 from bot.store.codec import ADMISSION, body_digest, milliseconds
 
 _SEAL = "seal"
 """The field with the times of an admission and its mark."""
-_SEALED = "sealed"
-"""The field with the kinds of fields that this mark covers, so that an older version checks those that it does not know."""
 _MARK = "seal:"
 """Begins the name of the field with the mark of another one."""
 FACTS = frozenset({"seen", "reached", "remark", "claim", "under", "part", "proposal", "place", "reason"})
@@ -32,9 +30,8 @@ def sealed_admission(
         created: When it was asked, in milliseconds.
         deadline: Until when, in milliseconds.
     """
-    kinds = " ".join(sorted({_kind(name) for name in fields}))
-    mark = seal.mark(record, "admission", _admitted(fields, kinds, str(created), str(deadline)))
-    return {_SEAL: f"{created} {deadline} {mark}", _SEALED: kinds}
+    mark = seal.mark(record, "admission", _admitted(fields, str(created), str(deadline)))
+    return {_SEAL: f"{created} {deadline} {mark}"}
 
 
 def sealed_deadline(seal: Seal, record: str, extended: int, deadline: int) -> str:
@@ -66,11 +63,11 @@ class Unsealed:
     """Those fields."""
 
 
-def unsealed(trust: Trust, record: str, req: Fields, card: Fields) -> Unsealed:
+def unsealed(seal: Seal, record: str, req: Fields, card: Fields) -> Unsealed:
     """Give the two halves of a record with nothing in them that no bot wrote, and with the times that were sealed.
 
     Args:
-        trust: With which seal they are checked.
+        seal: Checks them.
         record: The id by which they were found.
         req: The agent's side.
         card: The bot's side.
@@ -80,15 +77,15 @@ def unsealed(trust: Trust, record: str, req: Fields, card: Fields) -> Unsealed:
     """
     created = req.get("created", "")
     if _SEAL in card:
-        created = _check_admission(trust, record, req, card)
-    elif "policy" in card and not trust.accepts_unsealed:
+        created = _check_admission(seal, record, req, card)
+    elif "policy" in card:
         raise BrokenSealError(f"{record}: it has no seal: people were asked by a bot without a seal key")
-    forged = {name: text for name, text in card.items() if _is_forged(trust, record, card, name, text)}
+    forged = {name: text for name, text in card.items() if _is_forged(seal, record, card, name, text)}
     known = {name: text for name, text in card.items() if name not in forged}
     return Unsealed({**req, "created": created}, known, forged)
 
 
-def _is_forged(trust: Trust, record: str, card: Fields, name: str, text: str) -> bool:
+def _is_forged(seal: Seal, record: str, card: Fields, name: str, text: str) -> bool:
     """Whether a field has no mark of a bot, and would need one."""
     kind, mark = _kind(name), card.get(_MARK + name)
     if kind not in FACTS or (kind in ADMISSION and mark is None):
@@ -97,7 +94,7 @@ def _is_forged(trust: Trust, record: str, card: Fields, name: str, text: str) ->
         return True
     sealed_name = kind if kind in _NUMBERED else name
     said = where_of(text) if kind == "part" else text
-    return not trust.believes(mark, record, "fact", (sealed_name, said))
+    return not seal.holds(mark or "", record, "fact", (sealed_name, said))
 
 
 def _is_misnumbered(card: Fields, name: str, mark: str | None) -> bool:
@@ -115,40 +112,38 @@ def where_of(part: str) -> str:
     return " ".join(part.split(" ")[:2])
 
 
-def without_forged_parts(trust: Trust, record: str, card: Fields) -> Fields:
+def without_forged_parts(seal: Seal, record: str, card: Fields) -> Fields:
     """Give the fields of a card that say where its messages are, without those that no bot wrote."""
     return {
         name: text
         for name, text in card.items()
-        if _kind(name) != "part" or not _is_forged(trust, record, card, name, text)
+        if _kind(name) != "part" or not _is_forged(seal, record, card, name, text)
     }
 
 
-def _check_admission(trust: Trust, record: str, req: Fields, card: Fields) -> str:
+def _check_admission(seal: Seal, record: str, req: Fields, card: Fields) -> str:
     """Check what was fixed when people were asked. Returns when that was."""
     created, deadline, mark = _parts(record, card[_SEAL])
-    kinds = card.get(_SEALED, "")
-    listed = ADMISSION | set(kinds.split())
     covered = {
         name: text
         for name, text in card.items()
-        if _kind(name) in listed and not (_kind(name) in FACTS and _MARK + name in card)
+        if _kind(name) in ADMISSION and not (_kind(name) in FACTS and _MARK + name in card)
     }
-    if not trust.seal.holds(mark, record, "admission", _admitted(covered, kinds, created, deadline)):
+    if not seal.holds(mark, record, "admission", _admitted(covered, created, deadline)):
         raise BrokenSealError(
             f"{record}: the seal of its terms is wrong: somebody changed them, or they were sealed with another key"
         )
     if covered.get("asked") != body_digest(req["body"]):
         raise BrokenSealError(f"{record}: what is asked has been changed since people were asked")
-    _check_deadline(trust, record, card, deadline)
+    _check_deadline(seal, record, card, deadline)
     return created
 
 
-def _check_deadline(trust: Trust, record: str, card: Fields, admitted: str) -> None:
+def _check_deadline(seal: Seal, record: str, card: Fields, admitted: str) -> None:
     extended, deadline = card.get("extended", "0"), card.get("deadline", "")
     if (extended, deadline) == ("0", admitted):
         return
-    if not trust.seal.holds(card.get(f"{_MARK}deadline", ""), record, "deadline", (extended, deadline)):
+    if not seal.holds(card.get(f"{_MARK}deadline", ""), record, "deadline", (extended, deadline)):
         raise BrokenSealError(f"{record}: somebody changed its deadline")
 
 
@@ -159,8 +154,8 @@ def _parts(record: str, text: str) -> tuple[str, str, str]:
     return parts[0], parts[1], parts[2]
 
 
-def _admitted(fields: Mapping[str, str], kinds: str, created: str, deadline: str) -> list[str]:
-    return [created, deadline, kinds, *(part for field in sorted(fields.items()) for part in field)]
+def _admitted(fields: Mapping[str, str], created: str, deadline: str) -> list[str]:
+    return [created, deadline, *(part for field in sorted(fields.items()) for part in field)]
 
 
 def _kind(name: str) -> str:

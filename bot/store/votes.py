@@ -14,16 +14,13 @@ from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.audit import Facts
 from bot.domain.messages import Remark
+from bot.domain.press import Press
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import Proposal
 from bot.domain.waiting import circle_of_proposal
 from bot.store.audit import FACTS
 from bot.store.codec import dumped, milliseconds, place_field, proposal_field, unix_milliseconds
 from bot.store.connected import Connected
-from bot.store.deliveries import NO_DELIVERY, NOTHING, Delivery
-
-_KEPT = {"recorded", "counted"}
-"""The outcomes that the script writes."""
 
 
 class Outcome(StrEnum):
@@ -43,8 +40,7 @@ class Outcome(StrEnum):
     DELETED = "deleted"
     """The message that was pressed is gone: its card was posted again, and is decided there."""
     JUDGE_AGAIN = "judge_again"
-    """Nothing was recorded; judge the click again. It would be final with the vote of somebody who was not judged just now,
-    or another process was handling the same click."""
+    """Nothing was recorded; judge the click again. It would be final with the vote of somebody who was not judged just now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,7 @@ class Votes(Connected):
         facts: Mapping[int, Facts] | None = None,
         signed: str = "",
         standing: StandingTerms | None = None,
-        delivery: Delivery | None = None,
+        press: Press | None = None,
     ) -> dict[int, Outcome]:
         """Record decisions, and give the outcome of each, by action index.
 
@@ -90,10 +86,9 @@ class Votes(Connected):
             facts: What the audit says about each.
             signed: The signed statement about all of them; empty without a signing key.
             standing: Which later calls the decision approves as well.
-            delivery: The click, if the same script notes it. Nothing is recorded when another process handles it.
+            press: What was pressed. A second delivery of it records nothing, also when the person has decided otherwise since.
 
         Raises:
-            HandledBeforeError: when the same click was handled before.
             StoreUnavailableError: when Redis has not answered within `deadline` seconds. It may have been recorded.
                             Press again with the same token to find out.
             NotConfirmedError: when it was recorded, and is not as durable yet as the operator asks.
@@ -109,20 +104,12 @@ class Votes(Connected):
             "grant": Private(dumped(standing), "sticky_grant") if standing else None,
             "lifetime": milliseconds(standing.lasts) if standing else None,
             "uses": standing.uses if standing else None,
-            "answer": NOTHING,
-            "pressed": delivery.pressed if delivery else None,
+            "press": press.name if press else None,
+            "pressed": press.message if press else None,
             "signed": signed,
-            **(delivery.names if delivery else NO_DELIVERY),
         }
         recording = self.durable("record_decision", self._of(interrupt_id), words, **given)
-        reply: Sequence[str] = await self._in_time(recording, deadline + self.durability.extra)
-        if delivery and not delivery.is_ours(reply):
-            await delivery.begin()
-            # Waiting took a while, so everything is judged again.
-            return dict.fromkeys(decisions, Outcome.JUDGE_AGAIN)
-        _, *outcomes = reply
-        if delivery:
-            delivery.is_answered = not _KEPT.isdisjoint(outcomes)
+        outcomes: Sequence[str] = await self._in_time(recording, deadline + self.durability.extra)
         return dict(zip(decisions, map(Outcome, outcomes), strict=True))
 
     async def propose(

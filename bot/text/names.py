@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from bot.text.literal import head
 
@@ -10,6 +11,7 @@ _BETWEEN = "-'\u2019."
 _NOT_A_LETTER = re.compile(r"^[\W\d_]+")
 
 
+@lru_cache(1024)
 def plain_name(name: str) -> str:
     """Give a name with nothing but letters, digits and what joins them, on one line; empty where none is left.
 

@@ -7,9 +7,9 @@ from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecisio
 from bot.domain.approval import Approval
 from bot.domain.bulk import calls_on, decided_together, posted_calls, reviewed
 from bot.domain.ids import MessageId
+from bot.domain.press import UNNAMED, Press
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
-from bot.store.deliveries import Delivery
 from bot.use_cases.answers import Answer, closed, not_approved
 from bot.use_cases.decide import Decisions
 from bot.use_cases.objections import first_objection, is_repeat
@@ -23,7 +23,7 @@ async def approve_all(
     named: Collection[int],
     *,
     shown: str = "",
-    delivery: Delivery | None = None,
+    press: Press = UNNAMED,
 ) -> Answer:
     """Approve what may still be approved together of the calls that a button's question named, and nothing else.
 
@@ -34,10 +34,9 @@ async def approve_all(
         part: The message with the button.
         named: The actions that the question named when the button was drawn.
         shown: The question of the button, as in `Decisions.decide`.
-        delivery: The click, as in `Decisions.decide`.
+        press: As in `Decisions.decide`.
 
     Raises:
-        HandledBeforeError: when the same click was handled before.
         PersonUnknownError: when Slack does not say who they are.
         StoreUnavailableError: when Redis did not answer in time.
     """
@@ -46,9 +45,7 @@ async def approve_all(
     meant = [index for index in here if index in named]
     if not meant:
         return Answer(False, in_answer.NOT_SHOWN_HERE, why="outdated")
-    answer = await _decide_all(
-        decisions, state, user, meant, ApproveDecision(), shown=shown, delivery=delivery
-    )
+    answer = await _decide_all(decisions, state, user, meant, ApproveDecision(), shown=shown, press=press)
     apart = not_approved(state, here)
     return replace(answer, sentence=f"{answer.sentence} {apart}".strip())
 
@@ -61,6 +58,7 @@ async def approve_reviewed(
     *,
     note: str | None = None,
     shown: str = "",
+    press: Press = UNNAMED,
 ) -> Answer:
     """Approve what the end of a review named, if this person was shown all of it and it may still be approved so.
 
@@ -77,7 +75,7 @@ async def approve_reviewed(
     if not meant:
         return Answer(False, " ".join(filter(None, said)) or in_answer.nothing_left("approve"))
     approved = dict.fromkeys(meant, ApproveDecision())
-    answer = await decisions.decide(state, user, approved, note=note, shown=shown)
+    answer = await decisions.decide(state, user, approved, note=note, shown=shown, press=press)
     return replace(answer, sentence=" ".join(filter(None, [answer.sentence, *said])))
 
 
@@ -89,6 +87,7 @@ async def reject_all(
     *,
     message: str | None = None,
     shown: str = "",
+    press: Press = UNNAMED,
 ) -> Answer:
     """Reject what is open of the calls that a place asks about and has shown.
 
@@ -97,7 +96,9 @@ async def reject_all(
         StoreUnavailableError: when Redis did not answer in time.
     """
     posted = posted_calls(state, place)
-    return await _decide_all(decisions, state, user, posted, RejectDecision(message=message), shown=shown)
+    return await _decide_all(
+        decisions, state, user, posted, RejectDecision(message=message), shown=shown, press=press
+    )
 
 
 async def _decide_all(
@@ -108,14 +109,14 @@ async def _decide_all(
     decision: Decision,
     *,
     shown: str,
-    delivery: Delivery | None = None,
+    press: Press,
 ) -> Answer:
     indices = tuple(indices)
     if meant := await offload(state, _without_objection, state, user, indices, decision):
-        return await decisions.decide(
-            state, user, dict.fromkeys(meant, decision), shown=shown, delivery=delivery
-        )
+        return await decisions.decide(state, user, dict.fromkeys(meant, decision), shown=shown, press=press)
     if any(is_repeat(state.actions[index], user, decision) for index in indices):
+        # It may have failed then, because nothing had confirmed it.
+        await decisions.store.confirm()
         return Answer(True)
     return Answer(False, in_answer.nothing_left(decision.type))
 

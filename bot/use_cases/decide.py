@@ -11,12 +11,12 @@ from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_ballot
 from bot.domain.ballot import Ballot
 from bot.domain.errors import AsksOtherwiseError
+from bot.domain.press import UNNAMED, Press
 from bot.domain.standing import StandingTerms
 from bot.domain.votes import position_of
 from bot.runtime.offload import offload
 from bot.runtime.tracing import span_about
 from bot.sentences import in_answer
-from bot.store.deliveries import Delivery
 from bot.store.records import ApprovalStore
 from bot.store.votes import Outcome
 from bot.text.names import plain_name
@@ -55,7 +55,7 @@ class Decisions:
         changes: str | None = None,
         standing: StandingTerms | None = None,
         shown: str = "",
-        delivery: Delivery | None = None,
+        press: Press = UNNAMED,
     ) -> Answer:
         """Record one person's decisions on those actions of a record that they may decide.
 
@@ -68,20 +68,19 @@ class Decisions:
             changes: What they want changed, where they reject for that.
             standing: Which later calls an approval approves as well.
             shown: The question of the button or form, by `bot.domain.question`.
-            delivery: The click, if it is not begun yet. It is begun with the decision, or before a question to Slack.
+            press: What was pressed: a second delivery of it changes nothing.
 
         Raises:
-            HandledBeforeError: when the same click was handled before.
             PersonUnknownError: when Slack does not say who they are.
             StoreUnavailableError: when Redis did not answer in time.
         """
         kind = next(iter(decisions.values())).type
         with _span(state, kind, len(decisions)) as span:
             answer = await self._decide(
-                state, user, decisions, kind, code, note, changes, standing, shown, delivery
+                state, user, decisions, kind, code, note, changes, standing, shown, press
             )
             span.note(outcome=_outcome(answer))
-        if not delivery:
+        if press.how == "form":
             # A button is judged again by the newest record, and enters it itself.
             await note_refused(self.store, state.id, user, answer, button=kind, indices=[*decisions])
         return answer
@@ -97,10 +96,10 @@ class Decisions:
         changes: str | None,
         standing: StandingTerms | None,
         shown: str,
-        delivery: Delivery | None,
+        press: Press,
     ) -> Answer:
         until = look_up_until()
-        verdicts = await self.judge.may_decide(state, user, decisions, kind, until=until, delivery=delivery)
+        verdicts = await self.judge.may_decide(state, user, decisions, kind, until=until)
         refused = {index: verdict.sentence for index, verdict in verdicts.items() if not verdict.allowed}
         if refused:
             reasons = " ".join(dict.fromkeys(refused.values()))
@@ -126,7 +125,7 @@ class Decisions:
                 if isinstance(met, str):
                     return Answer(False, met)
                 if met:
-                    return await self._propose(state, user, index, met, shown, until)
+                    return await self._propose(state, user, index, met, shown, until, press)
         for index in decisions if changes else ():
             await self.store.note_changes(state, index)
         ballots = {
@@ -141,7 +140,7 @@ class Decisions:
             standing,
             shown=shown,
             until=until,
-            delivery=delivery,
+            press=press,
         )
         return replace(answer, not_theirs=tuple(refused))
 
@@ -168,7 +167,15 @@ class Decisions:
         return met
 
     async def agree(
-        self, state: Approval, user: str, index: int, name: str, *, code: str = "", shown: str = ""
+        self,
+        state: Approval,
+        user: str,
+        index: int,
+        name: str,
+        *,
+        code: str = "",
+        shown: str = "",
+        press: Press = UNNAMED,
     ) -> Answer:
         """Record that one person agrees with a proposal.
 
@@ -179,19 +186,20 @@ class Decisions:
             name: The name of the proposal that they saw.
             code: The code of the proposal, as they typed it.
             shown: The question of the form, as in `decide`.
+            press: As in `decide`.
 
         Raises:
             PersonUnknownError: when Slack does not say who they are.
             StoreUnavailableError: when Redis did not answer in time.
         """
         with _span(state, "agree", 1) as span:
-            answer = await self._agree(state, user, index, name, code, shown)
+            answer = await self._agree(state, user, index, name, code, shown, press)
             span.note(outcome=_outcome(answer))
         await note_refused(self.store, state.id, user, answer, button="approve", indices=[index])
         return answer
 
     async def _agree(
-        self, state: Approval, user: str, index: int, name: str, code: str, shown: str
+        self, state: Approval, user: str, index: int, name: str, code: str, shown: str, press: Press
     ) -> Answer:
         until = look_up_until()
         action = state.actions[index]
@@ -208,10 +216,10 @@ class Decisions:
             return Answer(False, in_answer.read_proposal_first(index))
         if action.proposed.has_code and not action.proposed.is_typed(code):
             return Answer(False, in_answer.proposal_code_needed(index))
-        return await self._voting.cast(state, user, {index: ballot}, shown=shown, until=until)
+        return await self._voting.cast(state, user, {index: ballot}, shown=shown, until=until, press=press)
 
     async def _propose(
-        self, state: Approval, user: str, index: int, opening: Opening, shown: str, until: float
+        self, state: Approval, user: str, index: int, opening: Opening, shown: str, until: float, press: Press
     ) -> Answer:
         """Ask an edit on the terms of the rule that decides about it. Count its author if they may decide there."""
         proposal = opening.proposal
@@ -222,7 +230,7 @@ class Decisions:
         if counts and ballot.needed == 1:
             # The author may decide it alone, so nobody else has to be asked.
             alone = replace(ballot, position=position_of(ballot.decision))
-            return await self._voting.cast(state, user, {index: alone}, shown=shown, until=until)
+            return await self._voting.cast(state, user, {index: alone}, shown=shown, until=until, press=press)
         outcome = await self.store.propose(
             state.id,
             index,
@@ -252,7 +260,7 @@ class Decisions:
             return Answer(False, closed(newest, [index]), why="outdated")
         if not counts:
             return Answer(True, proposed(newest, proposal, verdict.sentence or in_answer.AGREE_YOURSELF))
-        answer = await self._voting.cast(newest, user, {index: ballot}, shown=shown, until=until)
+        answer = await self._voting.cast(newest, user, {index: ballot}, shown=shown, until=until, press=press)
         return replace(answer, sentence=f"{proposed(newest, proposal)} {answer.sentence}".strip())
 
     async def _standing_objection(

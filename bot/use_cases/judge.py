@@ -15,7 +15,6 @@ from bot.domain.person import Person
 from bot.domain.who_may_decide import Verdict, may_decide
 from bot.sentences import in_answer
 from bot.slack.directory import Directory
-from bot.store.deliveries import Delivery
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +40,6 @@ class Judge:
         *,
         until: float | None = None,
         within: float = inf,
-        delivery: Delivery | None = None,
     ) -> dict[int, Verdict]:
         """Say for each of these actions whether this person may decide this way, by the terms fixed at admission.
 
@@ -52,10 +50,8 @@ class Judge:
             decision: The type of the decision.
             until: When Slack must have answered, by the clock of the event loop.
             within: How many seconds old an answer of Slack can be.
-            delivery: The click, which is begun before Slack is asked.
 
         Raises:
-            HandledBeforeError: when the same click was handled before.
             PersonUnknownError: when Slack does not say who they are.
         """
         until = until or look_up_until()
@@ -68,7 +64,6 @@ class Judge:
                 decision,
                 until=until,
                 within=within,
-                delivery=delivery,
             )
             for index in indices
         }
@@ -120,14 +115,11 @@ class Judge:
         *,
         until: float,
         within: float,
-        delivery: Delivery | None = None,
     ) -> Verdict:
         if terms.risk == "high" or terms.needed(decision) > 1:
             within = min(within, VOTER_FRESH_FOR)
         known = self.directory.recall(user, terms.approvers, channel, within=within)
         if known is None:
-            if delivery:
-                await delivery.begin()
             known = await self._look_up(user, terms.approvers, channel, until=until, within=within)
         person, matching = known
         return may_decide(

@@ -5,13 +5,14 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Literal
 
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.outcome import RUNS
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import SigningError
 from bot.domain.approval import Approval
-from bot.domain.audit import How, facts_of_ballot
+from bot.domain.audit import facts_of_ballot
 from bot.domain.ballot import Ballot
 from bot.domain.errors import (
     AsksOtherwiseError,
@@ -20,6 +21,7 @@ from bot.domain.errors import (
     StoreUnavailableError,
     VotersUnknownError,
 )
+from bot.domain.press import Press
 from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
@@ -28,7 +30,6 @@ from bot.domain.votes import Vote
 from bot.runtime.metrics import DECISIONS
 from bot.sentences import in_answer
 from bot.store.codec import unix_milliseconds
-from bot.store.deliveries import Delivery
 from bot.store.records import ApprovalStore
 from bot.store.votes import Outcome, Voters
 from bot.text.names import plain_name
@@ -60,7 +61,7 @@ class Voting:
         *,
         shown: str,
         until: float,
-        delivery: Delivery | None = None,
+        press: Press,
     ) -> Answer:
         """Record ballots of one person who may cast them, and give the answer.
 
@@ -72,16 +73,15 @@ class Voting:
             standing: Which later calls an approval approves as well.
             shown: The question of the button or form. The statement names it.
             until: When Slack must have answered, by the clock of the event loop.
-            delivery: The click, as in `Decisions.decide`.
+            press: As in `Decisions.decide`.
         """
-        signing = self.store.signing
-        if signing and signing.seal and datetime.now(UTC) > state.deadline + CLOCKS_DIFFER:
+        if self.store.seal and datetime.now(UTC) > state.deadline + CLOCKS_DIFFER:
             # Redis would take it if somebody wrote a later deadline there. What was read may be from before an extension.
             return Answer(False, " ".join(in_answer.already_ended(index, "expired") for index in ballots))
         kind = next(iter(ballots.values())).decision.type
         try:
             outcomes, gone = await self._record(
-                state, user, ballots, standing, shown=shown, until=until, delivery=delivery
+                state, user, ballots, standing, shown=shown, until=until, press=press
             )
         except AsksOtherwiseError:
             return Answer(False, in_answer.ASKS_OTHERWISE, is_final=True, draws_anew=True, why="outdated")
@@ -130,7 +130,7 @@ class Voting:
         *,
         shown: str,
         until: float,
-        delivery: Delivery | None = None,
+        press: Press,
     ) -> tuple[dict[int, Outcome], frozenset[str]]:
         """Record ballots of one person. Also give the other people whose votes were removed.
 
@@ -139,7 +139,7 @@ class Voting:
         name = plain_name(self.judge.directory.name_of(user))
         texts = _texts(state, user, ballots, standing, name)
         facts = {
-            index: facts_of_ballot(state, index, ballot, name=name, how=said_by(delivery))
+            index: facts_of_ballot(state, index, ballot, name=name, how=press.how)
             for index, ballot in ballots.items()
         }
         # Pressing again is the same click, also when Slack does not say the name any more.
@@ -150,7 +150,7 @@ class Voting:
             left = {
                 index: ballots[index] for index, found in outcomes.items() if found is Outcome.JUDGE_AGAIN
             }
-            voters = await self._judge_others(state, user, left, until, delivery)
+            voters = await self._judge_others(state, user, left, until)
             gone |= {
                 person
                 for index, each in voters.items()
@@ -159,7 +159,7 @@ class Voting:
             # The key and Redis share this time, since Slack waits for both.
             ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
             signed = await self._sign(
-                state, user, left, texts, voters, shown=shown, how=said_by(delivery), until=ends
+                state, user, left, texts, voters, shown=shown, how=press.how, until=ends
             )
             outcomes |= await self.store.record_decision(
                 state.id,
@@ -173,7 +173,7 @@ class Voting:
                 deadline=ends - asyncio.get_running_loop().time(),
                 signed=signed,
                 standing=standing,
-                delivery=delivery,
+                press=press,
             )
             if Outcome.JUDGE_AGAIN not in outcomes.values():
                 return outcomes, frozenset(gone)
@@ -189,7 +189,7 @@ class Voting:
         voters: Mapping[int, Voters],
         *,
         shown: str,
-        how: How,
+        how: Literal["click", "form"],
         until: float,
     ) -> str:
         """Sign what these ballots say, if this bot has a key; empty if it has none.
@@ -216,7 +216,6 @@ class Voting:
         user: str,
         ballots: Mapping[int, Ballot],
         until: float,
-        delivery: Delivery | None,
     ) -> dict[int, Voters]:
         """Judge those who agreed before again, when one more vote would make the decision final.
 
@@ -232,8 +231,6 @@ class Voting:
         }
         if not deciding:
             return voters
-        if delivery:
-            await delivery.begin()
         try:
             found = await asyncio.gather(
                 *(self._voters(state, votes, ballots[index], until) for index, votes in deciding.items())
@@ -295,11 +292,6 @@ def _texts(
         )
         for index, ballot in ballots.items()
     }
-
-
-def said_by(delivery: Delivery | None) -> How:
-    """Say how somebody decides: a click notes its delivery with the decision, and a form notes it before."""
-    return "click" if delivery else "form"
 
 
 def token_of(interrupt_id: str, texts: Mapping[int, str]) -> str:

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import TextIO
 
-from agent_adapter.seal import VARIABLE
+from agent_adapter.cipher import STATE_KEY
 from bot.runtime.settings import Settings
 
 ENVIRONMENT = Path(".data/playground.env")
@@ -98,7 +98,7 @@ def exports(settings: Settings, http_url: str) -> str:
         "ASSENT_SEAL_KEY": settings.seal_key or "",
         "ASSENT_RING": settings.ring or "",
         "ASSENT_RECORD_KEY": settings.record_key or "",
-        "ASSENT_STATE_KEY": os.environ.get(VARIABLE) or base64.b64encode(os.urandom(32)).decode(),
+        "ASSENT_STATE_KEY": os.environ.get(STATE_KEY) or base64.b64encode(os.urandom(32)).decode(),
         "ASSENT_URL": http_url,
     }
     if settings.audit_dir:

@@ -26,7 +26,7 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import public_of, signer_from_environment
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import open_redis
 from bot.app import Bot, running
@@ -136,11 +136,11 @@ def _made_keys(namespace: str) -> Iterator[dict[str, Any]]:
     """Make keys for this start, and a ring with them. A key for the log that the environment names counts there, too."""
     with TemporaryDirectory(prefix="assent-keys-") as folder:
         signing = make_signing(Path(folder), team=TEAM["id"], namespace=namespace)
-        if log := LocalSigner.from_environment("ASSENT_LOG_KEY"):
-            key = RingKey.of(log.public, "log", namespace=namespace)
+        if log := signer_from_environment("ASSENT_LOG_KEY"):
+            key = RingKey.of(public_of(log), "log", namespace=namespace)
             write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
         yield {
-            "signing_key": signing.signer.private_pem(),
+            "signing_key": signing.signer.private_bytes.decode(),
             "seal_key": signing.seal_path.read_text(),
             "ring": str(signing.ring_path),
         }

@@ -11,7 +11,7 @@ from redis.asyncio import Redis as AsyncRedis
 
 from agent_adapter.receipts.key_files import Signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import new_signer, public_of
 from agent_adapter.redis.pool import SCHEMA
 from bot.app import Bot
 from playground.client import Control
@@ -195,10 +195,10 @@ def statements(request: pytest.FixtureRequest, signing: Signing) -> Iterator[Cal
 @pytest.fixture
 def known_agent(signing: Signing, monkeypatch: pytest.MonkeyPatch) -> None:
     """The agent `billing` signs what it asks, so that its questions are read over HTTP where bots sign."""
-    signer = LocalSigner.generate()
-    key = RingKey.of(signer.public, "agent", namespace="assent", agent="billing")
+    signer = new_signer()
+    key = RingKey.of(public_of(signer), "agent", namespace="assent", agent="billing")
     write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
-    monkeypatch.setenv("ASSENT_AGENT_KEY", signer.private_pem())
+    monkeypatch.setenv("ASSENT_AGENT_KEY", signer.private_bytes.decode())
 
 
 @pytest.fixture(autouse=True)

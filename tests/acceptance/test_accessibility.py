@@ -18,7 +18,7 @@ from tests.support.gallery.hands import Hands
 from tests.support.gallery.situations import SITUATIONS
 from tests.support.gallery.stage import WIDTHS, on_stage
 from tests.support.lanes import require
-from tests.support.people import block_of, buttons
+from tests.support.people import buttons
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300), pytest.mark.nightly]
 
@@ -133,23 +133,6 @@ async def test_axe_finds_nothing_in_any_form(gallery):
     assert {"edit", "reject", "confirm", "read", "review", "respond", "agree"} <= seen
 
 
-async def test_axe_finds_nothing_in_the_steps_of_an_edit(gallery):
-    """An error beside a field, the last step with before and after, and the question which of many fields to change."""
-    form = await gallery.opened("refund", "edit")
-    amount = block_of(form, "amount")
-
-    found = [
-        await gallery.barriers_after(form, {amount: "1299"}),
-        await gallery.barriers_after(form, {amount: "49.95"}),
-    ]
-    form = await gallery.opened("customer", "edit")
-    [pick] = [block for block in form["blocks"] if block["block_id"].startswith("pick:")]
-    option = pick["element"]["options"][0]["value"]
-    found.append(await gallery.barriers_after(form, {pick["block_id"]: [option]}))
-
-    assert found == [[], [], []]
-
-
 async def test_axe_finds_nothing_on_the_home_tab_and_in_the_lists(gallery):
     """What waits for a person, as a tab and as a view, and what was asked for them."""
     found = []
@@ -162,35 +145,3 @@ async def test_axe_finds_nothing_on_the_home_tab_and_in_the_lists(gallery):
         found.append(await gallery.barriers_of_list("rules" if words == "rules" else ""))
 
     assert found == [[]] * 4
-
-
-async def test_axe_finds_nothing_in_what_the_page_itself_opens(gallery):
-    """The question before a click, the menu of a card, and the panel with deliveries and JSON."""
-    found = []
-    for width, screen in gallery.stage.screens.items():
-        asks, closed = gallery.stage.seen(width, gallery.cards["confirm"]), screen.page.locator(".confirm")
-        await asks.locator('[data-action-id="approve:0"]').click()
-        found += await barriers(screen.page, ".confirm")
-        await screen.page.keyboard.press("Escape")
-        await expect(closed).to_have_count(0)
-        await asks.get_by_role("button", name="More actions").click()
-        found += await barriers(screen.page, "[data-testid=timeline]")
-        await screen.page.keyboard.press("Escape")
-        await asks.get_by_role("button", name="JSON").click()
-        found += await barriers(screen.page, "#inspector")
-        await screen.page.keyboard.press("Escape")
-
-    assert found == []
-
-
-async def test_what_axe_finds_is_named_by_its_rule_and_its_element(gallery):
-    """A button without a name is found."""
-    page = gallery.stage.screens[1280].page
-    await page.locator("#empty").evaluate(
-        "node => node.insertAdjacentHTML('afterend', '<button id=x></button>')"
-    )
-
-    [found] = await barriers(page, "main")
-
-    await page.locator("#x").evaluate("node => node.remove()")
-    assert found.startswith("button-name: ['#x']")

@@ -68,46 +68,6 @@ async def test_a_click_and_a_form_say_who_decided_what_by_which_rule_and_how_lon
     assert "decided" not in rejected
 
 
-async def test_an_edit_has_another_digest_than_what_was_asked(bot, client, dana):
-    """So an auditor sees that something else ran."""
-    reviewing = review(client, an_action("mail", {"to": "ann"}))
-    form = await dana.opened(await dana.card(), "edit:0")
-    await dana.fill(form, to="bob")
-    await reviewing
-
-    (edited,) = await entries(bot, "decided")
-
-    assert (edited["decision"], edited["decided"] != edited["asked"]) == ("edit", True)
-
-
-async def test_each_vote_names_its_person(bot, client, dana, erik):
-    """The first is counted, the second decides."""
-    reviewing = review(client, an_action("pay", {"amount": 5}))
-    card = await dana.card()
-    await dana.press(card, "approve:0")
-    await erik.press(card, "approve:0")
-    await reviewing
-
-    counted, decided = await entries(bot, "counted", "decided")
-
-    assert (counted["name"], decided["name"], decided["by"]) == ("Dana", "Erik", "U0DANA U0ERIK")
-    assert counted["rule"] == decided["rule"] == "payments"
-
-
-async def test_the_question_is_kept_with_the_rule_about_each_call(bot, client, dana):
-    """Also when nobody ever decides."""
-    reviewing = review(client, an_action("mail"), an_action("ping"))
-    await dana.card()
-
-    (asked,) = await entries(bot, "admitted")
-
-    assert [(each["tool"], each["rule"]) for each in asked["actions"]] == [
-        ("mail", "default"),
-        ("ping", "pings"),
-    ]
-    reviewing.cancel()
-
-
 async def test_a_masked_pin_cannot_be_found_by_trying_all_pins(bot, client, dana, erik):
     """Two calls with different pins have equal digests, and no entry has a pin, also where somebody writes it."""
     asked = [

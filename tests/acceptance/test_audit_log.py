@@ -8,7 +8,7 @@ import pytest
 
 from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import new_signer, public_of
 from bot.jobs.audit_mover import FULL, AuditMover
 from tests.conftest import keys_of, until
 from tests.support.builders import an_action, review
@@ -18,10 +18,10 @@ from tests.support.topologies import scanned
 @pytest.fixture
 def signed(signing, tmp_path):
     """The settings of a bot with a key for receipts and one for the log."""
-    signer = LocalSigner.generate()
-    key = RingKey.of(signer.public, "log", namespace="assent")
+    signer = new_signer()
+    key = RingKey.of(public_of(signer), "log", namespace="assent")
     write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
-    return keys_of(signing) | {"log_key": signer.private_pem(), "audit_dir": str(tmp_path / "trail")}
+    return keys_of(signing) | {"log_key": signer.private_bytes.decode(), "audit_dir": str(tmp_path / "trail")}
 
 
 @pytest.fixture

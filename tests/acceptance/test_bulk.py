@@ -1,7 +1,6 @@
 """Buttons that decide several calls at once: they approve what their own message shows, and nothing else."""
 
 import asyncio
-from textwrap import dedent
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
@@ -76,38 +75,6 @@ async def test_approve_all_is_on_each_part_for_the_calls_of_that_part(start_bot,
     assert await decided(bot, interrupt) == [*parts[0], *parts[1]]
 
 
-async def test_an_approve_all_that_an_older_version_put_above_the_parts_approves_nothing(
-    start_bot, client, slack, dana, app
-):
-    """It showed names, and none of the values: whoever presses it reads where to decide."""
-    bot = await start_bot()
-    interrupt, state = await asked(client, bot, *users())
-    parent = await part(slack, state, 0)
-    await with_button(app, parent, "approve_all:0", interrupt, asks=question(state, range(24)))
-
-    await dana.press(parent, "approve_all:0")
-
-    assert "this message does not show the calls" in await dana.notice("Nothing was approved")
-    assert await decided(bot, interrupt) == []
-
-
-async def test_the_message_above_the_parts_counts_what_is_still_open(start_bot, client, slack, dana):
-    """Whoever comes later reads how much is left, and what was pressed is drawn before it is counted."""
-    bot = await start_bot()
-    _, state = await asked(client, bot, *users())
-    parent, first = [await part(slack, state, number) for number in range(2)]
-    assert "wants to run" in words(parent["blocks"])
-    before = len(await slack.calls("chat.update"))
-
-    await dana.press(first, "approve:3")
-
-    counted = await dana.card("23 of 24 open")
-    assert counted["ts"] == parent["ts"]
-    assert counted["text"].startswith("billing wants to run create_user, 23 of 24 open. Until ")
-    edits = [call["args"]["ts"] for call in (await slack.calls("chat.update"))[before:]]
-    assert edits == [first["ts"], parent["ts"]]
-
-
 @pytest.mark.parametrize(
     "forged", ["approve_all:0.2", "approve_all:0", "approve_all:1", "approve_all:0.99", "approve:23"]
 )
@@ -136,42 +103,6 @@ async def with_button(app, message, action_id, interrupt, named=(), asks=""):
     }
     blocks = [*message["blocks"][:2], {"type": "actions", "block_id": "forged", "elements": [button]}]
     await app.chat_update(channel=message["channel"], ts=message["ts"], text="forged", blocks=blocks)
-
-
-async def test_a_call_that_is_asked_in_two_places_is_approved_where_it_is_shown(
-    start_bot, client, slack, dana, tmp_path
-):
-    """Asked again elsewhere by a step, each part of each place approves its own calls; both places then show it."""
-    await slack.channel("C0FINANCE", members=["U0BOT", "U0DANA"])
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(
-        dedent(
-            """\
-            default:
-              channel: C0APPROVALS
-              approvers: [U0DANA]
-              escalation: {after: 1s, channel: C0FINANCE, approvers: [U0DANA]}
-            """
-        )
-    )
-    bot = await start_bot(policy=str(policy), approvers="", channel=None)
-    interrupt = client.interrupt(asking(*users()))
-    await client.publish(interrupt)
-    async with asyncio.timeout(30):
-        while not (
-            (state := await bot.store.admitted(interrupt.id)) and state.is_shown and len(state.places) == 2
-        ):
-            await asyncio.sleep(0.05)
-    here, there = [await part(slack, state, 1, place) for place in (0, 1)]
-
-    assert (here["channel"], there["channel"]) == ("C0APPROVALS", "C0FINANCE")
-    await dana.press(there, "approve_all:1.1")
-
-    shown = list(state.places[1].parts[0])
-    assert await decided(bot, interrupt) == shown
-    # The same numbers of the other place are other messages.
-    with pytest.raises(Exception, match=r"approve_all:0\.1"):
-        await dana.press(there, "approve_all:0.1")
 
 
 async def test_what_has_to_be_read_first_is_not_approved_by_the_button_of_its_part(

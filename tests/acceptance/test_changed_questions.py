@@ -8,11 +8,10 @@ import pytest
 from agent_adapter import ApprovalClient, ConflictError, Context
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.dialects import DIALECTS
-from agent_adapter.errors import InterruptExpiredError
 from agent_adapter.receipts.ring import Ring
 from bot.api.agents import Agents
 from bot.api.questions import SealedQuestions
-from bot.domain.seal import Seal, Trust
+from bot.domain.seal import Seal
 from tests.conftest import keys_of
 from tests.support.builders import an_action, an_interrupt
 from tests.support.http_api import a_key, speaking
@@ -49,7 +48,7 @@ def over_http(redis_url, signing):
             Ring.load(signing.ring_path),
             Seal.parse(signing.seal_path.read_text(), namespace="assent"),
         )
-        marks = SealedQuestions(lambda: Trust(seal), ring, "assent")
+        marks = SealedQuestions(seal, ring, "assent")
         agents = Agents(address_for(redis_url, "bot"), "assent", ring, marks=marks)
         try:
             return await (await agents.find("billing")).publish(interrupt)
@@ -87,21 +86,6 @@ def rewrite(redis_url):
 def a_payment(tool="pay", amount=9):
     call = an_action(tool, {"to": "al", "amount": amount})
     return an_interrupt(call, run="run-1", context=Context(requested_by="U0NOOR"))
-
-
-async def test_over_http_nobody_is_verified_with_a_question_that_was_changed_before_its_card(
-    start, over_http, rewrite, a_caller
-):
-    interrupt_id = await over_http(a_payment("verified"))
-    changed = a_payment("verified", amount=90_000).request.model_dump(mode="json", exclude_defaults=True)
-    rewrite(interrupt_id, request=changed)
-
-    bot = await start()
-
-    async with a_caller(bot) as caller:
-        status, state = await caller.send("GET", f"/interrupts/{interrupt_id}", params={"wait": 5})
-        assert (status, state["error"]["code"]) == (409, "conflict")
-    assert (await bot.store.load(interrupt_id)).status in {"new", "refused"}
 
 
 @pytest.mark.parametrize("changed", ["arguments", "title"])
@@ -195,26 +179,3 @@ async def test_an_agent_takes_no_answer_to_its_question_in_other_words(
             agent.reviewing(mine) if how == "reviewing" else agent.resuming(interrupt_id, interrupt=mine)
         ):
             pytest.fail("it ran")
-
-
-async def test_a_batch_that_expired_half_decided_runs_nothing_whatever_is_written_later(
-    start, agent, rewrite, redis_url, dana
-):
-    """With `on_expiry: raise`. Somebody writes `reject` into the question, or into what the bot fixed."""
-    await start()
-    mine = an_interrupt(
-        an_action("pay"), an_action("tell"), run="run-1", expires_in=timedelta(seconds=5), on_expiry="raise",
-        context=Context(requested_by="U0NOOR"),
-    )  # fmt: skip
-    interrupt_id = await agent.publish(mine)
-    await dana.press(await dana.card("pay"), "approve:0")
-    assert None in (await agent.wait(interrupt_id)).decisions
-
-    before = rewrite(interrupt_id, on_expiry="reject")
-    for error in (ConflictError, InterruptExpiredError):
-        with pytest.raises(error):
-            async with agent.resuming(interrupt_id, interrupt=mine):
-                pytest.fail("it ran")
-        rewrite(interrupt_id, before)
-        with connected(redis_url) as redis:
-            redis.hset(KEYS.card(interrupt_id), "on_timeout", "reject")

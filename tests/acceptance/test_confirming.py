@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.conftest import until
 from tests.support.builders import an_action, review
 from tests.support.people import buttons
 
@@ -67,19 +66,3 @@ async def test_a_form_approves_only_with_its_box_ticked(client, slack, dana, arg
     await slack.submit("U0DANA", form["id"], {"confirm": ["yes"]})
 
     assert (await reviewing).decisions[0].type == "approve"
-
-
-async def test_who_agrees_with_an_edit_is_asked_too(client, bot, policy, dana, erik):
-    """The proposal runs a call under the same rule."""
-    policy.write_text(RULES.replace("confirm: true", "confirm: true\n    quorum: 2"))
-    bot.policies.look_now()
-    await until(lambda: bot.policies.policy.rules[0].quorum == 2)
-    reviewing = review(client, an_action("pay", {"amount": 5}))
-    await dana.fill(await dana.opened(await dana.card("pay"), "edit:0"), amount="6")
-
-    view = await erik.opened(await erik.showing("agree:0"), "agree:0")
-    answer = await erik.slack.submit("U0ERIK", view["id"], {})
-    assert list(answer["errors"]) == ["confirm"]
-    await erik.slack.submit("U0ERIK", view["id"], {"confirm": ["yes"]})
-
-    assert (await reviewing).decisions[0].edited_action.args == {"amount": 6}

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -97,140 +97,6 @@ async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack,
     assert (len(await remarks(slack)), len(await remarks(slack, "C0FINANCE"))) == (2, 0)
 
 
-async def test_more_people_may_decide_where_it_is_asked_already(start, slack, client):
-    """Without a channel of its own, an escalation calls them in the thread."""
-    await start("escalation: {after: 1s, approvers: [U0NOOR]}")
-    noor = Someone(slack, "U0NOOR")
-    reviewing = review(client)
-
-    said = await remark(slack, "Nobody")
-
-    assert said == "Nobody has decided action 1 yet. <@U0NOOR> may decide now, too."
-    await noor.press(await card_in(slack, "C0APPROVALS", "<@U0NOOR>"), "approve:0")
-    assert (await reviewing).records[0].decided_by == "U0NOOR"
-
-
-async def test_a_person_who_has_voted_is_not_called_again(start, slack, client):
-    """Where it takes two people, a reminder is for the one who is missing."""
-    await start("quorum: 2", "reminders: [3s]", "assign: 10m")
-    dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
-    reviewing = review(client)
-    await dana.press(await card_in(slack, "C0APPROVALS"), "claim:0")
-    await dana.press(await card_in(slack, "C0APPROVALS", "<@U0DANA> is looking at this"), "approve:0")
-    await card_in(slack, "C0APPROVALS", "I am looking at this")
-
-    assert await remark(slack, "Still") == "Still to be decided: action 1. Approvers: <@U0ERIK>."
-    await erik.press(await card_in(slack, "C0APPROVALS"), "approve:0")
-
-    assert (await reviewing).decisions[0].type == "approve"
-
-
-async def test_a_card_expires_in_every_place_where_it_stands(start, slack, client):
-    """Nobody is left with buttons that do nothing."""
-    await start("escalation: {after: 1s, channel: C0FINANCE}", "time_limit: 4s")
-    reviewing = review(client)
-    await card_in(slack, "C0FINANCE")
-
-    assert (await reviewing).decisions[0].type == "reject"
-    for channel in ("C0APPROVALS", "C0FINANCE"):
-        assert buttons(await card_in(slack, channel, "Expired")) == []
-
-
-async def test_a_card_is_withdrawn_in_every_place_where_it_stands(start, slack, client):
-    """Likewise."""
-    await start("escalation: {after: 1s, channel: C0FINANCE}")
-    request, config = an_action("pay")
-    batch = HITLRequest(action_requests=[request], review_configs=[config])
-    interrupt_id = await client.publish(client.interrupt(batch))
-    await card_in(slack, "C0FINANCE")
-
-    await client.withdraw(interrupt_id, "not needed")
-
-    for channel in ("C0APPROVALS", "C0FINANCE"):
-        assert buttons(await card_in(slack, channel, "withdrawn by `")) == []
-
-
-async def test_a_place_that_is_gone_when_its_time_comes_leaves_the_first_one(start, slack, client):
-    """People who were asked can still decide; nothing is refused for it."""
-    await start("escalation: {after: 3s, approvers: [U0MIRA], channel: C0FINANCE}")
-    dana = Someone(slack, "U0DANA")
-    reviewing = review(client)
-    await card_in(slack, "C0APPROVALS")
-    await slack.fault("chat.postMessage", "error", error="is_archived")
-    await remark(slack, "Nobody has decided action 1 yet")
-
-    await dana.press(await card_in(slack, "C0APPROVALS"), "approve:0")
-
-    assert (await reviewing).decisions[0].type == "approve"
-    assert await slack.messages("C0FINANCE") == []
-
-
-async def test_a_person_who_left_before_it_is_escalated_to_them_stops_nothing(start, slack, client):
-    """Those who are there are asked, and the rest of the escalation holds."""
-    await start("escalation: {after: 1s, approvers: [U0MIRA], channel: U0NOOR}")
-    await slack.person("U0NOOR", deleted=True)
-    mira = Someone(slack, "U0MIRA")
-    reviewing = review(client)
-
-    await remark(slack, "<@U0MIRA> may decide now, too.")
-    await mira.press(await card_in(slack, "C0APPROVALS", "<@U0MIRA>"), "approve:0")
-
-    assert (await reviewing).records[0].decided_by == "U0MIRA"
-
-
-async def test_a_person_is_asked_directly_when_nobody_answers(start, slack, client):
-    """In a direct message, which the first card calls by that name."""
-    await start("escalation: {after: 1s, approvers: [U0MIRA], channel: U0MIRA}")
-    mira = Someone(slack, "U0MIRA")
-    reviewing = review(client)
-    assert "it is asked in a direct message as well" in await remark(slack, "Nobody has decided")
-
-    await mira.press(await card_in(slack, "D0MIRA"), "approve:0")
-
-    assert (await reviewing).records[0].decided_by == "U0MIRA"
-    await card_in(slack, "C0APPROVALS", "also asked in a direct message")
-
-
-def quiet_now() -> str:
-    """Write quiet hours in which we are."""
-    now = datetime.now(UTC)
-    start, end = (f"{now + timedelta(hours=hours):%H:%M}" for hours in (-2, 2))
-    return f'quiet_hours: {{from: "{start}", to: "{end}", zone: UTC}}'
-
-
-async def test_nobody_is_called_in_quiet_hours_but_time_runs_out(start, slack, client):
-    """Reminders and escalation wait for the morning; a deadline waits for nobody."""
-    await start(
-        *("reminders: [1s]", "escalation: {after: 2s, channel: C0FINANCE}", "time_limit: 4s", quiet_now())
-    )
-    reviewing = review(client)
-    await card_in(slack, "C0APPROVALS")
-
-    assert (await reviewing).status == "expired"
-    await card_in(slack, "C0APPROVALS", "Expired")
-    assert await remarks(slack) == []
-    assert await slack.messages("C0FINANCE") == []
-
-
-async def test_a_bot_that_was_away_catches_up_without_a_storm(start, slack, client):
-    """What was missed is said once, in order, and what comes later comes."""
-    [bot] = await start("reminders: [2s, 3s, 4s]", "escalation: {after: 3s, approvers: [U0MIRA]}")
-    dana = Someone(slack, "U0DANA")
-    reviewing = review(client)
-    await card_in(slack, "C0APPROVALS")
-    await bot.stop()
-    await asyncio.sleep(4.5)
-    assert await remarks(slack) == []
-
-    await start("reminders: []")
-    await remark(slack, "Still to be decided")
-    await remark(slack, "may decide now")
-    await dana.press(await card_in(slack, "C0APPROVALS", "<@U0MIRA>"), "approve:0")
-
-    assert (await reviewing).decisions[0].type == "approve"
-    assert len(await remarks(slack)) == 2
-
-
 async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack, client):
     """The button comes late, works once for each time that it is shown, and moves the agent's own deadline too."""
     await start("extend: {by: 20s, times: 2}")
@@ -252,17 +118,6 @@ async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack
 
     assert (await reviewing).decisions[0].type == "approve"
     assert len(await remarks(slack)) == 1
-
-
-async def test_it_is_extended_by_itself_once_and_then_rejected(start, slack, client):
-    """With `on_timeout: extend`, after a reminder."""
-    await start("time_limit: 2s", "on_timeout: extend")
-    reviewing = review(client)
-    await remark(slack, "Still to be decided: action 1")
-    assert not reviewing.done()
-
-    assert (await reviewing).decisions[0].type == "reject"
-    await card_in(slack, "C0APPROVALS", "Expired")
 
 
 async def test_somebody_looks_and_others_may_still_decide(start, slack, client):

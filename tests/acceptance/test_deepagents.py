@@ -6,10 +6,9 @@ import pytest
 from deepagents import FilesystemPermission, create_deep_agent
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent_adapter import Context
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.langgraph import run
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit
 from tests.agent_adapter.integrations.office import CONFIG, GO, answers_to_model
 from tests.support.people import Someone, buttons, words
 from tests.support.scripted_model import ScriptedModel, says
@@ -87,29 +86,6 @@ async def test_call_of_a_subagent_is_edited_by_a_person_who_sees_which_subagent_
     await dana.card("the agent has resumed")
 
 
-async def test_subagent_with_its_own_interrupt_on_offers_what_that_allows(start_bot, slack, client, team):
-    """What the subagent says replaces what the lead says, for the same tool, and nowhere else."""
-    await start_bot()
-    dana = Someone(slack, "U0DANA")
-    narrow = {"send_email": {"allowed_decisions": ["approve", "reject"]}}
-    mailer = team.member("mailer", mail("from the mailer"), interrupt_on=narrow)
-    lead = team.lead(says(mail("from the lead")), says(task("mailer")), subagents=[mailer])
-    running = asyncio.create_task(run(lead, GO, approvals=client, config=CONFIG))
-
-    of_lead = await dana.card("from the lead")
-    assert "edit:0" in buttons(of_lead)
-    assert "subagent" not in words(of_lead["blocks"])
-    await dana.press(of_lead, "approve:0")
-    of_mailer = await dana.card("from the mailer")
-    assert buttons(of_mailer)[:2] == ["approve:0", "reject:0"]
-    assert not {"edit:0", "respond:0"} & set(buttons(of_mailer))
-    assert 'subagent: "mailer"' in words(of_mailer["blocks"])
-    await dana.fill(await dana.opened(of_mailer, "reject:0"), reason="Not today.")
-    await running
-
-    assert team.sent == ["from the lead"]
-
-
 async def test_two_subagents_that_pause_side_by_side_are_one_card(start_bot, slack, client, team):
     """Two pauses, each answered by its own id; the card says beside each action who asks."""
     await start_bot()
@@ -181,74 +157,6 @@ async def test_subagent_that_asks_for_nothing_runs_unasked(team):
     assert approvals.interrupts == []
 
 
-async def test_subagent_is_named_while_other_calls_of_the_turn_have_finished(team):
-    """Calls of the lead's turn that need nobody run before the subagent pauses, and do not shift the names."""
-    approvals = Asked(approve())
-    lead = team.lead(
-        says(("ls", {"path": "/"}), task("mailer"), ("ls", {"path": "/"})),
-        subagents=[team.member("writer", mail("wu")), team.member("mailer", mail("al"))],
-    )
-
-    await run(lead, GO, approvals=approvals, config=CONFIG)
-
-    assert [interrupt.context.subagent for interrupt in approvals.interrupts] == ["mailer"]
-
-
-async def test_subagent_is_named_again_in_every_turn(team):
-    """Models use the same call ids in every turn; an answer to an earlier one is not taken for this one's."""
-    approvals = Asked(approve(), approve())
-    members = [team.member("mailer", mail("al")), team.member("writer", mail("wu"))]
-    lead = team.lead(says(task("mailer")), says(task("writer")), subagents=members)
-
-    await run(lead, GO, approvals=approvals, config=CONFIG)
-
-    assert [interrupt.context.subagent for interrupt in approvals.interrupts] == ["mailer", "writer"]
-    assert team.sent == ["al", "wu"]
-
-
-async def test_calls_of_one_subagent_are_one_card_of_its_name(team):
-    """Several actions of the same subagent need no name each."""
-    approvals = Asked(approve(), reject("no"))
-    lead = team.lead(says(task("mailer")), subagents=[team.member("mailer", mail("al"), mail("bo"))])
-
-    await run(lead, GO, approvals=approvals, config=CONFIG)
-
-    (interrupt,) = approvals.interrupts
-    assert interrupt.context.subagent == "mailer"
-    assert [action.description for action in interrupt.request.action_requests] == [None, None]
-    assert team.sent == ["al"]
-
-
-async def test_what_the_caller_says_about_the_run_stands(team):
-    """A context of the caller's own is kept, its subagent included."""
-    approvals = Asked(approve())
-    lead = team.lead(says(task("mailer")), subagents=[team.member("mailer", mail("al"))])
-    context = Context(title="Invoices", subagent="accounts")
-
-    await run(lead, GO, approvals=approvals, config=CONFIG, context=context)
-
-    assert [interrupt.context for interrupt in approvals.interrupts] == [context]
-
-
-async def test_form_and_check_of_an_edit_come_from_the_subagents_own_tool(team):
-    """A tool that only a subagent has is found in its graph."""
-    paid = []
-
-    def pay(amount: int) -> str:
-        """Pay."""
-        paid.append(amount)
-        return "paid"
-
-    approvals = Asked(edit({"amount": 7}))
-    payer = team.member("payer", ("pay", {"amount": 5}), tools=[pay], interrupt_on={"pay": True})
-
-    await run(team.lead(says(task("payer")), subagents=[payer]), GO, approvals=approvals, config=CONFIG)
-
-    (config,) = approvals.interrupts[0].request.review_configs
-    assert config.args_schema["properties"]["amount"]["type"] == "integer"
-    assert paid == [7]
-
-
 async def test_edit_that_the_subagents_tool_would_not_take_is_refused(team):
     """Before anything is resumed: nothing ran, and the thread still waits."""
     paid = []
@@ -267,24 +175,6 @@ async def test_edit_that_the_subagents_tool_would_not_take_is_refused(team):
     assert paid == []
     await run(lead, None, approvals=Asked(approve()), config=CONFIG)
     assert paid == [5]
-
-
-async def test_tool_of_a_subagent_is_not_taken_for_the_leads_tool_of_that_name(team):
-    """Where they take different arguments, no schema is better than the wrong one."""
-    sent = []
-
-    def send_email(to: str, body: str) -> str:
-        """Send another kind of email."""
-        sent.append((to, body))
-        return "sent"
-
-    approvals = Asked(edit({"to": "bo", "body": "hi"}))
-    mailer = team.member("mailer", ("send_email", {"to": "al", "body": "hi"}), tools=[send_email])
-
-    await run(team.lead(says(task("mailer")), subagents=[mailer]), GO, approvals=approvals, config=CONFIG)
-
-    assert approvals.interrupts[0].request.review_configs[0].args_schema is None
-    assert sent == [("bo", "hi")]
 
 
 @pytest.mark.parametrize("whose", ["the lead's", "the subagent's"])

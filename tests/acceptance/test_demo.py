@@ -7,12 +7,10 @@ import pty
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -22,10 +20,7 @@ from redis.asyncio import Redis as AsyncRedis
 from playground.client import Control
 from playground.demo import own
 from playground.demo.redis_users import has_users
-from playground.demo.showing import PORT
 from playground.demo.stage import on_stage
-from playground.demo.tour import EXPECTED, differences
-from playground.demo.transcript import block_lines, frame, mrkdwn_text
 from tests.support.people import Someone
 
 DEMO = (sys.executable, "-m", "playground.demo")
@@ -170,36 +165,6 @@ def test_a_tour_that_goes_another_way_fails_and_says_where(folder):
     assert left_over(folder) == []
 
 
-def test_every_difference_is_named():
-    """What was told, shown and left over counts, as well as what ran."""
-    other = replace(EXPECTED, owed=2, outcomes=("Approved by @Dana",))
-
-    found = differences(EXPECTED, other)
-
-    assert [sentence.partition(":")[0] for sentence in found] == ["outcomes", "owed"]
-    assert found[1] == "owed: expected 0, got 2"
-    assert differences(EXPECTED, EXPECTED) == []
-
-
-def test_the_transcript_says_what_slack_would_show():
-    """Mentions, times, bold and escapes are read as Slack reads them, each once."""
-    names = {"U0DANA": "Dana", "S0OPS": "ops"}
-
-    shown = mrkdwn_text(
-        "*Approved* by <@U0DANA>, <!subteam^S0OPS> <!date^1^{time}|12:00 UTC> `a` &amp;lt;", names
-    )
-
-    assert shown == "Approved by @Dana, @ops 12:00 UTC a &lt;"
-
-
-def test_each_line_of_a_block_stays_in_the_box_of_its_card():
-    context = {"type": "context", "elements": [{"type": "mrkdwn", "text": "For Noor\nDecide by noon"}]}
-
-    boxed = frame("Assent", block_lines([context], {})).split("\n")
-
-    assert boxed[1:-1] == ["│ For Noor", "│ Decide by noon"]
-
-
 def test_without_a_redis_it_says_what_to_fix(folder):
     """The sentence names the address, and asks whether it is the right one."""
     played = tour(folder, *DEMO, REDIS_URL="redis://127.0.0.1:1")
@@ -208,48 +173,6 @@ def test_without_a_redis_it_says_what_to_fix(folder):
     assert "The demo failed: Redis at redis://127.0.0.1:1 does not answer" in played.stderr
     assert "is this the right address" in played.stderr
     assert "Traceback" not in played.stderr
-
-
-def test_an_address_that_is_none_is_named_by_its_setting(folder):
-    """Before anything is started."""
-    played = tour(folder, *DEMO, REDIS_URL="nonsense")
-
-    assert played.returncode == 1
-    assert (
-        played.stderr
-        == "The demo failed: REDIS_URL: this is not the address of a Redis: write redis://host:6379/0\n"
-    )
-    assert left_over(folder) == []
-
-
-def test_a_playground_whose_policy_names_somebody_unknown_says_so_at_once(folder, tmp_path):
-    """The sentence of the bot: the file, the line, what Slack does not know, and the cure. So has the log its reason."""
-    policy = tmp_path / "policy.yaml"
-    policy.write_text("default:\n  channel: C0SUPPORT\n  approvers: [U0DANA]\n")
-
-    played = tour(folder, *DEMO, "own", ASSENT_POLICY=str(policy))
-
-    assert played.returncode == 1
-    assert (
-        f"The playground did not start: {policy}, line 2: Slack knows no C0SUPPORT in this workspace: correct"
-        in played.stderr
-    )
-    assert '"reason": "' in played.stderr
-    assert left_over(folder) == []
-
-
-def test_a_tour_that_takes_too_long_says_so(folder):
-    """Whoever waits for it learns why it ended."""
-    played = tour(
-        folder,
-        sys.executable,
-        "-c",
-        "import sys; from playground.demo import showing as demo; demo.TOUR_WITHIN = 0.05; sys.exit(demo.main())",
-    )
-
-    assert played.returncode == 1
-    assert "The demo failed: the tour did not end within 0.05 seconds" in played.stderr
-    assert left_over(folder) == []
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
@@ -301,27 +224,6 @@ async def test_at_a_terminal_it_serves_the_page_and_waits_for_a_person(terminal,
     assert "Traceback" not in terminal.shown
     assert "WARNING" not in terminal.shown
     assert left_over(folder) == []
-
-
-def test_at_a_terminal_it_takes_another_port_when_its_own_is_taken(terminal_beside_another, folder):
-    """Two demos do not get into each other's way, and a signal ends it in order."""
-    port = terminal_beside_another.read_until(r"http://127\.0\.0\.1:(\d+)")[1]
-
-    assert port != str(PORT)
-    assert terminal_beside_another.terminate() == 0
-    assert left_over(folder) == []
-
-
-@pytest.fixture
-def terminal_beside_another(folder: Path) -> Iterator[AtTerminal]:
-    """A demo that starts while something listens on the usual port."""
-    with contextlib.ExitStack() as stack:
-        # Where it is taken already, that is as good.
-        with contextlib.suppress(OSError):
-            stack.enter_context(socket.create_server(("127.0.0.1", PORT)))
-        started = AtTerminal(folder)
-        stack.callback(started.close)
-        yield started
 
 
 @pytest.fixture

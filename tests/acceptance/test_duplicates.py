@@ -40,26 +40,6 @@ async def test_a_click_that_comes_twice_opens_one_form_and_says_nothing(
     await asyncio.gather(reviewing, return_exceptions=True)
 
 
-async def test_a_page_turn_that_comes_twice_shows_that_page(start_bot, slack, client):
-    """The view that the first delivery drew stays, and the person can approve at its end."""
-    await start_bot()
-    dana = Someone(slack, "U0DANA")
-    reviewing = review(client, args={"body": "x" * 30_000})
-    card = await dana.card()
-    view = await dana.opened(card, "read:0")
-    await slack.delivery(duplicate=True)
-
-    await slack.click_view("U0DANA", view["id"], "page:2")
-    last = await slack.wait_for_view("U0DANA", lambda view: view.get("submit"))
-    await _delivered(slack, 3)
-    await asyncio.sleep(0.3)
-
-    assert (await slack.views("U0DANA"))[-1]["hash"] == last["hash"]
-    await slack.delivery(duplicate=False)
-    assert (await slack.submit("U0DANA", last["id"], {}))["result"] == "clear"
-    assert (await reviewing).decisions[0].type == "approve"
-
-
 async def _delivered(slack, count):
     async with asyncio.timeout(30):
         while sum(d["outcome"] == "acked" for d in await slack.deliveries("block_actions")) < count:
@@ -72,21 +52,6 @@ async def private_words(slack):
         for message in await slack.messages("C0APPROVALS", as_user="U0DANA")
         if message.get("ephemeral_for")
     ]
-
-
-async def test_a_command_that_comes_twice_opens_one_list_and_says_nothing(start_bot, slack):
-    """Also when two bots take one delivery each."""
-    await start_bot()
-    await start_bot()
-    await slack.delivery(duplicate=True)
-
-    await slack.command("U0DANA", "C0APPROVALS", "/approvals", "rules")
-    await slack.wait_for_view("U0DANA")
-    await asyncio.sleep(0.5)
-
-    assert len(await slack.calls("views.open")) == 2
-    assert len(await slack.views("U0DANA")) == 1
-    assert await private_words(slack) == []
 
 
 async def test_a_click_whose_trigger_is_too_old_is_answered(start_bot, slack, client):

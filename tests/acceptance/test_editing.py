@@ -9,8 +9,6 @@ from tests.support.builders import an_action
 from tests.support.people import Someone, block_of, is_last_step, words
 from tests.support.topologies import opened, scanned
 
-NINE = {f"field{number}": f"value {number}" for number in range(9)}
-
 
 @pytest.fixture
 async def dana(start_bot, slack):
@@ -34,17 +32,6 @@ async def edited(reviewing):
     return (await reviewing).decisions[0].edited_action.args
 
 
-def picking(view, label):
-    """What a person ticks to change the argument with this label."""
-    return {
-        block["block_id"]: [option["value"]]
-        for block in view["blocks"]
-        if block["block_id"].startswith("pick:")
-        for option in block["element"]["options"]
-        if option["text"]["text"] == label
-    }
-
-
 async def test_one_field_is_edited_with_three_presses_and_the_last_step_shows_before_and_after(client, dana):
     """Edit, see the changes, approve them."""
     reviewing = review(client, {"amount": 12500.0, "to": "ACME"})
@@ -58,35 +45,6 @@ async def test_one_field_is_edited_with_three_presses_and_the_last_step_shows_be
 
     assert (await dana.submit(last))["result"] == "clear"
     assert await edited(reviewing) == {"amount": 9800, "to": "ACME"}
-
-
-async def test_above_eight_fields_one_is_edited_with_five_presses(client, dana):
-    """Edit, tick the field, go on, see the changes, approve them."""
-    reviewing = review(client, NINE)
-    choice = await dana.opened(await dana.card(), "edit:0")
-    assert block_of(choice, "What do you want to change?")
-
-    none = await dana.submit(choice)
-    assert list(none["errors"].values()) == ["Choose at least one of these."]
-    chosen = await dana.slack.submit("U0DANA", choice["id"], picking(choice, "field7"))
-    form = chosen["views"][-1]
-    assert next(b["label"]["text"] for b in form["blocks"] if b["type"] == "input") == "field7"
-    assert (await dana.fill(form, field7="new"))["result"] == "clear"
-    assert await edited(reviewing) == {**NINE, "field7": "new"}
-
-
-async def test_the_last_step_goes_back_to_the_form_with_what_was_typed(client, dana):
-    """Nothing has to be typed twice."""
-    reviewing = review(client, {"amount": 5, "to": "ACME"})
-    form = await dana.opened(await dana.card(), "edit:0")
-    last = (await dana.submit(form, amount="7"))["views"][-1]
-
-    await dana.slack.click_view("U0DANA", last["id"], "form:back")
-    back = await dana.slack.wait_for_view("U0DANA", lambda view: not is_last_step(view))
-    assert next(b for b in back["blocks"] if b["block_id"] == "f:/amount")["element"]["initial_value"] == "7"
-    await dana.fill(back, to="Globex")
-
-    assert await edited(reviewing) == {"amount": 7, "to": "Globex"}
 
 
 async def test_a_form_that_was_closed_opens_with_what_was_typed_until_its_author_starts_over(client, dana):
@@ -103,19 +61,6 @@ async def test_a_form_that_was_closed_opens_with_what_was_typed_until_its_author
     await dana.fill(fresh, to="Initech")
 
     assert await edited(reviewing) == {"amount": 5, "to": "Initech"}
-
-
-async def test_another_person_does_not_see_what_somebody_typed(client, dana, erik):
-    """A draft belongs to one person."""
-    reviewing = review(client, {"amount": 5})
-    card = await dana.card()
-    await dana.submit(await dana.opened(card, "edit:0"), amount="7")
-
-    theirs = await erik.opened(card, "edit:0")
-    assert (
-        next(b for b in theirs["blocks"] if b["block_id"] == "f:/amount")["element"]["initial_value"] == "5"
-    )
-    reviewing.cancel()
 
 
 @pytest.mark.unencrypted
@@ -154,28 +99,6 @@ async def test_a_draft_that_is_gone_approves_nothing(client, dana, redis):
     reviewing.cancel()
 
 
-async def test_whoever_comes_too_late_reads_who_decided(client, dana, erik):
-    """Their last step is replaced by that."""
-    reviewing = review(client, {"amount": 5})
-    card = await dana.card()
-    last = (await dana.submit(await dana.opened(card, "edit:0"), amount="7"))["views"][-1]
-    await erik.press(card, "approve:0")
-    await reviewing
-
-    answer = await dana.submit(last)
-    assert "already approved" in words(answer["views"][-1]["blocks"])
-    assert "submit" not in answer["views"][-1] or answer["views"][-1]["submit"] is None
-
-
-async def test_a_draft_is_gone_after_its_edit(client, dana, redis):
-    """What was decided is in the record; nothing else is kept."""
-    reviewing = review(client, {"amount": 5})
-    await dana.fill(await dana.opened(await dana.card(), "edit:0"), amount="7")
-
-    assert await edited(reviewing) == {"amount": 7}
-    assert await drafts(redis) == []
-
-
 ITEMS = {
     "type": "object",
     "properties": {
@@ -207,90 +130,6 @@ async def test_rows_are_added_filled_in_and_removed(client, dana):
     await dana.submit(answer["views"][-1])
 
     assert await edited(reviewing) == {"items": [{"sku": "a", "count": 5}, {"sku": "c", "count": 3}]}
-
-
-async def test_two_quick_presses_both_count(client, dana):
-    """The second one comes from the view before the first."""
-    reviewing = review(client, {"items": [{"sku": "a", "count": 1}]}, ITEMS)
-    form = await dana.opened(await dana.card(), "edit:0")
-
-    for _ in range(2):
-        await dana.slack.click_view("U0DANA", form["id"], "form:add 0 f:/items")
-    view = await dana.slack.wait_for_view("U0DANA", lambda v: "items → 3" in words(v["blocks"]))
-    rows = {
-        f"items → {row} → {name}": value for row in (2, 3) for name, value in (("sku", "b"), ("count", "2"))
-    }
-    await dana.fill(view, **rows)
-
-    assert await edited(reviewing) == {"items": [{"sku": "a", "count": 1}, *[{"sku": "b", "count": 2}] * 2]}
-
-
-async def test_a_form_of_a_value_is_chosen_and_then_filled_in(client, dana):
-    """The fields follow the choice when the form is sent."""
-    card = {"type": "object", "properties": {"kind": {"const": "card"}, "number": {"type": "string"}}}
-    bank = {"type": "object", "properties": {"kind": {"const": "bank"}, "iban": {"type": "string"}}}
-    union = {"oneOf": [{**card, "required": ["kind", "number"]}, {**bank, "required": ["kind", "iban"]}]}
-    schema = {"type": "object", "properties": {"pay": union}, "required": ["pay"]}
-    reviewing = review(client, {"pay": {"kind": "card", "number": "1"}}, schema)
-    form = await dana.opened(await dana.card(), "edit:0")
-
-    answer = await dana.slack.submit("U0DANA", form["id"], {block_of(form, "pay · form"): "1"})
-    assert answer["result"] == "update"
-    await dana.fill(answer["views"][-1], **{"pay → iban": "DE02"})
-
-    assert await edited(reviewing) == {"pay": {"kind": "bank", "iban": "DE02"}}
-
-
-async def test_what_a_colleague_approves_meanwhile_runs_as_it_was_asked(client, dana, erik):
-    """However many rows somebody else has moved, removed and added in a form of their own."""
-    asked = {"items": [{"sku": name, "count": 1} for name in "abc"]}
-    reviewing = review(client, asked, ITEMS)
-    card = await dana.card()
-    form = await dana.opened(card, "edit:0")
-    await dana.slack.click_view("U0DANA", form["id"], "form:up 2 f:/items")
-    await dana.slack.click_view("U0DANA", form["id"], "form:remove 0 f:/items")
-    shorter = await dana.slack.wait_for_view("U0DANA", lambda v: "items → 3" not in words(v["blocks"]))
-    last = (await dana.submit(shorter))["views"][-1]
-
-    await erik.press(card, "approve:0")
-    decision = (await reviewing).decisions[0]
-    answer = await dana.submit(last)
-    assert decision.type == "approve"
-    assert "already approved" in words(answer["views"][-1]["blocks"])
-
-
-async def test_a_row_that_is_moved_while_another_is_removed_keeps_its_values(client, dana):
-    """What the last step shows is what runs."""
-    asked = {"items": [{"sku": name, "count": number} for number, name in enumerate("abc")]}
-    reviewing = review(client, asked, ITEMS)
-    form = await dana.opened(await dana.card(), "edit:0")
-    typed = {block_of(form, "items → 3 → count"): "30"}
-    # Both are pressed on the same view: the second press does not know of the first.
-    await dana.slack.click_view("U0DANA", form["id"], "form:up 2 f:/items", values=typed)
-    await dana.slack.click_view("U0DANA", form["id"], "form:remove 0 f:/items")
-    shorter = await dana.slack.wait_for_view("U0DANA", lambda v: "items → 3" not in words(v["blocks"]))
-    await dana.fill(shorter)
-
-    assert await edited(reviewing) == {"items": [{"sku": "c", "count": 30}, {"sku": "b", "count": 1}]}
-
-
-async def test_a_last_step_does_not_approve_what_its_author_typed_in_another_window(client, dana):
-    """It is shown again with everything that was typed, and the look comes before the approval."""
-    reviewing = review(client, {"amount": 5, "to": "ACME"})
-    card = await dana.card()
-    last = (await dana.submit(await dana.opened(card, "edit:0"), amount="7"))["views"][-1]
-    await dana.press(card, "edit:0")
-    other = await dana.slack.wait_for_view("U0DANA", lambda view: not is_last_step(view))
-    await dana.submit(other, to="Globex")
-    await dana.close()
-
-    answer = await dana.submit(last)
-    assert "changed in another window" in words(answer["views"][-1]["blocks"])
-    assert not reviewing.done()
-    again = await dana.submit(answer["views"][-1])
-    assert "Globex" in words(again["views"][-1]["blocks"])
-    await dana.submit(again["views"][-1])
-    assert await edited(reviewing) == {"amount": 7, "to": "Globex"}
 
 
 async def test_more_changes_than_the_last_step_can_show_are_not_taken(client, dana):

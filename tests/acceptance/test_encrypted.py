@@ -17,13 +17,12 @@ from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.errors import InvalidRequestError, LockedRecordError
 from bot.app import running
 from bot.jobs.quarantine import opened
-from bot.store.audit import AuditStore
 from tests.conftest import settings_for, until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.people import words
 from tests.support.redis_users import address_for
-from tests.support.topologies import connected, each_primary
+from tests.support.topologies import each_primary
 
 MARK = "zebra"
 """Part of everything that agents and people write in these tests."""
@@ -238,15 +237,6 @@ async def test_what_an_agent_reports_cannot_be_read_either(bot, watch, client, d
     assert watch.readable() == []
 
 
-@pytest.mark.usefixtures("bot")
-async def test_silence_that_approves_is_read_by_the_agent(watch, client, slack):
-    """The deadline's decision is encrypted like one of a person."""
-    resume = await review(client, a_call("nudge", "by silence"))
-
-    assert resume.records[0].decided_by == "expired"
-    assert watch.readable() == []
-
-
 async def test_an_agent_over_http_needs_no_key(bot, redis_url, watch, dana):
     """The bot encrypts for it."""
     async with speaking(bot.port, await a_key(redis_url)) as caller:
@@ -259,22 +249,6 @@ async def test_an_agent_over_http_needs_no_key(bot, redis_url, watch, dana):
 
     assert (status, state["status"]) == (200, "decided")
     assert watch.readable() == []
-
-
-@pytest.mark.usefixtures("bot")
-async def test_the_audit_trail_is_read_with_the_key_only(bot, redis_url, client, dana):
-    """Without it, who decided what and when is still there."""
-    rejected = review(client, a_call("pay", "to reject"))
-    form = await dana.opened(await dana.card("to reject"), "reject:0")
-    await dana.fill(form, **{the_input(form): f"{MARK} no"})
-    await rejected
-
-    with_key = [each async for each in bot.audit.entries() if each["event"] == "decided"]
-    trail = AuditStore(bot.audit._redis, bot.audit.keys)
-    without = [each async for each in trail.entries() if each["event"] == "decided"]
-
-    assert [each["reason"] for each in with_key] == [f"{MARK} no"]
-    assert [(each["reason"], each["by"]) for each in without] == [("", "U0DANA")]
 
 
 async def test_a_key_is_changed_while_cards_are_open(playground, redis_url, monkeypatch, dana):
@@ -324,22 +298,6 @@ async def test_an_agent_without_the_key_reads_every_answer_to_what_it_asked_with
     assert (agreed, by_silence) == (("U0DANA", "U0ERIK"), "expired")
 
 
-async def test_an_agent_that_gets_its_key_later_asks_no_question_twice(bot, redis_url, monkeypatch, dana):
-    """The same pause finds the record that it asked without a key, and what the agent reports of it stays readable."""
-    monkeypatch.delenv("ASSENT_RECORD_KEY")
-    interrupt = asked_about(a_call("pay", "once"), run="once")
-    async with an_agent(redis_url) as plain:
-        asked = await plain.publish(interrupt)
-        monkeypatch.setenv("ASSENT_RECORD_KEY", KEY)
-        async with an_agent(redis_url) as client:
-            assert await client.publish(interrupt) == asked
-            await dana.press(await dana.card("once"), "approve:0")
-            await client.wait(asked)
-            async with client.resuming(asked, interrupt=interrupt):
-                await client.report(asked, 0, Outcome(status="done", text=f"{MARK} tr_1"))
-        assert (await plain.wait(asked)).decisions[0].type == "approve"
-
-
 async def test_a_bot_without_the_key_ends_nothing_and_goes_on_with_other_records(
     playground, redis_url, monkeypatch, client, dana, caplog
 ):
@@ -362,26 +320,6 @@ async def test_a_bot_without_the_key_ends_nothing_and_goes_on_with_other_records
         assert await quarantine.release(locked)
         await dana.press(await dana.card(f"{MARK} locked"), "approve:0")
         assert (await client.wait(locked)).decisions[0].type == "approve"
-
-
-@pytest.mark.usefixtures("bot")
-@pytest.mark.parametrize("swap", ["body", "d:0"])
-async def test_a_text_that_was_copied_from_another_record_is_not_read(redis_url, client, dana, swap, caplog):
-    """It is bound to its record and field, so whoever can write to Redis cannot move it."""
-    mine, other = ([], [])
-    for name, found in (("mine", mine), ("other", other)):
-        found.append(await client.publish(asked_about(a_call("pay", name), run=name)))
-        await dana.press(await dana.card(name), "approve:0")
-        await client.wait(found[0])
-    with connected(redis_url, decode_responses=True) as redis:
-        names = {
-            each.rpartition(":")[2]: each
-            for each in redis.scan_iter("*:req:*" if swap == "body" else "*:card:*")
-        }
-        redis.hset(names[mine[0]], swap, redis.hget(names[other[0]], swap))
-
-    with pytest.raises(LockedRecordError, match="for another place"):
-        await client.wait(mine[0])
 
 
 async def test_a_state_that_nothing_would_encrypt_is_refused(redis_url, monkeypatch):

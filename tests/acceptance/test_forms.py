@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agent_adapter import HITLRequest
-from bot.rendering.modal.boxes import BARE, EMPTY
+from bot.rendering.modal.boxes import EMPTY
 from tests.support.builders import an_action
 from tests.support.people import Someone, block_of
 
@@ -27,12 +27,6 @@ def review(client, args):
     request, config = an_action(args=args)
     batch = HITLRequest(action_requests=(request,), review_configs=(config,))
     return asyncio.create_task(client.review(batch))
-
-
-def value_of(view, label):
-    """What stands in the input with this label."""
-    wanted = block_of(view, label)
-    return next(b for b in view["blocks"] if b["block_id"] == wanted)["element"].get("initial_value")
 
 
 async def edited(reviewing):
@@ -64,34 +58,6 @@ async def test_what_nobody_touched_runs_byte_for_byte(client, dana):
     assert await edited(reviewing) == {**args, "to": "erik"}
 
 
-async def test_spaces_around_a_text_go_with_a_tick_and_not_by_themselves(client, dana):
-    """Without the tick nothing was changed, and the person reads it."""
-    reviewing = review(client, {"to": " dana@example.com "})
-    form = await dana.opened(await dana.card(), "edit:0")
-
-    unchanged = await dana.fill(form, to="dana@example.com")
-    assert "Nothing was changed" in unchanged["errors"][block_of(form, "to")]
-
-    ticked = {BARE.label: [block_of(form, "to")]}
-    assert (await dana.fill(form, **ticked))["result"] == "clear"
-    assert await edited(reviewing) == {"to": "dana@example.com"}
-
-
-async def test_spaces_that_the_client_sends_run_as_they_are(client, dana, trims):
-    """A client that trims sends none, so nothing was changed."""
-    reviewing = review(client, {"to": "dana"})
-    form = await dana.opened(await dana.card(), "edit:0")
-
-    answer = await dana.fill(form, to="dana ")
-
-    if trims:
-        assert answer["result"] == "errors"
-        await dana.fill(form, to="erik")
-        assert await edited(reviewing) == {"to": "erik"}
-    else:
-        assert await edited(reviewing) == {"to": "dana "}
-
-
 async def test_an_answer_of_only_spaces_is_an_error_at_the_field(client, dana, trims):
     """The agent never gets an empty answer in its tool's place."""
     reviewing = review(client, {"question": "when?"})
@@ -104,14 +70,3 @@ async def test_an_answer_of_only_spaces_is_an_error_at_the_field(client, dana, t
     assert trims or sentence == "There are only spaces here. Write an answer, or close this form."
     await dana.fill(form, answer=" at noon")
     assert (await reviewing).decisions[0].message == ("at noon" if trims else " at noon")
-
-
-async def test_each_input_is_distinguished_from_the_others(client, dana):
-    """An argument inside another one, and one whose name looks like that."""
-    reviewing = review(client, {"a": {"b": "inner"}, "a → b": "outer"})
-    form = await dana.opened(await dana.card(), "edit:0")
-
-    assert value_of(form, "a → b") == "inner"
-    assert value_of(form, '"a → b"') == "outer"
-    await dana.fill(form, **{'"a → b"': "changed"})
-    assert await edited(reviewing) == {"a": {"b": "inner"}, "a → b": "changed"}

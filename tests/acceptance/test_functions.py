@@ -7,10 +7,10 @@ from enum import Enum
 from typing import Annotated
 
 import pytest
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from agent_adapter import Context
-from agent_adapter.errors import ConsumedError, DecisionNotAllowedError, RejectedError
+from agent_adapter.errors import ConsumedError, RejectedError
 from agent_adapter.integrations.functions import asking, requires_approval
 from agent_adapter.sync import SyncApprovalClient
 from tests.acceptance.test_examples import example
@@ -134,21 +134,6 @@ async def test_an_answer_is_what_the_caller_gets(dana, client):
     assert bank.paid == []
 
 
-async def test_a_function_that_returns_no_text_is_not_answered(dana, client):
-    """Given a function that returns a number, when it is asked, then there is no button to respond."""
-
-    @requires_approval(client)
-    async def count(table: str) -> int:
-        return len(table)
-
-    calling = asyncio.create_task(count("users"))
-    card = await dana.card("count")
-
-    assert "respond:0" not in buttons(card)
-    await dana.press(card, "approve:0")
-    assert await calling == 5
-
-
 async def test_a_program_that_starts_again_finds_its_question(dana, redis_url):
     """Given a question with a key, when its program ends and starts again, then it is one card and one run."""
     bank = Bank()
@@ -189,24 +174,6 @@ async def test_a_blocking_function_waits_in_its_own_thread(dana, redis_url):
     await dana.fill(await dana.opened(await dana.card("b.txt"), "reject:0"), reason="Keep it.")
 
     assert await working == ["deleted a.txt", "delete was rejected and did not run: Keep it."]
-
-
-async def test_a_card_says_that_an_edit_would_have_run_as_another_value(client, dana):
-    """Given a function that takes amounts without their sign, when Dana types one with it, then nothing runs."""
-    paid = []
-
-    @requires_approval(client)
-    async def pay(cents: Annotated[int, AfterValidator(abs)]) -> None:
-        paid.append(cents)
-
-    paying = asyncio.create_task(pay(5))
-    await dana.fill(await dana.opened(await dana.showing("edit:0"), "edit:0"), cents="-5000")
-
-    with pytest.raises(DecisionNotAllowedError, match="cents: -5000 was approved"):
-        await paying
-    card = words((await dana.card("the agent could not go on"))["blocks"])
-    assert "pay: cents: -5000 was approved, but 5000 would have run" in card
-    assert paid == []
 
 
 @pytest.mark.parametrize(

@@ -62,19 +62,6 @@ async def test_who_agrees_with_a_proposal_types_the_proposed_value(client, dana,
     assert (await reviewing).decisions[0].edited_action.args == {"table": "invoices_2019"}
 
 
-async def test_what_is_typed_is_part_of_the_record(client, start_bot, policy, erik):
-    """Another rule that comes later changes nothing for a card that is open."""
-    reviewing = review(client, an_action("drop_table", {"table": "invoices_2019"}))
-    card = await erik.card("type the value of `table`")
-    policy.write_text(RULES.replace("    type: table\n", ""))
-    await start_bot(policy=str(policy), approvers="", channel=None)
-
-    form = await erik.opened(card, "confirm:0")
-    await erik.fill(form, Type_invoices_2019="invoices_2019")
-
-    assert (await reviewing).decisions[0].type == "approve"
-
-
 async def test_who_edits_types_the_value_that_would_run(client, erik):
     """The last step of an edit shows it, and the value that was asked does not count there."""
     reviewing = review(client, an_action("drop_table", {"table": "invoices_2019"}))
@@ -87,16 +74,3 @@ async def test_who_edits_types_the_value_that_would_run(client, erik):
     await erik.slack.submit("U0ERIK", last["id"], {"code": "invoices_2018"})
 
     assert (await reviewing).decisions[0].edited_action.args == {"table": "invoices_2018"}
-
-
-async def test_an_edit_to_a_value_that_cannot_be_typed_takes_the_value_that_was_asked(client, erik):
-    """The card names the argument and has no code, so nobody could type a code."""
-    reviewing = review(client, an_action("drop_table", {"table": "invoices_2019"}))
-    form = await erik.opened(await erik.card("drop_table"), "edit:0")
-    await erik.slack.submit("U0ERIK", form["id"], {block_of(form, "table"): "a b"})
-    last = await erik.slack.wait_for_view("U0ERIK", lambda view: "Approve" in view["submit"]["text"])
-
-    assert block_of(last, "Type invoices_2019") == "code"
-    await erik.slack.submit("U0ERIK", last["id"], {"code": "invoices_2019"})
-
-    assert (await reviewing).decisions[0].edited_action.args == {"table": "a b"}

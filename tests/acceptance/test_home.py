@@ -1,12 +1,11 @@
 """The Home tab: what waits for a person, decided from there under the same rules, and what they asked for and decided."""
 
 import asyncio
-from datetime import timedelta
 from itertools import chain
 
 import pytest
 
-from agent_adapter import Context, HITLRequest
+from agent_adapter import HITLRequest
 from tests.conftest import an_agent
 from tests.support.builders import an_action
 from tests.support.home import Home, eventually
@@ -100,22 +99,6 @@ async def test_what_waits_for_a_person_a_group_or_a_channel_stands_on_the_home_t
     assert f"*billing wants to run {tool}*" in said
 
 
-@pytest.mark.parametrize(("tool", "user"), [("pay", "U0ERIK"), ("deploy", "U0MIRA"), ("announce", "U0CONN")])
-async def test_what_waits_for_others_does_not(ask, home, tool, user):
-    await ask(an_action(tool, {"amount": 5}))
-
-    assert "Nothing waits for you here." in await (await home(user)).says()
-
-
-async def test_the_oldest_deadline_comes_first(ask, home):
-    await ask(an_action("later"), expires_in=timedelta(hours=3))
-    await ask(an_action("sooner"), expires_in=timedelta(hours=1))
-
-    said = await (await home("U0DANA")).says()
-
-    assert said.index("sooner") < said.index("later")
-
-
 async def test_a_call_is_approved_in_a_review_that_shows_all_of_it(ask, home, dana):
     """The Home tab itself has no button that approves: it does not show the call. Then it is written again."""
     asking = await ask(an_action("pay", {"amount": 5, "to": "zoe"}))
@@ -146,16 +129,6 @@ async def test_a_call_is_rejected_from_there_with_a_reason(ask, home, dana):
     assert (await asking).decisions[0].message == "Not today."
 
 
-async def test_a_high_risk_asks_for_its_value_there_too(ask, home, dana):
-    await ask(an_action("drop_table", {"table": "invoices"}))
-
-    await dana.press_in(await (await home("U0DANA")).opened("review:0"), "confirm:0")
-    view = await dana.view(depth=2)
-
-    assert view["callback_id"] == "confirm"
-    assert "invoices" in words(view["blocks"])
-
-
 async def test_a_click_on_what_somebody_else_decided_meanwhile_says_so(ask, home, slack, dana, erik):
     """The tab is as old as the moment when it was opened. It decides nothing twice."""
     asking = await ask(an_action("deploy"))
@@ -169,18 +142,6 @@ async def test_a_click_on_what_somebody_else_decided_meanwhile_says_so(ask, home
     assert not any(name.startswith("approve") for name in buttons(view))
 
 
-async def test_a_review_that_was_open_when_somebody_else_decided_decides_nothing(ask, home, dana, erik):
-    asking = await ask(an_action("deploy"))
-    view = await (await home("U0DANA")).opened("review:0")
-    await erik.press(await erik.card(), "approve:0")
-    await asking
-
-    await dana.press_in(view, "approve:0")
-
-    assert "already approved" in words((await dana.view("already"))["blocks"])
-    assert (await asking).records[0].decided_by == "U0ERIK"
-
-
 async def test_whoever_left_the_group_sees_nothing_and_decides_nothing(ask, home, slack, bot):
     """Also from a tab that was written before."""
     await ask(an_action("deploy"))
@@ -192,64 +153,6 @@ async def test_whoever_left_the_group_sees_nothing_and_decides_nothing(ask, home
 
     assert view["callback_id"] == "notice"
     assert "Nothing waits for you here." in await (await home("U0DANA")).says()
-
-
-async def test_a_requester_who_may_not_approve_their_own_call_has_no_button_for_it(ask, home):
-    """It stands in the list of what was asked for them."""
-    await ask(an_action("pay"), context=Context(requested_by="U0DANA"))
-
-    tab = await home("U0DANA")
-
-    assert "Nothing waits for you here." in await tab.says()
-    await tab.press("home:go.asked")
-    assert "billing wants to run pay" in await tab.says()
-    assert {"review", "reject"}.isdisjoint(found.partition(":")[0] for found in await tab.buttons())
-
-
-async def test_whoever_voted_waits_for_others_now(ask, home, dana):
-    await ask(an_action("transfer"))
-    await dana.press(await dana.card(), "approve:0")
-
-    assert "Nothing waits for you here." in await (await home("U0DANA")).says()
-    assert "transfer" in await (await home("U0ERIK")).says()
-
-
-async def test_what_somebody_proposes_waits_for_whoever_voted_on_the_call_before(ask, home, dana, erik, bot):
-    """They may vote on the proposal, too. Once they have, it waits for others."""
-    await ask(an_action("wire", {"amount": 5}))
-    await erik.press(await erik.card(), "approve:0")
-    assert "Nothing waits for you here." in await (await home("U0ERIK")).says()
-
-    await dana.fill(await dana.opened(await dana.card(), "edit:0"), amount="5000")
-
-    tab = await home("U0ERIK")
-    assert "wire" in await tab.says()
-    await erik.press_in(await tab.opened("review:0"), "agree:0")
-    form = await erik.view(depth=2)
-    await erik.slack.submit("U0ERIK", form["id"], {})
-    assert "Nothing waits for you here." in await (await home("U0ERIK")).says()
-    assert "wire" in await (await home("U0MIRA")).says()
-
-
-async def test_calls_of_one_request_are_reviewed_together(ask, home, slack, dana):
-    """Their row has the way to the review and to the card, and no button that decides."""
-    await ask(an_action("pay", {"n": 1}), an_action("pay", {"n": 2}))
-    card = await dana.card()
-
-    tab = await home("U0DANA")
-
-    assert "billing wants to run pay, twice" in (await tab.says()).replace("2 times", "twice")
-    assert [found for found in await tab.buttons() if not found.startswith("home:go")] == [
-        "review:0.0",
-        "home:open.0",
-    ]
-    (link,) = [
-        element["url"]
-        for block in (await slack.home("U0DANA"))["blocks"]
-        for element in block.get("elements", ())
-        if "url" in element
-    ]
-    assert link.endswith(f"/archives/{card['channel']}/p{card['ts'].replace('.', '')}")
 
 
 async def test_pages_lead_through_any_number_and_back(ask, home, monkeypatch):
@@ -272,19 +175,6 @@ async def test_pages_lead_through_any_number_and_back(ask, home, monkeypatch):
     assert all(f"{name}*" in said for name in found[0])
 
 
-async def test_a_decision_between_two_pages_hides_nothing(ask, home, erik, dana, monkeypatch):
-    """The next page begins behind the last request of this one, whatever was decided since."""
-    monkeypatch.setattr("bot.use_cases.home.ROWS", 2)
-    for number in range(3):
-        await ask(an_action("deploy", {"n": number}), context=Context(title=f"number {number}"))
-    tab = await home("U0DANA")
-    await erik.press(await erik.card(), "approve:0")
-
-    await tab.press("home:go.further")
-
-    assert "wants to run deploy" in await tab.says()
-
-
 async def test_agents_and_tools_can_be_chosen(ask, home, redis_url):
     async with an_agent(redis_url, "support") as other:
         await ask(an_action("pay"))
@@ -304,63 +194,6 @@ async def test_agents_and_tools_can_be_chosen(ask, home, redis_url):
         assert "reply" not in said
 
 
-async def test_the_choices_name_what_only_another_page_has(ask, home, redis_url):
-    async with an_agent(redis_url, "ops") as other:
-        for number in range(11):
-            await ask(an_action("pay", {"amount": number}), expires_in=timedelta(hours=1))
-        await ask(an_action("purge"), by=other, expires_in=timedelta(hours=5))
-        tab = await home("U0DANA")
-
-        assert await choices(tab) == {"agent": ["billing", "ops"], "tool": ["pay", "purge"]}
-        await tab.press("home:go.further")
-        assert await choices(tab) == {"agent": ["billing", "ops"], "tool": ["pay", "purge"]}
-        await tab.press("home:agent", selected="ops")
-        assert "*ops wants to run purge*" in await tab.says()
-        assert "pay*" not in await tab.says()
-
-
-async def test_an_agent_can_be_chosen_among_ones_own_requests_and_decisions(ask, home, redis_url, dana):
-    async with an_agent(redis_url, "ops") as other:
-        for by, tool in ((other, "purge"), (None, "pay")):
-            given = {"by": by} if by else {}
-            asking = await ask(an_action(tool), context=Context(requested_by="U0NOOR"), **given)
-            await dana.press(await dana.card(f"wants to run {tool}"), "approve:0")
-            await asking
-
-        for user, section in (("U0NOOR", "asked"), ("U0DANA", "decided")):
-            tab = await home(user)
-            await tab.press(f"home:go.{section}")
-            assert await choices(tab) == {"agent": ["billing", "ops"]}
-            await tab.press("home:agent", selected="ops")
-            assert "purge" in await tab.says()
-            assert "Approved by Dana: pay" not in await tab.says()
-
-
-async def test_an_agent_and_a_tool_can_be_chosen_among_standing_approvals(ask, home, redis_url, dana):
-    async with an_agent(redis_url, "ops") as other:
-        for by, tool in ((other, "purge"), (None, "pay")):
-            given = {"by": by} if by else {}
-            asking = await ask(an_action(tool), **given)
-            await dana.fill(await dana.opened(await dana.card(f"wants to run {tool}"), "sticky:0"))
-            await asking
-        tab = await home("U0DANA")
-        await tab.press("home:go.standing")
-
-        assert await choices(tab) == {"agent": ["billing", "ops"], "tool": ["pay", "purge"]}
-        await tab.press("home:tool", selected="pay")
-        assert "`purge`" not in await tab.says()
-
-
-async def choices(tab):
-    """What each menu of the tab offers, beside everything."""
-    view = await tab.slack.home(tab.user)
-    menus = [found for block in view["blocks"] for found in block.get("elements", ()) if "options" in found]
-    return {
-        menu["action_id"].partition(":")[2]: [option["value"] for option in menu["options"][1:]]
-        for menu in menus
-    }
-
-
 async def test_what_an_agent_says_is_literal_and_what_is_masked_stays_hidden(ask, home):
     await ask(an_action("mail", {"to": "<!channel> *all*", "pin": "4711"}))
 
@@ -370,20 +203,6 @@ async def test_what_an_agent_says_is_literal_and_what_is_masked_stays_hidden(ask
     (values,) = [block for block in view["blocks"] if block["type"] == "rich_text"]
     assert "<!channel> *all*" in words([values])
     assert "4711" not in str(view)
-
-
-async def test_a_standing_approval_is_listed_and_revoked(ask, home, dana):
-    asking = await ask(an_action("pay"))
-    card = await dana.card()
-    await dana.fill(await dana.opened(card, "sticky:0"))
-    await asking
-    tab = await home("U0DANA")
-
-    await tab.press("home:go.standing")
-    assert "pay" in await tab.says()
-    await tab.press("revoke:0")
-
-    assert "There are no standing approvals that you can revoke." in await tab.says()
 
 
 async def test_two_bots_that_write_the_same_tab_leave_a_whole_one(ask, home, start_bot, policy, slack):
@@ -432,22 +251,3 @@ async def test_a_command_opens_the_list_and_a_call_is_decided_from_it(ask, write
     await dana.press_in(await dana.view("pay", depth=2), "approve:0")
 
     assert (await asking).decisions[0].type == "approve"
-
-
-async def test_a_list_that_a_command_opened_has_pages_and_lists_of_its_own(ask, write, slack):
-    await ask(an_action("pay"), context=Context(requested_by="U0NOOR"))
-    view = await write("U0NOOR", "mine", "billing wants to run pay")
-
-    await slack.click_view("U0NOOR", view["id"], "home:go.waiting")
-
-    async def turned():
-        return "Nothing waits for you here." in words((await slack.views("U0NOOR"))[-1]["blocks"])
-
-    await eventually(turned)
-
-
-@pytest.mark.parametrize("text", ["help", "anything else"])
-async def test_any_other_word_says_what_can_be_written(bot, slack, dana, text):
-    await slack.command("U0DANA", "C0APPROVALS", "/approvals", text)
-
-    assert "`/approvals mine`" in await dana.notice("lists what waits for you")

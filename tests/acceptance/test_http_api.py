@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_adapter import Context
 from bot.app import running
 from tests.conftest import settings_for, until
-from tests.support.builders import an_interrupt
 from tests.support.http_api import a_key, a_pause, read_event, speaking
 from tests.support.people import buttons, words
 from tests.support.signing import unsigned
@@ -104,27 +102,6 @@ async def test_each_pause_is_answered_in_its_own_dialect(caller, dana, body, but
     assert state["decisions"] == [{"type": "approve"}]
 
 
-async def test_the_card_says_where_one_rejection_stops_the_whole_batch(caller, dana):
-    """Given a pause of LangChain JS, which drops approved calls beside a rejected one, then the card says so."""
-    await caller.ask(payload=a_pause("send_email", "pay_invoice"), dialect="langchain_js")
-    assert "no other call of this batch" in words((await dana.card())["blocks"])
-
-
-async def test_numbers_keep_every_digit(caller, dana):
-    """Given an integer beyond 2^53, when the call beside it is edited, then it comes back exactly."""
-    own = {**SNAKE, "review_configs": [{"action_name": "send_email", "allowed_decisions": ["edit"]}]}
-    own["action_requests"] = [
-        {"name": "send_email", "args": {"to": "a@x.com", "big": 12345678901234567890123}}
-    ]
-    interrupt_id = await caller.ask(payload=own)
-    await dana.fill(await dana.opened(await dana.card(), "edit:0"), to="b@x.com")
-
-    state = await read(caller, interrupt_id, wait=30)
-
-    (decision,) = state["resume"]["decisions"]
-    assert decision["edited_action"]["args"] == {"to": "b@x.com", "big": 12345678901234567890123}
-
-
 async def test_the_same_question_sent_twice_is_asked_once(caller, dana, slack, start_bot):
     """Given an agent that is restarted, when it sends its pause again to another bot, then it finds the question."""
     body = {"payload": a_pause(), "run": "thread-1", "pause": "pause-1"}
@@ -148,23 +125,6 @@ async def test_another_question_under_the_same_names_is_a_conflict(caller):
     status, body = await caller.send("POST", "/interrupts", json=other)
 
     assert (status, body["error"]["code"]) == (409, "conflict")
-
-
-async def test_a_withdrawn_question_is_asked_anew(caller, dana):
-    """Given a question that ended without an answer, when it is sent again, then there is a new card and a new id."""
-    body = {"payload": a_pause(), "run": "thread-1", "pause": "pause-1"}
-    interrupt_id = await caller.ask(**body)
-    await dana.card()
-    await caller.send("DELETE", f"/interrupts/{interrupt_id}", params={"reason": "the order was cancelled"})
-    withdrawn = await read(caller, interrupt_id, wait=30)
-    card = await dana.card("the order was cancelled")
-    status, anew = await caller.send("POST", "/interrupts", json=body)
-
-    assert (withdrawn["status"], withdrawn["resume"]) == ("withdrawn", None)
-    assert withdrawn["reason"] == "the order was cancelled"
-    assert buttons(card) == []
-    assert (status, anew["status"]) == (201, "pending")
-    assert anew["id"] != interrupt_id
 
 
 async def test_an_ended_question_cannot_be_claimed_or_resumed(caller, dana):
@@ -306,27 +266,6 @@ async def test_a_forged_decision_is_not_handed_out_where_nothing_is_signed_eithe
     assert [name for _, name, _ in await caller.events(interrupt_id)] == ["failure"]
 
 
-async def test_the_person_for_whom_an_agent_acts_may_not_approve(caller, dana):
-    """Given a request on behalf of Dana, when Dana approves, then she is told that she may not."""
-    interrupt_id = await caller.ask(context={"requested_by": "U0DANA", "title": "Invoices of November"})
-    card = await dana.card("Invoices of November")
-    await dana.press(card, "approve:0")
-
-    assert "somebody else has to approve" in await dana.notice("The agent acts for you")
-    assert (await read(caller, interrupt_id))["decisions"] == [None]
-
-
-@pytest.mark.usefixtures("known_agent")
-async def test_what_the_python_library_asked_is_answered_over_http(caller, client, dana):
-    """Given a question of the same agent in Python, when it is decided, then its answer has LangChain's form."""
-    interrupt_id = await client.publish(an_interrupt(context=Context()))
-    await dana.press(await dana.card(), "approve:0")
-
-    state = await read(caller, interrupt_id, wait=30)
-
-    assert state["resume"] == {"decisions": [{"type": "approve"}]}
-
-
 async def test_a_bot_that_stops_answers_open_waits(playground, redis_url):
     """Given requests that wait, when the bot is stopped, then they hear at once that it is pending, and may ask again."""
     key = await a_key(redis_url)
@@ -345,20 +284,6 @@ async def test_a_bot_that_stops_answers_open_waits(playground, redis_url):
 
     assert [state["status"] for state in states] == ["pending"] * 3
     assert events == []
-
-
-async def test_a_wait_holds_no_connection_to_redis(caller, redis_url, dana):
-    """Given a hundred requests that wait, then Redis sees a few connections, and a click answers them all."""
-    interrupt_id = await caller.ask()
-    card = await dana.card()
-    polls = [asyncio.create_task(read(caller, interrupt_id, wait=60)) for _ in range(100)]
-    await asyncio.sleep(0.5)
-    with connected(redis_url) as redis:
-        connections = int(redis.info("clients")["connected_clients"])
-    await dana.press(card, "approve:0")
-
-    assert {state["status"] for state in await asyncio.gather(*polls)} == {"decided"}
-    assert connections < 80
 
 
 @pytest.mark.parametrize(
@@ -428,20 +353,6 @@ async def test_an_outcome_is_reported_with_the_key_alone(caller, dana):
     assert outcome == {"status": "done", "text": "sent as m_17", "length": None}
     assert again[1]["outcomes"] == (await read(caller, interrupt_id))["outcomes"]
     assert again[1]["outcomes"][0]["text"] == "sent as m_17"
-
-
-async def test_a_report_under_a_claim_needs_the_current_claim(caller, dana):
-    """The key is not enough for a process that says under which name it has claimed the run."""
-    interrupt_id = await caller.ask()
-    await dana.press(await dana.card(), "approve:0")
-    await read(caller, interrupt_id, wait=30)
-    await caller.send("POST", f"/interrupts/{interrupt_id}/claim", json={"claim": "new"})
-    report = {"index": 0, "status": "done"}
-
-    path = f"/interrupts/{interrupt_id}/outcome"
-    status, said = await caller.send("POST", path, json={**report, "claim": "old"})
-    assert (status, said["error"]["code"]) == (409, "claimed")
-    assert (await caller.send("POST", path, json={**report, "claim": "new"}))[0] == 200
 
 
 async def test_only_what_was_approved_has_an_outcome(caller, dana):

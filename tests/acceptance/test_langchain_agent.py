@@ -58,27 +58,6 @@ async def test_edit_reject_and_respond_reach_the_agent_exactly(bot, slack, clien
     assert buttons(done) == []
 
 
-@pytest.mark.parametrize("mode", ["batched", "per_call"])
-async def test_an_approved_call_runs_unchanged(bot, slack, client, mode):
-    """Given a batch, when one is approved, one answered and one rejected without words, then the model hears just that."""
-    office, erik = Office(), Someone(slack, "U0ERIK")
-    running = asyncio.create_task(
-        run(office.agent(TURN, DONE, mode=mode), GO, approvals=client, config=CONFIG)
-    )
-
-    card = await erik.card("wants to run")
-    await erik.press(card, "approve:0")
-    await erik.fill(await erik.opened(card, "reject:1"))
-    await erik.fill(await erik.opened(card, "respond:2"), answer="prod")
-    result = await running
-
-    assert dict(office.ran)["send_email"] == MAIL
-    assert answers_to_model(result)["call_1"] == ("success", "sent to a@x.com")
-    assert answers_to_model(result)["call_3"][1].startswith(
-        "User rejected the tool call for `delete_file` with id call_3."
-    )
-
-
 BATCH = says(
     ("send_email", MAIL),
     ("send_email", {"to": "b@x.com", "subject": "Second", "body": "two"}),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.acceptance.test_examples import EXAMPLES, example
+from tests.acceptance.test_examples import example
 from tests.support.people import Someone
 
 OUTCOMES = [
@@ -54,11 +54,3 @@ async def test_example_does_only_what_was_decided(
 
     assert printed.decode() == f"asking in Slack …\n{done}{last}\n"
     assert agent.returncode == 0
-
-
-@pytest.mark.parametrize("name", sorted({name for name, *_ in OUTCOMES}))
-def test_example_is_read_in_a_minute(name):
-    """Sixty lines each at most, below the text at its top."""
-    _, _, program = (EXAMPLES / name).read_text().split('"""', 2)
-
-    assert len(program.splitlines()) <= 60

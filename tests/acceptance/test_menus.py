@@ -3,12 +3,9 @@
 import asyncio
 
 import pytest
-from playwright.async_api import expect
 from slack_sdk.web.async_client import AsyncWebClient
 
-from tests.support.browser import CHROMIUM, browsing
 from tests.support.builders import an_action, review
-from tests.support.lanes import require
 from tests.support.people import in_menu, words
 
 
@@ -62,39 +59,3 @@ async def test_a_choice_that_would_decide_at_once_decides_nothing(client, dana, 
     assert not reviewing.done()
     reviewing.cancel()
     await asyncio.gather(reviewing, return_exceptions=True)
-
-
-async def test_the_menu_is_used_by_keyboard_alone(client, playground):
-    """Enter opens it, arrows go through it, Escape leaves it, and only Enter on a choice does something."""
-    require("Chromium", CHROMIUM, "there is no chromium on the PATH")
-    reviewing = review(client, an_action(allow_always=True))
-    async with browsing(playground.url, width=400, height=800) as screen:
-        card, keys = screen.card("send_email"), screen.page.keyboard
-        opener = card.get_by_role("button", name="More actions")
-        await opener.focus()
-        await keys.press("Enter")
-        await expect(opener).to_have_attribute("aria-expanded", "true")
-        answer, for_run = (
-            card.get_by_role("menuitem", name=name) for name in ("Answer", "Approve for this run…")
-        )
-        await expect(answer).to_be_focused()
-        await expect(answer).to_contain_text("send_email")
-        await keys.press("ArrowUp")
-        await expect(for_run).to_be_focused()
-        await expect(for_run).to_be_in_viewport(ratio=1)
-
-        await keys.press("Escape")
-        await expect(opener).to_be_focused()
-        await expect(for_run).to_be_hidden()
-        await expect(screen.modal).to_be_hidden()
-
-        await keys.press("ArrowDown")
-        await keys.press("End")
-        await keys.press("Home")
-        await expect(answer).to_be_focused()
-        await keys.press("Enter")
-        await screen.modal.get_by_label("Answer").fill("By hand.")
-        await screen.submit()
-
-        assert (await reviewing).decisions[0].message == "By hand."
-        assert screen.complaints == []

@@ -116,18 +116,6 @@ async def test_approved_and_edited_calls_run_as_they_were_decided(agent, dana):
     await dana.card("the agent has resumed")
 
 
-async def test_one_rejection_drops_the_other_calls_of_its_batch_in_langchain_js(agent, dana):
-    """Given approve, edit and reject in one batch, then LangChain JS runs nothing of it, as the card had said."""
-    card = await dana.card("wants to run", within=60)
-    assert "no other call of this batch" in words(card["blocks"])
-    await dana.press(card, "approve:0")
-    await dana.fill(await dana.opened(card, "edit:1"), amount="89.5")
-    await dana.fill(await dana.opened(card, "reject:2"), reason="We still need it.")
-
-    assert await lines(agent) == [ASKED, "delete_file: We still need it."]
-    await dana.card("the agent has resumed")
-
-
 async def test_an_agent_waits_through_a_restart_of_the_bot(playground, redis_url, dana, stack):
     """Given a Node agent that waits, when the bot is stopped and another starts in its place, then the agent hears it."""
     port = free_port()
@@ -143,19 +131,6 @@ async def test_an_agent_waits_through_a_restart_of_the_bot(playground, redis_url
 
         assert "paid 99.5 for invoice 17" in await lines(agent)
         await dana.card("the agent has resumed")
-
-
-async def test_an_agent_without_a_bot_says_where_it_looks_for_one():
-    """Whoever forgot to start the bot, or has it on another port, reads it within a second or two."""
-    port = free_port()
-    async with example("langchain_agent", port=port, key="ass_1_2") as agent:
-        asked = await agent.stdout.readline()
-        said = await agent.stdout.readline()
-
-    assert asked.decode() == f"{ASKED}\n"
-    assert said.decode().startswith(
-        f"no bot answers at http://127.0.0.1:{port}: start it, or set ASSENT_URL."
-    )
 
 
 async def test_parallel_pauses_are_found_again_and_each_hears_its_own_answer(bot, dana, slack, redis_url):

@@ -58,50 +58,6 @@ async def test_nobody_is_notified_by_what_a_person_calls_themselves(start, clien
     assert name.replace("<", "&lt;").replace(">", "&gt;") in shown
 
 
-async def test_a_rule_with_approvers_of_its_own_notifies_all_of_them(start, client, dana):
-    """Otherwise nobody would hear of its calls, because the default notifies somebody else."""
-    await start()
-    review(client, an_action("refund"))
-
-    assert "<@U0ERIK>" in words((await dana.card("refund"))["blocks"])
-
-
-async def test_a_card_notifies_everybody_whom_one_of_its_calls_notifies(start, client, dana):
-    """Dana is notified of one call and Erik of the other, on the card that has both."""
-    await start()
-    review(client, an_action("pay"), an_action("drop"))
-
-    shown = words((await dana.card("drop"))["blocks"])
-
-    assert "<@U0DANA>" in shown
-    assert "<@U0ERIK>" in shown
-    assert "<!subteam" not in shown
-
-
-async def test_a_reminder_calls_only_whom_the_card_notified(start, client, slack, dana):
-    """Who is not to be disturbed by the card is not disturbed by its reminder."""
-    await start()
-    review(client, an_action("remind"))
-    await dana.card("remind")
-
-    remark = await slack.wait_for_message(lambda m: "Still to be decided" in m["text"])
-
-    assert "<@U0DANA>" in remark["text"]
-    assert "<@U0ERIK>" not in remark["text"]
-
-
-async def test_a_slack_that_does_not_say_a_name_leaves_the_id(start, client, slack, dana):
-    """The card is posted all the same, and still notifies only Dana."""
-    await slack.fault("usergroups.list", "error", times=None, error="missing_scope")
-    await start()
-    review(client, an_action("pay"))
-
-    shown = words((await dana.card())["blocks"])
-
-    assert "S0OPS" in shown
-    assert "<!subteam" not in shown
-
-
 async def test_what_a_card_names_is_fixed_when_it_is_asked(start, client, slack, dana, policy):
     """A change of the file, or of a name, changes no card that is open."""
     bot = await start()

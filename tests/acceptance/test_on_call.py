@@ -1,11 +1,9 @@
 """Approvers from an on-call schedule: PagerDuty, or a calendar."""
 
-import asyncio
 import logging
 
 import pytest
 
-from tests.conftest import until
 from tests.support.builders import an_action, review
 from tests.support.on_call import KEY, event, serving
 from tests.support.people import Someone, words
@@ -125,16 +123,6 @@ async def test_a_redirect_does_not_get_the_key(bot, rota):
         assert not other.asked
 
 
-async def test_an_answer_that_takes_too_long_is_given_up(bot, rota, monkeypatch):
-    """A click does not wait for it. Nobody is on call by it."""
-    monkeypatch.setattr("bot.on_call.reading.WITHIN", 0.2)
-    rota.delay = 5.0
-
-    assert await bot.directory.members("oncall:payments", "") == frozenset()
-
-    assert "no whole answer within 0.2 s" in bot.health.warnings["schedule payments"]
-
-
 @pytest.mark.usefixtures("bot")
 async def test_whoever_is_invited_in_a_calendar_decides(client, dana, erik, rota):
     """Its address is never shown. The policy may say who is who."""
@@ -173,78 +161,3 @@ async def test_a_schedule_makes_no_approver_of_an_outsider(bot, client, dana, sl
 
     assert outsider.user in await bot.directory.members("oncall:payments", "")
     assert not reviewing.done()
-
-
-async def test_without_the_scope_for_addresses_nobody_is_on_call(bot, slack, rota):
-    """The rest of the bot works, and the log and /readyz say what is missing."""
-    scopes = (await slack.state())["token"]["scopes"]
-    await slack.set_scopes(*(scope for scope in scopes if scope != "users:read.email"))
-    await bot.slack.who_am_i()
-
-    assert await bot.directory.members("oncall:payments", "") == frozenset()
-
-    assert "users:read.email" in bot.health.warnings["schedule payments"]
-    assert bot.health.ready
-
-
-async def test_an_answer_is_kept_for_a_minute(start_bot, policy, rota):
-    """Every click would ask otherwise."""
-    bot = await start_bot(
-        policy=str(policy), approvers="", channel=None, pagerduty_url=rota.url, pagerduty_token=KEY
-    )
-
-    for _ in range(3):
-        assert await bot.directory.members("oncall:payments", "") == {"U0DANA"}
-
-    assert len(rota.asked) == 1
-
-
-async def test_a_schedule_that_was_taken_out_of_the_policy_names_nobody(bot, policy, rota):
-    """Also for cards that were asked before."""
-    changed = RULES.replace("oncall:payments, ", "").replace("oncall:payments", "U0DANA")
-    policy.write_text(changed.replace("  payments: {pagerduty: P1A2B3C}\n", ""))
-    bot.policies.look_now()
-    await until(lambda: "payments" not in bot.policies.policy.schedules)
-
-    assert await bot.directory.members("oncall:payments", "") == frozenset()
-
-
-@pytest.mark.usefixtures("bot")
-async def test_a_reminder_calls_whoever_is_on_call_by_then(client, dana, erik, rota):
-    """The card goes on naming those of the time when it was asked."""
-    review(client, an_action("nudge"))
-    card = await dana.card("<@U0DANA> (on call for payments)")
-    rota.emails = ["erik@example.com"]
-
-    reminder = await erik.slack.wait_for_message(
-        lambda m: m.get("thread_ts") == card["ts"] and "Still to be decided" in m["text"], as_user="U0ERIK"
-    )
-
-    assert "<@U0ERIK>" in reminder["text"]
-    assert "<@U0DANA>" not in reminder["text"]
-
-
-@pytest.mark.usefixtures("bot")
-async def test_what_waits_for_whoever_is_on_call_is_on_their_home_tab(client, dana, erik, slack):
-    """And not on that of others."""
-    review(client, an_action("pay", {"amount": 900}))
-    await dana.card()
-    for user in ("U0DANA", "U0ERIK"):
-        await slack.event({"type": "app_home_opened", "user": user, "tab": "home"})
-
-    await eventually(lambda: shows(slack, "U0DANA", "pay"))
-
-    assert not await shows(slack, "U0ERIK", "pay")
-
-
-async def shows(slack, user, tool):
-    """Tell whether somebody's Home tab names this tool."""
-    view = await slack.home(user)
-    return bool(view) and tool in words(view["blocks"])
-
-
-async def eventually(condition):
-    """Wait until something holds that has to be asked."""
-    async with asyncio.timeout(30):
-        while not await condition():
-            await asyncio.sleep(0.05)

@@ -89,22 +89,6 @@ async def test_a_decision_for_the_run_is_asked_once(dana, client):
     assert desk.names() == ["cancel_order", "cancel_order", "send_email"]
 
 
-async def test_an_edit_that_does_not_fit_is_an_error_in_the_form(dana, client):
-    """Given an edit, when a value is of another type, then the form says so and nothing is recorded."""
-    desk = Desk()
-    running = asyncio.create_task(run(desk.agent(says(CANCEL), DONE), "go", approvals=client))
-
-    card = await dana.card("cancel_order")
-    form = await dana.opened(card, "edit:0")
-    answer = await dana.fill(form, order="many")
-    assert "errors" in str(answer)
-    assert desk.ran == []
-    await dana.fill(form, order="8")
-    await running
-
-    assert desk.ran == [("cancel_order", {"order": 8, "reason": "late"})]
-
-
 @pytest.mark.parametrize("partial", [False, True])
 @pytest.mark.parametrize("streams", [False, True])
 async def test_a_run_that_is_cancelled_takes_its_cards_back(dana, client, partial, streams):
@@ -132,23 +116,6 @@ async def test_a_run_that_is_cancelled_takes_its_cards_back(dana, client, partia
 
 async def cards_of(person):
     return [message for message in await person.slack.messages("C0APPROVALS") if message["user"] == "U0BOT"]
-
-
-async def test_a_stored_run_that_is_cancelled_is_still_asked_about(dana, client):
-    """Given a run that another process can go on with, when this one stops waiting, then the card is found again."""
-    desk = Desk()
-    agent = desk.agent(says(CANCEL), DONE)
-    paused = PausedRun.of(agent, await Runner.run(agent, "go"))
-    running = asyncio.create_task(run(agent, paused, approvals=client))
-    card = await dana.card("cancel_order")
-
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    await dana.press(card, "approve:0")
-    await run(agent, paused, approvals=client)
-
-    assert desk.ran == [CANCEL]
 
 
 async def test_both_layers_of_an_agent_as_a_tool(dana, client):
@@ -180,26 +147,6 @@ async def test_both_layers_of_an_agent_as_a_tool(dana, client):
     assert inner.model.calls[0].input[0]["content"] == "find receipts"
     assert desk.ran == [("grep", "receipts")]
     assert "find receipts" in answers_to_model(result)["call_1"]
-
-
-async def test_an_agent_that_was_handed_the_run(dana, client):
-    """Given a handoff, when the second agent's call is approved, then it runs, and the card named that agent."""
-    desk = Desk()
-    billing = desk.agent(says(CANCEL), DONE, name="Billing")
-    front = Agent(
-        name="Front",
-        model=ScriptedModel([says(("transfer_to_billing", {}), first_call=5)]),
-        handoffs=[billing],
-    )
-    running = asyncio.create_task(run(front, "go", approvals=client))
-
-    card = await dana.card("cancel_order")
-    assert "Billing" in words(card["blocks"])
-    await dana.press(card, "approve:0")
-    result = await running
-
-    assert desk.ran == [CANCEL]
-    assert result.last_agent is billing
 
 
 @pytest.mark.parametrize(
@@ -252,26 +199,6 @@ async def test_decided_calls_run_while_others_wait(dana, client):
     assert result.final_output == "done"
     cards = [m["ts"] for m in await dana.slack.messages(as_user=dana.user) if m["user"] == "U0BOT"]
     assert sorted(cards) == sorted([mail["ts"], cancel["ts"]])
-
-
-async def test_cards_of_a_partial_run_that_failed_are_withdrawn(dana, client):
-    """Given a partial run, when a decided call fails the run, then nobody is asked any more about the other call."""
-    desk = Desk()
-
-    @function_tool(needs_approval=True, failure_error_function=None)
-    def break_down() -> str:
-        raise OSError("boom")
-
-    agent = desk.agent(says(("break_down", {}), CANCEL), DONE, more=[break_down])
-    running = asyncio.create_task(run(agent, "go", approvals=client, partial=True))
-    await dana.card("cancel_order")
-
-    await dana.press(await dana.card("break_down"), "approve:0")
-    with pytest.raises(Exception, match="boom"):
-        await running
-
-    assert buttons(await dana.card("The run that asked has failed.")) == []
-    assert desk.ran == []
 
 
 async def test_events_stream_through_the_pause(dana, client):

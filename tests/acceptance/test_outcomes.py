@@ -114,19 +114,6 @@ async def test_a_call_that_nobody_runs_is_said_so(start_bot, dana, client):
     assert "has not run" not in words(card["blocks"])
 
 
-@pytest.mark.usefixtures("impatient")
-async def test_a_rejected_call_is_not_waited_for(start_bot, dana, client):
-    """The agent has nothing to run, so nobody has to be told that it did not."""
-    bot = await start_bot(sweep_seconds=0.2)
-    interrupt_id = await client.publish(ASKED)
-    form = await dana.opened(await dana.card("wants to run"), "reject:0")
-    await dana.fill(form, reason="No.")
-    await dana.card("waiting for the agent")
-    await asyncio.sleep(2)
-
-    assert not (await bot.store.load(interrupt_id)).untaken
-
-
 async def test_a_run_that_raises_before_the_tool_reports_is_said_so(start_bot, dana, client):
     """Given an answer that was taken by a run that then fails, then the card says with which error."""
     await start_bot()
@@ -158,21 +145,6 @@ async def test_a_run_does_not_wait_for_its_report(start_bot, dana, client, monke
     assert await asyncio.wait_for(calling, 60) == "paid 5 as tr_1"
     card = await dana.card("the agent has resumed")
     assert not title_of(card).endswith("done")
-
-
-@pytest.mark.usefixtures("impatient")
-async def test_a_claim_that_is_given_back_is_not_called_unused(start_bot, dana, client):
-    """A process had it in hand, and may have run a part of it."""
-    await start_bot(sweep_seconds=0.2)
-    interrupt_id = await client.publish(ASKED)
-    await dana.press(await dana.card("wants to run"), "approve:0")
-    await client.wait(interrupt_id)
-    await client.claim(interrupt_id, "me", timedelta(seconds=5))
-    await client.claim(interrupt_id, "me", timedelta(0))
-
-    card = await dana.card("the agent has not gone on")
-    assert "The call may have run" in words(card["blocks"])
-    assert "has not run" not in words(card["blocks"])
 
 
 async def test_two_bots_and_many_reports_at_once_make_one_message(start_bot, dana, client):
@@ -217,20 +189,3 @@ async def test_what_a_tool_answers_shows_no_masked_value_of_another_call(start_b
 
     for message in await dana.slack.messages("C0APPROVALS"):
         assert "Ab12" not in str(message)
-
-
-async def test_ten_thousand_characters_of_a_result_are_said_to_be_cut(start_bot, dana, client):
-    """Given a long result, then 2,000 characters are kept, and the thread says how many there were."""
-    await start_bot()
-
-    async def export(amount: int) -> str:
-        """Export."""
-        return "row\n" * 2_500
-
-    calling = asyncio.create_task(functions.run(export, {"amount": 1}, approvals=client))
-    await dana.press(await dana.card("export"), "approve:0")
-    await calling
-
-    said = await dana.card("the first 2,000 of 10,000 characters")
-
-    assert words(said["blocks"]).count("row") == 500

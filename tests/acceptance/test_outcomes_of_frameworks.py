@@ -7,13 +7,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from agent_adapter.integrations import langchain_dev_utils, openai_agents
+from agent_adapter.integrations import openai_agents
 from agent_adapter.integrations.langgraph import run
-from agent_adapter.worker.langgraph import ResumableGraph
 from tests.acceptance.test_deepagents import Team, mail, task
 from tests.agent_adapter.integrations import desk
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Office
-from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence
 from tests.conftest import an_agent
 from tests.support.people import Someone, words
 from tests.support.redis_users import address_for
@@ -71,16 +69,6 @@ async def test_deepagents_says_what_a_subagent_did(dana, client):
     assert not title_of(await dana.card("task")).endswith("done")
 
 
-async def test_langchain_dev_utils_says_what_a_decorated_tool_did(dana, client):
-    """Also where the question has a default argument that the model did not give."""
-    graph = agent(Till().decorated("async"))
-    running = asyncio.create_task(langchain_dev_utils.run(graph, GO, approvals=client, config=CONFIG))
-    await dana.press(await dana.card("wants to run pay"), "approve:0")
-    await running
-
-    assert title_of(await dana.card("paid 5 to al")).endswith("pay, done")
-
-
 async def test_the_openai_agents_sdk_says_what_its_tools_did(dana, client):
     team = desk.Desk().agent(desk.says(("send_email", desk.MAIL)), desk.DONE)
     running = asyncio.create_task(openai_agents.run(team, "go", approvals=client))
@@ -110,27 +98,6 @@ async def test_a_worker_says_what_became_of_the_run_of_another_process(dana, cli
     assert title_of(card).endswith("2 tools, done")
 
 
-async def test_a_worker_whose_run_fails_says_with_which_error(dana, client, worker):
-    """It tries again later. Until then the card does not say that the agent goes on."""
-
-    class Broken(ResumableGraph):
-        async def go_on(self, turn):
-            raise ConnectionError("the database of threads is away")
-
-    notes = Notes()
-    owned = a_graph(notes, InMemorySaver())
-    await owned.start(GO, approvals=client, config=thread("t"))
-    card = await dana.card("wants to run 2 tools")
-    await dana.press(card, "approve:0")
-    await dana.press(card, "approve:1")
-
-    async with working(worker, Broken("office", owned.graph, version="1")):
-        card = await dana.card("the agent could not go on", within=60)
-
-    assert "the run failed with ConnectionError" in words(card["blocks"])
-    assert notes.calls == []
-
-
 async def test_a_question_of_a_node_is_resumed_and_never_done(dana, client):
     """Nobody knows what the node does with the answer, also where it reads like a tool call."""
 
@@ -144,17 +111,6 @@ async def test_a_question_of_a_node_is_resumed_and_never_done(dana, client):
     compiled = graph.compile(checkpointer=InMemorySaver())
     running = asyncio.create_task(run(compiled, GO, approvals=client, config=CONFIG))
     await dana.press(await dana.card("wants to run deploy"), "approve:0")
-    await running
-
-    card = await dana.card("the agent has resumed")
-    assert not title_of(card).endswith("done")
-
-
-async def test_a_question_that_a_tool_asks_in_its_own_words_is_resumed_and_never_done(dana, client):
-    """What is on the card is the question, and not the call of the tool around it."""
-    graph = agent(Till().decorated("sync", asks_in_a_sentence))
-    running = asyncio.create_task(langchain_dev_utils.run(graph, GO, approvals=client, config=CONFIG))
-    await dana.press(await dana.card("Go on?"), "approve:0")
     await running
 
     card = await dana.card("the agent has resumed")

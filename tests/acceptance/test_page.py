@@ -11,8 +11,6 @@ from playground.demo.agent import Done, work
 from playground.demo.tour import ANSWER, EXPECTED, REASON
 from playground.server import Playground
 from tests.support.browser import CHROMIUM, Screen, browsing
-from tests.support.builders import an_action, review
-from tests.support.faults import asking
 from tests.support.lanes import require
 
 DONE = ", done"
@@ -87,63 +85,6 @@ async def test_a_person_decides_a_whole_batch(screen, agent):
     await expect(rest.first).to_contain_text("Approved by Mira: 2 tools, done")
 
 
-async def test_the_page_opens_at_the_first_card_and_says_how_to_decide_and_what_is_next(playground, agent):
-    """A newcomer sees the guide and the top of the card; when all is decided, the guide names the next steps."""
-    async with browsing(playground.url, height=500) as early:
-        await expect(early.card("refund_customer")).to_be_visible()
-    async with browsing(playground.url, height=500) as screen:
-        guide, card = screen.page.get_by_test_id("guide"), screen.card("refund_customer")
-        await expect(guide).to_contain_text("Read what will run.")
-        await expect(card.get_by_text("wants to run")).to_be_in_viewport()
-
-        await screen.press(card, "approve_all:0")
-        await screen.confirm()
-        await screen.press(card, "respond:3")
-        await screen.modal.get_by_label("Answer").fill(ANSWER)
-        await screen.submit()
-        await screen.press(screen.card("close_ticket"), "approve_all:0")
-        await screen.confirm()
-
-        await expect(guide).to_contain_text("Run an agent of your own.")
-        await expect(guide).to_contain_text("Connect your workspace.")
-
-
-async def test_with_several_open_cards_the_guide_says_how_many_and_leads_to_the_newest(
-    playground, start_bot, client
-):
-    """Given cards that nobody decided before, then the one that was asked last is a click away."""
-    await start_bot()
-    asked = [review(client) for _ in range(4)]
-    async with browsing(playground.url, height=500) as screen:
-        guide = screen.page.get_by_test_id("guide")
-        await expect(guide).to_contain_text("4 cards wait here.", timeout=20_000)
-        await screen.page.reload()
-        last = screen.page.locator("[data-testid=timeline] [data-ts]").last
-        approve = last.locator('[data-action-id="approve:0"]')
-        await expect(approve).not_to_be_in_viewport()
-
-        await guide.get_by_text("Go to the newest").click()
-
-        await expect(approve).to_be_in_viewport()
-    for task in asked:
-        task.cancel()
-    await asyncio.gather(*asked, return_exceptions=True)
-
-
-async def test_somebody_who_may_not_decide_reads_so_on_the_page(screen):
-    """Only the person who pressed sees the reason, and the action stays open."""
-    card = screen.card("refund_customer")
-    await screen.act_as("Noor")
-
-    await screen.press(card, "approve:0")
-
-    word = screen.card("You are not an approver of this")
-    await expect(word).to_be_visible()
-    await expect(card).to_contain_text("wants to run")
-    await screen.act_as("Dana")
-    await expect(word).to_be_hidden()
-
-
 async def test_a_form_that_is_closed_decides_nothing(screen):
     """With the keyboard alone: open the form, change something, leave with Escape."""
     card = screen.card("refund_customer")
@@ -186,24 +127,3 @@ async def width_of(screen: Screen) -> int:
             "(shown) => shown.scrollWidth))"
         )
     )
-
-
-async def test_a_batch_is_read_on_a_phone_without_scrolling(playground, start_bot, client):
-    """Five refunds take about half of the screen, twenty-four users no more than the screen; decided, they are short."""
-    await start_bot()
-    customers = ["Ada Park", "Bo Lind", "Cy Marsh", "Di Noor", "Ed Stone"]
-    refunds = [{"customer": name, "amount": 64.95, "currency": "EUR"} for name in customers]
-    users = [{"email": f"user{n}@example.com", "team": "north"} for n in range(24)]
-    for tool, calls in (("refund_customer", refunds), ("create_user", users)):
-        await client.publish(client.interrupt(asking(*(an_action(tool, args) for args in calls))))
-
-    async with browsing(playground.url, width=400, height=844) as screen:
-        for tool, most in (("refund_customer", 480), ("create_user", 844)):
-            card = screen.card(tool)
-            await expect(card).to_contain_text("Approve all")
-            assert (await card.bounding_box())["height"] <= most
-        refunds_card = screen.card("refund_customer")
-        await screen.press(refunds_card, "approve_all:0")
-        await screen.confirm()
-        await expect(refunds_card).not_to_contain_text("Approve all")
-        assert (await refunds_card.bounding_box())["height"] <= 280

@@ -89,25 +89,6 @@ async def is_posted(slack, saying):
     return [call for call in await slack.calls("chat.postMessage") if saying in json.dumps(call["args"])]
 
 
-async def test_each_channel_calls_those_who_decide_there(start, slack, client):
-    """Nobody is called to what is not theirs."""
-    await start(
-        """\
-        default: {channel: C0APPROVALS, approvers: [U0DANA]}
-        rules:
-          - {match: {tool: pay}, channel: C0FINANCE, approvers: [U0MIRA]}
-        """
-    )
-    await client.publish(client.interrupt(asking(an_action("mail"), an_action("pay"))))
-    await cards(slack, 2, "wants to run")
-
-    posted = {
-        c["args"]["channel"]: json.dumps(c["args"]["blocks"]) for c in await slack.calls("chat.postMessage")
-    }
-    assert ("<@U0DANA>" in posted["C0APPROVALS"], "<@U0MIRA>" in posted["C0APPROVALS"]) == (True, False)
-    assert ("<@U0DANA>" in posted["C0FINANCE"], "<@U0MIRA>" in posted["C0FINANCE"]) == (False, True)
-
-
 async def drawn(slack):
     """Give what the bot has posted, as it is now."""
     return [message for message in await slack.messages() if message["user"] == "U0BOT"]
@@ -164,41 +145,3 @@ async def test_an_end_is_shown_in_every_place_and_no_button_is_left(start, slack
 
 async def no_buttons(slack):
     return not any(buttons(message) for message in await drawn(slack))
-
-
-async def test_a_person_who_decides_several_parts_of_a_card_is_called_once(start, slack, client):
-    """The first message names everybody, with the actions that are theirs."""
-    bot, *_ = await start(
-        """\
-        default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
-        rules:
-          - {match: {tool: pay-1}, approvers: [U0DANA, U0MIRA]}
-        """
-    )
-    actions = [an_action(f"pay-{n}", {"to": "x" * 2_000}) for n in range(5)]
-    interrupt = client.interrupt(asking(*actions), context=Context(requested_by="U0NOOR"))
-    await client.publish(interrupt)
-    card = await Someone(slack, "U0DANA").card("wants to run")
-    await eventually(lambda: is_shown(bot.store, interrupt.id))
-
-    text = words(card["blocks"])
-    assert "<@U0DANA> (1 to 5), <@U0ERIK> (1, 3 to 5), <@U0MIRA> (2)" in text
-    assert await called(slack) == {"U0DANA": 1, "U0ERIK": 1, "U0MIRA": 1, "U0NOOR": 1}
-
-
-async def test_a_second_channel_says_of_which_one_the_members_decide(start, slack, client):
-    """Being in the channel of an escalation makes nobody an approver."""
-    await start(
-        """\
-        default:
-          channel: C0APPROVALS
-          approvers: [channel]
-          escalation: {after: 1s, channel: C0FINANCE}
-        """
-    )
-    await client.publish(client.interrupt(asking(an_action("pay")), context=Context()))
-    card = await slack.wait_for_message(
-        lambda m: m["channel"] == "C0FINANCE" and bool(m.get("blocks")) and m["user"] == "U0BOT"
-    )
-
-    assert "Can decide: anyone in <#C0APPROVALS>" in words(card["blocks"])

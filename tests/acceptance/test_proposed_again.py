@@ -64,30 +64,6 @@ async def test_the_next_proposal_says_what_is_different_and_links_to_the_one_bef
 
 
 @pytest.mark.usefixtures("bot")
-async def test_the_same_call_again_is_said_to_be_the_same(client, dana):
-    """An agent that changed nothing is found out at a glance."""
-    call = an_action("pay", {"amount": 731946})
-    await sent_back(client, dana, asking(call, pause="a"), "731946")
-
-    await client.publish(asking(call, pause="b"))
-
-    assert "Its arguments are the same." in words((await dana.card("2nd proposal"))["blocks"])
-
-
-@pytest.mark.parametrize(
-    ("tool", "run"), [("transfer", "run-1"), ("pay", "run-2")], ids=["other tool", "other run"]
-)
-@pytest.mark.usefixtures("bot")
-async def test_another_tool_or_another_run_is_a_question_of_its_own(client, dana, tool, run):
-    """Nothing says that it is instead of the call before."""
-    await sent_back(client, dana, asking(an_action("pay", {"amount": 731946}), pause="a"), "731946")
-
-    await client.publish(asking(an_action(tool, {"amount": 528317}), pause="b", run=run))
-
-    assert "proposal" not in words((await dana.card("528317"))["blocks"])
-
-
-@pytest.mark.usefixtures("bot")
 async def test_another_agent_with_the_same_run_is_told_nothing_of_the_call_before(client, redis_url, dana):
     """An agent chooses the name of its run, so it could read what another one asked."""
     await sent_back(client, dana, asking(an_action("pay", {"amount": 731946}), pause="a"), "731946")
@@ -99,18 +75,6 @@ async def test_another_agent_with_the_same_run_is_told_nothing_of_the_call_befor
 
     assert "proposal" not in shown
     assert "731946" not in shown
-
-
-@pytest.mark.usefixtures("bot")
-async def test_a_rejection_without_a_request_for_changes_begins_nothing(client, dana):
-    """The call after it may be about something else."""
-    await client.publish(asking(an_action("pay", {"amount": 731946}), pause="a"))
-    await dana.fill(await dana.opened(await dana.card("731946"), "reject:0"), Reason="No.")
-    await dana.card("Rejected")
-
-    await client.publish(asking(an_action("pay", {"amount": 528317}), pause="b"))
-
-    assert "proposal" not in words((await dana.card("528317"))["blocks"])
 
 
 @pytest.mark.usefixtures("bot")
@@ -126,18 +90,6 @@ async def test_what_one_of_the_two_may_not_show_is_on_neither_card(client, dana)
     compared = next(words(block) for block in card["blocks"] if block["block_id"] == "a:0:changed")
     assert "db-1 -> " in compared.replace('"', "")
     assert not [word for word in ("hunter2", "hunter3", "patient") if word in compared]
-
-
-@pytest.mark.usefixtures("bot")
-async def test_of_several_calls_of_the_tool_none_is_said_to_be_the_second(client, dana):
-    """Nobody knows which of them it is."""
-    await sent_back(client, dana, asking(an_action("pay", {"amount": 731946}), pause="a"), "731946")
-
-    await client.publish(
-        asking(an_action("pay", {"amount": 528317}), an_action("pay", {"amount": 451}), pause="b")
-    )
-
-    assert "proposal" not in words((await dana.card("451"))["blocks"])
 
 
 @pytest.mark.usefixtures("bot")

@@ -1,15 +1,12 @@
 """A click counts only for what its button asked: whatever Redis says meanwhile, and whichever bot drew the card."""
 
 import asyncio
-from textwrap import dedent
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from agent_adapter import Context
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.receipts.dsse import load_envelope
-from agent_adapter.receipts.statement import load_statement
 from bot.domain.ids import MessageId, button_value
 from bot.rendering.card.card import render_card
 from bot.sentences import in_answer
@@ -150,28 +147,6 @@ async def test_two_people_who_click_at_once_on_the_same_card_both_count(bot, cli
     assert decode((await stored(redis, interrupt_id))["d:0"])["decision"]["type"] == "approve"
 
 
-async def test_a_click_on_a_card_from_before_an_escalation_counts(start_bot, client, redis, dana, tmp_path):
-    """Others are asked as well by then, and the call is the same."""
-    policy = tmp_path / "later.yaml"
-    policy.write_text(
-        dedent(
-            """\
-            default:
-              channel: C0APPROVALS
-              approvers: [U0DANA]
-              escalation: {after: 1s, approvers: [U0ERIK]}
-            """
-        )
-    )
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    interrupt_id, card = await asked(client, dana)
-    await dana.card("<@U0ERIK>")
-
-    await dana.press(card, "approve:0")
-
-    assert "d:0" in await decided(redis, interrupt_id)
-
-
 async def with_button(app, card, action_id, value):
     """Edit a message so that it carries this button, too."""
     text = {"type": "plain_text", "text": "?"}
@@ -214,31 +189,6 @@ async def test_the_question_of_another_record_decides_nothing(bot, client, redis
 
     await dana.notice(in_answer.ASKS_OTHERWISE)
     assert await decided(redis, first) == []
-
-
-async def test_a_card_that_a_bot_drew_otherwise_is_drawn_again_at_the_first_click(
-    start_bot, client, redis, dana, monkeypatch
-):
-    """A version that shows calls differently counts the drawing."""
-    monkeypatch.setattr("bot.domain.question.DRAWN_AS", 0)
-    await start_bot()
-    interrupt_id, card = await asked(client, dana)
-    monkeypatch.undo()
-
-    await dana.press(card, "approve:0")
-
-    await dana.notice(in_answer.ASKS_OTHERWISE)
-    assert await decided(redis, interrupt_id) == []
-    await dana.press(await drawn_again(dana, card), "approve:0")
-    assert "d:0" in await decided(redis, interrupt_id)
-
-
-async def drawn_again(dana, card):
-    """Wait until a card has another button than this one."""
-    before = value_in(card, "approve:0")
-    return await dana.slack.wait_for_message(
-        lambda m: m["ts"] == card["ts"] and value_in(m, "approve:0") != before, as_user=dana.user
-    )
 
 
 @unsigned
@@ -302,22 +252,6 @@ async def test_who_agrees_agrees_with_the_change_that_the_form_showed(
 
 
 @unsigned
-async def test_who_agrees_with_a_proposal_agrees_with_what_the_form_showed(bot, client, redis, dana, erik):
-    """It has the same name in Redis, and other arguments."""
-    interrupt_id, _ = await asked(client, dana, "refund")
-    await dana.fill(await dana.opened(await dana.showing("edit:0"), "edit:0"), amount="5000")
-    form = await erik.opened(await erik.showing("agree:0"), "agree:0")
-    proposed = (await stored(redis, interrupt_id))["proposal:0"]
-    assert "5000" in words(form["blocks"])
-    await forge(bot, redis, interrupt_id, **{"proposal:0": proposed.replace("5000", "9000")})
-
-    answer = await erik.submit(form)
-
-    assert in_answer.ASKS_OTHERWISE in words(answer["views"][-1]["blocks"])
-    assert "d:0" not in await decided(redis, interrupt_id)
-
-
-@unsigned
 async def test_a_review_decides_nothing_about_another_call_than_it_shows(bot, client, redis, dana):
     interrupt_id, card = await asked(client, dana, more=[an_action("note", {"text": LONG})])
     review = await dana.opened(card, "review:0")
@@ -343,19 +277,3 @@ async def test_a_review_that_goes_on_to_the_next_page_counts_no_page_of_another_
 
     await dana.view("not the one that you saw")
     assert not [name for name in await stored(redis, interrupt_id) if name.startswith("seen:")]
-
-
-async def test_a_statement_names_what_the_pressed_button_asked(start_bot, client, redis, dana):
-    """Also that of a form: the message in Slack has the same name in its buttons."""
-    await start_bot()
-    for number, press in enumerate((dana.press, lambda card, _: by_form(dana, card))):
-        interrupt_id, card = await asked(client, dana, f"pay{number}", saying=f"pay{number}")
-        await press(card, "approve:0")
-
-        asks = value_in(card, "approve:0").partition("~")[2]
-        (said,) = [text for name, text in (await stored(redis, interrupt_id)).items() if "signed:" in name]
-        assert load_statement(load_envelope(said).payload).message == asks != ""
-
-
-async def by_form(dana, card):
-    await dana.submit(await dana.opened(card, "approve_note:0"))

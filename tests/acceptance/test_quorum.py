@@ -75,28 +75,6 @@ async def test_a_payment_over_1000_takes_two_people(client, dana, erik, slack):
 
 
 @pytest.mark.usefixtures("bot")
-async def test_a_payment_that_one_of_two_approved_in_time_says_so(client, dana):
-    """Dana did decide, and reads that it was not enough."""
-    reviewing = review(client, an_action("pay", LARGE), expires_in=timedelta(seconds=3))
-    await dana.press(await dana.showing("approve:0"), "approve:0")
-    await dana.card("*1 of 2 approved*: <@U0DANA>")
-
-    assert (await reviewing).decisions[0].type == "reject"
-    card = await dana.card("Expired: pay")
-    assert "*Rejected: 1 of 2 approvals in time*" in words(card["blocks"])
-    assert "nobody" not in words(card["blocks"])
-
-
-@pytest.mark.usefixtures("bot")
-async def test_a_small_payment_takes_one(client, dana):
-    """The rule is about large ones."""
-    reviewing = review(client, an_action("pay", {"amount": 5}))
-    await dana.press(await dana.card(), "approve:0")
-
-    assert (await reviewing).records[0].agreed_by == ()
-
-
-@pytest.mark.usefixtures("bot")
 async def test_a_person_who_approved_may_still_reject_and_one_rejection_ends_it(client, dana):
     """A vote can be changed while it is open."""
     reviewing = review(client, an_action("pay", LARGE))
@@ -126,29 +104,6 @@ async def test_changes_run_when_another_has_seen_them_and_agrees(client, dana, e
 
     assert resume.decisions[0].edited_action.args == {"to": "al", "amount": 4000}
     assert resume.records[0].agreed_by == ("U0DANA", "U0ERIK")
-
-
-@pytest.mark.usefixtures("bot")
-async def test_what_a_colleague_proposes_stands_on_the_card_and_the_primary_button_agrees_with_it(
-    client, dana, erik, slack
-):
-    """Approving the old value beside it says so: two approvals of different things decide nothing."""
-    reviewing = review(client, an_action("pay", LARGE))
-    card = await dana.card()
-    assert styles(card)["approve:0"] == ("Approve", "primary")
-    await dana.fill(await dana.opened(card, "edit:0"), amount="4000")
-    changed = await erik.card("<@U0DANA> proposes changes")
-
-    assert "amount: 5000 -> 4000" in words(changed["blocks"])
-    assert styles(changed)["agree:0"] == ("Look and agree…", "primary")
-    assert styles(changed)["approve:0"] == ("Approve unchanged", None)
-    assert [style for _, style in styles(changed).values()].count("primary") == 1
-    await erik.press(changed, "approve:0")
-    await erik.card("*1 of 2 approved unchanged*: <@U0ERIK>")
-    assert not reviewing.done()
-    await slack.submit("U0ERIK", (await erik.opened(changed, "agree:0"))["id"], {})
-    await reviewing
-    await erik.card("*Approved with changes* by <@U0DANA>, <@U0ERIK>")
 
 
 @pytest.mark.usefixtures("bot")
@@ -202,18 +157,6 @@ async def test_approving_all_never_approves_what_its_question_left_out(client, d
 
     agreed = [record.agreed_by for record in (await reviewing).records]
     assert agreed == [(), (), ("U0ERIK", "U0MIRA")]
-
-
-@pytest.mark.usefixtures("bot")
-async def test_a_proposed_answer_stands_on_the_card(client, dana, erik):
-    """With its words, as the other would send them."""
-    reviewing = review(client, an_action("pay", LARGE))
-    await dana.fill(await dana.opened(await dana.card(), "respond:0"), answer="ask me *tomorrow*")
-    card = await erik.card("<@U0DANA> proposes an answer")
-    assert "ask me *tomorrow*" in words(card["blocks"])
-    await erik.slack.submit("U0ERIK", (await erik.opened(card, "agree:0"))["id"], {})
-
-    assert (await reviewing).decisions[0].message == "ask me *tomorrow*"
 
 
 SCRIPT = "\n".join(f"line {number} of the script" for number in range(2_500)) + "\nrm -rf everything"
@@ -280,24 +223,6 @@ async def test_changes_of_a_long_call_run_when_another_has_read_all_of_it_as_it_
 
 
 @pytest.mark.usefixtures("bot")
-async def test_changes_of_a_call_that_its_card_hides_run_when_another_has_seen_all_of_it(
-    client, dana, erik, slack
-):
-    """One view shows what changes and the whole call, and agrees."""
-    reviewing = review(client, an_action("restart", {"host": "db1", "script": "rm -rf everything"}))
-    await propose_another_host(dana)
-
-    view = await erik.opened(await erik.card("agree to the changes below"), "agree:0")
-    assert '- "db1"\n+ "db2"' in words(view["blocks"])
-    assert "rm -rf everything" in words(view["blocks"])
-    await slack.submit("U0ERIK", view["id"], {})
-    resume = await reviewing
-
-    assert resume.decisions[0].edited_action.args["host"] == "db2"
-    assert resume.records[0].agreed_by == ("U0DANA", "U0ERIK")
-
-
-@pytest.mark.usefixtures("bot")
 async def test_whoever_was_not_shown_the_changed_call_to_its_end_cannot_agree_with_it(
     client, dana, erik, slack
 ):
@@ -318,17 +243,6 @@ async def test_whoever_was_not_shown_the_changed_call_to_its_end_cannot_agree_wi
     reviewing.cancel()
 
 
-def styles(card):
-    """Give label and style of every button in sight."""
-    return {
-        each["action_id"]: (each["text"]["text"], each.get("style"))
-        for block in card["blocks"]
-        if block["type"] == "actions"
-        for each in block["elements"]
-        if each["type"] == "button"
-    }
-
-
 @pytest.mark.usefixtures("bot")
 async def test_changes_that_are_proposed_no_more_are_not_agreed_with(client, dana, erik, slack):
     """Dana changed her mind while Erik was reading."""
@@ -345,19 +259,6 @@ async def test_changes_that_are_proposed_no_more_are_not_agreed_with(client, dan
     assert "was withdrawn or decided" in words(said["blocks"])
     await erik.press(card, "approve:0")
     assert (await reviewing).decisions[0].type == "approve"
-
-
-@pytest.mark.usefixtures("bot")
-async def test_all_of_a_batch_is_counted_and_then_decided(client, dana, erik):
-    """Bulk buttons vote, too."""
-    reviewing = review(client, *(an_action("pay", {"amount": 1000 + n}) for n in range(2)))
-    card = await dana.card()
-    await dana.press(card, "approve_all:0")
-    await dana.notice("Counted: actions 1, 2, 1 of 2 approved")
-    await erik.press(card, "approve_all:0")
-    resume = await reviewing
-
-    assert [record.agreed_by for record in resume.records] == [("U0DANA", "U0ERIK")] * 2
 
 
 @pytest.mark.usefixtures("bot")
@@ -519,26 +420,6 @@ async def test_silence_does_not_approve_while_the_bot_is_away(start_bot, patient
     await dana.card("no bot was running")
 
 
-async def test_an_agent_that_waits_for_less_time_than_the_rule_says_gets_a_rejection(
-    start_bot, client, dana, policy
-):
-    """Silence approves after an hour. An agent that waits for two seconds has its call rejected, and the card says so."""
-    policy.write_text(
-        dedent("""\
-        default: {channel: C0APPROVALS, approvers: [U0DANA], time_limit: 1h}
-        rules:
-          - {match: {tool: note}, risk: low, on_timeout: approve}
-        """)
-    )
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    reviewing = review(client, an_action("note"), expires_in=timedelta(seconds=2), on_expiry="approve")
-    card = await dana.card("or it is rejected")
-
-    assert "*Approved at the deadline*" not in words(card["blocks"])
-    resume = await reviewing
-    assert (resume.decisions[0].type, resume.records[0].decided_by) == ("reject", "expired")
-
-
 async def test_an_open_card_keeps_its_quorum_when_the_file_changes(bot, client, dana, erik, policy):
     """What was asked of two is decided by two."""
     before = bot.policies.policy.version
@@ -576,65 +457,6 @@ async def test_a_vote_of_somebody_who_left_does_not_count_when_it_would_become_f
     assert not reviewing.done()
     await Someone(slack, "U0MIRA").press(card, "approve:0")
     assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0MIRA")
-
-
-async def test_nobody_who_left_a_group_completes_a_rejection_or_agrees_with_changes(
-    start_bot, client, dana, erik, slack, policy
-):
-    """Rejections by several and the form that agrees ask Slack again about the others, too."""
-    policy.write_text(
-        "default: {channel: C0APPROVALS, approvers: [S0OPS, U0MIRA], quorum: 2, reject_quorum: 2}"
-    )
-    await slack.group("S0OPS", users=["U0DANA", "U0ERIK"])
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    mira = Someone(slack, "U0MIRA")
-    reviewing = review(client, an_action("pay", LARGE), an_action("mail", {"to": "bo"}), an_action("note"))
-    await dana.press(await dana.showing("approve:0"), "approve:0")
-    await dana.fill(await dana.opened(await dana.showing("edit:1"), "edit:1"), to="al")
-    await dana.close()
-    await dana.fill(await dana.opened(await dana.showing("reject:2"), "reject:2"))
-    await dana.close()
-    await dana.card("1 of 2 rejected")
-
-    await slack.group("S0OPS", users=["U0ERIK"])
-    await mira.fill(await mira.opened(await mira.showing("reject:2"), "reject:2"))
-    await mira.card("*1 of 2 rejected*: <@U0MIRA>")
-    await mira.close()
-    await slack.submit("U0MIRA", (await mira.opened(await mira.showing("agree:1"), "agree:1"))["id"], {})
-    await mira.card("*1 of 2 agree to the changes below*: <@U0MIRA>")
-    await mira.close()
-    await mira.press(await mira.showing("approve:0"), "approve:0")
-    await mira.card("*1 of 2 approved*: <@U0MIRA>")
-    assert not reviewing.done()
-
-    await erik.press(await erik.showing("approve:0"), "approve:0")
-    await erik.fill(await erik.opened(await erik.showing("reject:2"), "reject:2"))
-    await slack.submit("U0ERIK", (await erik.opened(await erik.showing("agree:1"), "agree:1"))["id"], {})
-    resume = await reviewing
-
-    assert [decision.type for decision in resume.decisions] == ["approve", "edit", "reject"]
-    assert [record.agreed_by for record in resume.records] == [("U0MIRA", "U0ERIK")] * 3
-
-
-@pytest.mark.usefixtures("bot")
-async def test_a_bulk_button_makes_nothing_final_with_the_votes_of_somebody_who_left(
-    client, dana, erik, slack
-):
-    """What takes one person is decided, what takes two is counted anew."""
-    reviewing = review(client, *(an_action("pay", {"amount": 1000 + n}) for n in range(2)), an_action("note"))
-    await dana.press(await dana.showing("approve:0"), "approve:0")
-    await dana.press(await dana.showing("approve:1"), "approve:1")
-    await dana.card("1 of 2 approved")
-
-    await slack.person("U0DANA", deleted=True)
-    await erik.press(await erik.showing("approve_all:0"), "approve_all:0")
-    said = await erik.notice("Counted: actions 1, 2, 1 of 2 approved")
-    assert said.endswith("because they may not decide this now: <@U0DANA>.")
-    mira = Someone(slack, "U0MIRA")
-    await mira.press(await mira.showing("approve_all:0"), "approve_all:0")
-
-    agreed = [record.agreed_by for record in (await reviewing).records]
-    assert agreed == [("U0ERIK", "U0MIRA"), ("U0ERIK", "U0MIRA"), ()]
 
 
 @pytest.mark.usefixtures("bot")
@@ -694,21 +516,3 @@ async def test_the_person_who_makes_it_final_is_checked_again(client, dana, erik
     assert not reviewing.done()
     await Someone(slack, "U0MIRA").press(card, "approve:0")
     assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0MIRA")
-
-
-@pytest.mark.usefixtures("bot")
-async def test_the_person_who_approves_a_high_risk_is_checked_again(client, dana, slack, monkeypatch):
-    """The form with the code was opened a moment before the account was deactivated."""
-    monkeypatch.setattr("bot.use_cases.judge.VOTER_FRESH_FOR", 0.2)
-    reviewing = review(client, an_action("drop_table", {"table": "users"}))
-    card = await dana.card("High risk")
-    code = words(card["blocks"]).partition("Approve…* asks you to type *")[2][:4]
-    view = await dana.opened(card, "confirm:0")
-
-    await slack.person("U0DANA", deleted=True)
-    await asyncio.sleep(0.3)
-    await slack.submit("U0DANA", view["id"], {"code": code})
-
-    assert "This account is deactivated." in words((await slack.views("U0DANA"))[-1]["blocks"])
-    assert not reviewing.done()
-    reviewing.cancel()

@@ -2,7 +2,6 @@
 
 import asyncio
 import operator
-from datetime import timedelta
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -10,7 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from agent_adapter.errors import InterruptExpiredError, UnknownDialectError
+from agent_adapter.errors import UnknownDialectError
 from agent_adapter.integrations.langgraph import run
 from tests.agent_adapter.integrations.office import CONFIG, DONE, MAIL, Office
 from tests.support.people import Someone, buttons, words
@@ -103,24 +102,6 @@ async def test_nobody_is_asked_what_nobody_could_answer(start_bot, slack, client
     await dana.press(card, "approve:0")
 
     assert (await running)["heard"] == [True]
-
-
-async def test_text_question_that_nobody_answers_resumes_nothing(start_bot, slack, client):
-    """The card ends without an answer, the run raises, and the same thread can be asked again."""
-    await start_bot()
-    dana, graph = Someone(slack, "U0DANA"), asking("Which region?")
-    brief = timedelta(seconds=2)
-    with pytest.raises(InterruptExpiredError):
-        await run(graph, {}, approvals=client, config=CONFIG, dialect="text", expires_in=brief)
-    await dana.card("Expired: interrupt")
-
-    running = asyncio.create_task(run(graph, None, approvals=client, config=CONFIG, dialect="text"))
-    card = await slack.wait_for_message(
-        lambda m: "respond:0" in buttons(m) if m.get("blocks") else False, as_user="U0DANA"
-    )
-    await press(dana, card, "respond:0", answer="eu")
-
-    assert (await running)["heard"] == ["eu"]
 
 
 def deletion(path):

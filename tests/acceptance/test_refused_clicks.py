@@ -43,44 +43,6 @@ async def test_a_click_of_somebody_who_may_not_decide_is_entered_once(bot, clien
     ]
 
 
-async def test_the_calls_of_a_batch_that_somebody_may_not_approve_are_entered(
-    start_bot, client, dana, tmp_path
-):
-    """The others were approved by the same click."""
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(
-        "default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}\n"
-        "rules: [{match: {tool: delete_user}, approvers: [U0ERIK]}]\n"
-    )
-    bot = await start_bot(policy=str(policy))
-    reviewing = review(client, an_action("mail"), an_action("delete_user"))
-
-    await dana.press(await dana.card(), "approve_all:0")
-
-    assert await entered(bot, "click_refused") == [
-        {"index": "1", "by": "U0DANA", "button": "approve_all", "code": "not_allowed"}
-    ]
-    assert [entry["index"] for entry in await entered(bot, "decided")] == ["0"]
-    reviewing.cancel()
-
-
-async def test_a_form_that_somebody_submits_in_vain_is_entered(start_bot, client, slack, dana):
-    """They act from another workspace by then."""
-    bot = await start_bot(approvers="S0OPS")
-    reviewing = review(client, an_action("pay", {"iban": "DE44"}))
-    card = await dana.card()
-    form = await dana.opened(card, "reject:0")
-    await slack.delivery(forge={"user": {"team_id": "T0OTHER"}})
-
-    await dana.fill(form, reason="secret words")
-
-    assert await entered(bot, "click_refused") == [
-        {"index": "0", "by": "U0DANA", "button": "reject", "code": "not_allowed"}
-    ]
-    assert not reviewing.done()
-    reviewing.cancel()
-
-
 @pytest.fixture
 async def proposed(start_bot, client, slack, dana, tmp_path):
     """A call with a proposal of Dana's that Erik and Mira have to agree with, and Mira's form about it."""
@@ -99,29 +61,6 @@ async def proposed(start_bot, client, slack, dana, tmp_path):
     yield bot, mira, await mira.opened(card, "agree:0")
     reviewing.cancel()
     await asyncio.gather(reviewing, return_exceptions=True)
-
-
-async def test_a_form_that_agrees_with_a_proposal_that_was_replaced_is_entered(proposed, slack, dana):
-    """They read that it was withdrawn, and the trail says that they agreed in vain."""
-    bot, mira, form = proposed
-    await edits(dana, amount="6000")
-
-    await slack.submit(mira.user, form["id"], {"code": "ZZZZ"})
-
-    assert await entered(bot, "click_refused") == [
-        {"index": "0", "by": "U0MIRA", "button": "agree", "code": "outdated"}
-    ]
-
-
-async def test_a_form_that_agrees_with_a_proposal_and_a_wrong_code_is_entered(proposed, slack):
-    bot, mira, form = proposed
-
-    answer = await slack.submit(mira.user, form["id"], {"code": "ZZZZ"})
-
-    assert set(answer["errors"]) == {"code"}
-    assert await entered(bot, "click_refused") == [
-        {"index": "0", "by": "U0MIRA", "button": "agree", "code": "refused"}
-    ]
 
 
 async def test_an_edit_that_a_rule_does_not_allow_is_entered_without_what_was_typed(

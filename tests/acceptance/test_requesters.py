@@ -1,10 +1,8 @@
 """For whom an agent acts, who says so, and what that person may not do."""
 
-import asyncio
-
 import pytest
 
-from agent_adapter import Context, HITLRequest, InterruptRefusedError
+from agent_adapter import Context, InterruptRefusedError
 from tests.support.builders import an_action, review
 from tests.support.http_api import a_key, speaking
 from tests.support.people import words
@@ -44,43 +42,6 @@ async def test_an_agent_that_names_nobody_or_that_nobody_vouches_for_is_refused(
     assert refused.value.code == "requester"
 
 
-TRUSTING = STRICT.replace("support-*", "billing")
-
-
-@pytest.fixture
-async def trusting(start_bot, tmp_path):
-    """A bot that believes this agent about whom it acts for."""
-    path = tmp_path / "policy.yaml"
-    path.write_text(TRUSTING)
-    return await start_bot(policy=str(path), approvers="", channel=None)
-
-
-@pytest.mark.usefixtures("trusting")
-@pytest.mark.parametrize("written", ["as sent", "past the checks"])
-async def test_a_trusted_agent_that_sends_an_empty_name_names_nobody(client, written):
-    """It is refused like one that leaves the name out, also where a record was written without looking at the name."""
-    context = Context(requested_by="")
-    if written == "past the checks":
-        context = context.model_copy(update={"requested_by": ""})
-    asked, configured = an_action()
-    interrupt = client.interrupt(HITLRequest(action_requests=[asked], review_configs=[configured]))
-    with pytest.raises(InterruptRefusedError, match="nobody is named") as refused:
-        async with asyncio.timeout(30), client.reviewing(interrupt.model_copy(update={"context": context})):
-            pass
-
-    assert refused.value.code == "requester"
-
-
-@pytest.mark.parametrize("trusts", [{}, {"may_name_requesters": True}])
-async def test_an_empty_name_over_http_names_nobody(trusting, redis_url, trusts):
-    """Whichever source vouches for the names that it sends."""
-    async with speaking(trusting.port, await a_key(redis_url, **trusts)) as caller:
-        interrupt_id = await caller.ask(context={"requested_by": ""})
-        _, state = await caller.send("GET", f"/interrupts/{interrupt_id}", params={"wait": 10})
-
-    assert (state["status"], state["code"]) == ("refused", "requester")
-
-
 async def test_a_key_vouches_for_whom_its_holder_names(strict, redis_url, dana, erik):
     """The same question with an ordinary key is refused."""
     asked = {"context": {"requested_by": "U0DANA"}}
@@ -118,20 +79,6 @@ def pause():
 
 
 @pytest.mark.usefixtures("strict")
-async def test_an_agent_that_always_acts_for_one_person_need_not_say_it(redis_url, dana, erik):
-    """The policy file says it, and the card shows it."""
-    from tests.conftest import an_agent
-
-    async with an_agent(redis_url, "assistant") as assistant:
-        reviewing = review(assistant)
-        card = await dana.card("For <@U0DANA>")
-        await dana.press(card, "approve:0")
-        await dana.notice("somebody else has to approve it")
-        await erik.press(card, "approve:0")
-        assert (await reviewing).records[0].decided_by == "U0ERIK"
-
-
-@pytest.mark.usefixtures("strict")
 async def test_an_edit_that_meets_a_strict_rule_needs_a_known_requester_too(client, dana):
     """A small payment was asked without a name; made a large one, it would be decided by a rule that requires it."""
     reviewing = review(client, an_action("pay", {"amount": 5}))
@@ -143,15 +90,6 @@ async def test_an_edit_that_meets_a_strict_rule_needs_a_known_requester_too(clie
     )
     assert not reviewing.done()
     reviewing.cancel()
-
-
-async def test_without_a_policy_file_the_card_says_that_the_requester_is_unknown(start_bot, client, dana):
-    """It stays optional there, and people read it."""
-    await start_bot()
-    reviewing = review(client)
-    await dana.press(await dana.card("*requester unknown*"), "approve:0")
-
-    assert (await reviewing).records[0].decided_by == "U0DANA"
 
 
 # --- The thread that the run came from ----------------------------------------------------------------------------
@@ -183,16 +121,6 @@ async def test_who_began_the_thread_may_reject_and_not_approve(
     assert (await reviewing).records[0].decided_by == "U0ERIK"
 
 
-async def test_who_began_the_thread_may_approve_where_requesters_may(start_bot, slack, client, dana):
-    """It is the same permission."""
-    await start_bot(requester_may_approve=True)
-    thread = (await slack.message("U0DANA", "C0APPROVALS", "please refund order 7"))["ts"]
-    reviewing = review(client, channel="C0APPROVALS", thread_ts=thread)
-    await dana.press(await dana.card(), "approve:0")
-
-    assert (await reviewing).records[0].decided_by == "U0DANA"
-
-
 async def test_a_thread_that_cannot_be_read_is_not_asked_about(start_bot, slack, client):
     """Nobody could be kept from approving their own request."""
     await start_bot()
@@ -201,30 +129,3 @@ async def test_a_thread_that_cannot_be_read_is_not_asked_about(start_bot, slack,
         await review(client, channel="C0APPROVALS", thread_ts="1700000000.000100")
 
     assert refused.value.code == "thread_not_found"
-
-
-async def test_a_slack_that_does_not_say_who_began_the_thread_is_asked_again(
-    start_bot, slack, client, dana, erik
-):
-    """The card waits for the answer, and keeps the person out once it is there."""
-    await start_bot()
-    thread = (await slack.message("U0DANA", "C0APPROVALS", "please refund order 7"))["ts"]
-    await slack.fault("conversations.replies", "error", error="fatal_error", times=2)
-    reviewing = review(client, channel="C0APPROVALS", thread_ts=thread)
-    card = await dana.card()
-
-    await dana.press(card, "approve:0")
-    await dana.notice("This comes from a thread that you started")
-    await erik.press(card, "approve:0")
-    assert (await reviewing).records[0].decided_by == "U0ERIK"
-
-
-async def test_a_thread_without_its_channel_is_refused_over_http(start_bot, redis_url):
-    """The same sentence as the library's, before anything is stored."""
-    bot = await start_bot()
-    async with speaking(bot.port, await a_key(redis_url)) as caller:
-        asked = {"payload": pause(), "thread_ts": "1700000000.000100"}
-        status, answer = await caller.send("POST", "/interrupts", json=asked)
-
-    assert (status, answer["error"]["code"]) == (422, "invalid")
-    assert "a thread needs its channel" in answer["error"]["message"]

@@ -55,18 +55,6 @@ async def said(process):
     return output.decode(), errors.decode()
 
 
-async def test_a_worker_refuses_a_log_level_that_there_is_not(redis_url, tmp_path):
-    """One sentence with what there is, and an exit code."""
-    operator = address_for(redis_url, "operator")
-    process = await python(
-        tmp_path, operator, "-m", "agent_adapter.worker", "--list", ASSENT_LOG_LEVEL="chatty"
-    )
-    _, log = await process.communicate()
-
-    assert process.returncode == 2
-    assert log.decode().endswith("ASSENT_LOG_LEVEL: 'CHATTY' is not one of DEBUG, INFO, WARNING, ERROR\n")
-
-
 @pytest.mark.timeout(300)
 async def test_one_process_asks_and_a_worker_sends_what_was_approved(start_bot, slack, redis_url, tmp_path):
     """Given a question whose process has ended, when it is approved, then a worker sends, asks again, and sends again."""
@@ -100,18 +88,6 @@ async def test_one_process_asks_and_a_worker_sends_what_was_approved(start_bot, 
     assert worker.returncode == 0
     assert f"INFO run.paused interrupt_id={first} next=billing." in log
     assert "Traceback" not in log
-
-
-def test_the_registries_of_the_page_are_such():
-    """Given what the page says about the OpenAI Agents SDK, when it is run, then it names two versions of one agent."""
-    namespace = {}
-    for source in re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[2:]:
-        exec(source, namespace)
-
-    assert [agent.needs[-1].partition(" ")[0] for agent in namespace["registry"]] == [
-        "openai-agents/support@1",
-        "openai-agents/support@2",
-    ]
 
 
 @pytest.mark.parametrize(

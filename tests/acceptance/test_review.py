@@ -1,16 +1,14 @@
 """Batches: approved in two taps where the card shows all of it, and else at the end of a review."""
 
 import asyncio
-import json
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from agent_adapter import Outcome
 from agent_adapter.contract.hitl import ApproveDecision
 from bot.domain.ids import MessageId, button_value
 from tests.support.builders import an_action
-from tests.support.faults import asking, eventually
+from tests.support.faults import asking
 from tests.support.people import buttons, words
 
 RULES = """
@@ -98,54 +96,6 @@ async def test_five_refunds_are_approved_in_two_taps(bot, client, slack, dana):
     assert await decided(bot, interrupt) == dict.fromkeys(range(5), ("approve", "U0DANA"))
 
 
-@pytest.mark.unencrypted
-async def test_a_note_at_the_end_of_a_review_goes_with_every_call_that_it_approves(bot, client, slack, dana):
-    """It reaches the agent and the audit, also where each call has its own buttons on the card."""
-    for calls in ([*refunds()], [an_action("ping", {}), an_action("restart", {})]):
-        interrupt, card = await asked(client, bot, slack, *calls)
-        await dana.press(card, "review:0")
-        end, _, _ = await to_the_end(dana, await slack.wait_for_view("U0DANA"))
-        await dana.fill(end, Note="Agreed by phone.")
-
-        resume = await client.wait(interrupt.id)
-        assert [decision.type for decision in resume.decisions] == ["approve"] * len(calls)
-        assert {record.note for record in resume.records} == {"Agreed by phone."}
-        entries = await bot.store._redis.xrange(bot.store.keys.audit)
-        facts = [json.loads(fields["facts"]) for _, fields in entries if fields["event"] == "decided"]
-        assert [fact["note"] for fact in facts[-len(calls) :]] == ["Agreed by phone."] * len(calls)
-
-
-async def test_one_call_of_a_review_is_approved_with_a_note_of_its_own(bot, client, slack, dana):
-    """In the menu of the call. The others stay open."""
-    interrupt, card = await asked(client, bot, slack, *refunds())
-    await dana.press(card, "review:0")
-    view = await slack.wait_for_view("U0DANA")
-    await dana.press_in(view, "approve_note:2")
-    form = await turned(dana, view)
-    assert "Cy Marsh" in words(form["blocks"])
-    await dana.fill(form, Note="Agreed by phone.")
-
-    state = await bot.store.load(interrupt.id)
-    assert [found.note if found else None for found in state.recorded] == [
-        None, None, "Agreed by phone.", None, None,
-    ]  # fmt: skip
-    assert "3. Agreed by phone." in words((await dana.card("4 of 5 open"))["blocks"])
-
-
-async def test_twenty_four_users_are_one_message_that_names_the_odd_one(bot, client, slack, dana):
-    """In its row and below the rows, for whoever does not read all of them."""
-    interrupt, card = await asked(client, bot, slack, *users())
-
-    state = await bot.store.admitted(interrupt.id)
-    assert [*state.shown] == [MessageId(0)]
-    text = words(card["blocks"])
-    assert " 7 user7@example.com   north\n   admin: true\n" in text
-    assert "\n*Not like the others:*\n7. user7@example.com: admin: true\n" in text
-    assert text.count("admin") == 2
-    await dana.press(card, "approve_all:0")
-    assert len(await decided(bot, interrupt)) == 24
-
-
 async def test_a_review_approves_what_was_shown_and_not_what_a_colleague_decided_meanwhile(
     bot, client, slack, dana, erik
 ):
@@ -211,37 +161,6 @@ async def test_a_page_that_is_pressed_twice_is_turned_once(bot, client, slack, d
     assert not second.get("submit")
 
 
-async def test_a_page_stays_when_only_the_answer_of_slack_was_lost(bot, client, slack, dana, caplog):
-    """The person has the second page, and is not taken back to the first."""
-    _, card = await asked(client, bot, slack, *users(50, note=LONG))
-    view = await dana.opened(card, "review:0")
-    await slack.fault("views.update", "accept_then_drop", times=None)
-
-    await dana.press_in(view, "turn:0.2")
-    second = await turned(dana, view)
-    assert "Page 2 of " in words(second["blocks"])
-
-    async def could_not_say_so_either():
-        return "background.ended" in caplog.messages
-
-    await eventually(could_not_say_so_either)
-    assert "form.not_opened" in caplog.messages
-    assert (await dana.view())["hash"] == second["hash"]
-
-
-async def test_a_review_whose_calls_were_all_decided_approves_nothing(bot, client, slack, dana, erik):
-    """Its end says so, and has no button."""
-    interrupt, card = await asked(client, bot, slack, *users(note=LONG))
-    view = await dana.opened(card, "review:0")
-    await erik.fill(await erik.opened(card, "reject_all:0"), reason="Not today")
-
-    await dana.press_in(view, "turn:0.2")
-
-    found = await dana.view("decided")
-    assert not found.get("submit")
-    assert set((await decided(bot, interrupt)).values()) == {("reject", "U0ERIK")}
-
-
 async def test_a_review_is_not_opened_for_somebody_who_may_not_decide(bot, client, slack, mira):
     """They read who may."""
     _, card = await asked(client, bot, slack, *users(note=LONG))
@@ -275,72 +194,6 @@ async def test_one_is_rejected_by_itself_and_the_rest_are_approved_in_the_same_r
     assert await slack.views("U0DANA") == []
 
 
-async def test_what_is_decided_is_read_by_anybody_and_decided_no_more(bot, client, slack, dana, mira):
-    """A decided card is short, and shows all of it in a view without buttons that decide."""
-    _, card = await asked(client, bot, slack, *users())
-    await dana.press(card, "approve_all:0")
-    closed = await mira.card("Show all 24")
-
-    view = await mira.opened(closed, "review:0")
-    read = words(view["blocks"])
-    assert all(f'"user{n}@example.com"' in read for n in range(1, 25))
-    assert not view.get("submit")
-    assert view["title"]["text"] == "24 calls"
-    assert buttons(view) == []
-
-
-async def test_what_became_of_each_call_is_read_where_all_of_them_are_shown(bot, client, slack, dana):
-    """Which one failed, and why, in the agent's words; no page says only that all is decided."""
-    interrupt, card = await asked(client, bot, slack, *users())
-    await dana.press(card, "approve_all:0")
-    async with client.resuming(interrupt.id, interrupt=interrupt):
-        pass
-    await client.report(interrupt.id, 1, Outcome.done("tr_1"))
-    await client.report(interrupt.id, 4, Outcome.failed("the *card* expired"))
-    closed = await dana.card("Show all 24")
-
-    view = await dana.opened(closed, "review:0")
-
-    by_id = {block["block_id"]: words([block]) for block in view["blocks"]}
-    assert "*Done*" in by_id["ran:1"]
-    assert "*Failed*" in by_id["ran:4"]
-    assert (by_id["ran:1:text"], by_id["ran:4:text"]) == ("tr_1", "the *card* expired")
-    assert "ran:0" not in by_id
-
-
-async def test_the_end_of_a_review_adds_up_the_headline(start_bot, policy, client, slack, dana):
-    """Of the calls that its button approves, and in no block of the bot's own words."""
-    policy.write_text(
-        "default: {channel: C0APPROVALS, approvers: [U0DANA], headline: [amount, currency]}\n",
-        encoding="utf-8",
-    )
-    bot = await start_bot(policy=str(policy), approvers="", channel=None)
-    _, card = await asked(client, bot, slack, *refunds())
-    view = await dana.opened(card, "review:0")
-    assert view["title"]["text"] == "Review 5 calls"
-    await dana.press_in(view, "reject:2")
-    await dana.fill(await dana.view(depth=2), reason="Wrong order")
-
-    end, _, _ = await to_the_end(dana, await dana.view("Rejected"))
-
-    assert "In all:" in words(end["blocks"])
-    (sums,) = [block for block in end["blocks"] if block["block_id"] == "totals"]
-    assert words([sums]) == "amount 129.70 EUR"
-    assert ", 4 times: calls 1, 2, 4, 5, as you were shown them." in words(end["blocks"])
-
-
-async def test_one_is_edited_by_itself_in_the_review(bot, client, slack, dana):
-    """With the same form as on a card."""
-    interrupt, card = await asked(client, bot, slack, *refunds())
-    view = await dana.opened(card, "review:0")
-
-    await dana.press_in(view, "edit:0")
-    await dana.fill(await dana.view(depth=2), amount="49.95")
-
-    await dana.view("Approved with changes")
-    assert await decided(bot, interrupt) == {0: ("edit", "U0DANA")}
-
-
 async def test_what_a_review_cannot_approve_is_said_at_its_end(bot, client, slack, dana):
     """High risk takes its own form; long calls are read in the review, page by page."""
     long = an_action("run", {"script": "x " * 15_000})
@@ -371,22 +224,6 @@ async def test_the_end_of_a_review_approves_nothing_that_was_not_shown(bot, clie
     assert [n for n in range(24) if n not in await decided(bot, interrupt)] == [5]
 
 
-async def test_where_several_people_have_to_agree_the_button_counts_a_vote(bot, client, slack, dana, erik):
-    """It says so before and after; the calls are approved when the second person agrees."""
-    interrupt, card = await asked(client, bot, slack, *refunds("pay"))
-    (agree, *_) = [e for b in card["blocks"] if b["type"] == "actions" for e in b["elements"]]
-    assert agree["text"]["text"] == "Agree to all 5"
-
-    await dana.press(card, "approve_all:0")
-    assert await decided(bot, interrupt) == {}
-    await dana.notice("1 more person has")
-    end, _, _ = await to_the_end(erik, await erik.opened(card, "review:0"))
-    assert end["submit"]["text"] == "Approve 5 calls"
-    await erik.fill(end)
-
-    assert [kind for kind, _ in (await decided(bot, interrupt)).values()] == ["approve"] * 5
-
-
 async def test_a_proposal_at_the_last_moment_leaves_its_call_out(bot, client, slack, dana, erik):
     """Its end named the call; whoever approves it now would not know of the colleague's wish."""
     interrupt, card = await asked(client, bot, slack, *refunds("pay"))
@@ -399,19 +236,6 @@ async def test_a_proposal_at_the_last_moment_leaves_its_call_out(bot, client, sl
 
     assert "Not approved: action 3." in words((await erik.view())["blocks"])
     assert sorted(await decided(bot, interrupt)) == [0, 1, 3, 4]
-
-
-async def test_where_the_policy_asks_once_more_the_end_of_a_review_does(bot, client, slack, dana):
-    """Approve all has Slack's question; the end of a review has a box to tick."""
-    interrupt, card = await asked(client, bot, slack, *refunds("transfer"))
-    end, _, _ = await to_the_end(dana, await dana.opened(card, "review:0"))
-
-    answer = await slack.submit("U0DANA", end["id"], {})
-    assert [*answer["errors"]] == ["confirm"]
-    assert await decided(bot, interrupt) == {}
-    await slack.submit("U0DANA", end["id"], {"confirm": ["yes"]})
-
-    assert len(await decided(bot, interrupt)) == 5
 
 
 @pytest.mark.parametrize("button", ["approve:49", "approve_all:0"])

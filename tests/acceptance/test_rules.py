@@ -2,14 +2,12 @@
 
 import asyncio
 import json
-from datetime import timedelta
 from textwrap import dedent
 
 import aiohttp
 import pytest
 
-from agent_adapter import Context, InterruptExpiredError, InterruptRefusedError
-from bot.slack.manifest import SCOPES
+from agent_adapter import InterruptRefusedError
 from tests.conftest import until
 from tests.support.builders import an_action, review
 from tests.support.people import Someone, buttons, words
@@ -106,82 +104,10 @@ async def test_actions_on_one_card_are_decided_by_their_own_approvers(bot, slack
     assert [record.decided_by for record in resume.records] == ["U0DANA", "U0ERIK"]
 
 
-async def test_a_rule_narrows_what_is_offered(bot, slack, client):
-    """Buttons that the policy does not offer are not drawn."""
-    erik = Someone(slack, "U0ERIK")
-    reviewing = review(client, an_action("delete_user"))
-    card = await erik.card()
-    assert buttons(card) == ["approve:0", "reject:0", "changes:0", "approve_note:0"]
-    await erik.press(card, "approve:0")
-
-    assert (await reviewing).decisions[0].type == "approve"
-
-
 async def bot_cards(bot):
     """Give the fields of every card in the store."""
     keys = await scanned(bot.store._redis, "*:card:*")
     return {key.rpartition(":")[2]: await bot.store._redis.hgetall(key) for key in keys}
-
-
-async def test_a_requester_approves_only_where_the_rule_lets_them(bot, slack, client):
-    """Noting something for yourself is your own affair; a mail to others is not."""
-    dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
-    reviewing = review(
-        client, an_action("write_note"), an_action("mail"), context=Context(requested_by="U0DANA")
-    )
-    card = await dana.card()
-    await dana.press(card, "approve:1")
-    await dana.notice("The agent acts for you here, so somebody else has to approve it.")
-    await dana.press(card, "approve:0")
-    await dana.card("1 of 2 open")
-    await erik.press(card, "approve:1")
-    resume = await reviewing
-
-    assert [record.decided_by for record in resume.records] == ["U0DANA", "U0ERIK"]
-
-
-async def test_nothing_left_to_decide_is_refused(bot, client):
-    """An agent that takes only answers cannot ask where answers are not offered."""
-    with pytest.raises(
-        InterruptRefusedError, match="rule 'deletions' offers only approve, reject"
-    ) as refused:
-        await review(client, an_action("delete_user", allowed=("respond",)))
-
-    assert refused.value.code == "policy"
-
-
-async def test_a_direct_message_that_slack_refuses_ends_it_with_the_reason(start_bot, slack, client, policy):
-    """Somebody who left since the start is not written to, and the agent hears it."""
-    policy.write_text("default: {channel: U0ERIK, approvers: [U0DANA]}")
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    await slack.person("U0ERIK", deleted=True)
-
-    with pytest.raises(InterruptRefusedError) as refused:
-        await review(client, an_action("mail"))
-
-    assert refused.value.code == "user_disabled"
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"kind": "ratelimited", "seconds": 1},
-        {"kind": "error", "error": "internal_error", "times": 4},
-        {"kind": "error", "error": "missing_scope"},
-        {"kind": "drop", "times": 4},
-    ],
-    ids=["busy", "failing", "a scope is missing", "gone"],
-)
-async def test_a_direct_message_waits_for_a_slack_that_lets_us(start_bot, slack, client, policy, fault):
-    """Nothing is lost, and the card comes later."""
-    policy.write_text("default: {channel: U0ERIK, approvers: [U0ERIK]}")
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    erik = Someone(slack, "U0ERIK")
-    await slack.fault("conversations.open", **fault)
-    reviewing = review(client, an_action("mail"))
-    await erik.press(await erik.card(within=60), "approve:0")
-
-    assert (await reviewing).decisions[0].type == "approve"
 
 
 async def test_a_rule_asks_in_a_direct_message_or_where_the_run_came_from(start_bot, slack, client, policy):
@@ -248,44 +174,6 @@ async def test_members_of_a_channel_that_the_agent_chose_do_not_decide(start_bot
     assert refused.value.code == "agent_channel"
 
 
-async def test_members_of_a_channel_that_the_agent_chose_decide_where_the_operator_allows_it(
-    start_bot, slack, client
-):
-    """A setting says that this is meant."""
-    await start_bot(approvers="channel", agent_channel_may_decide=True)
-    await slack.channel("C0FRIENDS", members=["U0BOT", "U0NOOR"])
-    noor = Someone(slack, "U0NOOR")
-    reviewing = review(client, an_action(), channel="C0FRIENDS")
-    await noor.press(await noor.card(), "approve:0")
-
-    assert (await reviewing).records[0].decided_by == "U0NOOR"
-
-
-@pytest.mark.parametrize(("on_timeout", "says"), [("raise", "reject"), ("reject", "raise")])
-async def test_a_time_limit_of_the_rule_ends_it_as_the_rule_says(
-    start_bot, slack, client, policy, on_timeout, says
-):
-    """It goes before what the agent wished, on the card and in the answer."""
-    policy.write_text(
-        f"default: {{channel: C0APPROVALS, approvers: [U0DANA], time_limit: 2s, on_timeout: {on_timeout}}}"
-    )
-    bot = await start_bot(policy=str(policy), approvers="", channel=None)
-    dana = Someone(slack, "U0DANA")
-    reviewing = review(client, an_action(), expires_in=timedelta(hours=1), on_expiry=says)
-    card = await dana.card()
-    assert ("or it is rejected" in words(card["blocks"])) == (on_timeout == "reject")
-
-    if on_timeout == "raise":
-        with pytest.raises(InterruptExpiredError):
-            await reviewing
-        await dana.card("nobody decided by")
-    else:
-        resume = await reviewing
-        assert resume.decisions[0].type == "reject"
-        assert resume.records[0].policy == bot.policies.policy.version
-        await dana.card("nobody decided by")
-
-
 async def test_a_changed_file_holds_for_what_is_asked_later(bot, slack, client, policy):
     """An open card keeps the rules under which it was asked, and every record says which."""
     dana, noor = Someone(slack, "U0DANA"), Someone(slack, "U0NOOR")
@@ -312,24 +200,6 @@ async def test_a_changed_file_holds_for_what_is_asked_later(bot, slack, client, 
         assert fields["policy"] == recorded["policy"] == versions[recorded["decided_by"]]
     audit = [entry for _, entry in await bot.store._redis.xrange(bot.store.keys.audit)]
     assert {entry["by"]: entry["policy"] for entry in audit if entry["event"] == "decided"} == versions
-
-
-@pytest.mark.parametrize(
-    ("channel", "said"),
-    [
-        ("C0NONE", "ASSENT_CHANNEL: Slack knows no C0NONE in this workspace: correct the id, or invite"),
-        ("C0OLD", "ASSENT_CHANNEL: the channel C0OLD is archived: unarchive it, or ask elsewhere"),
-    ],
-)
-async def test_a_channel_that_nobody_can_be_asked_in_is_a_warning(start_bot, channel, said):
-    """The bot runs, because agents can name channels of their own."""
-    bot = await start_bot(channel=channel)
-
-    async with aiohttp.ClientSession(f"http://127.0.0.1:{bot.port}") as http:
-        ready = await http.get("/readyz")
-        assert ready.status == 200
-        (warning,) = (await ready.json())["warnings"].values()
-        assert warning.startswith(said)
 
 
 @pytest.mark.parametrize(
@@ -376,16 +246,6 @@ async def test_a_broken_file_leaves_the_old_one_in_force_loudly(
         assert "assent_policy_outdated 0.0" in await (await http.get("/metrics")).text()
 
 
-async def test_the_same_mistake_made_again_is_reported_again(bot, policy, caplog):
-    """Somebody mended the file, and somebody else put the mistake back."""
-    broken = "default: {channel: C0APPROVALS, approvers: []}"
-    for text, is_fine in ((broken, False), (RULES, True), (broken, False)):
-        policy.write_text(text)
-        await until(lambda is_fine=is_fine: bool(bot.health.warnings) is not is_fine)
-
-    assert [record.getMessage() for record in caplog.records].count("policy.refused") == 2
-
-
 async def test_a_file_that_cannot_be_checked_in_slack_waits_until_it_can(bot, slack, policy, caplog):
     """Nobody knows whether the new rules would reach anybody, so the old ones stay until Slack answers."""
     before = bot.policies.policy.version
@@ -399,20 +259,6 @@ async def test_a_file_that_cannot_be_checked_in_slack_waits_until_it_can(bot, sl
     bot.policies.look_now()
 
     await until(lambda: bot.policies.policy.version != before)
-
-
-async def test_rules_that_take_more_than_the_app_was_granted_stay_out(start_bot, slack, policy):
-    """They would have the bot lose Slack; the old ones go on."""
-    await slack.set_scopes(*SCOPES)
-    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA]}")
-    bot = await start_bot(policy=str(policy), approvers="", channel=None)
-    policy.write_text("default: {channel: U0DANA, approvers: [U0DANA]}")
-    bot.policies.look_now()
-    await until(lambda: bot.health.warnings)
-
-    assert "the app lacks the scope im:history, im:write for these rules" in bot.health.warnings["policy"]
-    assert bot.policies.policy.default.channel == "C0APPROVALS"
-    assert bot.health.ready
 
 
 async def test_a_file_that_vanishes_leaves_its_rules_in_force(bot, policy):

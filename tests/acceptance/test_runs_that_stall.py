@@ -59,17 +59,6 @@ async def test_card_and_api_say_that_an_agent_took_the_answer_and_died(bot, dana
         assert (await read(caller, interrupt_id))["claim_lapsed_at"] is None
 
 
-async def test_second_process_that_dies_is_shown_as_the_first_was(dana, client):
-    """Each claim that nobody finishes is noted."""
-    interrupt_id = await approved(client, dana)
-    for _ in range(2):
-        await take(client, interrupt_id)
-        await dana.card(LAPSED)
-        async with client.resuming(interrupt_id, interrupt=ASKED):
-            await dana.card("waiting for the agent")
-            break
-
-
 async def test_agent_that_takes_longer_than_its_claim_is_not_called_dead(bot, dana, client):
     """It renews its claim while it works."""
     interrupt_id = await approved(client, dana)
@@ -79,21 +68,3 @@ async def test_agent_that_takes_longer_than_its_claim_is_not_called_dead(bot, da
         assert not (await bot.store.load(interrupt_id)).claim_has_lapsed
 
     await dana.card("the agent has resumed")
-
-
-async def test_agent_that_gives_the_answer_back_is_not_called_dead(bot, dana, client):
-    """An error in its run is no death: the answer waits for the next attempt."""
-    interrupt_id = await approved(client, dana)
-    with pytest.raises(OSError, match="disk full"):
-        async with client.resuming(interrupt_id, interrupt=ASKED):
-            raise OSError("disk full")
-
-    await asyncio.sleep(2)
-
-    state = await bot.store.load(interrupt_id)
-    assert (state.claim_has_lapsed, state.claimed_until) == (False, None)
-    async with client.resuming(interrupt_id, interrupt=ASKED):
-        pass
-    async with asyncio.timeout(30):
-        while (await bot.store.owed())["due"]:
-            await asyncio.sleep(0.01)

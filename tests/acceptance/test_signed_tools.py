@@ -23,7 +23,6 @@ from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.integrations import functions, langgraph
 from agent_adapter.receipts.used import SqliteUsed
-from tests.support.people import Someone
 from tests.support.redis_users import address_for
 from tests.support.scripted_model import ScriptedModel, says
 from tests.support.signing import unsigned
@@ -98,28 +97,6 @@ async def test_the_verifier_in_one_file_says_who_approved_a_real_call(
         args='{"to":"ål"}'.encode(),
     )
     assert (proof["people"], proof["kind"], proof["how"]) == (["U0DANA"], "approve", "click")
-
-
-async def test_two_people_are_named_in_the_receipt(start_bot, client, signing, dana, slack, tmp_path, guard):
-    policy = tmp_path / "policy.yaml"
-    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], quorum: 2}\n")
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    erik, given = Someone(slack, "U0ERIK"), {}
-
-    @requires_receipt(keys=signing.ring_path, audience="billing", min_people=2)
-    async def pay(to: str) -> None:
-        given["receipt"] = approval_receipt()
-
-    calling = asyncio.create_task(functions.run(pay, {"to": "al"}, approvals=client, context=NOOR))
-    await dana.press(await dana.card("wants to run"), "approve:0")
-    await erik.press(await dana.card("1 of 2 approved"), "approve:0")
-    await calling
-
-    proof = verifier().verify(
-        signing.ring_path.read_text(), given["receipt"].dump(), audience="billing", tool="pay", args=b'{"to":"al"}',
-        min_people=2,
-    )  # fmt: skip
-    assert proof["people"] == ["U0DANA", "U0ERIK"]
 
 
 @unsigned

@@ -7,11 +7,9 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter import ApprovalClient, HITLRequest, InterruptExpiredError
-from bot.jobs import slack_link
 from tests.support.builders import ALL_DECISIONS, an_action
 from tests.support.people import words
 from tests.support.redis_users import address_for
-from tests.support.topologies import KEYS, opened
 
 CHANNEL = "C0APPROVALS"
 RULES = """\
@@ -71,15 +69,6 @@ async def test_silence_approves_nothing_that_nobody_could_have_rejected(ask):
             await waiting
 
 
-async def test_silence_answers_where_nobody_could_reject_and_an_answer_is_allowed(ask):
-    """The tool does not run; its caller reads that nobody decided."""
-    async with ask(allowed=["approve", "respond"], shown="note") as (card, waiting):
-        assert "*approved*" not in words(card["blocks"])
-        decision, message = await outcome(waiting)
-        assert decision == "respond"
-        assert "Nobody decided in time" in message
-
-
 @pytest.mark.parametrize("how", ["removed", "error", "ratelimited"])
 async def test_a_deleted_card_that_nobody_can_look_for_is_not_there(ask, slack, how):
     """Somebody deletes it while the channel cannot be read: the bot does not know, and takes that for no yes."""
@@ -96,19 +85,6 @@ async def test_a_deleted_card_that_nobody_can_look_for_is_not_there(ask, slack, 
         assert (decided, NOT_LOOKED in why) == ("reject", True)
 
 
-async def test_a_card_that_is_deleted_late_is_looked_for_at_the_deadline(ask, slack):
-    """The looks in between failed, and the card cannot be drawn again: the look at the deadline finds that it is gone."""
-    async with ask(limit="8s") as (card, waiting):
-        await slack.fault("conversations.history", "error", error="internal_error", times=None)
-        await asyncio.sleep(5.5)
-        await slack.delete("U0NOOR", CHANNEL, card["ts"])
-        await slack.clear_faults()
-        await slack.fault("chat.update", "error", error="internal_error", times=None)
-
-        decided, why = await outcome(waiting)
-        assert (decided, "Silence does not approve it" in why) == ("reject", True)
-
-
 @pytest.mark.parametrize("method", ["users.info", "views.open"])
 async def test_who_tried_to_reject_and_could_not_was_not_silent(ask, slack, dana, method):
     """Dana presses Reject and is told to press again. Also where Slack works again later, silence approves nothing."""
@@ -121,25 +97,6 @@ async def test_who_tried_to_reject_and_could_not_was_not_silent(ask, slack, dana
         decided, why = await outcome(waiting)
         assert (decided, NOT_RECORDED in why) == ("reject", True)
         await dana.card(NOT_RECORDED)
-
-
-@pytest.mark.parametrize("button", ["reject:0", "approve:0"])
-async def test_a_decision_that_could_not_be_recorded_is_noted(ask, slack, dana, button):
-    """Slack does not say who sends the form, or who presses the button that stores at once."""
-    await slack.group("S0OPS", users=["U0DANA"])
-    async with ask(approvers="[S0OPS]") as (card, waiting):
-        form = await dana.opened(card, button) if button == "reject:0" else None
-        await slack.event({"type": "subteam_members_changed", "subteam_id": "S0OPS"})
-        await slack.fault("usergroups.users.list", "error", error="internal_error", times=None)
-        if form:
-            assert "Slack did not say who you are" in str(await dana.fill(form, reason="no"))
-        else:
-            await dana.press(card, button)
-            await dana.notice("Please press again")
-        await slack.clear_faults()
-
-        decided, why = await outcome(waiting)
-        assert (decided, NOT_RECORDED in why) == ("reject", True)
 
 
 @pytest.mark.parametrize("approvers", ["[U0DANA, U0ERIK]", "[S0OPS]"])
@@ -164,28 +121,3 @@ async def test_silence_approves_nothing_while_slack_refuses_the_bot(ask, slack, 
             await slack.fault("*", "status", status=503, times=None)
         decided, why = await outcome(waiting)
         assert (decided, NOT_LOOKED in why) == ("reject", True)
-
-
-async def test_a_bot_counts_as_away_from_the_last_call_that_slack_carried_out(
-    start_bot, slack, redis_url, monkeypatch
-):
-    """Not from when it next asks Slack how it is: it lives and says so, and no answer reaches it."""
-    monkeypatch.setattr(slack_link, "PROBE_EVERY", 600.0)
-    bot = await start_bot()
-    await slack.fault("*", "status", status=503, times=None)
-
-    async with opened(redis_url) as redis:
-
-        async def signs() -> tuple[int, int]:
-            lives = await redis.zscore(KEYS.bots, bot.process)
-            return int(lives), int(await redis.hget(KEYS.watched, "heard"))
-
-        async def later(than: int) -> tuple[int, int]:
-            while (found := await signs())[0] <= than + 1_000:
-                await asyncio.sleep(0.1)
-            return found
-
-        lived, heard = await later((await signs())[0])
-        lives, hears = await later(lived)
-
-    assert hears - heard < 500 < lives - lived

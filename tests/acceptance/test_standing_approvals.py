@@ -1,18 +1,13 @@
 """Approved once for later calls: no wider than it was given, counted, shown, revoked."""
 
 import asyncio
-from datetime import timedelta
 
 import pytest
-from playwright.async_api import expect
 
 from agent_adapter import Context, HITLRequest
-from agent_adapter.errors import DecisionNotAllowedError
 from tests.conftest import an_agent
-from tests.support.browser import CHROMIUM, browsing
 from tests.support.builders import an_action
 from tests.support.faults import asking
-from tests.support.lanes import require
 from tests.support.people import Someone, buttons, words
 
 PAY = an_action("pay", {"amount": 5, "to": "ACME"})
@@ -195,17 +190,6 @@ async def test_a_call_that_is_nearly_the_same_is_asked(bot, slack, review, dana,
     assert await is_asked(slack, review(other), card=2)
 
 
-async def test_what_holds_for_a_run_holds_for_no_other(bot, slack, review, dana):
-    """That is what is chosen where nobody chooses."""
-    first = review(run="trip-7")
-    await give(dana, Where="run")
-    await first
-    again = await review(run="trip-7", pause="later")
-
-    assert again.records[0].sticky
-    assert await is_asked(slack, review(run="trip-8"), card=2)
-
-
 async def test_what_one_agent_may_do_no_other_may(bot, slack, review, dana, redis_url):
     """An agent is known by its name."""
     first = review()
@@ -213,18 +197,6 @@ async def test_what_one_agent_may_do_no_other_may(bot, slack, review, dana, redi
     await first
     async with an_agent(redis_url, "sales") as other:
         assert await is_asked(slack, review(by=other), card=2)
-
-
-async def test_a_tool_of_low_risk_runs_whatever_its_arguments_are(bot, slack, review, dana):
-    """The thread shows which ones they were."""
-    first = review(an_action("look_up", {"id": 1}))
-    await give(dana, Which_calls="tool", Where="agent")
-    await first
-    await review(an_action("look_up", {"id": 2}))
-
-    shown = await standing_message(slack, "Used 1 of 10.")
-    assert "1. id" in words(shown["blocks"])
-    assert words(shown["blocks"]).count("2") > 1
 
 
 async def test_somebody_revokes_it_in_the_thread(bot, slack, review, dana, erik):
@@ -335,28 +307,6 @@ async def test_only_whom_the_policy_names_may_give_it(bot, slack, review, dana, 
     assert (await first).records[0].decided_by == "U0ERIK"
 
 
-async def test_where_the_policy_offers_none_there_is_no_button(bot, slack, review, dana):
-    """It stands in the very rule, or nowhere."""
-    reviewing = review(an_action("write_note"))
-    card = await dana.card()
-    assert "sticky:0" not in buttons(card)
-    await dana.press(card, "approve:0")
-
-    assert (await reviewing).decisions[0].type == "approve"
-
-
-async def test_its_end_falls_due_also_when_everything_is_decided(bot, slack, review, dana, monkeypatch):
-    """The thread says that its time ran out, and by whom it was given."""
-    monkeypatch.setattr("bot.rendering.modal.standing._LASTS", (timedelta(seconds=2),))
-    first = review()
-    await give(dana, Where="agent", For_how_long="2")
-    await first
-
-    assert "its time ran out" in (await standing_message(slack, "Ended"))["text"]
-    assert await is_asked(slack, review(), card=2)
-    assert await bot.store.standing() == []
-
-
 async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, policy, slack, review, dana):
     """Three replicas admit twelve calls at the same moment: as many run as it was given for, the others are asked."""
     for _ in range(3):
@@ -373,60 +323,4 @@ async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, po
     assert sum(each.done() for each in waiting) == 5
 
 
-async def test_a_matched_call_whose_agent_could_not_go_on_is_shown_after_all(
-    bot, slack, review, client, dana
-):
-    """Somebody has to learn of it, though nobody was asked."""
-    first = review()
-    await give(dana, Where="agent")
-    await first
-    request, config = PAY
-    interrupt = client.interrupt(
-        HITLRequest(action_requests=(request,), review_configs=(config,)), run="stuck"
-    )
-    with pytest.raises(DecisionNotAllowedError):
-        async with client.reviewing(interrupt):
-            raise DecisionNotAllowedError("amount: not today")
-
-    card = await dana.card("the agent could not go on")
-    assert "amount: not today" in words(card["blocks"])
-    assert len(await cards(slack)) == 2
-
-
-async def test_its_giver_is_checked_again_at_each_use(bot, slack, review, dana, monkeypatch):
-    """Dana's account is deactivated after a use, so the next call is asked about."""
-    monkeypatch.setattr("bot.use_cases.standing.VOTER_FRESH_FOR", 0.2)
-    first = review()
-    await give(dana, Where="agent", How_many="5")
-    await first
-    assert (await review()).records[0].sticky
-
-    await slack.person("U0DANA", deleted=True)
-    await asyncio.sleep(0.3)
-    assert await is_asked(slack, review(), card=2)
-
-
 # --- On the page --------------------------------------------------------------------------------------------------
-
-
-async def test_a_person_gives_it_and_revokes_it_on_the_page(bot, playground, slack, review):
-    """With a form, a thread, and a command that they write."""
-    require("Chromium", CHROMIUM, "there is no chromium on the PATH")
-    async with browsing(playground.url) as screen:
-        first = review()
-        await screen.press(screen.card("wants to run"), "sticky:0")
-        await expect(screen.modal).to_contain_text("Later calls of this tool then run without asking")
-        await expect(screen.modal).to_contain_text("ACME")
-        await screen.modal.get_by_label("Where").select_option(label="In every run of the agent billing")
-        await screen.submit()
-        await first
-        await review()
-        await expect(screen.page.get_by_text("Used 1 of 10.").first).to_be_visible()
-
-        await screen.write("/approvals rules")
-        await expect(screen.modal).to_contain_text("gave a standing approval for later calls of pay:")
-        await screen.press(screen.modal, "revoke:0.0")
-        await expect(screen.modal).to_contain_text("There are no standing approvals that you can revoke")
-
-        assert screen.complaints == []
-    assert await is_asked(slack, review(), card=2)

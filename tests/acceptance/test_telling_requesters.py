@@ -1,7 +1,5 @@
 """The person for whom an agent acts reads the outcome, where the policy says so."""
 
-from datetime import timedelta
-
 import pytest
 
 from agent_adapter import Context
@@ -82,16 +80,6 @@ async def test_in_a_thread_it_is_told_without_the_words_of_people(client, slack,
 
 
 @pytest.mark.usefixtures("bot")
-async def test_what_nobody_decided_in_time_mentions_the_requester(client, slack):
-    """Nobody else does anything about it."""
-    review(client, an_action("pay"), context=MIRA, expires_in=timedelta(seconds=1))
-
-    message = await told(slack, "Expired")
-
-    assert "<@U0MIRA>" in message["text"]
-
-
-@pytest.mark.usefixtures("bot")
 async def test_an_edit_tells_no_argument(client, slack, dana):
     """Neither the old value nor the new one, whether masked, only in a modal, or neither."""
     args = {"password": "hunter2", "notes": "patient 7", "host": "db-1"}
@@ -121,21 +109,6 @@ async def test_a_requester_whom_only_the_agent_names_is_not_told(start_bot, poli
         assert not await all_told(slack)
 
 
-@pytest.mark.parametrize("gone", [{"deleted": True}, {"is_stranger": True}, {"is_bot": True}])
-async def test_somebody_who_is_no_person_of_the_workspace_is_not_told(
-    start_bot, policy, client, slack, dana, gone, caplog
-):
-    """The log says so, and the request is asked as ever."""
-    await slack.person("U0MIRA", **gone)
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    reviewing = review(client, an_action("pay"), context=MIRA)
-
-    await dana.press(await dana.card(), "approve:0")
-
-    assert (await reviewing).status == "decided"
-    assert "requester.not_told" in [record.message for record in caplog.records]
-
-
 async def test_without_the_scopes_only_the_telling_is_off(start_bot, policy, client, slack, dana, caplog):
     """Nothing is refused."""
     await slack.set_scopes(*needed_scopes(()))
@@ -146,17 +119,6 @@ async def test_without_the_scopes_only_the_telling_is_off(start_bot, policy, cli
 
     assert (await reviewing).status == "decided"
     assert "requester.not_told" in [record.message for record in caplog.records]
-
-
-@pytest.mark.usefixtures("bot")
-async def test_one_rule_that_tells_nothing_counts_for_the_whole_question(client, slack, dana):
-    """The message is about all of its calls."""
-    reviewing = review(client, an_action("pay"), an_action("ping"), context=MIRA)
-    await dana.press(await dana.card(), "approve_all:0")
-    await reviewing
-    await dana.card("Approved")
-
-    assert not await all_told(slack)
 
 
 async def test_it_is_told_once_however_many_bots_there_are(start_bot, policy, client, slack, dana):

@@ -5,15 +5,12 @@ situation shows is asked for here: what requesters, and threads read, and the he
 """
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
 
 from agent_adapter import Context
-from bot.domain.messages import Remark
-from bot.rendering.card.times import remark_text
-from bot.sentences import in_audit
 from tests.support.builders import an_action
 from tests.support.faults import asking
 from tests.support.gallery.situations import SITUATIONS
@@ -29,7 +26,6 @@ rules:
   - {match: {tool: remind}, reminders: [1s], escalation: {after: 4s, channel: C0SHARED}}
   - {match: {tool: deploy}, standing: {scope: agent, lasts: 1h}}
 """
-MOMENT = datetime(2026, 11, 23, 12, 10, tzinfo=UTC)
 NAME = re.compile(r"<[@#][A-Z0-9]+>|<!subteam\^[A-Z0-9]+>")
 DATE = re.compile(r"<!date\^\d+\^[^|>]+\|([^>]+)>")
 SIGNS = re.compile(r"[*~`<>]|(?<!\w)_|_(?!\w)|:[a-z_]+:")
@@ -195,21 +191,3 @@ async def test_what_requesters_and_threads_read_can_be_heard(start_bot, policy, 
     assert sum("*Expired: remind*" in found for found in texts(blocks)) == 1
     assert not any(found.count("*Expired: remind*") > 1 for found in texts(blocks))
     assert [*faults_of_style(blocks)] == []
-
-
-REMARKS = (
-    Remark(kind="remind", places=(0,), actions=(0,), mentions=("U1", "S2")),
-    Remark(kind="remind", places=(0,), actions=(0,)),
-    Remark(kind="escalate", places=(0,), actions=(0,), also_in="C2"),
-    Remark(kind="escalate", places=(0,), actions=(0,), mentions=("S2",)),
-    Remark(kind="propose", places=(0,), actions=(0,), by="U1", also_in="C2"),
-    Remark(kind="propose", places=(0,), actions=(0,), by="U1", mentions=("U2",)),
-    Remark(kind="extend", places=(0,), by="U1", until=MOMENT),
-    Remark(kind="hand_over", places=(0,), by="U1", mentions=("U2",)),
-)
-
-
-def test_remarks_and_heads_can_be_heard():
-    said = [*map(remark_text, REMARKS), f"{in_audit.title(30)}."]
-
-    assert {text: found for text in said if (found := faults_of_text(None, text))} == {}

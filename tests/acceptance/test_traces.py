@@ -1,36 +1,30 @@
 """One trace from a tool call to the run that goes on, with the real SDK of OpenTelemetry."""
 
 import asyncio
-import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-import aiohttp
 import pytest
 from aiohttp import web
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from opentelemetry import trace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from agent_adapter import Context
 from agent_adapter.integrations.langgraph import run
-from agent_adapter.sync import SyncApprovalClient
 from tests.acceptance.test_process import environment
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO
-from tests.conftest import an_agent, until
-from tests.support.builders import an_action, an_interrupt, review
+from tests.conftest import until
+from tests.support.builders import an_action, an_interrupt
 from tests.support.http_api import a_key, a_pause, speaking
-from tests.support.redis_users import address_for
 from tests.support.scripted_model import ScriptedModel, says
 from tests.support.topologies import KEYS, connected
 
@@ -204,71 +198,6 @@ async def test_no_span_says_an_argument_a_text_or_a_person(traces, start_bot, cl
     assert [word for word in ("secret", "iban", "U0", "Erik", "Noor", "C0", "the bank") if word in said] == []
 
 
-async def test_a_slack_that_is_busy_is_a_call_with_its_wait(traces, start_bot, client, erik, slack):
-    """The span says for how long Slack wants to be left alone, and the next one that it worked."""
-    # A slow machine is not a call that timed out.
-    await start_bot(lease_seconds=60)
-    await slack.fault("chat.postMessage", "ratelimited", seconds=1)
-    reviewing = review(client)
-    await erik.press(await erik.card("wants to run"), "approve:0")
-    await reviewing
-
-    posts = [
-        span.attributes
-        for span in traces.named("assent.slack_call")
-        if span.attributes["assent.method"] == "chat.postMessage"
-    ]
-    assert [(post["assent.result"], post.get("assent.retry_after")) for post in posts] == [
-        ("ratelimited", 1.0),
-        ("ok", None),
-    ]
-
-
-async def test_a_run_that_another_process_goes_on_with_stays_in_the_trace(traces, start_bot, redis_url, erik):
-    """It has a trace of its own, to which its span has a link."""
-    await start_bot()
-    interrupt = an_interrupt()
-    async with an_agent(redis_url) as first:
-        interrupt_id = await first.publish(interrupt)
-    await erik.press(await erik.card("wants to run"), "approve:0")
-    async with an_agent(redis_url) as second:
-        await second.wait(interrupt_id)
-        with traces.tracer.start_as_current_span("another process") as own:
-            async with second.resuming(interrupt_id, interrupt=interrupt):
-                pass
-
-    (published,), (resumed,) = traces.named("assent.publish"), traces.named("assent.resume")
-    assert trace_ids([published]) == trace_ids([resumed]) == {asked_with(redis_url, interrupt_id)[3:35]}
-    assert [link.context.span_id for link in resumed.links] == [own.get_span_context().span_id]
-
-
-async def test_tools_of_a_synchronous_agent_are_in_the_span_of_the_run(traces, start_bot, redis_url, erik):
-    """Although the client works in another thread, on a loop of its own; and OpenTelemetry complains of nothing."""
-    await start_bot()
-
-    def turn():
-        with (
-            SyncApprovalClient.from_url(
-                address_for(redis_url, "agent", "billing"), agent="billing"
-            ) as client,
-            traces.tracer.start_as_current_span("turn of the agent"),
-            client.reviewing(an_interrupt()),
-            traces.tracer.start_as_current_span("pay_invoice"),
-        ):
-            pass
-        return trace.get_current_span()
-
-    running = asyncio.create_task(asyncio.to_thread(turn))
-    await erik.press(await erik.card("wants to run"), "approve:0")
-    after = await running
-
-    (resumed,), (tool,) = traces.named("assent.resume"), traces.named("pay_invoice")
-    (approval,), (agent,) = traces.named("assent.approval"), traces.named("turn of the agent")
-    assert tool.parent.span_id == resumed.context.span_id
-    assert approval.parent.span_id == agent.context.span_id
-    assert after is trace.INVALID_SPAN
-
-
 # --- Over HTTP ----------------------------------------------------------------------------------------------------------
 
 
@@ -286,52 +215,7 @@ async def test_an_agent_over_http_sends_its_trace_as_a_header(start_bot, redis_u
     assert asked_with(redis_url, state["id"])[:36] == PARENT[:36]
 
 
-@pytest.mark.parametrize("header", ["00-1-2-01", PARENT + "-more", PARENT.upper(), "x" * 4000])
-async def test_a_header_that_is_no_trace_is_ignored(start_bot, redis_url, header):
-    """The request is as good without it."""
-    bot = await start_bot()
-    async with speaking(bot.port, await a_key(redis_url)) as caller:
-        status, state = await caller.send(
-            "POST", "/interrupts", json={"payload": a_pause()}, headers={"traceparent": header}
-        )
-
-    assert status == 201
-    assert asked_with(redis_url, state["id"]) is None
-
-
-async def test_a_bot_that_traces_nothing_passes_the_header_on(start_bot, redis_url):
-    """So metrics have their examples, and another bot that traces has the trace."""
-    bot = await start_bot()
-    async with speaking(bot.port, await a_key(redis_url)) as caller:
-        _, state = await caller.send(
-            "POST", "/interrupts", json={"payload": a_pause()}, headers={"traceparent": PARENT}
-        )
-
-    assert asked_with(redis_url, state["id"]) == PARENT
-
-
 # --- What others write, and what is not there -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("written", ["<!channel>", PARENT + "\n", "00-" + "0" * 32 + PARENT[35:], "é" * 9000])
-async def test_what_somebody_writes_in_the_place_of_a_trace_is_ignored(
-    traces, start_bot, client, erik, redis_url, written
-):
-    """The card is drawn and decided as ever, shows nothing of it, and the bot makes no span of it."""
-    interrupt_id = await client.publish(an_interrupt())
-    with connected(redis_url) as redis:
-        redis.hset(
-            KEYS.req(interrupt_id),
-            mapping={"traceparent": written, "tracestate": written},
-        )
-    await start_bot()
-    card = await erik.card("wants to run")
-    await erik.press(card, "approve:0")
-    await client.wait(interrupt_id)
-    await erik.card("waiting for the agent")
-
-    assert written.strip() not in json.dumps(card, ensure_ascii=False)
-    assert {span.name for span in traces.spans} == {"assent.publish"}
 
 
 async def test_without_a_program_that_traces_nothing_is_written(start_bot, client, erik, redis_url):
@@ -352,38 +236,6 @@ def test_without_opentelemetry_everything_is_imported(module):
 
 
 # --- Metrics and the bot's own process ------------------------------------------------------------------------------
-
-
-async def test_the_times_to_card_and_agent_name_a_trace_as_their_example(traces, start_bot, client, erik):
-    """For a scraper that reads OpenMetrics. Others read what they always did."""
-    bot = await start_bot()
-    await decided(client, erik, an_interrupt())
-    (published,) = traces.named("assent.publish")
-    wanted = f"{published.context.trace_id:032x}"
-
-    async def metrics(**headers):
-        async with (
-            aiohttp.ClientSession() as session,
-            session.get(f"http://127.0.0.1:{bot.port}/metrics", headers=headers) as answer,
-        ):
-            return answer.content_type, await answer.text()
-
-    async def examples():
-        kind, text = await metrics(Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
-        assert kind == "application/openmetrics-text"
-        samples = [sample for each in text_string_to_metric_families(text) for sample in each.samples]
-        found = [sample for sample in samples if sample.exemplar]
-        return {sample.name for sample in found if sample.exemplar.labels["trace_id"] == wanted}
-
-    async with asyncio.timeout(20):
-        while await examples() != {
-            "assent_time_to_card_seconds_bucket",
-            "assent_time_to_agent_seconds_bucket",
-        }:
-            await asyncio.sleep(0.1)
-    for accepted in ("*/*", "text/plain", "application/openmetrics", ";;,"):
-        kind, text = await metrics(Accept=accepted)
-        assert (kind, wanted in text, "# EOF" in text) == ("text/plain", False, False)
 
 
 async def test_a_bot_under_opentelemetry_instrument_sends_its_spans(

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import logging
-import signal
 
 import aiohttp
 import pytest
@@ -106,22 +105,6 @@ async def test_a_redis_that_takes_too_long_is_reported_while_slack_still_listens
     assert (await reviewing).records[0].decided_by == "U0DANA"
 
 
-async def test_a_click_is_taken_while_slack_forgets_whose_token_it_is(
-    start_bot, slack, client, transport, playground
-):
-    """The bot does not ask Slack who it is for a click, so that a failing answer loses none."""
-    bot = await start_bot(**({"SLACK_APP_TOKEN": None} if transport == "http" else {}))
-    if transport == "http":
-        playground.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
-    dana = Someone(slack, "U0DANA")
-    reviewing = review(client)
-    card = await dana.card()
-    await slack.fault("auth.test", "error", error="internal_error", times=None)
-
-    assert (await dana.press(card, "approve:0"))["ack"]["ok"]
-    assert (await reviewing).decisions[0].type == "approve"
-
-
 @pytest.mark.parametrize("fault", [("error", {"error": "internal_error"}), ("delay", {"seconds": 4})])
 @pytest.mark.parametrize("who", ["U0DANA", "U0NOOR"])
 async def test_a_click_that_is_not_stored_fails_visibly_where_the_reason_cannot_be_said(
@@ -148,54 +131,12 @@ async def test_a_click_that_is_not_stored_fails_visibly_where_the_reason_cannot_
     assert (await reviewing).decisions[0].type == "approve"
 
 
-async def test_a_person_who_reads_why_nothing_was_stored_sees_the_click_accepted(start_bot, slack, client):
-    """The reason is there before the click is acknowledged."""
-    await start_bot()
-    noor = Someone(slack, "U0NOOR")
-    reviewing = review(client)
-    card = await Someone(slack, "U0DANA").card()
-
-    async def told() -> list[str]:
-        found = await slack.messages("C0APPROVALS", as_user="U0NOOR")
-        return [m["text"] for m in found if m.get("ephemeral_for")]
-
-    for number in range(1, 4):
-        assert (await noor.press(card, "approve:0"))["ack"]["ok"]
-        assert len(await told()) == number
-        # Slack can take longer than the click has to say who she is. Then she is asked to press again.
-        if "press again" not in (await told())[-1]:
-            break
-    assert "You are not an approver" in (await told())[-1]
-    reviewing.cancel()
-
-
 async def faults_of(bot, part="slack"):
     async with (
         aiohttp.ClientSession() as session,
         session.get(f"http://127.0.0.1:{bot.port}/readyz") as answer,
     ):
         return answer.status, (await answer.json()).get("faults", {}).get(part, "")
-
-
-@pytest.mark.parametrize(
-    ("changed", "reason"),
-    [
-        ({"SLACK_BOT_TOKEN": "xoxb-wrong"}, "auth.test: invalid_auth (check SLACK_BOT_TOKEN)"),
-        ({"SLACK_APP_TOKEN": "xapp-wrong"}, "Socket Mode: invalid_auth: check SLACK_APP_TOKEN"),
-    ],
-)
-async def test_a_wrong_token_is_reported_to_operator_and_agent(
-    playground, redis_url, client, caplog, changed, reason
-):
-    """`/readyz` is red with the reason, and so is the log of whoever waits; nothing ends."""
-    async with running(settings_for(playground, redis_url, **changed)) as bot:
-        waiting = review(client)
-        await until(lambda: "not connected yet" not in bot.health.faults.get("slack", "not connected yet"))
-
-        assert await faults_of(bot) == (503, reason)
-        await until(lambda: reason in caplog.text and "waits" in caplog.text)
-        waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
 
 
 async def test_a_missing_scope_is_named_and_heals_when_it_is_there(playground, redis_url, slack, client):
@@ -242,23 +183,6 @@ async def test_a_silent_slack_does_not_hold_a_bot_that_is_to_end(
 
         assert (await reviewing).decisions[0].type == "approve"
         assert len(await slack.messages("C0APPROVALS")) == 1
-
-
-async def test_a_silent_redis_does_not_hold_a_bot_that_is_to_end(playground, mortal):
-    """It cannot say that it goes, and goes."""
-    async with asyncio.timeout(30), running(settings_for(playground, mortal.url)) as bot:
-        await until(lambda: bot.health.ready)
-        mortal._process.send_signal(signal.SIGSTOP)
-    mortal._process.send_signal(signal.SIGCONT)
-
-
-async def test_a_refusal_names_the_channel_and_the_cure(start_bot, client):
-    """What, where, and how to mend it."""
-    await start_bot()
-    with pytest.raises(
-        Exception, match=r"C0NOWHERE: check the id; into a private channel the bot must be invited"
-    ):
-        await review(client, channel="C0NOWHERE")
 
 
 async def test_a_card_says_why_the_agent_could_not_go_on(start_bot, slack, client):

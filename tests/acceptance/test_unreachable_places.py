@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from textwrap import dedent
 
 import aiohttp
 import pytest
@@ -12,7 +11,7 @@ from agent_adapter.contract.interrupt import Route
 from playground.state import SCOPES
 from tests.support.builders import an_action
 from tests.support.faults import asking
-from tests.support.people import Someone, words
+from tests.support.people import Someone
 
 ORDINARY = [scope for scope in SCOPES if not scope.startswith("im:")]
 """What an app is granted whose policy asks in no direct message."""
@@ -97,69 +96,3 @@ WARNED = (
     "what the policy asks there is refused, because Slack says conversations.history: missing_scope "
     "(C0APPROVALS: ask elsewhere, or add the scope for such a place and install the app again)"
 )
-
-
-async def test_a_scope_that_is_needed_everywhere_refuses_nothing(start_bot, slack, client):
-    """Without `chat:write` no card can be posted at all: records wait, `/readyz` names the scope, and it heals."""
-    bot = await start_bot()
-    await slack.set_scopes(*(scope for scope in SCOPES if scope != "chat:write"))
-    reviewing = asyncio.create_task(client.review(asking(an_action())))
-    async with asyncio.timeout(30):
-        while "chat:write" not in (bot.health.slack_fault or ""):
-            await asyncio.sleep(0.01)
-
-    await slack.set_scopes(*SCOPES)
-
-    dana = Someone(slack, "U0DANA")
-    await dana.press(await dana.card(within=60), "approve:0")
-    assert (await reviewing).status == "decided"
-
-
-async def test_a_place_of_the_policy_that_is_gone_is_reported_to_the_operator_too(
-    start_bot, slack, client, tmp_path
-):
-    """The agent is refused at once; `/readyz` warns until a card was posted there again."""
-    path = tmp_path / "policy.yaml"
-    path.write_text(
-        dedent("""\
-        default: {channel: C0APPROVALS, approvers: [U0DANA]}
-        rules:
-          - {match: {tool: pay}, channel: C0FINANCE}
-          - {match: {tool: ask}, channel: U0ERIK, approvers: [U0ERIK]}
-        """)
-    )
-    await slack.channel("C0FINANCE", members=["U0BOT", "U0DANA"])
-    bot = await start_bot(policy=str(path), approvers="", channel=None)
-    await slack.channel("C0FINANCE", is_archived=True)
-    await slack.person("U0ERIK", deleted=True)
-
-    errors = []
-    for tool in ("pay", "ask"):
-        with pytest.raises(InterruptRefusedError) as caught:
-            async with asyncio.timeout(30):
-                await client.review(asking(an_action(tool)))
-        errors.append(caught.value.code)
-
-    assert errors == ["is_archived", "user_disabled"]
-    status, said = await readiness(bot)
-    assert (status, set(said["warnings"])) == (200, {"place C0FINANCE", "place U0ERIK"})
-    assert "C0FINANCE: unarchive it, or ask elsewhere" in said["warnings"]["place C0FINANCE"]
-    await slack.channel("C0FINANCE", is_archived=False)
-    await client.publish(client.interrupt(asking(an_action("pay"))))
-    card = await Someone(slack, "U0DANA").card("pay")
-    assert card["channel"] == "C0FINANCE"
-    assert "pay" in words(card["blocks"])
-    assert set((await readiness(bot))[1]["warnings"]) == {"place U0ERIK"}
-
-
-async def test_a_rule_that_fixes_the_place_takes_no_notice_of_what_the_agent_names(
-    start_bot, slack, client, tmp_path
-):
-    """A route that no rule follows refuses nothing."""
-    path = tmp_path / "policy.yaml"
-    path.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA]}\n")
-    await start_bot(policy=str(path), approvers="", channel=None)
-
-    await client.publish(client.interrupt(asking(an_action("pay")), channel="U0DANA"))
-
-    assert (await Someone(slack, "U0DANA").card("pay"))["channel"] == "C0APPROVALS"

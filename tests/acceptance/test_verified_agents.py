@@ -7,9 +7,8 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import new_signer, public_of
 from tests.support.builders import an_action, an_interrupt
-from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.people import words
 from tests.support.redis_users import address_for
 from tests.support.signing import unsigned
@@ -21,8 +20,8 @@ SAYS = " · verified agent"
 @pytest.fixture
 def signer(signing):
     """The key of the agent `billing`, which the ring has."""
-    found = LocalSigner.generate()
-    key = RingKey.of(found.public, "agent", namespace="assent", agent="billing")
+    found = new_signer()
+    key = RingKey.of(public_of(found), "agent", namespace="assent", agent="billing")
     write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
     return found
 
@@ -55,14 +54,6 @@ async def test_the_card_says_that_the_agent_is_verified_while_it_is_open_and_lat
         assert SAYS not in await shown(dana, "send")
 
 
-async def test_the_key_is_read_from_the_environment(start_bot, redis_url, signer, dana, monkeypatch):
-    monkeypatch.setenv("ASSENT_AGENT_KEY", signer.private_pem())
-    await start_bot()
-    async with asking(redis_url, None) as client:
-        await client.publish(asked("pay"))
-        assert SAYS in await shown(dana, "pay")
-
-
 @pytest.mark.parametrize("whose", ["receipts", "hr"])
 async def test_an_agent_that_knows_the_ring_says_that_a_key_is_not_its_own(
     redis_url, signing, signer, monkeypatch, caplog, whose
@@ -76,47 +67,26 @@ async def test_an_agent_that_knows_the_ring_says_that_a_key_is_not_its_own(
         ):
             ApprovalClient.from_url(redis_url, agent="billing")
     else:
-        monkeypatch.setenv("ASSENT_AGENT_KEY", signer.private_pem())
+        monkeypatch.setenv("ASSENT_AGENT_KEY", signer.private_bytes.decode())
         async with ApprovalClient.from_url(address_for(redis_url, "agent", "hr"), agent="hr"):
             assert "for the agent billing, and this is the agent hr" in caplog.text
 
 
-def test_what_is_no_key_of_an_agent_names_the_command_that_makes_one(redis_url, monkeypatch):
-    monkeypatch.setenv("ASSENT_AGENT_KEY", "hello")
-    with pytest.raises(InvalidRequestError, match="--purpose agent --agent NAME"):
-        ApprovalClient.from_url(redis_url, agent="billing")
-
-
-async def test_an_agent_over_http_is_verified_by_its_key(start_bot, redis_url, signing, dana):
-    """The bot knows who asks: the key of the HTTP API is bound to one agent."""
-    bot = await start_bot()
-    async with speaking(bot.port, await a_key(redis_url)) as caller:
-        await caller.ask(payload=a_pause("send_email"), run="thread-1", pause="pause-1")
-        assert SAYS in await shown(dana, "send_email")
-
-
-@pytest.mark.parametrize("fault", ["stranger", "other agent", "other question", "other purpose", "garbage"])
+@pytest.mark.parametrize("fault", ["stranger", "other agent", "other question"])
 async def test_whoever_writes_to_redis_cannot_make_an_agent_verified(
-    start_bot, redis_url, signing, signer, dana, fault, caplog, monkeypatch
+    start_bot, redis_url, signing, signer, dana, fault, caplog
 ):
     """A key that the ring does not have, or has for another agent or purpose; a signature of another question."""
-    stranger = LocalSigner.generate()
+    stranger = new_signer()
     if fault == "other agent":
-        key = RingKey.of(stranger.public, "agent", namespace="assent", agent="hr")
+        key = RingKey.of(public_of(stranger), "agent", namespace="assent", agent="hr")
         write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
-    by = {"other purpose": signing.signer, "other question": signer}.get(fault, stranger)
-    with monkeypatch.context() as forging:
-        # Whoever forges does without the ring, which would refuse the key of a bot.
-        forging.delenv("ASSENT_RING", raising=False)
-        forger = asking(redis_url, by)
-    async with forger as client:
+    async with asking(redis_url, signer if fault == "other question" else stranger) as client:
         first, second = await client.publish(asked("pay")), await client.publish(asked("send"))
     lane = KEYS
     with connected(redis_url, decode_responses=True) as redis:
         if fault == "other question":
             redis.hset(lane.req(second), "signature", redis.hget(lane.req(first), "signature"))
-        if fault == "garbage":
-            redis.hset(lane.req(second), "signature", "{}")
 
     await start_bot()
 
@@ -165,15 +135,6 @@ async def test_what_was_verified_stays_so_and_what_was_not_is_not_verified_later
         )
         assert (await bot.store.admitted(before)).admission.agent_verified
         assert not (await bot.store.admitted(after)).admission.agent_verified
-
-
-@unsigned
-async def test_a_bot_without_a_ring_says_nothing(start_bot, redis_url, signer, dana):
-    bot = await start_bot()
-    async with asking(redis_url, signer) as client:
-        interrupt_id = await client.publish(asked("pay"))
-        assert SAYS not in await shown(dana, "pay")
-    assert not (await bot.store.admitted(interrupt_id)).admission.agent_verified
 
 
 STRICT = """

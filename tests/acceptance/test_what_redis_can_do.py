@@ -36,43 +36,6 @@ def put_back(stored: Stored, interrupt_id: str, card: dict[str, str]) -> None:
     stored.redis.hset(name, mapping=card)
 
 
-async def test_redis_can_hold_a_decision_back(bot, client, stored, dana):
-    """The agent waits as long. It takes the decision when it is there again."""
-    interrupt_id = await client.publish(asked())
-
-    card = await dana.card("pay")
-    before = stored.card(interrupt_id)
-    await dana.press(card, "approve:0")
-    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
-    decided = stored.card(interrupt_id)
-
-    put_back(stored, interrupt_id, before)
-    waiting = asyncio.create_task(client.wait(interrupt_id))
-    await asyncio.wait([waiting], timeout=2)
-    assert not waiting.done()
-    put_back(stored, interrupt_id, decided)
-    assert (await waiting).decisions[0].type == "approve"
-
-
-async def test_redis_can_prefer_one_of_two_people_who_contradict_each_other(bot, client, stored, dana, erik):
-    """Both have really decided about this very call."""
-    interrupt_id = await client.publish(asked())
-    card = await dana.card("pay")
-    open_ = stored.card(interrupt_id)
-    await dana.press(card, "approve:0")
-    approved = stored.card(interrupt_id)
-    put_back(stored, interrupt_id, open_)
-    bot.store.forget_remembered()
-    view = await erik.opened(card, "reject:0")
-    await erik.submit(view)
-    assert (await client.wait(interrupt_id)).decisions[0].type == "reject"
-
-    put_back(stored, interrupt_id, approved)
-
-    resume = await client.wait(interrupt_id)
-    assert (resume.decisions[0].type, resume.records[0].decided_by) == ("approve", "U0DANA")
-
-
 async def test_redis_can_put_an_older_genuine_vote_back(bot, client, stored, slack, dana, erik):
     """Dana agrees, and rejects it before Slack shows more. Redis forgets the rejection, and Erik makes it final that two agreed."""
     interrupt_id = await client.publish(asked("two"))
@@ -87,19 +50,6 @@ async def test_redis_can_put_an_older_genuine_vote_back(bot, client, stored, sla
     put_back(stored, interrupt_id, voted)
     bot.store.forget_remembered()
     await erik.press(await erik.showing("approve:0"), "approve:0")
-
-    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
-
-
-async def test_redis_can_forget_that_somebody_could_not_answer(bot, client, stored, dana):
-    """Silence approves then, where a rule lets it, and only after its full time."""
-    interrupt_id = await client.publish(asked("quiet"))
-    card = await dana.card("quiet")
-    assert "approve:0" in buttons(card)
-    await bot.store.mark_missed(interrupt_id)
-    assert "missed" in stored.card(interrupt_id)
-
-    stored.change(interrupt_id, missed=None)
 
     assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
 
@@ -128,15 +78,6 @@ async def test_redis_can_undo_the_end_of_a_standing_approval(bot, client, stored
     assert (resume.decisions[0].type, resume.records[0].sticky) == ("approve", f"{given}:0")
     await client.publish(asked("often", run="other", amount=901))
     assert "approve:0" in buttons(await dana.card("901"))
-
-
-async def test_redis_can_end_a_request_of_which_nothing_is_decided(bot, client, stored, dana):
-    """Then nothing runs, and the agent hears that the time was over."""
-    interrupt_id = await client.publish(asked())
-    await dana.card("pay")
-    stored.change(interrupt_id, status="expired")
-    resume = await client.wait(interrupt_id)
-    assert [decision.type for decision in resume.decisions] == ["reject"]
 
 
 async def test_redis_cannot_end_a_batch_of_which_something_is_decided(bot, client, stored, dana):

@@ -706,17 +706,11 @@ def _wrong_default(to: str = None): ...  # noqa: RUF013  # as it is found in the
         (_wrong_default, "_wrong_default: the default of to: Input should be a valid string"),
         (Office, "is not a function: pass a function or a method"),
         (5, "5 is not a function"),
-        (
-            staticmethod(_wrong_default),
-            "is not a function yet: put the decorator that gates it under @staticmethod",
-        ),
-        (
-            classmethod(_wrong_default),
-            "is not a function yet: put the decorator that gates it under @classmethod",
-        ),
+        (staticmethod(_wrong_default), "is not a function yet: put the decorator that gates it under @staticmethod"),
+        (classmethod(_wrong_default), "is not a function yet: put the decorator that gates it under @classmethod"),
         (getattr, "getattr has no signature to take its inputs from: wrap it in a function"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_shown_is_refused_with_the_cure(function, problem):
     """A function whose calls a person could not read is not gated half."""
     with pytest.raises(InvalidRequestError, match=problem):

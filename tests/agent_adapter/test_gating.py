@@ -203,7 +203,7 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("config", "problem"), MISTAKES, ids=[str(config) for config, _ in MISTAKES])
+@pytest.mark.parametrize(("config", "problem"), MISTAKES, ids=[problem for _, problem in MISTAKES])
 def test_a_mistake_is_an_error_at_construction(config, problem):
     """A policy that cannot be meant names the tool, the key and the cure, before any agent runs."""
     with pytest.raises(InvalidRequestError, match=rf"interrupt_on\['send_email'\]{problem}"):

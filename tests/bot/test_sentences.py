@@ -42,7 +42,6 @@ _OPTIONS = (
 LIMITS: Mapping[str, int] = {
     **dict.fromkeys((*_TITLES, *_VIEW_BUTTONS), 24),
     **dict.fromkeys(("on_card.approve", "on_card.agree", "on_card.NOT_YET", "on_action.APPROVE"), 30),
-    **dict.fromkeys(),
     **dict.fromkeys(("on_card.approve_calls", "on_card.agree_to_calls"), 100),
     "in_text.more_characters": 40,
 }

@@ -116,23 +116,6 @@ async def test_of_two_processes_that_wait_one_resumes(desk, slack, store, watche
 
 @pytest.mark.parametrize("mode", ["per_call"])
 @pytest.mark.timeout(300)
-async def test_partly_resumed_turn_is_not_asked_again(desk, slack, store, watcher):
-    """One of two pauses is answered by hand; the restarted agent finds the other in the record that it already has."""
-    async with asyncio.timeout(100):
-        first = desk.agent("start")
-        card = await asked(watcher)
-        first.kill()
-        await desk.agent("answer one").ended()
-        rest = desk.agent("go on")
-        await approve(slack, card, 0, 1)
-        await rest.ended()
-
-        assert desk.notes == ["delete_file report.txt", "ended: done", "send_email al"]
-        assert len(watcher.all_cards()) == 1
-
-
-@pytest.mark.parametrize("mode", ["per_call"])
-@pytest.mark.timeout(300)
 async def test_agent_killed_inside_a_tool_goes_on_with_the_rest(desk, slack, store, watcher):
     """What had run does not run again, nobody is asked again, and the tool that was cut off is run with its approval."""
     async with asyncio.timeout(100):

@@ -7,11 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.pool import end_task
 from bot.app import Bot, running
-from bot.domain.errors import SlackUnclearError
-from bot.slack.client import SlackClient
 from tests.conftest import settings_for, until
 from tests.faults.flow import Flow, breaking
 from tests.support.builders import an_action
@@ -97,19 +94,6 @@ async def test_card_of_a_dead_bot_is_ended_with_its_interrupt(
         assert state.status == ending
         assert len(state.shown) == 1
         assert buttons(watcher.cards(interrupt_id)[0]) == []
-
-
-async def test_an_agent_learns_that_the_channel_is_gone_after_a_bot_died(
-    client, slack, store, playground, redis_url
-):
-    """Whether a card was posted cannot be looked up any more: the agent hears why, and nothing is tried for ever."""
-    settings = settings_for(playground, redis_url, **QUICK)
-    async with asyncio.timeout(120):
-        interrupt_id = await die_over_a_new_interrupt(client, settings)
-        await slack.fault("conversations.history", "error", error="channel_not_found", times=None)
-        async with running(settings):
-            assert (await client.wait(interrupt_id)).code == "channel_not_found"
-            await nothing_owed(store)
 
 
 @pytest.mark.timeout(300)
@@ -200,78 +184,6 @@ async def test_late_post_of_a_stalled_bot_is_taken_away(start_bot, client, slack
         assert [shown.ts for shown in state.shown.values()] == [watcher.cards(interrupt_id)[0]["ts"]]
 
 
-@pytest.mark.parametrize("is_cut_off", [False, True], ids=["", "while a connection to Redis is lost"])
-async def test_a_late_post_whose_answer_is_lost_is_taken_away(start_bot, client, store, watcher, is_cut_off):
-    """A process that slept between its last look and its call posts a second card, and gives up waiting for the answer."""
-    stalled = await start_bot(**QUICK)
-    post, reached = stalled.slack.post_message, asyncio.Event()
-
-    async def post_late(*args, **kwargs):
-        reached.set()
-        await eventually(is_shown)
-        await post(*args, **kwargs)
-        raise SlackUnclearError("chat.postMessage", "TimeoutError", answered=False)
-
-    async def is_shown():
-        state = await store.admitted(interrupt_id)
-        return state and state.shown
-
-    async with asyncio.timeout(120):
-        stalled.slack.post_message = post_late
-        interrupt_id = await client.publish(client.interrupt(asking(an_action())))
-        await reached.wait()
-        await start_bot(**QUICK)
-        await until(lambda: len(watcher.shown) == 2)
-        if is_cut_off:
-            doubts = stalled.restore_guard.doubts
-            await store._redis.client_kill_filter(_type="pubsub")
-            await until(lambda: stalled.restore_guard.doubts > doubts)
-
-        await until(lambda: len(watcher.cards(interrupt_id)) == 1)
-        await settled_card(store, watcher, interrupt_id)
-
-
-@pytest.mark.parametrize("is_answered", [False, True], ids=["without its answer", "with its answer"])
-@pytest.mark.parametrize("busy_for", [1, 8])
-async def test_a_late_post_is_found_by_the_next_one_when_nobody_else_has_posted(
-    start_bot, client, slack, store, watcher, is_answered, busy_for
-):
-    """Another process took over and gave the lease back, because Slack was busy. The late post came before its next try."""
-    settings = {**QUICK, "lease_seconds": 2.0}
-    stalled = await start_bot(**settings)
-    post, reached, is_back = stalled.slack.post_message, asyncio.Event(), asyncio.Event()
-
-    async def post_late(*args, **kwargs):
-        if reached.is_set():
-            return await post(*args, **kwargs)
-        reached.set()
-        await is_back.wait()
-        ts = await post(*args, **kwargs)
-        if is_answered:
-            return ts
-        raise SlackUnclearError("chat.postMessage", "TimeoutError", answered=False)
-
-    stalled.slack.post_message = post_late
-    async with asyncio.timeout(120):
-        interrupt_id = await client.publish(client.interrupt(asking(an_action())))
-        await reached.wait()
-        await slack.fault("chat.postMessage", "ratelimited", seconds=busy_for)
-        await start_bot(**settings)
-        await eventually(lambda: was_refused(slack))
-        is_back.set()
-        await until(lambda: watcher.cards(interrupt_id))
-        await nothing_undrawn(store)
-        await until(lambda: len(watcher.cards(interrupt_id)) == 1)
-        await settled_card(store, watcher, interrupt_id)
-
-    # One whose answer came is deleted by itself, where another process had looked before it.
-    assert is_answered or len(watcher.shown) == 1
-
-
-async def was_refused(slack):
-    return [call for call in await slack.calls("chat.postMessage") if call["http_status"] == 429]
-
-
 async def test_a_bot_that_redis_held_up_beyond_its_lease_does_not_post(start_bot, client, store, watcher):
     """Another one has taken over meanwhile, so not even for a moment are there two cards."""
     held_up = await start_bot(**QUICK)
@@ -309,42 +221,6 @@ async def test_a_bot_that_redis_held_up_beyond_its_lease_does_not_post(start_bot
         await settled_card(store, watcher, interrupt_id)
 
     assert len(watcher.shown) == 1
-
-
-async def test_a_late_post_is_waited_for_also_when_redis_does_not_answer_meanwhile(
-    start_bot, client, slack, store, watcher, monkeypatch
-):
-    """Slack says nothing, and the post arrives six seconds later. The call that keeps others away fails once. One card."""
-    bot = await start_bot(lease_seconds=60)
-    post, posted, lease, failed = SlackClient.post_message, [], bot.store.lease_part, []
-
-    async def late(self, *args, **given):
-        if posted:
-            return await post(self, *args, **given)
-
-        async def arrive():
-            await asyncio.sleep(6)
-            await post(self, *args, **given)
-
-        posted.append(asyncio.create_task(arrive()))
-        raise SlackUnclearError("chat.postMessage", "timeout", answered=False)
-
-    async def leased(*args, **given):
-        if posted and not failed:
-            failed.append(True)
-            raise ServerUnreachableError("no answer")
-        return await lease(*args, **given)
-
-    monkeypatch.setattr(SlackClient, "post_message", late)
-    bot.store.lease_part = leased
-    interrupt = client.interrupt(asking(an_action()))
-    await client.publish(interrupt)
-    await until(lambda: posted)
-    await posted[0]
-    await asyncio.sleep(3)
-
-    assert failed
-    assert len(watcher.cards(interrupt.id)) == 1
 
 
 @pytest.mark.timeout(900)

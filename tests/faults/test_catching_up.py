@@ -2,12 +2,10 @@
 
 import asyncio
 import re
-import time
 from datetime import timedelta
 
 import pytest
 
-from bot.slack.pacing import ASKING_AT_ONCE, Pacing
 from tests.faults.test_bot_killed import nothing_undrawn
 from tests.support.builders import an_action
 from tests.support.faults import asking, eventually, settled_card
@@ -103,21 +101,3 @@ async def test_an_hour_is_caught_up_with_in_order_and_without_a_storm(
 
 async def all_reached(store, ids):
     return all([len((await store.load(interrupt_id)).reached) == 5 for interrupt_id in ids])
-
-
-async def test_cards_that_wait_until_slack_may_be_read_queue_up(start_bot, client, store, watcher):
-    """A bot that starts compares each card with its record, and Slack takes no read for a while. Few ask again right after it."""
-    first, pause = await start_bot(), 25.0
-    ids = await ask(client, watcher, store, "now", 3 * ASKING_AT_ONCE)
-    await first.stop()
-    for interrupt_id in ids:
-        await client.withdraw(interrupt_id)
-    await Pacing(store.scripts, store.keys).hold_reads("history", pause)
-
-    await start_bot(pace=True)
-
-    async def waits_longer() -> bool:
-        after_the_pause = 1000 * (time.time() + pause + 1)
-        return await store._redis.zcount(store.keys.undrawn, after_the_pause, "+inf") > 0
-
-    await eventually(waits_longer)

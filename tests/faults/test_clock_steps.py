@@ -10,7 +10,6 @@ from redis.asyncio import Redis
 from agent_adapter import ApprovalClient
 from agent_adapter.errors import ClaimedError
 from agent_adapter.redis.pool import open_redis
-from bot.slack.pacing import Pacing
 from tests.conftest import an_agent
 from tests.support.builders import an_action, an_interrupt
 from tests.support.clock import Clock, settable_clock
@@ -61,48 +60,6 @@ async def test_work_that_a_dead_bot_held_comes_free_though_the_clock_was_set_bac
     await watcher.card(interrupt.id, within=SOON)
 
 
-async def test_what_was_to_happen_later_is_not_an_hour_later_when_the_clock_is_set_back(
-    clock, start_bot, client, redis, store, slack, watcher
-):
-    """A withdrawal that a dead bot had claimed is carried out."""
-    interrupt = an_interrupt()
-    agent = asyncio.create_task(take(client, interrupt))
-    bot = await start_bot()
-    await watcher.card(interrupt.id)
-    await client.withdraw(interrupt.id, "not needed")
-    await redis.zadd("{assent}:due", {interrupt.id: await now(redis) + 30_000})
-    await seen(redis)
-
-    clock.step(-HOUR)
-
-    with pytest.raises(Exception, match="withdrawn"):
-        await asyncio.wait_for(agent, SOON)
-    assert bot.health.ready
-
-
-async def test_a_message_that_a_dead_bot_was_about_to_draw_comes_free_when_the_clock_is_set_back(
-    clock, start_bot, client, store
-):
-    """After one lease, as if nothing had happened to the clock."""
-    interrupt = an_interrupt()
-    await start_bot()
-    await client.publish(interrupt)
-
-    async def shown():
-        state = await store.admitted(interrupt.id)
-        return state and state.shown
-
-    [part] = await eventually(shown)
-    assert (await store.lease_part(interrupt.id, part, owner="dead", lease=1_500)).outcome == "mine"
-
-    clock.step(-HOUR)
-    lease = await store.lease_part(interrupt.id, part, owner="alive", lease=1_500)
-    assert (lease.outcome, lease.since) == ("busy", 1_500)
-    await asyncio.sleep(1.6)
-
-    assert (await store.lease_part(interrupt.id, part, owner="alive", lease=1_500)).outcome == "mine"
-
-
 async def test_a_run_that_a_dead_agent_was_resuming_is_resumed_by_another_when_the_clock_is_set_back(
     clock, start_bot, client, redis_url, slack, watcher
 ):
@@ -114,45 +71,6 @@ async def test_a_run_that_a_dead_agent_was_resuming_is_resumed_by_another_when_t
 
     async with an_agent(redis_url) as other, asyncio.timeout(SOON), other.resuming(interrupt) as resume:
         assert [decision.type for decision in resume.decisions] == ["approve"]
-
-
-async def test_slack_is_not_left_alone_for_an_hour_when_the_clock_is_set_back(clock, redis, store):
-    """Turns, holds and those who wait are those of the last minute."""
-    pacing = Pacing(store.scripts, store.keys)
-    assert await pacing.turn_to_post("C1", "billing") == 0
-    assert await pacing.turn_to_post("C1", "billing") > 0
-    assert await pacing.turn_to_post("C1", "support") > 0
-    await pacing.hold_edits(2)
-    other = Pacing(store.scripts, store.keys)
-
-    clock.step(-HOUR)
-
-    # Whoever waited has gone; the next one need not wait for them.
-    assert await pacing.turn_to_post("C1", "billing") <= 1_100
-    assert 1_500 < await other.turn_to_edit("billing", urgent=False) <= 2_100
-    await asyncio.sleep(1.1)
-    assert await pacing.turn_to_post("C1", "billing") == 0
-    await asyncio.sleep(1.1)
-    assert await other.turn_to_edit("billing", urgent=False) == 0
-
-
-async def test_no_agent_complains_of_a_missing_bot_when_the_clock_is_set_back(
-    clock, start_bot, client, redis, watcher, caplog
-):
-    """A sign of life that lies ahead is a sign of life."""
-    await start_bot()
-    interrupt = an_interrupt()
-    agent = asyncio.create_task(take(client, interrupt))
-    await watcher.card(interrupt.id)
-    await seen(redis)
-    clock.step(-HOUR)
-
-    async with asyncio.timeout(120):
-        while await redis.zrange("{assent}:bots", await now(redis) + 1, "+inf", byscore=True):
-            await asyncio.sleep(0.1)
-    await asyncio.sleep(2.5)
-    assert "no bot runs in namespace" not in caplog.text
-    agent.cancel()
 
 
 # --- Set forward --------------------------------------------------------------------------------------------------
@@ -179,20 +97,6 @@ async def test_nobody_resumes_a_run_that_is_being_resumed_when_the_clock_is_set_
                 resumed += 1
 
     assert resumed == 1
-
-
-async def test_a_run_whose_agent_died_is_resumed_by_another_when_the_clock_is_set_forward(
-    clock, start_bot, client, redis, redis_url, slack, watcher
-):
-    """Nobody can tell at first whether it died, so another waits for one lease, and resumes."""
-    await start_bot()
-    interrupt = await decided(client, slack, watcher)
-    await seen(redis)
-    await client._claims._records.take(interrupt, "dead", 1_000)
-    clock.step(HOUR)
-
-    async with an_agent(redis_url) as other, asyncio.timeout(SOON), other.resuming(interrupt) as resume:
-        assert [decision.type for decision in resume.decisions] == ["approve"]
 
 
 async def test_silence_does_not_approve_an_hour_early_when_the_clock_is_set_forward(

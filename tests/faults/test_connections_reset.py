@@ -6,9 +6,6 @@ from collections.abc import AsyncIterator
 import pytest
 import uvloop
 
-from agent_adapter.contract.keys import Keys
-from agent_adapter.redis.pool import open_redis
-from agent_adapter.redis.scripts import Scripts
 from tests.conftest import an_agent
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, rounds, settled_card, take
@@ -25,32 +22,6 @@ async def link(redis_url: str) -> AsyncIterator[Proxy]:
     """A way to Redis that can be reset."""
     async with proxied(redis_url) as link:
         yield link
-
-
-async def test_a_command_after_a_reset_is_answered(link: Proxy):
-    """With the loop that the bot runs on, and without an error to whoever asked."""
-
-    def ask() -> list[str]:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(again_and_again())
-
-    async def again_and_again() -> list[str]:
-        answers, nothing = [], Keys().of("nothing")
-        async with open_redis(link.url) as redis:
-            scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
-            for _ in range(3):
-                answers.append(await scripts("add_waiter", nothing, process="p", follows=0))
-                reset.set()
-                await asyncio.sleep(QUIET)
-            answers.append(await scripts("add_waiter", nothing, process="p", follows=0))
-        return answers
-
-    class Reset:
-        def set(self) -> None:
-            asyncio.run_coroutine_threadsafe(link.reset(), here).result()
-
-    here, reset = asyncio.get_running_loop(), Reset()
-    assert await asyncio.to_thread(ask) == ["unknown"] * 4
 
 
 async def test_a_bot_whose_idle_connections_are_reset_goes_on(

@@ -138,47 +138,6 @@ async def press_at(moment, client, slack, store, watcher):
     return resume.status
 
 
-async def test_a_person_who_pressed_too_late_is_answered_so(start_bot, client, slack, store, watcher):
-    """The card still had its buttons: nothing is recorded, and the person reads why."""
-    await start_bot(sweep_seconds=0.1)
-    await slack.fault("chat.update", "delay", seconds=0.8, times=None)
-    interrupt = client.interrupt(asking(an_action()), expires_in=2 * SECOND)
-    async with asyncio.timeout(120):
-        agent = asyncio.create_task(take(client, interrupt))
-        card = await watcher.card(interrupt.id)
-        assert (await agent).status == "expired"
-
-        assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
-
-        await until(lambda: watcher.notices("U0DANA"))
-        assert "expired before your decision; nothing was recorded" in watcher.notices("U0DANA")[0]
-        assert (await settled_card(store, watcher, interrupt.id)).recorded == (None,)
-
-
-@pytest.mark.parametrize("waits", [True, False], ids=["agent waits", "agent is gone"])
-async def test_bot_that_comes_back_too_late_asks_nobody(waits, start_bot, client, slack, store, watcher):
-    """The agent got its rejection by itself; the record ends as expired, goes in time, and no card is posted that nobody needs."""
-    interrupt = client.interrupt(asking(an_action()), expires_in=SECOND)
-    async with asyncio.timeout(120):
-        if waits:
-            resume = await take(client, interrupt)
-            assert (resume.status, resume.decisions[0].type) == ("expired", "reject")
-        else:
-            await client.publish(interrupt)
-            await asyncio.sleep(1)
-
-        bot = await start_bot()
-        # A bot is ready before it has looked into all inboxes, and nothing is owed before that.
-        assert (await ended(store, interrupt.id)).status == "expired"
-        await nothing_owed(store)
-
-        lane = bot.store.keys
-        lives = [await bot.store._redis.ttl(key) for key in (lane.req(interrupt.id), lane.card(interrupt.id))]
-        assert {round(seconds / 86_400) for seconds in lives} == {7 if waits else 30}
-        assert watcher.all_cards() == []
-        assert (await slack.messages(CHANNEL)) == []
-
-
 async def ended(store, interrupt_id):
     """Wait until a bot has ended the request; give its record."""
 

@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
-from redis import Redis
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
-from agent_adapter.errors import ServerRefusesError, ServerUnsuitableError
+from agent_adapter.errors import ServerUnsuitableError
 from bot.app import Bot, running
 from bot.sentences import in_answer
 from bot.slack.client import permalink
@@ -24,10 +23,8 @@ from tests.support.faults import (
     watching,
 )
 from tests.support.people import Someone
-from tests.support.redis_users import as_user, has_users
 from tests.support.replicas import Group, has_waitaof, replicated
 
-MANY = 16
 """Clicks at once, so many that connections which wrote something before are used again."""
 
 
@@ -124,23 +121,6 @@ async def test_a_form_that_is_not_confirmed_stays_open_with_its_text_and_counts_
         assert (await waiting).decisions == (RejectDecision(message="not today"),)
 
 
-async def test_none_of_many_clicks_at_once_is_accepted_while_a_replica_is_frozen(
-    group, start_durable, client, slack, watcher
-):
-    """No click waits on the connection of another one, where it would hear that all was confirmed."""
-    await start_durable()
-    cards = []
-    for number in range(MANY):
-        interrupt = client.interrupt(asking(an_action(f"tool_{number}")))
-        await client.publish(interrupt)
-        cards.append(await watcher.card(interrupt.id))
-
-    group.replicas[1].freeze()
-    accepted = await asyncio.gather(*(press(slack, card) for card in cards))
-
-    assert not any(accepted)
-
-
 async def test_a_killed_replica_is_named_by_readyz_until_it_is_back(
     group, start_durable, client, slack, watcher
 ):
@@ -185,25 +165,6 @@ async def test_a_click_that_waits_for_one_replica_is_accepted_while_the_other_is
     await pressed_until_accepted(slack, card)
 
 
-async def test_a_user_as_the_command_makes_it_may_wait_for_replicas(
-    group, start_durable, client, slack, watcher
-):
-    """And a bot whose user was made before does not start: no click would be accepted."""
-    if not has_users(group.primary.url):
-        pytest.skip("it needs users of Redis")
-    url = as_user(group.primary.url, "bot")
-    bot = await start_durable(REDIS_URL=url)
-    interrupt = client.interrupt(asking(an_action()))
-    await client.publish(interrupt)
-    await pressed_until_accepted(slack, await watcher.card(interrupt.id))
-
-    with Redis.from_url(group.primary.url) as redis:
-        redis.execute_command("ACL", "SETUSER", "assent-bot", "-wait")
-    with pytest.raises(ServerRefusesError, match="after an upgrade, make the users again"):
-        async with running(bot.settings):
-            pass
-
-
 @pytest.mark.parametrize(
     ("mode", "options", "cure"),
     [
@@ -244,16 +205,3 @@ async def test_a_click_is_accepted_once_it_is_on_disk(playground, tmp_path, slac
                 await pressed_until_accepted(slack, await watcher.card(interrupt.id))
     finally:
         server.kill()
-
-
-async def test_replicas_do_not_hold_up_a_click_by_default(group, start_bot, client, slack, watcher):
-    """Without the setting, Redis alone says what is stored."""
-    await start_bot()
-    interrupt = client.interrupt(asking(an_action()))
-    await client.publish(interrupt)
-    card = await watcher.card(interrupt.id)
-
-    for replica in group.replicas:
-        replica.freeze()
-
-    await pressed_until_accepted(slack, card)

@@ -6,8 +6,6 @@ import time
 import pytest
 
 from agent_adapter.contract.hitl import RejectDecision
-from bot.domain.ids import MessageId
-from bot.jobs.redis_restore import RestoreGuard
 from playground.errors import ControlError
 from tests.conftest import until
 from tests.support.builders import an_action
@@ -65,34 +63,6 @@ async def test_a_card_that_was_looked_at_during_a_failover_is_compared_before_it
 
     await eventually(is_refused)
     await until(lambda: "A technical fault lost what this card shows" in watcher.shown[card["ts"]][-1])
-
-
-async def test_what_was_read_of_a_card_before_a_doubt_does_not_count_after_it(
-    start_bot, client, slack, store, watcher
-):
-    """The connection was lost while the record was read, and the new server gave it."""
-    bot = await start_bot()
-    guard = RestoreGuard(store, bot.slack, bot.health, "another")
-    interrupt = client.interrupt(asking(an_action("pay"), an_action("mail")))
-    await client.publish(interrupt)
-    card = await watcher.card(interrupt.id)
-    before = await settled_card(store, watcher, interrupt.id)
-    shown = before.shown[MessageId(0)]
-    await asyncio.sleep(2)
-
-    async def at_once() -> int:
-        return 0
-
-    await guard.learn(shown, at_once)
-    await Someone(slack, "U0DANA").press(card, "approve:0")
-    await settled_card(store, watcher, interrupt.id)
-
-    async def lost(_id):
-        guard.doubt()
-        return before
-
-    guard.store.admitted = lost
-    assert await guard.is_behind(before, MessageId(0), shown, None)
 
 
 POLICY = """

@@ -30,21 +30,6 @@ async def the_replies(redis: Redis) -> str:
     return key
 
 
-async def test_a_wake_up_that_nobody_can_read_ends_no_wait(start_bot, client, redis, slack, watcher, caplog):
-    """The agent's loop logs it, passes it over, and brings the answer."""
-    await start_bot()
-    interrupt = an_interrupt()
-    agent = asyncio.create_task(take(client, interrupt))
-    card = await watcher.card(interrupt.id)
-
-    await redis.xadd(await the_replies(redis), {"unknown": "1"})
-    await until(lambda: "loop.failed" in caplog.text)
-    await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
-
-    resume = await asyncio.wait_for(agent, 60)
-    assert [decision.type for decision in resume.decisions] == ["approve"]
-
-
 async def test_a_wait_that_nobody_would_wake_ends_with_an_error_and_may_be_repeated(
     start_bot, client, redis, slack, watcher, monkeypatch
 ):

@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 
 from agent_adapter import ApprovalClient
-from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
+from agent_adapter.errors import ServerUnreachableError
 from bot.app import running
 from bot.cli.doctor import examine
 from playground.redis_server import RedisServer, RedisServerError, free_port
@@ -172,45 +172,3 @@ async def test_a_password_that_changes_costs_nothing(rotating, settings, slack, 
             assert await approved(slack, watcher, agent, interrupt)
         await until(lambda: bot.health.ready)
         assert [found async for found in examine(settings) if found.verdict == "fail"] == []
-
-
-@pytest.mark.parametrize("fails", [None, OSError("the service does not answer")], ids=["late", "failing"])
-async def test_a_provider_that_is_late_is_waited_for(fails, rotating, settings, slack, watcher):
-    """The server has the new password first, or the provider fails: the wait goes on, and `/readyz` says why."""
-    async with running(settings) as bot, an_agent_with_credentials(rotating.url) as client:
-        await until(lambda: bot.health.ready)
-        interrupt = an_interrupt()
-        agent = asyncio.create_task(take(client, interrupt))
-        await watcher.card(interrupt.id)
-
-        changing.fails = fails
-        rotating.change("second")
-        await until(lambda: "provider of credentials" in bot.health.reasons.get("redis", ""))
-        assert not agent.done()
-        changing.password, changing.fails = "second", None
-
-        await until(lambda: bot.health.ready)
-        assert await approved(slack, watcher, agent, interrupt)
-
-
-async def test_a_password_in_the_address_and_a_provider_are_one_too_many(playground):
-    """Nobody would know which of them counts. The doctor says the same."""
-    both = settings_for(playground, "redis://:secret@localhost/0", redis_credentials=NAME)
-    [sentence] = [found.sentence async for found in examine(both) if found.subject == "redis"]
-    assert "leave one of them out" in sentence
-    with pytest.raises(InvalidRequestError, match="leave one of them out"):
-        ApprovalClient.from_url("redis://:secret@localhost/0", agent="billing", credentials=changing)
-
-
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("nowhere:provider", "No module named 'nowhere'"),
-        ("tests.support.redis_credentials:nobody", "has no attribute 'nobody'"),
-        ("builtins:dict", "is not a CredentialProvider of redis-py"),
-    ],
-)
-def test_a_name_that_leads_to_no_provider_is_refused(name, why):
-    """With the reason."""
-    with pytest.raises(InvalidRequestError, match=why):
-        ApprovalClient.from_url("redis://localhost/0", agent="billing", credentials=name)

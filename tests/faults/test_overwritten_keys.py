@@ -8,11 +8,9 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter import Resume
-from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import SHARED, Keys
-from agent_adapter.errors import InterruptWithdrawnError, ServerRefusesError
+from agent_adapter.errors import ServerRefusesError
 from agent_adapter.redis.pool import open_redis
-from agent_adapter.redis.server_check import check_audit
 from bot.app import running
 from bot.cli.doctor import examine
 from tests.conftest import an_agent, settings_for, until
@@ -68,17 +66,6 @@ async def test_each_overwritten_key_is_named_everywhere(redis, redis_url, start_
         await until(lambda: bot.health.ready)
 
 
-@pytest.mark.parametrize("content", ["foreign", b"\xff", ""])
-@pytest.mark.parametrize("key", [key for key, kind in KEYS.items() if kind == "string"])
-async def test_a_counter_that_holds_no_number_is_named(key, content, redis, redis_url):
-    """It is a string as it should be, and yet not ours."""
-    await redis.set(key, content)
-
-    sentence = await sentence_of(an_agent(redis_url).__aenter__())
-
-    assert f"the key {key} was overwritten: it does not hold a number. Stop" in sentence
-
-
 @pytest.mark.parametrize("name", SHARED)
 async def test_nothing_is_lost_by_an_overwritten_key_once_it_is_gone(
     name, redis, redis_url, start_bot, slack, client, watcher
@@ -116,75 +103,3 @@ async def answer_of(agent: asyncio.Task[Resume], client, interrupt) -> Resume:
     """Give what an agent gets, which asks again where it was told the sentence."""
     async with asyncio.timeout(120):
         return await (take(client, interrupt) if await sentence_of(agent) else agent)
-
-
-async def test_a_withdrawal_is_carried_out_once_its_key_is_deleted(redis, client, start_bot, watcher):
-    """The agent's inbox keeps it. The bot says which key is wrong, and reads on when it is gone."""
-    bot = await start_bot()
-    interrupt = an_interrupt()
-    agent = asyncio.create_task(take(client, interrupt))
-    await watcher.card(interrupt.id)
-    await overwrite(redis, "{assent}:due")
-    await client.withdraw(interrupt.id)
-    await until(lambda: "the key {assent}:due was overwritten" in _hindrance(bot, "inboxes"))
-
-    await redis.delete("{assent}:due")
-
-    with pytest.raises(InterruptWithdrawnError):
-        await asyncio.wait_for(agent, 60)
-
-
-def _hindrance(bot, name: str) -> str:
-    return next(loop.hindrance for loop in bot.health.loops if loop.name == name)
-
-
-async def test_a_run_that_is_entrusted_late_is_owed_once_its_key_is_deleted(
-    redis, client, start_bot, slack, watcher
-):
-    """It is decided already, so the set of owed runs is all that leads a worker to it."""
-    await start_bot()
-    interrupt = an_interrupt()
-    card = await watcher.card(await client.publish(interrupt))
-    await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
-    office = Continuation(framework="f", name="office", version="1", state="{}")
-    entrusted = interrupt.model_copy(update={"continuation": office})
-    await overwrite(redis, "{assent}:unresumed")
-    await client.publish(entrusted)
-
-    await redis.delete("{assent}:unresumed")
-
-    async with asyncio.timeout(120):
-        while not await redis.zscore("{assent}:unresumed", interrupt.id):
-            await asyncio.sleep(0.01)
-
-
-@pytest.mark.parametrize("is_deleted", [False, True], ids=["there", "deleted"])
-async def test_an_audit_stream_that_has_no_more_numbers_is_named_until_it_is_deleted(
-    is_deleted, redis, redis_url, start_bot, playground
-):
-    """Nothing can be decided meanwhile. To take the entry out does not help: Redis remembers its number."""
-    bot, settings = await start_bot(sweep_seconds=0.1), settings_for(playground, redis_url)
-    key, number = "{assent}:audit", f"{2**64 - 1}-{2**64 - 1}"
-    await redis.xadd(key, {"event": b"\xff"}, id=number)
-    if is_deleted:
-        await redis.xdel(key, number)
-
-    await until(lambda: "redis" in bot.health.reasons)
-    said = {bot.health.reasons["redis"]}
-    said |= {found.sentence async for found in examine(settings) if found.subject == "redis"}
-    [sentence] = said
-    assert f"the key {key} was overwritten: it gives new entries a time more than a day ahead" in sentence
-    assert sentence.endswith(f"(DEL {key})")
-
-    await redis.delete(key)
-    await until(lambda: bot.health.ready)
-
-
-@pytest.mark.parametrize(("hours", "is_named"), [(1, False), (25, True)])
-async def test_an_audit_stream_may_be_a_little_ahead_of_the_time(redis, hours, is_named):
-    """Clocks are set."""
-    await redis.xadd(
-        "{assent}:audit", {"event": "x"}, id=f"{((await redis.time())[0] + hours * 3600) * 1000}-0"
-    )
-
-    assert bool(await sentence_of(check_audit(redis, Keys(), ""))) == is_named

@@ -8,7 +8,7 @@ from redis.asyncio import Redis
 
 from agent_adapter.redis.pool import open_redis
 from bot.cli.doctor import examine
-from bot.jobs.quarantine import ATTEMPTS, Quarantine, opened, release_all, release_one
+from bot.jobs.quarantine import ATTEMPTS, opened, release_one
 from tests.conftest import settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, eventually, settled_card, take
@@ -120,72 +120,3 @@ async def test_a_record_that_was_set_aside_is_drawn_again_when_an_operator_says_
 async def nothing_is_said(store, interrupt_id: str) -> bool:
     state = await store.load(interrupt_id)
     return state is not None and state.notice is None
-
-
-async def test_something_new_gives_a_record_another_attempt(
-    bot, settings, client, redis, slack, store, watcher
-):
-    """A click is shown once the record can be read, without an operator; one that still fails is set aside at once."""
-    interrupt = an_interrupt()
-    agent = asyncio.create_task(take(client, interrupt))
-    card = await watcher.card(interrupt.id)
-    await damaged(redis, interrupt.id)
-    [first] = await set_aside(settings)
-
-    await redis.zadd("{assent}:undrawn", {interrupt.id: 1})
-
-    async def tried_once_more():
-        async with opened(settings) as quarantine:
-            [found] = await quarantine.set_aside()
-            return found.failures == first.failures + 1
-
-    await eventually(tried_once_more)
-    assert await redis.zscore("{assent}:undrawn", interrupt.id) is None
-
-    await repaired(redis, interrupt.id)
-    await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
-    await settled_card(store, watcher, interrupt.id, stage="resumed")
-    await asyncio.wait_for(agent, 60)
-    await set_aside(settings, 0)
-
-
-async def test_what_was_set_aside_is_released_together(bot, settings, client, redis, watcher):
-    """After a mistake that hit many records, one command is enough; deadlines that could not pass come, too."""
-    for number in range(3):
-        interrupt = an_interrupt(run=f"run-{number}")
-        await client.publish(interrupt)
-        await watcher.card(interrupt.id)
-        await damaged(redis, interrupt.id)
-        await redis.zadd("{assent}:due", {interrupt.id: 1})
-    await set_aside(settings, 6)
-
-    for key in await redis.keys("{assent}:card:*"):
-        await redis.hdel(key, "claim:0")
-    assert await release_all(settings) == 3
-
-    await set_aside(settings, 0)
-    assert await redis.zcard("{assent}:due") == 3
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("undrawn:billing.x", "garbage"),
-        (b"\xff", b"\xff"),
-        ("due:billing.x", f"5 {10**30} x"),
-        ("other", "5 1 x"),
-    ],
-)
-async def test_an_entry_of_somebody_else_is_passed_over(field, value, settings, redis, store, caplog):
-    """What was set aside is still listed; the log names the entry once, and doctor names it."""
-    await redis.hset("{assent}:failing", mapping={field: value, "due:billing.ours": "5 1000 ours"})
-    quarantine = Quarantine(store)
-
-    for _ in range(3):
-        [ours] = await quarantine.set_aside()
-        assert ours.interrupt_id == "billing.ours"
-
-    assert caplog.text.count("failing.foreign") == 1
-    found = [each.sentence async for each in examine(settings) if each.subject == "failing"]
-    assert len(found) == 1
-    assert "the bot did not write this entry" in found[0]

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-from datetime import timedelta
 
 import pytest
 from redis import Redis
@@ -11,8 +10,6 @@ from agent_adapter import Context
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.errors import InterruptRefusedError
 from bot.app import running
-from bot.domain.ids import MessageId
-from bot.jobs.redis_restore import RestoreGuard
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_action
@@ -140,26 +137,6 @@ async def refused(store, interrupt_id):
 
 
 @pytest.mark.parametrize("a_bot_lives", ["while a bot runs"], indirect=True)
-async def test_a_deadline_that_passed_meanwhile_says_nothing_of_what_was_approved(
-    a_bot_lives, redis, slack, client, watcher, store
-):
-    """The restored record falls due at once: the first thing that a bot does with it is to compare."""
-    interrupt = client.interrupt(asking(an_action("pay")), expires_in=timedelta(seconds=4))
-    agent = asyncio.create_task(take(client, interrupt))
-    card = await watcher.card(interrupt.id)
-    await redis.save()
-    await Someone(slack, "U0DANA").press(card, "approve:0")
-    await agent
-    await settled_card(store, watcher, interrupt.id, stage="resumed")
-    await asyncio.sleep(4)
-
-    await a_bot_lives()
-
-    await until(lambda: BACK in words(card_of(watcher, interrupt.id)["blocks"]), within=60)
-    assert not [text for text in watcher.shown[card["ts"]] if "xpired" in text]
-
-
-@pytest.mark.parametrize("a_bot_lives", ["while a bot runs"], indirect=True)
 async def test_one_of_two_decisions_is_not_taken_a_second_time(
     a_bot_lives, redis, slack, client, watcher, store
 ):
@@ -197,96 +174,6 @@ async def test_an_open_question_that_did_not_change_goes_on(
     assert (await agent).status == "decided"
     assert BACK not in words(card_of(watcher, interrupt.id)["blocks"])
     assert "record.went_back" not in str(bot.health.warnings)
-
-
-async def test_what_another_bot_has_drawn_meanwhile_is_not_taken_for_a_step_back(
-    start_bot, slack, client, watcher, store
-):
-    """A slow bot has read the record, and looks at its message after somebody decided and another bot showed it."""
-    bot = await start_bot()
-    interrupt = client.interrupt(asking(an_action()))
-    await client.publish(interrupt)
-    card = await watcher.card(interrupt.id)
-    before = await settled_card(store, watcher, interrupt.id)
-    await Someone(slack, "U0DANA").press(card, "approve:0")
-    await settled_card(store, watcher, interrupt.id)
-
-    bot.restore_guard.doubt()
-    shown = before.shown[MessageId(0)]
-
-    assert not await bot.restore_guard.is_behind(before, MessageId(0), shown, None)
-    assert (await settled_card(store, watcher, interrupt.id)).status == "decided"
-
-
-@pytest.fixture
-async def another_guard(start_bot, store):
-    """What a second bot knows of Slack, once the calls that were under way when it started have ended."""
-    bot = await start_bot()
-    guard = RestoreGuard(store, bot.slack, bot.health, "another")
-    await asyncio.sleep(1.6)
-    return guard
-
-
-async def no_wait():
-    return 0
-
-
-async def test_cards_of_one_channel_are_compared_with_one_read(another_guard, slack, client, watcher, store):
-    """A bot that starts would otherwise read dozens of cards one by one, and Slack takes fifty reads a minute."""
-    interrupts = [client.interrupt(asking(an_action("pay", {"to": str(number)}))) for number in range(8)]
-    for interrupt in interrupts:
-        await client.publish(interrupt)
-        await watcher.card(interrupt.id)
-    states = [await settled_card(store, watcher, interrupt.id) for interrupt in interrupts]
-    before = len(await slack.calls("conversations.history"))
-
-    for state in states:
-        shown = state.shown[MessageId(0)]
-        assert await another_guard.learn(shown, no_wait) == 0
-        assert not await another_guard.is_behind(state, MessageId(0), shown, None)
-
-    # The other bot looks at open cards every five seconds.
-    assert len(await slack.calls("conversations.history")) - before <= 2
-
-
-async def test_a_channel_that_slack_does_not_give_is_not_read_for_each_card(
-    another_guard, slack, client, watcher, store
-):
-    """Each is then read alone, when it is edited."""
-    shown = []
-    for number in range(2):
-        interrupt = client.interrupt(asking(an_action("pay", {"to": str(number)})))
-        await client.publish(interrupt)
-        await watcher.card(interrupt.id)
-        shown.append((await settled_card(store, watcher, interrupt.id)).shown[MessageId(0)])
-    await slack.fault("conversations.history", "error", error="missing_scope", times=None)
-
-    assert await another_guard.learn(shown[0], no_wait) == 0
-    assert await another_guard.learn(shown[1], never) == 0
-
-
-async def never():
-    raise AssertionError("it is not read")
-
-
-async def test_a_card_that_was_read_with_others_is_not_overwritten(
-    another_guard, slack, client, watcher, store
-):
-    """It shows a decision of which the store knows nothing any more."""
-    interrupt = client.interrupt(asking(an_action()))
-    await client.publish(interrupt)
-    card = await watcher.card(interrupt.id)
-    before = await settled_card(store, watcher, interrupt.id)
-    await Someone(slack, "U0DANA").press(card, "approve:0")
-    await settled_card(store, watcher, interrupt.id)
-    shown = before.shown[MessageId(0)]
-    assert await another_guard.learn(shown, no_wait) == 0
-
-    async def forgotten(interrupt_id):
-        return before
-
-    store.admitted = forgotten
-    assert await another_guard.is_behind(before, MessageId(0), shown, None)
 
 
 async def test_a_restart_that_loses_nothing_is_not_taken_for_a_step_back(
@@ -348,31 +235,6 @@ async def test_an_approval_for_later_calls_that_was_revoked_stays_revoked(
             await dana.card("the server went back to an older state")
 
 
-@pytest.mark.parametrize("a_bot_lives", ["before a bot starts"], indirect=True)
-async def test_another_decision_right_after_does_not_hide_the_lost_one(
-    a_bot_lives, redis, slack, client, watcher, store
-):
-    """The first action was approved and forgotten; the second is decided before anybody has looked."""
-    interrupt = client.interrupt(asking(an_action("a"), an_action("b")))
-    agent = asyncio.create_task(client.wait(await client.publish(interrupt)))
-    card = await watcher.card(interrupt.id)
-    await redis.save()
-    dana = Someone(slack, "U0DANA")
-    await dana.press(card, "approve:0")
-    await until(lambda: "Approved" in words(card_of(watcher, interrupt.id)["blocks"]))
-    await slack.fault("conversations.history", "error", error="internal_error", times=4)
-
-    await a_bot_lives()
-    await dana.press(card_of(watcher, interrupt.id), "reject:1")
-    view = await slack.wait_for_view("U0DANA")
-    await slack.submit("U0DANA", view["id"])
-
-    async with asyncio.timeout(120):
-        resume = await agent
-    assert (resume.status, resume.code) == ("refused", "went_back")
-    assert "approve:0" not in " ".join(buttons(card_of(watcher, interrupt.id)))
-
-
 @pytest.mark.parametrize("continuation", [None, OFFICE], ids=["agent", "worker"])
 async def test_what_was_taken_is_not_handed_out_again(
     a_bot_lives, redis, slack, client, watcher, store, continuation
@@ -418,25 +280,6 @@ async def test_an_answer_that_nobody_has_taken_is_handed_out_after_a_restore(
         assert resume.status == "decided"
     await settled_card(store, watcher, interrupt.id, stage="resumed")
     assert BACK not in words(card_of(watcher, interrupt.id)["blocks"])
-
-
-@pytest.mark.parametrize("a_bot_lives", ["before a bot starts"], indirect=True)
-async def test_a_slack_that_fails_for_a_while_hides_nothing_that_was_taken(
-    a_bot_lives, redis, slack, client, watcher, store
-):
-    """The first looks at the channel fail: it is looked at again until Slack has said what the cards show."""
-    interrupt = client.interrupt(asking(an_action("pay")))
-    await client.publish(interrupt)
-    await Someone(slack, "U0DANA").press(await watcher.card(interrupt.id), "approve:0")
-    await settled_card(store, watcher, interrupt.id, stage="ended")
-    await redis.save()
-    await take(client, interrupt)
-    await settled_card(store, watcher, interrupt.id, stage="resumed")
-    await slack.fault("conversations.history", "error", error="internal_error", times=6)
-
-    await warned(await a_bot_lives())
-
-    assert (await refused(store, interrupt.id)).code == "went_back"
 
 
 async def test_a_failover_after_which_old_connections_only_go_silent_is_noticed(

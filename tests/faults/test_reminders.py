@@ -1,7 +1,6 @@
 """A reminder that is posted while something breaks: said once, and not forgotten."""
 
 import asyncio
-from datetime import timedelta
 
 import pytest
 
@@ -9,7 +8,7 @@ from bot.app import running
 from tests.conftest import settings_for
 from tests.faults.test_bot_killed import QUICK, MortalBot, nothing_undrawn
 from tests.support.builders import an_action
-from tests.support.faults import asking, eventually, nothing_owed, rounds, settled_card
+from tests.support.faults import asking, eventually, rounds, settled_card
 
 pytestmark = pytest.mark.nightly
 
@@ -91,17 +90,3 @@ async def test_a_fault_delays_a_reminder_and_never_doubles_it(fault, settings, c
 async def reminded(store, interrupt_id):
     state = await store.admitted(interrupt_id)
     return state and state.remarks
-
-
-async def test_a_reminder_nobody_can_post_refuses_nothing(settings, client, slack, store, watcher):
-    """The question is asked already; what calls for it is an extra."""
-    async with running(settings):
-        interrupt = client.interrupt(asking(an_action()), expires_in=timedelta(seconds=4))
-        await client.publish(interrupt)
-        await watcher.card(interrupt.id)
-        await slack.fault("chat.postMessage", "error", error="thread_not_found", times=None)
-        await eventually(lambda: reminded(store, interrupt.id))
-
-        assert (await client.wait(interrupt.id)).status == "expired"
-        await nothing_owed(store)
-        assert reminders(watcher, interrupt.id) == []

@@ -1,7 +1,6 @@
 """A primary, two replicas and three Sentinels: the bot and its agents follow the primary."""
 
 import asyncio
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,27 +49,6 @@ async def has_all(sentinels: Sentinels) -> None:
     await eventually(is_replicated)
 
 
-@pytest.mark.parametrize("word", ["SHUTDOWN", "kill -9"])
-async def test_a_server_that_was_stopped_comes_back_with_the_command_that_is_told(sentinels, word):
-    """It is written for a shell, so that it can be pasted."""
-    lines = [line.strip() for line in sentinels.told().splitlines()]
-    at = next(n for n, line in enumerate(lines) if word in line)
-    before = sentinels.primary()
-    server, replicaof = (
-        next(line for line in lines if line.startswith(begin)) for begin in (f"{before}: ", "--replicaof")
-    )
-
-    await asyncio.to_thread(subprocess.run, "\n".join(lines[at - 1 : at + 1]), shell=True, check=True)
-    await eventually(lambda: changed(sentinels, before))
-    command = server.partition(": ")[2]
-    returned = await asyncio.create_subprocess_shell(f"exec {command} {replicaof}")
-    try:
-        await has_all(sentinels)
-    finally:
-        returned.kill()
-        await returned.wait()
-
-
 async def test_a_planned_failover_ends_at_once_with_the_commands_that_are_told(sentinels):
     """After the last one, the former primary is a replica. Otherwise a Sentinel would make it one ten seconds later."""
     lines = sentinels.told().splitlines()
@@ -114,65 +92,6 @@ async def test_what_was_asked_is_decided_after_the_primary_was_killed(
         await settled_card(store, watcher, interrupt.id)
         assert len(watcher.cards(interrupt.id)) == 1
     await nothing_owed(store)
-
-
-@pytest.mark.timeout(300)
-async def test_a_planned_failover_is_followed_by_connections_that_stay_open(
-    sentinels, start_bot, client, slack, store, watcher
-):
-    """The former primary still answers, as a replica. Who writes to it is led to the new one."""
-    await start_bot()
-    interrupt = client.interrupt(asking(an_action()))
-    waiting = asyncio.create_task(take(client, interrupt))
-    await watcher.card(interrupt.id)
-    await has_all(sentinels)
-
-    await asyncio.to_thread(sentinels.fail_over)
-    await pressed_until_decided(slack, watcher, interrupt.id)
-
-    async with asyncio.timeout(300):
-        resume = await waiting
-    assert resume.decisions == (ApproveDecision(),)
-    await settled_card(store, watcher, interrupt.id)
-    await nothing_owed(store)
-
-
-async def test_connections_leave_a_former_primary_that_still_takes_writes(sentinels):
-    """A Sentinel makes it a replica ten seconds later. What is written there until then is lost."""
-    former = await asyncio.to_thread(sentinels.primary)
-    async with open_redis(sentinels.url) as redis, open_redis(f"redis://127.0.0.1:{former}") as at_former:
-
-        async def has_left() -> bool:
-            return (await redis.config_get("port"))["port"] != str(former)
-
-        assert not await has_left()
-        handing_over = asyncio.create_task(asyncio.to_thread(sentinels.fail_over))
-        await eventually(has_left)
-        role, *_ = await at_former.execute_command("ROLE")
-        await handing_over
-
-    assert role == "master"
-
-
-async def test_a_sentinel_that_hangs_holds_nobody_up(sentinels):
-    """Its machine is gone, perhaps together with the primary. Twenty commands need new connections at the same moment."""
-    process = next(iter(sentinels.sentinels.values()))
-    process.send_signal(signal.SIGSTOP)
-    try:
-        async with open_redis(sentinels.url) as redis, asyncio.timeout(10):
-            assert all(await asyncio.gather(*(redis.ping() for _ in range(20))))
-    finally:
-        process.send_signal(signal.SIGCONT)
-
-
-async def test_a_sentinel_that_refuses_to_answer_does_not_hide_the_others(sentinels):
-    """Its user may not ask. The next one is asked."""
-    first = next(iter(sentinels.sentinels))
-    async with open_redis(f"redis://127.0.0.1:{first}") as sentinel:
-        await sentinel.execute_command("ACL", "SETUSER", "default", "-sentinel")
-
-    async with open_redis(sentinels.url) as redis:
-        assert await redis.ping()
 
 
 @pytest.mark.timeout(300)

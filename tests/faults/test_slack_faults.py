@@ -128,31 +128,6 @@ async def test_lost_token_turns_the_bot_red_and_heals_by_itself(
         await nothing_owed(store)
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [each for each in PASSING if each["kind"] in {"ratelimited", "status", "accept_then_drop"}],
-    ids=named,
-)
-async def test_a_lasting_fault_of_slack_is_tried_less_and_less_often(
-    fault, start_bot, client, slack, watcher
-):
-    """While posting fails there is a try now and then, not a loop; then every card is posted once."""
-    await start_bot(pace=fault["kind"] == "ratelimited", lease_seconds=2.0)
-    await slack.fault("chat.postMessage", times=None, **fault)
-    interrupts = [client.interrupt(asking(an_action(f"tool-{n}"))) for n in range(3)]
-    for interrupt in interrupts:
-        await client.publish(interrupt)
-
-    # What was posted and not answered is looked for, read, redrawn once, and then left alone.
-    assert await calls_within(WATCHED, slack) <= 2 * WATCHED + 4 * len(interrupts)
-
-    await slack.clear_faults()
-    for interrupt in interrupts:
-        await watcher.card(interrupt.id)
-    await asyncio.sleep(0.5)
-    assert [len(watcher.cards(interrupt.id)) for interrupt in interrupts] == [1] * len(interrupts)
-
-
 def readiness(bot):
     return f"http://127.0.0.1:{bot.port}/readyz"
 

@@ -1,7 +1,6 @@
 """A Redis that cannot keep approvals, or takes nothing for now, is named with its cure: never ready with nothing posted."""
 
 import asyncio
-import contextlib
 import shutil
 import socket
 import subprocess
@@ -24,7 +23,7 @@ from playground.client import Control
 from playground.redis_server import RedisServer, find_executable
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
-from tests.support.faults import CHANNEL, Json, eventually, settled_card, take
+from tests.support.faults import CHANNEL, Json, eventually, take
 from tests.support.proxy import proxied
 
 REPLICA = "is a replica, and replicas take no writes: use the address of the primary"
@@ -97,19 +96,6 @@ async def test_a_node_of_a_cluster_is_refused_by_name(serve, refused):
     assert "is a node of a Redis Cluster: write redis+cluster://" in of_a_database
 
 
-async def test_a_sentinel_is_refused_by_name(sentinel, refused):
-    """It keeps no data, so its port is never the right one."""
-
-    async def answers() -> bool:
-        with contextlib.suppress(Exception):
-            async with Redis.from_url(sentinel) as redis:
-                return bool(await redis.ping())
-        return False
-
-    await eventually(answers)
-    assert "is a Sentinel, which keeps no data" in await refused(sentinel)
-
-
 async def test_a_replica_is_refused_by_name_and_names_its_primary(serve, refused):
     """Also one that takes writes, which would be lost at its next synchronisation."""
     server = serve("--replicaof", "127.0.0.1 1", "--replica-read-only", "no")
@@ -117,14 +103,6 @@ async def test_a_replica_is_refused_by_name_and_names_its_primary(serve, refused
     sentence = await refused(server.url)
     assert REPLICA in sentence
     assert "(it follows 127.0.0.1:1)" in sentence
-
-
-async def test_a_database_that_does_not_exist_is_refused_by_name(serve, refused):
-    """A server has sixteen databases unless it is told otherwise: the number in the address is wrong, no record is."""
-    sentence = await refused(f"{serve().url}?db=99", ServerRefusesError)
-
-    assert "has no database of the number in the address" in sentence
-    assert "write redis://host:6379/0" in sentence
 
 
 @pytest.fixture
@@ -189,78 +167,6 @@ async def test_a_redis_that_takes_nothing_for_now_is_named_and_waited_for(
     assert [decision.type for decision in resume.decisions] == ["approve"]
 
 
-@pytest.mark.parametrize("make", [no_replicas, no_memory], ids=["NOREPLICAS", "OOM"])
-async def test_an_answer_that_cannot_be_taken_says_why(make, redis, start_bot, client, slack, watcher):
-    """It is decided and readable, and Redis takes no writes: no silent waiting. Afterwards it is there to be taken."""
-    await start_bot()
-    interrupt = an_interrupt()
-    waiting = asyncio.create_task(client.wait(await client.publish(interrupt)))
-    await approve(slack, await watcher.card(interrupt.id))
-    await waiting
-
-    await make(redis, False)
-    with pytest.raises(ServerUnreachableError, match="Redis at") as refused:
-        await asyncio.wait_for(client.resuming(interrupt.id).__aenter__(), 60)
-    assert refused.value.code == ("OOM" if make is no_memory else "NOREPLICAS")
-    await make(redis, True)
-    async with client.resuming(interrupt.id) as resume:
-        assert [decision.type for decision in resume.decisions] == ["approve"]
-
-
-async def test_a_card_that_was_posted_while_redis_took_nothing_shows_what_is_decided_at_once(
-    redis, start_bot, client, slack, store, watcher
-):
-    """The bot that posted it goes on noting that. Otherwise everybody would wait until its lease ends: here ten minutes."""
-    bot = await start_bot(lease_seconds=600)
-    await slack.fault("chat.postMessage", "delay", seconds=3.0)
-    interrupt = an_interrupt()
-    agent = asyncio.create_task(take(client, interrupt))
-    await eventually(lambda: was_called(slack, "chat.postMessage"))
-    await no_replicas(redis, False)
-    card = await watcher.card(interrupt.id)
-    await until(lambda: "min-replicas-to-write" in bot.health.reasons.get("redis", ""))
-
-    await no_replicas(redis, True)
-    await approve(slack, card)
-
-    await asyncio.wait_for(agent, 60)
-    await settled_card(store, watcher, interrupt.id)
-
-
-@pytest.mark.parametrize("answers", ["lease_part", "lease_work"])
-async def test_a_lease_whose_answer_is_lost_holds_up_no_card(
-    answers, start_bot, client, slack, store, watcher
-):
-    """A server takes it, and the connection ends before the answer: nobody knows of a lease that here lasts ten minutes."""
-    bot = await start_bot(lease_seconds=600)
-    interrupt = an_interrupt()
-    agent = asyncio.create_task(take(client, interrupt))
-    card = await watcher.card(interrupt.id)
-    await settled_card(store, watcher, interrupt.id)
-    lost: list[object] = []
-    ask = getattr(bot.store, answers)
-
-    async def lose(*args, **given):
-        answer = await ask(*args, **given)
-        if answer != [] and not lost:
-            lost.append(answer)
-            bot.restore_guard.reconnected()
-            raise ServerUnreachableError("the connection was lost")
-        return answer
-
-    setattr(bot.store, answers, lose)
-    await approve(slack, card)
-
-    await asyncio.wait_for(agent, 60)
-    await settled_card(store, watcher, interrupt.id)
-    assert lost
-
-
-async def was_called(slack: Control, method: str) -> bool:
-    """Whether the bot is waiting for the answer: the fault that delays it is used up."""
-    return method not in str((await slack.state())["faults"])
-
-
 RIGHTS = ("~{assent}:*", "&{assent}:*", "+@all", "-@dangerous", "+info")
 """One user for bots and agents, where nobody made users of each role."""
 
@@ -296,27 +202,6 @@ async def test_a_user_without_the_rights_is_named_and_no_wait_hangs(serve, playg
             await until(lambda: bot.health.ready)
 
 
-async def test_a_password_that_was_changed_ends_a_wait(redis_url, redis, start_bot, client):
-    """Agent and `/readyz` say what to correct, and go on when the password is the one of the address again."""
-    bot = await start_bot()
-    interrupt = an_interrupt()
-    await client.publish(interrupt)
-    waiting = asyncio.create_task(client.wait(interrupt.id))
-    await asyncio.sleep(0.1)
-    async with open_redis(redis_url.replace("unix://", "unix://:changed@"), retries=0) as admin:
-        await redis.config_set("requirepass", "changed")
-        # What connects first after that is refused.
-        await admin.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-
-        with pytest.raises(ServerRefusesError, match="wants a user and a password"):
-            await asyncio.wait_for(waiting, 60)
-        await until(lambda: "wants a user and a password" in bot.health.reasons.get("redis", ""))
-
-        await admin.config_set("requirepass", "")
-    await until(lambda: bot.health.ready)
-    await client.publish(an_interrupt(run="another"))
-
-
 @pytest.mark.parametrize("command", ["hset", "zadd", "xadd", "hincrby"])
 async def test_a_user_without_one_command_loses_no_decision(
     command, redis_url, redis, playground, slack, watcher
@@ -343,26 +228,6 @@ async def test_a_user_without_one_command_loses_no_decision(
         async with asyncio.timeout(120):
             answers = await asyncio.gather(*agents)
         assert [decision.type for resume in answers for decision in resume.decisions] == ["approve"] * 2
-
-
-@pytest.mark.parametrize("command", ["hmget", "zrem", "hdel"])
-async def test_a_user_who_lacks_what_every_card_needs_turns_the_bot_red(
-    command, redis_url, redis, playground, watcher
-):
-    """`/readyz` says the sentence while no card can be drawn or noted, and is green again once the user has the right."""
-    await redis.execute_command("ACL", "SETUSER", "assent", "on", ">secret", *RIGHTS, f"-{command}")
-    of_bot = redis_url.replace("unix://", "unix://assent:secret@")
-    async with running(settings_for(playground, of_bot)) as bot, an_agent(redis_url) as client:
-        await until(lambda: bot.health.ready)
-        interrupt = an_interrupt()
-        await client.publish(interrupt)
-        await until(
-            lambda: "does not allow this user what is needed" in bot.health.reasons.get("drawing", "")
-        )
-
-        await redis.execute_command("ACL", "SETUSER", "assent", f"+{command}")
-        await until(lambda: bot.health.ready)
-        await watcher.card(interrupt.id)
 
 
 async def approve(slack: Control, card: Json) -> bool:

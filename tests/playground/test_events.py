@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from playground import Timing
-from playground.errors import ControlError
 from tests.playground.waiting import eventually
 
 OPENED = {"type": "app_home_opened", "user": "U0DANA", "channel": "C0SHARED"}
@@ -80,9 +79,3 @@ async def test_event_waits_for_an_app_that_comes_later(app, playground, control)
     assert lost["ack"]["error"] == "the app has no open socket"
     assert [each["retry"] for each in await control.deliveries()] == [0, 1, 2, 3]
     assert len({each["payload"]["event_id"] for each in await control.deliveries()}) == 1
-
-
-async def test_an_event_without_a_type_is_refused(control):
-    """The control API refuses what Slack would never send."""
-    with pytest.raises(ControlError, match="An event is an object with a type"):
-        await control.event({"user": "U0DANA"})

@@ -169,6 +169,22 @@ REFUSED_IN_MESSAGES = {
 }  # fmt: skip
 
 
+def test_all_that_is_wrong_with_a_message_is_said():
+    """As Slack lists it; two elements cannot share an id, nor two blocks, and there are fifty blocks at most."""
+    check_message("x" * 40_000, [{"type": "divider"}] * 50)
+    said = said_of_blocks(section("x" * 3001), section(""))
+
+    assert "must be less than 3001 characters [json-pointer:/blocks/0/text/text]" in said
+    assert "must be more than 0 characters [json-pointer:/blocks/1/text/text]" in said
+    assert "no more than 50 items allowed [json-pointer:/blocks]" in said_of_blocks(
+        *[{"type": "divider"}] * 51
+    )
+    assert "action_id" in said_of_blocks(actions(button("a"), button("a")))
+    assert "block_id" in said_of_blocks(section(block_id="b"), section(block_id="b"))
+    with pytest.raises(SlackError, match="msg_too_long"):
+        check_message("x" * 40_001, None)
+
+
 @pytest.mark.parametrize(("block", "sentence"), REFUSED_IN_MESSAGES.values(), ids=REFUSED_IN_MESSAGES)
 def test_block_over_a_limit_is_refused_with_its_place(block, sentence):
     """Every limit of blocks and elements is Slack's `invalid_blocks`, with what and where."""
@@ -188,36 +204,6 @@ def test_blocks_at_their_limits_are_accepted():
             {"type": "context", "elements": [mrkdwn("x" * 3000)]},
             actions(select(options=[option(str(n)) for n in range(100)])),
         ],
-    )
-
-
-def test_fifty_blocks_are_accepted_and_one_more_is_not():
-    """A message holds 50 blocks."""
-    check_message("text", [{"type": "divider"}] * 50)
-
-    assert "no more than 50 items allowed [json-pointer:/blocks]" in said_of_blocks(
-        *[{"type": "divider"}] * 51
-    )
-
-
-def test_an_action_id_twice_is_refused():
-    """Two elements of one message cannot share their id."""
-    said = said_of_blocks(actions(button("a")), actions(button("a")))
-
-    assert "`action_id` a already exists [json-pointer:/blocks/1/elements/0/action_id]" in said
-
-
-def test_a_block_id_twice_is_refused():
-    """Two blocks of one message cannot share their id."""
-    said = said_of_blocks(section(block_id="b"), section(block_id="b"))
-
-    assert "`block_id` b already exists [json-pointer:/blocks/1/block_id]" in said
-
-
-def test_every_problem_is_reported_at_once():
-    """Slack lists all that is wrong."""
-    assert (
-        len(said_of_blocks(section(""), {"type": "nothing"}, actions(button(style="loud"))).splitlines()) == 3
     )
 
 
@@ -243,12 +229,6 @@ def test_message_of_nothing_is_refused(text, code):
     """Without blocks there must be text."""
     with pytest.raises(SlackError, match=code):
         check_message(text, [])
-
-
-def test_text_over_its_limit_is_refused():
-    """Slack cuts a post at 40,000 characters without a word; here it is an error."""
-    with pytest.raises(SlackError, match="msg_too_long"):
-        check_message("x" * 40_001, None)
 
 
 REFUSED_IN_VIEWS = {
@@ -331,19 +311,6 @@ def test_inputs_need_a_submit_button():
     del view["submit"]
 
     assert "missing required field: submit [json-pointer:/view]" in said_of_view(view)
-
-
-def test_view_over_250_kilobytes_is_too_large():
-    """The JSON of a view is limited as a whole."""
-    options = [option(f"{n}", "x" * 75) for n in range(100)]
-    block = input_block(element=select(options=options))
-    blocks = [
-        {**block, "block_id": f"b{n}", "element": {**block["element"], "action_id": f"a{n}"}}
-        for n in range(30)
-    ]
-
-    with pytest.raises(SlackError, match="view_too_large"):
-        check_view(modal(*blocks))
 
 
 @pytest.mark.parametrize(("size", "code"), [(250_000, "invalid_arguments"), (250_001, "view_too_large")])

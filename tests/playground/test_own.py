@@ -8,7 +8,7 @@ import pytest
 
 from agent_adapter.receipts.key_files import make_signing, write_private_key
 from agent_adapter.receipts.ring import Ring
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import new_signer
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import Settings
 from playground.demo.own import environment, exports
@@ -67,7 +67,7 @@ async def test_a_key_of_the_log_that_is_given_seals_the_trail_of_the_playground(
     tmp_path, monkeypatch, redis_url
 ):
     """Its ring has the public key, so `audit verify` finds a sound log with the settings of the file to source."""
-    signer = LocalSigner.generate()
+    signer = new_signer()
     write_private_key(tmp_path / "log-key.pem", signer)
     monkeypatch.setenv("ASSENT_LOG_KEY_FILE", str(tmp_path / "log-key.pem"))
     monkeypatch.setenv("ASSENT_AUDIT_DIR", str(tmp_path / "audit"))
@@ -76,7 +76,7 @@ async def test_a_key_of_the_log_that_is_given_seals_the_trail_of_the_playground(
         said = exports(stage.bot.settings, "http://127.0.0.1:1")
         ring = Ring.load(stage.bot.settings.ring)
 
-    assert ring.keys[signer.kid].purpose == "log"
+    assert ring.keys[signer.public_key.keyid].purpose == "log"
     assert f"export ASSENT_AUDIT_DIR={tmp_path / 'audit'}\n" in said
     assert "export ASSENT_LOG_KEY=" in said
     # A setting and a file for it are refused, so the file takes back what a page had exported.
@@ -93,7 +93,7 @@ async def test_the_playground_signs_with_the_keys_that_it_is_given(tmp_path, mon
 
     async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True) as stage:
         assert stage.bot.bot_keys
-        assert stage.bot.bot_keys.signer.kid == signing.signer.kid
+        assert stage.bot.bot_keys.signer.kid == signing.kid
 
     monkeypatch.delenv("ASSENT_SEAL_KEY_FILE")
     with pytest.raises(SettingsError, match="ASSENT_SEAL_KEY is not"):

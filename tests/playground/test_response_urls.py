@@ -2,7 +2,6 @@
 
 import pytest
 
-from playground import Control, Playground, Timing
 from tests.playground.builders import actions, section
 
 CHANNEL = "C0APPROVALS"
@@ -72,19 +71,6 @@ async def test_response_url_works_five_times(clicked, http):
             statuses.append(response.status)
 
     assert statuses == [200] * 5 + [404]
-
-
-async def test_response_url_expires(http):
-    """After half an hour; here at once."""
-    async with (
-        Playground(limits=False, timing=Timing(acknowledge=0.05, response_url=0.0)) as playground,
-        Control(playground.url) as control,
-    ):
-        await control.command("U0DANA", CHANNEL, "/approvals")
-        [delivery] = await control.deliveries()
-
-        async with http.post(delivery["payload"]["response_url"], json={"text": "late"}) as response:
-            assert (response.status, (await response.json())["error"]) == (404, "expired_url")
 
 
 @pytest.mark.parametrize(

@@ -19,27 +19,30 @@ def test_only_loopback_is_listened_on(host):
 
 
 def test_it_does_not_start_beside_a_real_token(monkeypatch):
-    """Somebody meant the real Slack."""
+    """Somebody meant the real Slack. Its own one is what the environment of a demo holds."""
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-playground")
+    assert Playground().bot_token == "xoxb-playground"
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-123456789-abc")
 
     with pytest.raises(ValueError, match="holds a real Slack token"):
         Playground()
 
 
-def test_its_own_token_does_not_hinder_it(monkeypatch):
-    """That is what the environment of a demo holds."""
-    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-playground")
-
-    assert Playground().bot_token == "xoxb-playground"
-
-
 @pytest.mark.parametrize(
     "headers", [{"Origin": "https://evil.example"}, {"Host": "evil.example"}], ids=["origin", "rebinding"]
 )
 async def test_pages_of_other_sites_are_refused(playground, http, headers):
-    """A browser on this machine is not a way in."""
-    async with http.post(f"{playground.url}/control/reset", headers=headers) as response:
+    """A browser on this machine is not a way in. The page itself is linked from anywhere, and framed nowhere."""
+    reset = f"{playground.url}/control/reset"
+    async with http.post(reset, headers=headers) as response:
         assert response.status == 403
+    async with http.post(reset, headers={"Origin": playground.url}) as response:
+        assert response.status == 200
+    async with http.get(playground.url, headers={"Sec-Fetch-Site": "cross-site"}) as page:
+        assert (page.status, page.content_type) == (200, "text/html")
+        assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
+    async with http.get(f"{playground.url}/static/app.js") as part:
+        assert part.status == 200
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -53,19 +56,6 @@ async def test_an_image_on_another_page_calls_no_method(playground, http, contro
 
     async with http.get(url, params=said) as response:
         assert (await response.json())["ok"]
-
-
-async def test_the_page_is_linked_from_anywhere_and_framed_nowhere(playground, http):
-    """A frame in another page would have a person press buttons that they do not see."""
-    async with http.get(playground.url, headers={"Sec-Fetch-Site": "cross-site"}) as response:
-        assert response.status == 200
-        assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"]
-
-
-async def test_page_of_its_own_is_answered(playground, http):
-    """The same address is fine."""
-    async with http.post(f"{playground.url}/control/reset", headers={"Origin": playground.url}) as response:
-        assert response.status == 200
 
 
 async def test_two_run_side_by_side():
@@ -95,13 +85,6 @@ async def test_it_runs_as_a_process_of_its_own():
     finally:
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 60) == 0
-
-
-async def test_page_is_served_with_its_parts(playground, http):
-    """What a person opens in a browser."""
-    async with http.get(f"{playground.url}/") as page, http.get(f"{playground.url}/static/app.js") as part:
-        assert (page.status, page.content_type) == (200, "text/html")
-        assert part.status == 200
 
 
 @pytest.mark.parametrize("port", ["taken", "99999"])

@@ -45,31 +45,19 @@ async def reconnected(control, before):
     await connected(control, 1)
 
 
-async def test_hello_tells_how_many_are_connected(http, address):
-    """The first frame of every connection."""
-    async with http.ws_connect(await address()) as first, http.ws_connect(await address()) as second:
-        greetings = [await first.receive_json(), await second.receive_json()]
-
-    assert [greeting["num_connections"] for greeting in greetings] == [1, 2]
-    assert greetings[0]["type"] == "hello"
-    assert greetings[0]["connection_info"] == {"app_id": "A0PLAY"}
-
-
-async def test_address_lets_one_connection_in(http, address):
-    """It is used up by the first."""
+async def test_eleventh_connection_is_turned_away(http, address):
+    """Ten are open at most, and an address lets one in. The first frame says how many there are."""
     url = await address()
     async with http.ws_connect(url), http.get(url) as second:
         assert second.status == 404
-
-
-async def test_eleventh_connection_is_turned_away(http, address):
-    """Ten are open at most."""
     async with AsyncExitStack() as stack:
         sockets = [await stack.enter_async_context(http.ws_connect(await address())) for _ in range(11)]
         frames = [await socket.receive_json() for socket in sockets]
 
     assert [frame["type"] for frame in frames] == ["hello"] * 10 + ["disconnect"]
     assert frames[10]["reason"] == "too_many_websockets"
+    assert [frame["num_connections"] for frame in frames[:10]] == [*range(1, 11)]
+    assert frames[0]["connection_info"] == {"app_id": "A0PLAY"}
 
 
 async def test_each_envelope_goes_to_one_connection(slack, http, address, control):
@@ -134,9 +122,10 @@ async def test_click_on_a_socket_that_breaks_fails_at_once(slack, http, address,
                 await other.receive(timeout=0.05)
 
 
-@pytest.mark.parametrize("reason", ["warning", "refresh_requested"])
+@pytest.mark.parametrize("reason", ["warning", "refresh_requested", None])
+@pytest.mark.parametrize("timing", [Timing(acknowledge=1.0, disconnect_warning=0.05)])
 async def test_app_reconnects_when_told_to(slack, app, over_sockets, control, reason):
-    """A new socket comes, and the next click goes there."""
+    """Or when its socket is closed without a warning: the next click goes to a new one, however slowly."""
 
     @app.action("approve")
     async def approve(ack):
@@ -144,8 +133,10 @@ async def test_app_reconnects_when_told_to(slack, app, over_sockets, control, re
 
     posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
     before = len(await control.calls("apps.connections.open"))
-    await control.delivery(disconnect=reason)
+    await (control.delivery(disconnect=reason) if reason else control.close_sockets())
     await reconnected(control, before)
+    # A delay before sending is not the app's time to answer.
+    await control.delivery(delay=1.1 if reason is None else 0)
 
     assert (await control.click("U0DANA", CHANNEL, posted["ts"], "approve"))["ack"]["ok"]
 
@@ -173,21 +164,6 @@ async def test_a_socket_that_was_told_to_go_gets_nothing_new(slack, http, addres
     assert all(each["ack"]["ok"] for each in answers)
 
 
-async def test_app_reconnects_when_its_socket_is_closed(slack, app, over_sockets, control):
-    """Without a warning, too; a second connection closes the hole between."""
-
-    @app.action("approve")
-    async def approve(ack):
-        await ack()
-
-    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
-    before = len(await control.calls("apps.connections.open"))
-    await control.close_sockets()
-    await reconnected(control, before)
-
-    assert (await control.click("U0DANA", CHANNEL, posted["ts"], "approve"))["ack"]["ok"]
-
-
 async def test_pings_are_answered(app, playground):
     """The SDK's own health check sees a living peer."""
     handler = AsyncSocketModeHandler(app, playground.app_token, ping_interval=0.05)
@@ -201,17 +177,3 @@ async def test_pings_are_answered(app, playground):
     await handler.close_async()
 
     assert healthy
-
-
-@pytest.mark.parametrize("timing", [Timing(acknowledge=1.0)])
-async def test_envelopes_wait_when_delivery_is_slow(slack, app, over_sockets, control):
-    """A delay before sending is not the app's time to answer."""
-
-    @app.action("approve")
-    async def approve(ack):
-        await ack()
-
-    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
-    await control.delivery(delay=1.1)
-
-    assert (await control.click("U0DANA", CHANNEL, posted["ts"], "approve"))["ack"]["ok"]

@@ -39,7 +39,9 @@ def submitted(app):
     @app.view("form")
     async def submit(ack, view):
         seen["views"].append(view)
-        await ack(**seen["answer"])
+        if seen["answer"] is None:
+            await asyncio.sleep(0.5)
+        await ack(**seen["answer"] or {})
 
     return seen
 
@@ -95,27 +97,20 @@ async def test_untouched_inputs_are_submitted_with_their_initial_value(opened, s
             input_block("menu", menu),
             input_block("boxes", boxes, optional=True),
             input_block("number", number),
+            input_block("cleared", text_input("other", initial_value="x"), optional=True),
         )
     )
 
-    answer = await control.submit("U0DANA", view["id"], {"boxes": ["2"]})
+    answer = await control.submit("U0DANA", view["id"], {"boxes": ["2"], "cleared": None})
 
     values = submitted["views"][0]["state"]["values"]
     assert answer["result"] == "closed"
+    assert values["cleared"]["other"]["value"] is None
     assert values["kept"]["typed"] == {"type": "plain_text_input", "value": "  as it was\r\n"}
     assert values["empty"]["nothing"] == {"type": "plain_text_input", "value": None}
     assert values["menu"]["menu"]["selected_option"]["value"] == "1"
     assert [box["value"] for box in values["boxes"]["boxes"]["selected_options"]] == ["2"]
     assert values["number"]["number"] == {"type": "number_input", "value": "1.50"}
-
-
-async def test_cleared_input_is_null(opened, submitted, control):
-    """What a person emptied has no value, not the initial one."""
-    view = await opened(modal(input_block("words", text_input("typed", initial_value="x"), optional=True)))
-
-    await control.submit("U0DANA", view["id"], {"words": None})
-
-    assert submitted["views"][0]["state"]["values"]["words"]["typed"]["value"] is None
 
 
 async def test_text_can_come_back_trimmed(opened, submitted, control):
@@ -165,28 +160,21 @@ async def test_slacks_own_checks_come_before_the_app(opened, submitted, control,
     assert answer["views"][-1]["id"] == view["id"]
 
 
-async def test_errors_of_the_app_keep_the_modal_and_what_was_typed(opened, submitted, control):
-    """The person reads them under the input and goes on."""
-    submitted["answer"] = {"response_action": "errors", "errors": {"words": "Say more."}}
-    view = await opened(modal(input_block()))
-
-    answer = await control.submit("U0DANA", view["id"], {"words": "no"})
-
-    assert (answer["result"], answer["errors"]) == ("errors", {"words": "Say more."})
-    [kept] = answer["views"]
-    assert kept["state"]["values"]["words"]["words:typed"]["value"] == "no"
-
-
 @pytest.mark.parametrize(
     "acknowledgement",
     [
+        None,
         {"response_action": "errors", "errors": {"about": "not an input"}},
         {"response_action": "update", "view": modal(title=plain("x" * 25))},
         {"response_action": "vanish"},
     ],
 )
+@pytest.mark.parametrize("timing", [Timing(acknowledge=0.3)])
 async def test_answer_that_slack_would_not_take_fails_visibly(opened, submitted, control, acknowledgement):
-    """Errors belong to `input` blocks, views must be valid, actions known."""
+    """Errors belong to `input` blocks, views must be valid, actions known; and there has to be one in time.
+
+    The form stays, and nothing is sent again.
+    """
     submitted["answer"] = acknowledgement
     view = await opened(modal(section(block_id="about"), input_block()))
 
@@ -195,12 +183,15 @@ async def test_answer_that_slack_would_not_take_fails_visibly(opened, submitted,
     assert answer["result"] == "failed"
     assert answer["ack"]["ok"] is False
     assert [each["id"] for each in answer["views"]] == [view["id"]]
+    assert len(await control.deliveries("view_submission")) == 1
 
 
 async def test_answer_can_update_push_and_clear(opened, submitted, control):
     """Each does with the stack what it says."""
     view = await opened(modal(input_block()))
 
+    submitted["answer"] = {"response_action": "errors", "errors": {"words": "Say more."}}
+    refused = await control.submit("U0DANA", view["id"], {"words": "no"})
     submitted["answer"] = {"response_action": "update", "view": modal(input_block(), title=plain("Second"))}
     updated = await control.submit("U0DANA", view["id"], {"words": "x"})
     submitted["answer"] = {"response_action": "push", "view": modal(input_block(), title=plain("Third"))}
@@ -208,27 +199,14 @@ async def test_answer_can_update_push_and_clear(opened, submitted, control):
     submitted["answer"] = {"response_action": "clear"}
     cleared = await control.submit("U0DANA", pushed["views"][-1]["id"], {"words": "x"})
 
+    # The person reads the error under the input and goes on.
+    assert (refused["result"], refused["errors"]) == ("errors", {"words": "Say more."})
+    assert refused["views"][0]["state"]["values"]["words"]["words:typed"]["value"] == "no"
     assert [each["title"]["text"] for each in updated["views"]] == ["Second"]
     assert updated["views"][0]["state"]["values"]["words"]["words:typed"]["value"] == "x"
     assert [each["title"]["text"] for each in pushed["views"]] == ["Second", "Third"]
     assert pushed["views"][1]["previous_view_id"] == pushed["views"][1]["root_view_id"] == view["id"]
     assert (cleared["result"], cleared["views"]) == ("clear", [])
-
-
-@pytest.mark.parametrize("timing", [Timing(acknowledge=0.3)])
-async def test_unacknowledged_submission_keeps_the_modal(opened, app, control):
-    """ "We had some trouble connecting": nothing is lost, nothing is sent again."""
-
-    @app.view("form")
-    async def never(view):
-        await asyncio.sleep(0.5)
-
-    view = await opened(modal(input_block()))
-    answer = await control.submit("U0DANA", view["id"], {"words": "x"})
-
-    assert (answer["result"], answer["ack"]["ok"]) == ("failed", False)
-    assert [each["id"] for each in answer["views"]] == [view["id"]]
-    assert len(await control.deliveries("view_submission")) == 1
 
 
 async def test_stack_holds_three_views(opened, app, control):
@@ -251,8 +229,8 @@ async def test_stack_holds_three_views(opened, app, control):
     assert errors == ["push_limit_reached"]
 
 
-async def test_push_needs_a_trigger_from_a_modal(slack, app, over_sockets, control):
-    """A click on a message opens; it does not push."""
+async def test_what_slack_refuses_about_a_view_is_refused(opened, app, slack, control):
+    """A lost update, a closed view, a push from a message, another person's form, an input that is not there."""
     errors = []
 
     @app.action("push")
@@ -265,25 +243,17 @@ async def test_push_needs_a_trigger_from_a_modal(slack, app, over_sockets, contr
 
     posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions(button("push"))])
     await control.click("U0DANA", CHANNEL, posted["ts"], "push")
-
     assert errors == ["invalid_trigger_id"]
 
-
-async def test_stale_hash_is_a_conflict(opened, slack):
-    """A lost update shows itself when the hash is passed."""
-    view = await opened(modal())
-
+    view = await opened(modal(input_block()))
+    with pytest.raises(ControlError, match="U0ERIK has no open view"):
+        await control.submit("U0ERIK", view["id"], {"words": "x"})
+    with pytest.raises(ControlError, match="There is no input 'word' in the view; it has words"):
+        await control.submit("U0DANA", view["id"], {"word": "x"})
     await slack.views_update(view_id=view["id"], hash=view["hash"], view=modal(title=plain("Second")))
-
     with pytest.raises(SlackApiError, match="hash_conflict"):
         await slack.views_update(view_id=view["id"], hash=view["hash"], view=modal(title=plain("Third")))
-
-
-async def test_closed_view_is_not_found(opened, slack, control):
-    """A person may close at any time."""
-    view = await opened(modal())
     await control.close_view("U0DANA", view["id"])
-
     with pytest.raises(SlackApiError, match="not_found"):
         await slack.views_update(view_id=view["id"], view=modal())
 
@@ -302,7 +272,7 @@ async def test_external_id_finds_its_view_and_is_unique(opened, slack, control):
 
 
 async def test_update_keeps_what_was_typed_where_the_input_stays(opened, app, slack, control):
-    """Same block and element: the text stays. Another id: it starts anew."""
+    """Same block and element: the text stays. Another id: it starts anew. A click in it carries what was typed so far."""
 
     @app.action("press")
     async def press(ack):
@@ -312,28 +282,16 @@ async def test_update_keeps_what_was_typed_where_the_input_stays(opened, app, sl
     view = await opened(form)
     await control.click_view("U0DANA", view["id"], "press", values={"kept": "typed", "gone": "typed"})
 
+    payload = (await control.deliveries("block_actions"))[-1]["payload"]
+    assert payload["container"] == {"type": "view", "view_id": view["id"]}
+    assert payload["view"]["state"]["values"]["kept"]["kept:typed"]["value"] == "typed"
+    assert not {"channel", "response_url"} & {*payload}
+
     await slack.views_update(view_id=view["id"], view=modal(input_block("kept"), input_block("new")))
 
     [shown] = await control.views("U0DANA")
     assert shown["state"]["values"]["kept"]["kept:typed"]["value"] == "typed"
     assert shown["state"]["values"]["new"]["new:typed"]["value"] is None
-
-
-async def test_click_in_a_modal_carries_the_view(opened, app, control):
-    """With what was typed so far."""
-
-    @app.action("press")
-    async def press(ack):
-        await ack()
-
-    view = await opened(modal(input_block(), actions(button("press"))))
-    await control.click_view("U0DANA", view["id"], "press", values={"words": "half"})
-
-    payload = (await control.deliveries("block_actions"))[-1]["payload"]
-    assert payload["container"] == {"type": "view", "view_id": view["id"]}
-    assert payload["view"]["state"]["values"]["words"]["words:typed"]["value"] == "half"
-    assert "channel" not in payload
-    assert "response_url" not in payload
 
 
 async def test_close_is_told_only_when_asked_for(opened, app, control):
@@ -353,22 +311,6 @@ async def test_close_is_told_only_when_asked_for(opened, app, control):
     await control.close_view("U0DANA", cleared["id"], clear=True)
 
     assert closed == [False, True]
-
-
-async def test_view_of_somebody_else_cannot_be_submitted(opened, control):
-    """A modal is seen by one person."""
-    view = await opened(modal(input_block()))
-
-    with pytest.raises(ControlError, match="U0ERIK has no open view"):
-        await control.submit("U0ERIK", view["id"], {"words": "x"})
-
-
-async def test_a_value_for_a_missing_input_is_refused(opened, control):
-    """A test that misspells a block hears so."""
-    view = await opened(modal(input_block()))
-
-    with pytest.raises(ControlError, match="There is no input 'word' in the view; it has words"):
-        await control.submit("U0DANA", view["id"], {"word": "x"})
 
 
 async def test_waiting_for_a_view_finds_one_that_is_there_and_one_that_comes(opened, slack, control):

@@ -28,6 +28,22 @@ async def test_form_body_with_json_in_a_field_is_read(playground, http, headers)
     assert answer["message"]["blocks"][0]["type"] == "section"
 
 
+@pytest.mark.parametrize(
+    ("field", "sentence"),
+    [
+        ({"blocks": "[{"}, "must be valid JSON [json-pointer:/blocks]"),
+        ({"unfurl_links": "yes"}, "must provide a boolean [json-pointer:/unfurl_links]"),
+    ],
+)
+async def test_field_of_another_form_is_refused(playground, http, headers, field, sentence):
+    """Blocks in a form must be JSON, and `yes` is not a boolean."""
+    form = {"channel": CHANNEL, "text": "x", **field}
+
+    answer = await post(http, playground, "chat.postMessage", data=form, headers=headers)
+
+    assert answer["response_metadata"]["messages"] == [f"[ERROR] {sentence}"]
+
+
 async def test_post_with_a_query_is_read(playground, http, headers):
     """The SDK posts `conversations.open` with its arguments in the query."""
     answer = await post(
@@ -35,19 +51,6 @@ async def test_post_with_a_query_is_read(playground, http, headers):
     )
 
     assert answer["channel"]["user"] == "U0DANA"
-
-
-async def test_get_with_a_query_is_read(playground, http, headers):
-    """Reading methods come as GET."""
-    async with http.get(
-        f"{playground.api_url}users.info", params={"user": "U0DANA"}, headers=headers
-    ) as response:
-        assert (await response.json())["user"]["name"] == "dana"
-
-
-async def test_token_in_the_form_is_read(playground, http):
-    """The oldest way to say who one is."""
-    assert (await post(http, playground, "auth.test", data={"token": playground.bot_token}))["ok"]
 
 
 async def test_reading_method_does_not_read_a_json_body(playground, http, headers):
@@ -65,26 +68,6 @@ async def test_a_body_that_is_not_a_json_object_is_refused(playground, http, hea
     headers |= {"content-type": "application/json"}
 
     assert (await post(http, playground, "chat.postMessage", data=body, headers=headers))["error"] == error
-
-
-async def test_field_that_holds_no_json_is_refused(playground, http, headers):
-    """Blocks in a form must be JSON."""
-    form = {"channel": CHANNEL, "text": "x", "blocks": "[{"}
-
-    answer = await post(http, playground, "chat.postMessage", data=form, headers=headers)
-
-    assert answer["response_metadata"]["messages"] == ["[ERROR] must be valid JSON [json-pointer:/blocks]"]
-
-
-async def test_word_where_a_boolean_is_wanted_is_refused(playground, http, headers):
-    """`yes` is not a boolean."""
-    form = {"channel": CHANNEL, "text": "x", "unfurl_links": "yes"}
-
-    answer = await post(http, playground, "chat.postMessage", data=form, headers=headers)
-
-    assert answer["response_metadata"]["messages"] == [
-        "[ERROR] must provide a boolean [json-pointer:/unfurl_links]"
-    ]
 
 
 async def test_team_of_the_token_may_be_named_and_no_other(playground, http, headers):

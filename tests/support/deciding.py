@@ -46,9 +46,7 @@ async def person(redis_url: str, reviewer: ScriptedReviewer) -> AsyncIterator[No
         async def work() -> None:
             while not over.is_set():
                 await store.take_inbox("billing")
-                for owed in await store.lease_work(
-                    "undrawn", keys.lane_for("billing"), limit=10, lease=60_000
-                ):
+                for owed in await store.lease_work("undrawn", limit=10, lease=60_000):
                     await decide_all(owed.interrupt_id)
                 await asyncio.sleep(0.01)
 

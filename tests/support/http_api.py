@@ -10,7 +10,7 @@ import aiohttp
 from agent_adapter.contract.keys import Keys
 from agent_adapter.redis.pool import open_redis
 from bot.api.keys import KeyRing
-from bot.domain.seal import Seal, Trust
+from bot.domain.seal import Seal
 from tests.support.redis_users import address_for
 
 Json = dict[str, Any]
@@ -28,9 +28,9 @@ def a_pause(*names: str, allowed: tuple[str, ...] = ("approve", "edit", "reject"
 async def a_key(redis_url: str, agent: str = "billing", *, seal_key: str = "", **given: Any) -> str:
     """Make a key as an operator does, with the seal key of the bots."""
     text = seal_key or os.environ.get("ASSENT_SEAL_KEY", "")
-    trust = Trust(Seal.parse(text, namespace="assent")) if text else None
+    seal = Seal.parse(text, namespace="assent") if text else None
     async with open_redis(address_for(redis_url, "operator")) as redis:
-        return await KeyRing(redis, Keys("assent"), trust=lambda: trust).create(agent, **given)
+        return await KeyRing(redis, Keys("assent"), seal=seal).create(agent, **given)
 
 
 @asynccontextmanager

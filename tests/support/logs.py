@@ -4,7 +4,7 @@ from pathlib import Path
 
 from agent_adapter.receipts.key_files import write_keys
 from agent_adapter.receipts.ring import Ring, RingKey
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import new_signer, public_of
 from bot.domain.audit_entry import AuditEntry, Mark
 from bot.runtime.log_key import LogKey
 from bot.store.audit_log import AuditLog
@@ -33,9 +33,9 @@ def entries(*names: str, seq: int = 1, at: int = NOON, by: str = "U0DANA") -> li
 
 def make_key(folder: Path, *, namespace: str = "assent", **fields: object) -> LogKey:
     """Make a key of the log, and put it into `ring.json` beside others that are there."""
-    signer, ring = LocalSigner.generate(), folder / "ring.json"
+    signer, ring = new_signer(), folder / "ring.json"
     known = Ring.load(ring, purpose="log").keys.values() if ring.exists() else ()
-    write_keys(ring, [*known, RingKey.of(signer.public, "log", namespace=namespace, **fields)])
+    write_keys(ring, [*known, RingKey.of(public_of(signer), "log", namespace=namespace, **fields)])
     return LogKey(signer, Ring.load(ring, purpose="log"), namespace)
 
 

@@ -6,12 +6,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from securesystemslib.dsse import Envelope
+from securesystemslib.signer import Signature, Signer
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.receipt import Receipt
-from agent_adapter.receipts.dsse import Envelope, Signature, load_envelope, pre_authentication
+from agent_adapter.receipts.dsse import digest_of, dump_envelope, load_envelope
 from agent_adapter.receipts.ring import Ring, RingKey
-from agent_adapter.receipts.signer import kid_of
+from agent_adapter.receipts.signer import kid_of, signer_of
 from agent_adapter.receipts.statement import (
     RECEIPT,
     ActionStatement,
@@ -21,8 +23,12 @@ from agent_adapter.receipts.statement import (
     pause_of,
     run_of,
 )
+from bot.domain.seal import Seal
+from bot.runtime.listed_signer import ListedSigner
+from bot.runtime.statements import Signing as BotSigning
 
 TEAM = "T0ASSENT"
+SEAL = Seal("assent", (b"k" * 32,))
 RECORD = "billing.0123456789abcdef0123456789abcdef"
 
 
@@ -68,8 +74,9 @@ class Signing:
 
     def sign(self, statement: Statement | bytes, *, type: str = RECEIPT) -> str:
         payload = statement if isinstance(statement, bytes) else dump_statement(statement)
-        signature = self.key.sign(pre_authentication(type, payload))
-        return Envelope(type, payload, (Signature(self.kid, signature),)).dump()
+        envelope = Envelope(payload, type, {})
+        envelope.signatures[self.kid] = Signature(self.kid, self.key.sign(envelope.pae()).hex())
+        return dump_envelope(envelope)
 
     def receipt(self, args: Any = None, *, rec: str = RECORD, index: int = 0, **changed: Any) -> Receipt:
         """Make the receipt of one approved call; `changed` are fields of its action."""
@@ -81,10 +88,16 @@ class Signing:
         """Make the receipt of a call that these people approved one after the other."""
         envelopes: list[str] = []
         for person in people:
-            counts = tuple(load_envelope(each).digest for each in envelopes)
+            counts = tuple(digest_of(load_envelope(each)) for each in envelopes)
             action = self.action(args, by=person, quorum=quorum, counts=counts)
             envelopes.append(self.sign(self.statement(action)))
         return Receipt(tuple(envelopes), 0, encode({"to": "al"} if args is None else args))
+
+
+def bot_signing(key: Ed25519PrivateKey | Signer, ring: Ring, team: str) -> BotSigning:
+    """Have a store sign with this key, or with a service."""
+    signer = key if isinstance(key, Signer) else signer_of(key)
+    return BotSigning(ListedSigner(signer, ring, "assent"), "assent", lambda: team, ring, SEAL)
 
 
 def ring_text(*keys: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Acceptance tests run with keys if they do not say otherwise, and a library that is not ours verifies what was signed."""
+"""Acceptance tests run with keys if they do not say otherwise, and what was signed is verified at the end."""
 
 import json
 from base64 import b64decode

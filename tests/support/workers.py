@@ -16,11 +16,11 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agent_adapter import ApprovalClient, approval_key
+from agent_adapter.cipher import STATE_KEY, Cipher
 from agent_adapter.contract.hitl import ApproveDecision, Decision
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.integrations.openai_agents import editable
 from agent_adapter.redis.pool import end_task
-from agent_adapter.seal import Seal
 from agent_adapter.worker import ResumeWorker
 from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.openai_agents import ResumableAgent
@@ -145,7 +145,7 @@ def a_client(redis_url: str, *, agent: str = "billing", keys: Sequence[str] = ()
     return ApprovalClient.from_url(
         redis_url,
         agent=agent,
-        seal=Seal(keys),
+        state_cipher=Cipher(keys, variable=STATE_KEY),
         grace=SHORT,
         claim_lease=SHORT,
         reconcile_every=timedelta(seconds=1),

@@ -62,6 +62,11 @@ local function unsure_for(prefix, lease, at, created)
   return (created or 0) <= since and math.min(lease, since + lease - at) or 0
 end
 
+-- Return both halves of a record and the time, as `read` does: fields are name, value, name, value, …
+local function read_record(req, card, at)
+  return { redis.call('HGETALL', req), redis.call('HGETALL', card), at }
+end
+
 local function append(list, ...)
   for _, value in ipairs({ ... }) do
     list[#list + 1] = value
@@ -132,37 +137,6 @@ local function time_left(key)
     return given
   end
   return math.max(0, left)
-end
-
--- A delivery from Slack (a click, a form, a command) is handled once. Its note has three parts: since when it is handled, or
--- one of these marks; who handles it; its answer. It is kept for longer than Slack's signature is valid, which is five minutes
--- before and after its time. A delivery without an answer after five seconds has failed, because Slack waits for three.
-local ANSWERED, FAILED = '=', '0'
-local DELIVERY_KEPT, GIVEN_UP = 600000, 5000
-
-local function read_delivery(delivery)
-  return string.match(redis.call('GET', delivery) or '', '^(%S+) (%S+) ?(.*)$')
-end
-
--- Return nil if this owner should handle the delivery, or already does. Otherwise return why not, as `begin_delivery` does.
-local function why_not_handled(delivery, newest, owner, at)
-  local since, by, answer = read_delivery(delivery)
-  if not since or by == owner then
-    return nil
-  elseif since == ANSWERED then
-    return { 'again', answer }
-  elseif at < since + GIVEN_UP then
-    return { 'busy' }
-  elseif redis.call('GET', newest) ~= string.match(delivery, '[^:]+$') then
-    return { 'late' }
-  end
-end
-
-local function note_delivery(delivery, newest, since, owner, answer)
-  local note = since .. ' ' .. owner .. ' ' .. (answer or '')
-  if not redis.call('SET', delivery, note, 'PX', DELIVERY_KEPT, 'GET') then
-    redis.call('SET', newest, string.match(delivery, '[^:]+$'), 'PX', DELIVERY_KEPT)
-  end
 end
 
 -- Return the field of failed work: the set that the work is owed in, and the record.

@@ -14,8 +14,8 @@
 --       for each of them: index, id of the record that has the standing approval, index of the action there, who gave
 --       it, decision, what is kept of this use, what the audit says about the decision, statement
 --       fields of the admission and their values, …
--- Returns 'admitted' | 'known': it was admitted before | 'unknown': there is no such record | 'changed': somebody has changed
--- its times since it was judged, so it is looked at again
+-- Returns the record as it is then, as `read` does. Without `status`, somebody has changed its times since it was judged: it is
+-- looked at again
 
 local req, card, undrawn, due, unresumed, standing, audit = unpack(KEYS)
 local id, prefix, created, asked_until, deadline, actions, is_due, facts, waiting, requester, covered = unpack(ARGV)
@@ -24,15 +24,12 @@ local FIRST_FIELD = FIRST_COVERED + PER_COVERED * covered
 
 local at = now()
 local created_now, until_now = unpack(redis.call('HMGET', req, 'created', 'deadline'))
-if not created_now then
-  return 'unknown'
-end
-if redis.call('HEXISTS', card, 'status') == 1 then
-  return 'known'
+if not created_now or redis.call('HEXISTS', card, 'status') == 1 then
+  return read_record(req, card, at)
 end
 if created_now ~= created or until_now ~= asked_until then
   queue_drawing(undrawn, id, at)
-  return 'changed'
+  return read_record(req, card, at)
 end
 deadline = tonumber(deadline)
 local changes = { 'deadline', text(deadline), unpack(ARGV, FIRST_FIELD) }
@@ -109,4 +106,4 @@ if open == 0 then
 elseif #found > 0 then
   wake_processes(req, prefix, id, FOLLOWS)
 end
-return 'admitted'
+return read_record(req, card, at)

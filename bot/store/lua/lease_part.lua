@@ -1,15 +1,15 @@
 -- Lease one message of a card for one call to Slack. The intent is noted before the call.
 --
--- KEYS  card, epoch
+-- KEYS  req, card, epoch
 -- ARGV  prefix
 --       part
 --       owner
 --       lease  milliseconds
--- Returns {'mine', since, epoch} | {'takeover', since, epoch}: somebody may have posted it and not saved that
+-- Returns {'mine', since, epoch, record} | {'takeover', since, epoch, record}: somebody may have posted it and not saved that
 --         | {'busy', milliseconds, epoch} | {'gone', 0, epoch}: the record has ended its retention
---         `since` is when the first intent was noted, `epoch` how many heartbeats all bots have sent
+--         `since` is when the first intent was noted, `epoch` how many heartbeats all bots have sent, `record` as `read` gives it
 
-local card, epoch = unpack(KEYS)
+local req, card, epoch = unpack(KEYS)
 local prefix, part, owner, lease = unpack(ARGV)
 
 local epochs = tonumber(redis.call('GET', epoch) or 0)
@@ -37,4 +37,4 @@ if held then
   end
 end
 redis.call('HSET', card, 'lease:' .. part, owner .. ' ' .. text(at + lease) .. ' ' .. since)
-return { outcome, since, epochs }
+return { outcome, since, epochs, read_record(req, card, at) }

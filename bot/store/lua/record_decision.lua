@@ -2,35 +2,31 @@
 -- decision is a vote, one for each person, until enough of them say the same.
 --
 -- KEYS  req, card, undrawn, due, unresumed, standing, audit
---       delivery  of the click, where this script is to note it
---       newest    delivery of this person
 -- ARGV  id, prefix
 --       token     of the click
 --       person
 --       grant     for which later calls the decision holds, or ''
 --       lifetime  for how many milliseconds
 --       uses      for how many calls
---       owner     of the delivery, or ''
---       answer    of the delivery once something is recorded
+--       press     what tells one press from another, or ''
 --       pressed   channel and ts of the message that was pressed, '' for a form
 --       signed    statement about the decisions, or ''
 --       of each action: index, position, decision, tokens of the votes that were judged and count ('*': all), people whose
 --       votes do not count any more, or are not signed: they are taken out, version of the rules that judged ('': the
 --       card's), what the audit says about it, the message that asks
--- Returns {'first', the outcome of each action, …}, or why the click is not handled here, as `begin_delivery` does
--- An outcome is 'recorded' | 'counted': it takes more people | 'repeat': recorded or counted before | 'taken' | 'closed'
+-- Returns the outcome of each action:
+-- 'recorded' | 'counted': it takes more people | 'repeat': recorded or counted before, by this very press or by one that
+-- says the same, whatever its person has decided since | 'taken' | 'closed'
 -- | 'gone': it agrees with a proposal that is not there any more | 'deleted': the message that was pressed is gone
 -- | 'judge_again': it would be final with the vote of somebody who was not judged
 
-local req, card, undrawn, due, unresumed, standing, audit, delivery, newest = unpack(KEYS)
-local id, prefix, token, person, grant, lifetime, uses, owner, answer, pressed, signed = unpack(ARGV)
-local FIRST_ACTION, PER_ACTION = 12, 8
+local req, card, undrawn, due, unresumed, standing, audit = unpack(KEYS)
+local id, prefix, token, person, grant, lifetime, uses, press, pressed, signed = unpack(ARGV)
+local FIRST_ACTION, PER_ACTION, PRESS = 11, 8, 'press:'
 
 local at = now()
-local refusal = delivery and why_not_handled(delivery, newest, owner, at)
-if refusal then
-  return refusal
-end
+-- The actions for which this very press is recorded.
+local pressed_for = press ~= '' and redis.call('HGET', card, PRESS .. press) or ''
 local status, deadline, policy, still_open, deleted, waiting = unpack(redis.call('HMGET', card,
   'status', 'deadline', 'policy', 'open', 'gone', 'waiting'))
 -- Nothing could be resumed with a decision about a record that has lost what was asked.
@@ -38,7 +34,7 @@ local is_whole = redis.call('HEXISTS', req, 'body') == 1 and redis.call('HEXISTS
 local is_pending = is_whole and status == 'pending'
 -- Whoever judged the click may remember the record as it was before the message was deleted.
 local is_deleted = pressed ~= '' and string.find('\n' .. (deleted or ''), '\n' .. pressed .. '\n', 1, true)
-local outcomes, recorded, counted = { 'first' }, 0, 0
+local outcomes, recorded, counted = {}, 0, 0
 -- What is written in the end.
 local changes, events, given, deciders, noted = {}, {}, {}, {}, {}
 
@@ -159,15 +155,20 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
 end
 
 for i = FIRST_ACTION, #ARGV, PER_ACTION do
-  append(outcomes, decide(unpack(ARGV, i, i + PER_ACTION - 1)))
+  local index = ARGV[i]
+  local outcome = has(pressed_for, index) and 'repeat' or decide(unpack(ARGV, i, i + PER_ACTION - 1))
+  if outcome == 'recorded' or outcome == 'counted' then
+    pressed_for = pressed_for .. ' ' .. index
+  end
+  append(outcomes, outcome)
 end
 
 local left = (still_open or 0) - recorded
 if recorded + counted == 0 then
-  if delivery then
-    note_delivery(delivery, newest, text(at), owner)
-  end
   return outcomes
+end
+if press ~= '' then
+  append(changes, PRESS .. press, pressed_for)
 end
 if signed ~= '' then
   append(changes, SIGNED .. token, add_line(redis.call('HGET', card, SIGNED .. token), signed))
@@ -189,9 +190,6 @@ for _, decider in ipairs(deciders) do
   note_mine(prefix, 'decided:', decider, id, at)
 end
 redis.call('HSET', card, unpack(changes))
-if delivery then
-  note_delivery(delivery, newest, ANSWERED, owner, answer)
-end
 -- Last, since the server writes first to whom it woke last: the answer is on its way before whoever draws is woken.
 if recorded > 0 then
   wake_processes(req, prefix, id, left == 0 and WAITS or FOLLOWS)

@@ -91,10 +91,7 @@ class Word(str):
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        (
-            {"to": ("a", "b")},
-            "args.to: tuple is not a JSON value; send a string, number, boolean, null, list",
-        ),
+        ({"to": ("a", "b")}, "args.to: tuple is not a JSON value; send a string, number, boolean, null, list"),
         ({"on": [date(2026, 1, 1)]}, "args.on[0]: date is not a JSON value"),
         ({"colour": Colour.RED}, "args.colour: Colour is not a JSON value"),
         ({"word": Word("x")}, "args.word: Word is not a JSON value"),
@@ -106,7 +103,7 @@ class Word(str):
         ({"k" * 60_000: float("inf")}, f"args.{'k' * 40}…: inf is not a JSON number; send null or a string"),
         ("text", "args: arguments must be a JSON object, not str"),
     ],
-)
+)  # fmt: skip
 def test_values_that_json_does_not_have_are_refused_with_their_path(value: Any, sentence: str):
     """What would be shown as something else than it is never gets that far."""
     with pytest.raises(InvalidRequestError) as caught:

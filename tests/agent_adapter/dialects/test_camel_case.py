@@ -27,13 +27,9 @@ PAUSE = {
     "reviewConfigs": [
         {"actionName": "send_email", "allowedDecisions": ["approve", "edit", "reject"]},
         {"actionName": "run_sql", "allowedDecisions": ["approve", "reject"]},
-        {
-            "actionName": "update_customer",
-            "allowedDecisions": ["approve", "edit", "reject"],
-            "argsSchema": SCHEMA,
-        },
+        {"actionName": "update_customer", "allowedDecisions": ["approve", "edit", "reject"], "argsSchema": SCHEMA},
     ],
-}
+}  # fmt: skip
 
 
 def changed(*path, to):

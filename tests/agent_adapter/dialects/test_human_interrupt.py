@@ -24,17 +24,13 @@ def allowed_by(payload, name="human_interrupt"):
         ({"allow_accept": True}, ("approve",), ()),
         ({"allow_accept": True, "allow_ignore": True}, ("approve", "reject"), ()),
         ({"allow_accept": True, "allow_ignore": False}, ("approve",), ()),
-        (
-            {"allow_accept": True, "allow_respond": True},
-            ("approve", "reject", "respond"),
-            ("reject_as_answer",),
-        ),
+        ({"allow_accept": True, "allow_respond": True}, ("approve", "reject", "respond"), ("reject_as_answer",)),
         ({"allow_ignore": True, "allow_respond": True}, ("reject", "respond"), ()),
         ({"allow_edit": True, "allow_ignore": False, "allow_accept": True}, ("approve", "edit"), ()),
         ({"allow_edit": True, "allow_accept": True}, ("approve",), ()),
         (ALL, ("approve", "edit", "reject", "respond"), ()),
     ],
-)
+)  # fmt: skip
 def test_flags_say_what_is_offered(flags, allowed, effects):
     """What is not allowed is not offered; a missing flag allows nothing."""
     assert allowed_by(pause(flags)) == (allowed, effects)

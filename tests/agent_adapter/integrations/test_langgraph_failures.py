@@ -65,15 +65,12 @@ BAD = {
         {**GOOD, "send_email": edit({"to": "a", "subject": float("nan")})},
         "nan is not a JSON number",
     ),
-    "edited arguments that miss one": (
-        {**GOOD, "send_email": edit({"to": "only"})},
-        "args.subject: Field required",
-    ),
+    "edited arguments that miss one": ({**GOOD, "send_email": edit({"to": "only"})}, "args.subject: Field required"),
     "edited arguments of another type": (
         {**GOOD, "send_email": edit({"to": "a", "subject": ["s"]})},
         "args.subject: Input should be a valid string",
     ),
-}
+}  # fmt: skip
 
 
 @MODES

@@ -1,5 +1,6 @@
 """A node runs again from its start at each answer, and no more often than in LangGraph by hand."""
 
+import asyncio
 import operator
 from contextlib import aclosing
 from typing import Annotated, Any, TypedDict
@@ -7,6 +8,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import NodeCancelledError
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
@@ -29,17 +31,20 @@ class Notes(TypedDict):
 class Diary:
     """What ran, in its order, and nodes that ask several questions."""
 
-    def __init__(self):
+    def __init__(self, *failures):
         self.ran: list[str] = []
+        self.failures = list(failures)
 
     def asks(self, *questions):
-        """Give a node that asks one question after the other."""
+        """Give a node that asks one question after the other, and fails once after the first."""
 
         def node(state):
             self.ran.append("begins")
             for question in questions:
                 if interrupt(question):
                     self.ran.append(question)
+                if self.failures:
+                    raise self.failures.pop()
             return NEW
 
         return node
@@ -122,49 +127,48 @@ def sent_in_a_tool(diary, saver):
     return in_a_tool(transfer, saver)
 
 
+def in_a_function(work, saver):
+    @entrypoint(checkpointer=saver)
+    async def workflow(state):
+        return await work(state)
+
+    return workflow
+
+
 def a_function(diary, saver):
     """A function of LangGraph's functional API asks twice."""
     ask = diary.asks("pay", "notify")
 
-    @entrypoint(checkpointer=saver)
-    async def workflow(state):
+    async def work(state):
         return ask(state)
 
-    return workflow
+    return in_a_function(work, saver)
 
 
 def a_task(diary, saver):
     """A function calls a task that asks twice."""
-    ask = task(diary.asks("pay", "notify"))
-
-    @entrypoint(checkpointer=saver)
-    async def workflow(state):
-        return await ask(state)
-
-    return workflow
+    return in_a_function(task(diary.asks("pay", "notify")), saver)
 
 
 def tasks_after_each_other(diary, saver):
     """A function calls a task that asks twice, and then one that asks once."""
     ask, close = task(diary.asks("pay", "notify"), name="ask"), task(diary.asks("close"), name="close")
 
-    @entrypoint(checkpointer=saver)
-    async def workflow(state):
+    async def work(state):
         await ask(state)
         return await close(state)
 
-    return workflow
+    return in_a_function(work, saver)
 
 
 def tasks_side_by_side(diary, saver):
     """A function calls two tasks that ask twice each."""
     ask = task(diary.asks("pay", "notify"))
 
-    @entrypoint(checkpointer=saver)
-    async def workflow(state):
+    async def work(state):
         return [await begun for begun in [ask(state) for _ in range(2)]]
 
-    return workflow
+    return in_a_function(work, saver)
 
 
 def a_task_in_a_task(diary, saver):
@@ -175,11 +179,17 @@ def a_task_in_a_task(diary, saver):
     async def outer(state):
         return await ask(state)
 
-    @entrypoint(checkpointer=saver)
-    async def workflow(state):
-        return await outer(state)
+    return in_a_function(outer, saver)
 
-    return workflow
+
+def a_hidden_task(diary, saver):
+    """A function takes a task that asks twice from where nothing says its name."""
+    tasks = [task(diary.asks("pay", "notify"))]
+
+    async def work(state):
+        return await tasks[0](state)
+
+    return in_a_function(work, saver)
 
 
 def a_graph_in_a_task(diary, saver):
@@ -190,11 +200,7 @@ def a_graph_in_a_task(diary, saver):
     async def outer(state):
         return await inner.ainvoke(state)
 
-    @entrypoint(checkpointer=saver)
-    async def workflow(state):
-        return await outer(state)
-
-    return workflow
+    return in_a_function(outer, saver)
 
 
 def a_task_in_a_node(diary, saver):
@@ -220,22 +226,9 @@ def a_task_in_a_tool(diary, saver):
 
 
 SHAPES = [
-    a_node,
-    sent,
-    a_graph_as_node,
-    before_a_graph,
-    a_tool,
-    a_graph_in_a_tool,
-    sent_in_a_tool,
-    a_function,
-    a_task,
-    tasks_after_each_other,
-    tasks_side_by_side,
-    a_task_in_a_task,
-    a_graph_in_a_task,
-    a_task_in_a_node,
-    a_task_in_a_tool,
-]
+    a_node, sent, a_graph_as_node, before_a_graph, a_tool, a_graph_in_a_tool, sent_in_a_tool, a_function, a_task,
+    tasks_after_each_other, tasks_side_by_side, a_task_in_a_task, a_graph_in_a_task, a_task_in_a_node, a_task_in_a_tool,
+]  # fmt: skip
 
 
 def says_no_to(no):
@@ -292,3 +285,20 @@ async def test_nothing_runs_more_often_than_by_hand(shape, no, go):
     assert sorted(here.ran) == sorted(there.ran)
     assert "pay" in here.ran
     assert ("notify" in here.ran) == (no is None)
+
+
+@pytest.mark.parametrize("failure", [OSError, asyncio.CancelledError])
+@pytest.mark.parametrize("shape", [*SHAPES, a_hidden_task])
+async def test_old_answer_reaches_no_new_question(shape, failure):
+    """Whoever approved to pay has not approved to notify, also when the run broke between the two questions."""
+    diary = Diary(failure("down"))
+    graph, approvals = shape(diary, InMemorySaver()), InMemoryApprovalClient(says_no_to("notify"))
+    with pytest.raises((failure, NodeCancelledError)):
+        await run_thread(graph, approvals, GO if "tool" in shape.__name__ else NEW, dialect="boolean")
+
+    await run_thread(graph, approvals, None, dialect="boolean")
+
+    asked = [action.args["value"] for action in approvals.reviewer.asked]
+    assert asked.count("pay") == asked.count("notify") > 0
+    assert "pay" in diary.ran
+    assert "notify" not in diary.ran

@@ -123,18 +123,12 @@ def local(ran):
 
 
 KINDS = {
-    "shell": (
-        shell,
-        SHELL,
-        "shell",
-        {"commands": ["rm -rf build", "ls"], "timeout_ms": 1000},
-        ["rm -rf build", "ls"],
-    ),
+    "shell": (shell, SHELL, "shell", {"commands": ["rm -rf build", "ls"], "timeout_ms": 1000}, ["rm -rf build", "ls"]),
     "apply_patch": (patch, PATCH, "apply_patch", PATCH["operation"], [("a.txt", "@@\n-x\n+y\n")]),
     "hosted MCP": (hosted, HOSTED, "add", {"a": 1}, []),
     "local MCP": (local, says(("add", {"a": 1}))[0], "add", {"a": 1}, [{"a": 1}]),
     "custom": (custom, CUSTOM, "sql", {"input": "DROP TABLE x"}, ["DROP TABLE x"]),
-}
+}  # fmt: skip
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 
 

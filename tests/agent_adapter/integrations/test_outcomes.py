@@ -10,7 +10,6 @@ import pytest
 from agents import (
     Agent,
     CustomTool,
-    FunctionTool,
     RunConfig,
     Runner,
     ShellCallOutcome,
@@ -25,8 +24,7 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolRetryMiddl
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import InjectedToolCallId, ToolException, tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command
 
 from agent_adapter import Outcome
 from agent_adapter.errors import ConsumedError
@@ -112,22 +110,6 @@ async def test_a_tool_that_answers_with_a_command_is_reported():
     await run_thread(agent_with(charge), client)
 
     assert await outcomes_of(client) == [[Outcome.done("charged 5")]]
-
-
-async def test_a_question_that_is_not_a_tool_call_has_no_outcome():
-    """Nobody knows what the node does with the answer."""
-
-    def node(state: MessagesState):
-        interrupt({"action_request": {"action": "deploy", "args": {}}, "config": {"allow_accept": True}})
-        return {"messages": []}
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("node", node)
-    graph.add_edge(START, "node")
-    client = deciding(approve())
-    await run_thread(graph.compile(checkpointer=InMemorySaver()), client)
-
-    assert await outcomes_of(client) == [[None]]
 
 
 async def test_a_report_that_is_refused_does_not_reach_the_run(monkeypatch):
@@ -232,20 +214,6 @@ async def test_a_tool_that_takes_too_long_has_failed(words):
     assert "Tool 'charge' timed out after 0.5 seconds" in outcome.text
 
 
-async def test_a_tool_that_the_sdk_did_not_make_is_reported_too():
-    async def invoke(_context, _arguments):
-        return "charged"
-
-    tool = FunctionTool(
-        "charge", "Charge.", {"type": "object", "properties": {}}, invoke, needs_approval=True
-    )
-    tool.strict_json_schema = False
-    client = deciding(approve())
-    await openai_agents.run(calling(tool), "go", approvals=client)
-
-    assert await outcomes_of(client) == [[Outcome.done("charged")]]
-
-
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("is_streamed", [False, True])
 @pytest.mark.parametrize(("fails", "outcome"), [(False, Outcome.done("charged 5")), (True, NO_FUNDS)])
@@ -297,26 +265,6 @@ async def test_an_error_that_ends_the_run_of_an_agent_used_as_a_tool_is_a_failur
     assert (agents.status, "no funds for 5" in agents.text) == ("failed", True)
 
 
-async def test_a_run_that_is_cancelled_in_a_tool_reports_nothing():
-    """Another process may go on with it, and call the tool again."""
-    is_running = asyncio.Event()
-
-    @function_tool(needs_approval=True)
-    async def charge(amount: int) -> str:
-        """Charge."""
-        is_running.set()
-        await asyncio.Event().wait()
-
-    client = deciding(approve())
-    running = asyncio.create_task(openai_agents.run(calling(charge), "go", approvals=client))
-    await is_running.wait()
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-
-    assert await outcomes_of(client) == [[None]]
-
-
 async def test_a_tool_outside_of_a_run_that_asks_does_what_it_did_before():
     """Our runs watch it from inside, and it may be used elsewhere too."""
     client, agent = deciding(approve(), approve()), failing()
@@ -342,45 +290,36 @@ def raises(*_):
 NO_DISK = Outcome.failed("OSError: no such disk")
 
 
+def shell(does):
+    return ShellTool(executor=does, needs_approval=True)
+
+
+def custom(does):
+    return CustomTool(name="sql", description="", on_invoke_tool=does, needs_approval=True)
+
+
 @pytest.mark.parametrize(
-    ("does", "outcome"),
+    ("tool", "call", "outcome"),
     [
-        (lambda _request: "removed", Outcome.done("removed")),
-        (lambda _request: commands(("one", ("exit", 0)), ("two", ("exit",))), Outcome.done("one\ntwo")),
-        (lambda _request: commands(("one", ("exit", 0)), ("no", ("exit", 1))), Outcome.failed("one\nno")),
-        (lambda _request: commands(("slow", ("timeout",))), Outcome.failed("slow")),
-        (raises, NO_DISK),
+        (shell(lambda _: "removed"), SHELL, Outcome.done("removed")),
+        (shell(lambda _: commands(("one", ("exit", 0)), ("two", ("exit",)))), SHELL, Outcome.done("one\ntwo")),
+        (shell(lambda _: commands(("one", ("exit", 0)), ("no", ("exit", 1)))), SHELL, Outcome.failed("one\nno")),
+        (shell(lambda _: commands(("slow", ("timeout",)))), SHELL, Outcome.failed("slow")),
+        (shell(raises), SHELL, NO_DISK),
+        (custom(lambda _context, _text: "dropped"), CUSTOM, Outcome.done("dropped")),
+        (custom(raises), CUSTOM, NO_DISK),
+        # The SDK does not tell its editor which call it works for.
+        (patch([])["tools"][0], PATCH, None),
     ],
-)
-async def test_a_shell_command_is_reported(does, outcome):
-    """One that ends with another code than 0 has failed, also where the model reads its text."""
-    client, shell = deciding(approve()), ShellTool(executor=does, needs_approval=True)
-    agent = Agent(name="desk", model=SdkModel([[SHELL], desk.DONE]), tools=[shell])
-    await openai_agents.run(agent, "go", approvals=client)
-
-    assert await outcomes_of(client) == [[outcome]]
-
-
-@pytest.mark.parametrize(
-    ("does", "outcome"), [(lambda _context, _text: "dropped", Outcome.done("dropped")), (raises, NO_DISK)]
-)
-async def test_a_custom_tool_is_reported(does, outcome):
+)  # fmt: skip
+async def test_a_call_that_is_no_function_is_reported(tool, call, outcome):
+    """A command that ends with another code than 0 has failed, also where the model reads its text."""
     client = deciding(approve())
-    tool = CustomTool(name="sql", description="", on_invoke_tool=does, needs_approval=True)
-    agent = Agent(name="desk", model=SdkModel([[CUSTOM], desk.DONE]), tools=[tool])
+    agent = Agent(name="desk", model=SdkModel([[call], desk.DONE]), tools=[tool])
     with contextlib.suppress(Exception):
         await openai_agents.run(agent, "go", approvals=client)
 
     assert await outcomes_of(client) == [[outcome]]
-
-
-async def test_a_patch_has_no_outcome():
-    """The SDK does not tell its editor which call it works for."""
-    client = deciding(approve())
-    agent = Agent(name="desk", model=SdkModel([[PATCH], desk.DONE]), **patch([]))
-    await openai_agents.run(agent, "go", approvals=client)
-
-    assert await outcomes_of(client) == [[None]]
 
 
 def broken(amount):

@@ -468,43 +468,39 @@ async def test_a_callback_is_asked_about_each_gated_call(office):
     assert [args for _, args in office.ran] == [MAIL, {"path": "notes.txt"}, {"path": "report.txt"}]
 
 
-async def test_a_callback_that_fails_does_not_approve(office):
-    """The model hears the error; the other calls are decided for themselves."""
-
-    def decide(request):
-        if request.tool_name == "send_email":
-            raise RuntimeError("the terminal is gone")
-        return "approve"
-
-    agent = office.agent(TURN, DONE, middleware=[HumanInTheLoopMiddleware(GATED, decide)])
-
-    await agent.run("go")
-
-    assert office.names() == ["read_file", "delete_file"]
-    assert "This call did not run: approval_callback: the terminal is gone" in answers(agent)["call_1"]
+def breaks(_request):
+    raise RuntimeError("the terminal is gone")
 
 
-async def test_a_callback_may_only_decide_what_is_allowed(office):
-    """An edit of a tool that allows none does not run."""
-    turn = says(("delete_file", {"path": "a"}))
-    answer = ApprovalResponse(ApprovalDecision.EDIT, {"path": "b"})
-    agent = office.agent(turn, DONE, middleware=[HumanInTheLoopMiddleware(GATED, at_once(answer))])
+@pytest.mark.parametrize(
+    ("decide", "options", "why"),
+    [
+        (breaks, {}, "approval_callback: the terminal is gone"),
+        (
+            at_once(ApprovalResponse(ApprovalDecision.EDIT, {"path": "b"})),
+            {},
+            "edit is not one of approve, reject",
+        ),
+        (slowly("approve"), {"expires_in": timedelta(milliseconds=1)}, "Nobody decided in time."),
+    ],
+    ids=["fails", "not allowed", "takes too long"],
+)
+async def test_a_callback_without_an_answer_does_not_approve(office, decide, options, why):
+    """The model hears why; the other calls are decided for themselves."""
 
-    await agent.run("go")
+    def asked(request):
+        return decide(request) if request.tool_name == "delete_file" else at_once("approve")(request)
 
-    assert office.ran == []
-    assert "edit is not one of approve, reject" in answers(agent)["call_1"]
-
-
-async def test_a_callback_that_takes_too_long_does_not_approve(office):
-    """It has `expires_in`."""
-    gate = HumanInTheLoopMiddleware(GATED, slowly("approve"), expires_in=timedelta(milliseconds=1))
-    agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate])
+    callback = decide if options else asked
+    turn = says(*([("send_email", MAIL)] if not options else []), ("delete_file", {"path": "a"}))
+    agent = office.agent(turn, DONE, middleware=[HumanInTheLoopMiddleware(GATED, callback, **options)])
 
     await agent.run("go")
 
-    assert office.ran == []
-    assert answers(agent)["call_1"].endswith("This call did not run: Nobody decided in time.")
+    assert office.names() == ([] if options else ["send_email"])
+    (*_, heard) = answers(agent).values()
+    assert "This call did not run: " in heard
+    assert why in heard
 
 
 # --- Whoever drives the agent decides ------------------------------------------------------------------------------
@@ -871,14 +867,10 @@ def test_strict_is_where_spoon_has_it():
         Stock(wrong, strict=False),
     ):
         assert loose.get_interrupt_config("x") == {"allowed_decisions": ["reject", "edit"]}
-
-
-@pytest.mark.parametrize("allowed", [["aprove"], []])
-def test_what_is_not_strict_still_gates(allowed):
-    """Where no decision is left, all stand in its place, as in SpoonAI; a gate is never left open."""
-    gate = HumanInTheLoopMiddleware({"x": {"allowed_decisions": allowed}}, strict=False)
-
-    assert gate.get_interrupt_config("x") == {"allowed_decisions": ["approve", "edit", "reject"]}
+    # Where no decision is left, all stand in its place, as in SpoonAI; a gate is never left open.
+    for allowed in (["aprove"], []):
+        gate = HumanInTheLoopMiddleware({"x": {"allowed_decisions": allowed}}, strict=False)
+        assert gate.get_interrupt_config("x") == {"allowed_decisions": ["approve", "edit", "reject"]}
 
 
 async def test_run_takes_over_what_spoons_own_middleware_has_taken(office):

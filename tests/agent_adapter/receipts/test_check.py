@@ -1,4 +1,4 @@
-"""A tool runs only what people approved: each attack on a receipt ends before the tool's body."""
+"""A tool runs only what people approved. The attacks on a receipt are `verifiers/vectors.json`, for all that check one."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -9,12 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_adapter import InvalidRequestError, ReceiptError, WrongArgumentError
-from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.receipt import Receipt
-from agent_adapter.receipts.check import TOLERANCE, verify_receipt
-from agent_adapter.receipts.dsse import load_envelope
+from agent_adapter.receipts.check import verify_receipt
 from agent_adapter.receipts.ring import Ring
-from agent_adapter.receipts.statement import dump_statement, run_of
 from tests.support.receipts import RECORD, Signing, listed, milliseconds, ring_text
 
 BOT = Signing()
@@ -80,13 +77,6 @@ def test_an_approved_call_is_proven_with_who_and_when_and_what():
     assert proven.use_by - proven.at == timedelta(hours=25)
 
 
-def test_an_edit_is_proven_with_the_arguments_that_the_person_wrote():
-    receipt = BOT.receipt({"to": "bo"}, kind="edit", position="edit:1", asked="0" * 64)
-
-    assert check(receipt, args={"to": "bo"}).kind == "edit"
-    assert refused(receipt, args={"to": "al"}) == "arguments"
-
-
 def test_arguments_are_checked_as_bytes_as_text_or_as_values():
     receipt = BOT.receipt({"to": "ål", "n": 1})
 
@@ -113,24 +103,9 @@ def test_signed_arguments_that_are_not_a_strict_object_do_not_run_as_values(text
     assert refused(BOT.receipt(text)) == "arguments"
 
 
-def test_arguments_in_the_receipt_cannot_be_exchanged():
-    receipt = BOT.receipt({"to": "al"})
-
-    assert refused(Receipt(receipt.envelopes, 0, '{"to":"bo"}'), args={"to": "bo"}) == "arguments"
-    assert refused(Receipt(receipt.envelopes, 0, '{"to":"bo"}'), args='{"to":"bo"}') == "arguments"
-
-
 def test_a_call_without_a_receipt_does_not_run():
     assert refused(None) == "missing"
     assert refused(Receipt((), 0, "{}")) == "form"
-
-
-def test_an_approval_is_for_one_tool_of_one_agent_in_one_namespace():
-    receipt = BOT.receipt()
-
-    assert refused(receipt, tool="delete") == "tool"
-    assert refused(receipt, audience="support") == "audience"
-    assert refused(receipt, namespace="staging") == "namespace"
 
 
 def test_a_tool_that_knows_its_run_refuses_the_receipt_of_another_run():
@@ -170,22 +145,6 @@ async def test_an_asynchronous_store_is_refused_where_nobody_awaits_it():
         check(BOT.receipt(), used=used)
 
 
-def test_an_approval_ends_at_its_use_by_and_clocks_may_differ_a_little():
-    until = BOT.now + timedelta(hours=25)
-
-    assert check(BOT.receipt(), now=until + TOLERANCE - timedelta(seconds=1))
-    assert refused(BOT.receipt(), now=until + TOLERANCE) == "expired"
-
-
-@pytest.mark.parametrize("kind", ["reject", "respond"])
-def test_what_was_rejected_or_answered_does_not_run(kind):
-    """Also when somebody claims that it has bytes that may run."""
-    rejected = BOT.action(kind=kind, position=kind, runs=None)
-
-    assert refused(Receipt((BOT.sign(BOT.statement(rejected)),), 0, '{"to":"al"}')) == "kind"
-    assert refused(BOT.receipt(kind=kind)) == "kind"
-
-
 def test_an_index_leads_to_its_own_action_only():
     """In one click, the first call was approved and the second rejected."""
     both = BOT.statement(BOT.action(), BOT.action(i=1, kind="reject", position="reject", runs=None))
@@ -203,106 +162,6 @@ def test_two_people_agree_when_the_last_statement_counts_the_first():
     assert proven.people == ("U0BO", "U0DANA")
 
 
-def test_a_list_of_people_that_was_cut_proves_nothing():
-    whole = BOT.agreed(["U0BO", "U0DANA"], quorum=2)
-
-    for left in (whole.envelopes[:1], whole.envelopes[1:]):
-        assert refused(Receipt(left, 0, whole.args)) == "people"
-    assert refused(Receipt(whole.envelopes[::-1], 0, whole.args)) == "people"
-
-
-def test_one_person_is_not_two():
-    assert refused(BOT.agreed(["U0DANA", "U0DANA"], quorum=2)) == "people"
-    once = BOT.agreed(["U0DANA"], quorum=2)
-    assert refused(Receipt(once.envelopes * 2, 0, once.args)) == "people"
-
-
-def test_the_largest_number_of_people_that_a_statement_names_has_to_agree():
-    first = BOT.sign(BOT.statement(BOT.action(by="U0BO", quorum=3)))
-    last = BOT.sign(BOT.statement(BOT.action(quorum=2, counts=(load_envelope(first).digest,))))
-
-    assert refused(Receipt((first, last), 0, '{"to":"al"}')) == "people"
-
-
-def test_a_vote_that_the_bot_did_not_count_is_no_help():
-    """Somebody voted, and took the vote back before the decision."""
-    taken_back = BOT.sign(BOT.statement(BOT.action(by="U0BO", quorum=2)))
-    last = BOT.sign(BOT.statement(BOT.action(quorum=2)))
-
-    assert refused(Receipt((taken_back, last), 0, '{"to":"al"}')) == "people"
-
-
-@pytest.mark.parametrize("changed", [{"position": "edit:2"}, {"tool": "delete"}, {"runs": "1" * 64}])
-def test_people_who_agreed_to_something_else_do_not_count(changed):
-    first = BOT.sign(BOT.statement(BOT.action(by="U0BO", quorum=2, **changed)))
-    last = BOT.sign(BOT.statement(BOT.action(quorum=2, counts=(load_envelope(first).digest,))))
-
-    assert refused(Receipt((first, last), 0, '{"to":"al"}')) == "people"
-
-
-def test_statements_of_two_records_do_not_mix():
-    first = BOT.sign(BOT.statement(BOT.action(by="U0BO", quorum=2), rec="billing.other"))
-    last = BOT.sign(BOT.statement(BOT.action(quorum=2, counts=(load_envelope(first).digest,))))
-
-    assert refused(Receipt((first, last), 0, '{"to":"al"}')) == "record"
-
-
-def test_each_of_several_statements_must_be_good():
-    """A genuine decision does not carry a first vote that ran out, or that another agent was given."""
-    for changed, code in [
-        ({"use_by": milliseconds(BOT.now)}, "expired"),
-        ({"aud": "support"}, "audience"),
-        ({"run": run_of("other")}, "run"),
-    ]:
-        first = BOT.sign(BOT.statement(BOT.action(by="U0BO", quorum=2), **changed))
-        last = BOT.sign(BOT.statement(BOT.action(quorum=2, counts=(load_envelope(first).digest,))))
-        receipt = Receipt((first, last), 0, '{"to":"al"}')
-        assert refused(receipt, now=BOT.now + timedelta(minutes=1), run="thread-1") == code
-
-
-def test_a_tool_may_ask_for_more_people_than_the_policy():
-    assert check(BOT.receipt(), min_people=1).people == ("U0DANA",)
-    assert refused(BOT.receipt(), min_people=2) == "people"
-    assert check(BOT.agreed(["U0BO", "U0DANA"], quorum=1), min_people=2)
-
-
-def test_a_tool_that_asks_for_a_person_does_not_take_silence():
-    silent = BOT.receipt(by="expired", how="silence:nightly")
-
-    assert check(silent).how == "silence:nightly"
-    assert refused(silent, min_people=1) == "people"
-
-
-def test_keys_of_others_prove_nothing():
-    other = Signing()
-
-    assert refused(other.receipt()) == "key"
-    assert refused(BOT.receipt(), other.ring()) == "key"
-    assert refused(BOT.receipt(), Ring()) == "key"
-    assert refused(BOT.receipt(), BOT.ring(revoked=True)) == "revoked"
-
-
-def test_a_changed_statement_is_not_what_was_signed():
-    envelope = load_envelope(BOT.receipt().envelopes[0])
-    forged = dump_statement(BOT.statement(BOT.action({"to": "bo"})))
-    text = type(envelope)(envelope.type, forged, envelope.signatures).dump()
-
-    assert refused(Receipt((text,), 0, '{"to":"bo"}'), args={"to": "bo"}) == "signature"
-
-
-def test_something_else_that_the_bot_signed_is_not_a_receipt():
-    statement = dump_statement(BOT.statement())
-
-    for other in ("application/vnd.assent.request.v1+json", "application/json"):
-        assert refused(Receipt((BOT.sign(statement, type=other),), 0, '{"to":"al"}')) == "type"
-
-
-def test_a_later_version_says_what_to_update():
-    newer = encode(decode(dump_statement(BOT.statement())) | {"v": 2}).encode()
-
-    assert refused(Receipt((BOT.sign(newer),), 0, '{"to":"al"}')) == "version"
-
-
 def test_a_key_that_is_revoked_later_stops_what_was_checked_before(tmp_path):
     """What is kept of earlier checks ends with the keys it was checked with."""
     file = tmp_path / "ring.json"
@@ -311,7 +170,7 @@ def test_a_key_that_is_revoked_later_stops_what_was_checked_before(tmp_path):
     check(receipt, ring)
 
     file.write_text(ring_text(listed(BOT, revoked=True)))
-    ring._file._next_look = 0
+    ring._next_look = 0
 
     assert refused(receipt, ring) == "revoked"
 

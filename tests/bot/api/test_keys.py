@@ -8,12 +8,12 @@ from redis import Redis
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.keys import Keys
 from agent_adapter.receipts.ring import Ring
+from agent_adapter.receipts.signer import new_signer
 from agent_adapter.redis.pool import open_redis
 from bot.api.keys import KeyRing
-from bot.domain.seal import Seal, Trust
-from bot.runtime.statements import Signing
 from tests.bot.cli.test_commands import command, environment  # noqa: F401  # fixtures: the commands as another process
 from tests.support.builders import an_action, an_interrupt
+from tests.support.receipts import SEAL, bot_signing
 
 
 @pytest.fixture
@@ -149,9 +149,6 @@ async def test_an_operator_needs_no_signing_key_for_keys_of_the_api(command, rin
     named["ASSENT_SEAL_KEY_FILE"] = str(signing.seal_path)
     _, listed, _ = await command("keys", "list", **named)
     assert "not sealed" in listed
-    assert (await command("keys", "seal", key_id, **named))[0] == 0
-    _, listed, _ = await command("keys", "list", **named)
-    assert "not sealed" not in listed
     assert (await command("keys", "revoke", key_id, **named))[0] == 0
 
 
@@ -189,14 +186,11 @@ async def test_without_redis_the_command_says_so(command):  # noqa: F811  # a fi
     assert "Traceback" not in errors
 
 
-SEAL = Seal("assent", (b"k" * 32,))
-
-
 @pytest.fixture
 async def sealed_ring(redis_url):
     """As a bot with a seal key has it."""
     async with open_redis(redis_url) as redis:
-        yield KeyRing(redis, Keys("assent"), trust=lambda: Trust(SEAL))
+        yield KeyRing(redis, Keys("assent"), seal=SEAL)
 
 
 async def test_a_bot_with_a_seal_takes_sealed_keys_only(ring, sealed_ring):
@@ -230,24 +224,9 @@ async def test_the_seal_of_a_key_fits_no_other_key(sealed_ring, redis_url):
     assert await sealed_ring.find(narrow) is None
 
 
-async def test_a_key_from_before_the_seal_is_sealed_by_its_operator(ring, sealed_ring):
-    written = await ring.create("billing")
-
-    assert await sealed_ring.seal(written.split("_")[1])
-    assert (await sealed_ring.find(written)).agent == "billing"
-    assert not await sealed_ring.seal("000000000000")
-
-
-async def test_a_key_from_before_the_seal_counts_for_as_long_as_the_settings_say(redis_url, ring):
-    written = await ring.create("billing")
-    async with open_redis(redis_url) as redis:
-        accepting = KeyRing(redis, Keys("assent"), trust=lambda: Trust(SEAL, accepts_unsealed=True))
-        assert (await accepting.find(written)).agent == "billing"
-
-
 async def test_only_a_key_vouches_for_a_requester(sealed_ring, redis_url, client, store):
     """Somebody writes a name beside the genuine one, or moves the genuine one to another record."""
-    store.signing = Signing(None, "assent", lambda: "T1", ring=Ring([]), seal=SEAL)
+    store.signing = bot_signing(new_signer(), Ring(), "T1")
     one, other = an_interrupt(an_action(), run="one"), an_interrupt(an_action(), run="other")
     await sealed_ring.vouch(one.id, "U0NOOR")
     with Redis.from_url(redis_url, decode_responses=True) as redis:
@@ -256,5 +235,5 @@ async def test_only_a_key_vouches_for_a_requester(sealed_ring, redis_url, client
         redis.sadd(mine, "U0DANA", genuine.replace("U0NOOR", "U0ERIK"))
         redis.sadd(its, genuine)
 
-    assert await store.vouched(one) == {"U0NOOR"}
-    assert await store.vouched(other) == frozenset()
+    assert (await store.beside(one)).vouched == {"U0NOOR"}
+    assert (await store.beside(other)).vouched == frozenset()

@@ -475,4 +475,4 @@ async def test_the_doctor_tells_every_mistake_in_the_policy(playground, redis_ur
     assert [line for line in lines if line.startswith("fail")] == [
         f"fail  policy: {policy}, {sentence}" for sentence in SAID
     ]
-    assert lines[-1].startswith("ok    card")
+    assert any(line.startswith("ok    app") for line in lines)

@@ -96,11 +96,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "another schema": ({}, {"action": an_action("pay", {"amount": 5}, schema={"type": "object"})}, False),
     "the same run": ({"scope": "run"}, {"run": "run-1"}, True),
     "another run": ({"scope": "run"}, {"run": "run-2"}, False),
-    "only runs by now": (
-        {"scope": "agent"},
-        {"run": "run-1", "standing": StandingLimits(scope="run")},
-        False,
-    ),
+    "only runs by now": ({"scope": "agent"}, {"run": "run-1", "standing": StandingLimits(scope="run")}, False),
     "longer than by now": ({"lasts": 2 * HOUR}, {}, False),
     "more often than by now": ({"uses": 11}, {}, False),
     "over by time": ({"until": NOW}, {}, False),
@@ -111,7 +107,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "any arguments, of another tool": ({"same": "tool"}, {"action": an_action("refund"), **LOW}, False),
     "any arguments, risk normal by now": ({"same": "tool"}, {**LOW, "risk": "normal"}, False),
     "any arguments, only the same by now": ({"same": "tool"}, {"risk": "low"}, False),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("before", "now", "is_matched"), CASES.values(), ids=CASES)
@@ -184,19 +180,6 @@ async def test_a_use_is_counted_and_recorded_on_both_sides(client, store):
     assert await store.standing() != []
 
 
-async def test_each_use_is_drawn_where_it_was_given(client, store):
-    """The message about a standing approval says how often it was used, so it is owed a drawing at each use."""
-    before = await give(store, await admitted(client, store), StandingTerms(uses=2))
-    for work in await store.lease_work("undrawn", limit=10, lease=60_000):
-        await store.finish_work(work)
-
-    asked = await admitted(client, store, run="later", matched=[using(before)])
-    await store.take_inbox("billing")
-
-    undrawn = await store.lease_work("undrawn", limit=10, lease=60_000)
-    assert {work.interrupt_id for work in undrawn} == {before.id, asked.id}
-
-
 async def test_nobody_uses_it_more_often_than_it_was_given_for(client, store):
     """Three equal calls of one batch, two uses left: the third is asked."""
     before = await give(store, await admitted(client, store), StandingTerms(uses=2))
@@ -240,16 +223,6 @@ async def test_it_is_given_only_with_the_decision_that_stands(client, store):
     assert (await loaded(store, state.id)).standing == {}
 
 
-async def test_a_damaged_approval_keeps_no_other_call_from_being_asked(client, store, redis, caplog):
-    """What cannot be read covers nothing, and hinders nothing."""
-    kept = await give(store, await admitted(client, store), StandingTerms())
-    broken = await give(store, await admitted(client, store, run="another"), StandingTerms())
-    await redis.hset(store.keys.card(broken.id), "claim:0", "nonsense")
-
-    assert [state.id for state, _ in await store.standing()] == [kept.id]
-    assert "record.unreadable" in caplog.text
-
-
 @pytest.mark.parametrize("status", ["decided", "pending", "expired", "withdrawn"])
 async def test_its_end_falls_due_whatever_became_of_its_record(client, store, redis, status):
     """The clock comes back when its time ran out, and not before; also when it ended the record, and that was drawn."""
@@ -287,43 +260,6 @@ async def fall_due(store: ApprovalStore, clock: Deadlines) -> None:
     """Do what is due, as the bot does."""
     for work in await store.lease_work("due", limit=10, lease=1_000):
         await store.finish_work(work, again_in=await clock.on_due(work.interrupt_id))
-
-
-async def test_every_step_is_in_the_audit(client, store, redis):
-    """Given, used, ended: with the record, the action, and by whom."""
-    before = await give(store, await admitted(client, store), StandingTerms(uses=1))
-    asked = await admitted(client, store, run="later", matched=[using(before)])
-    entries = [fields for _, fields in await redis.xrange(store.keys.audit)]
-
-    found = [
-        (e["event"], e["id"], e.get("by") or e.get("for"))
-        for e in entries
-        if e["event"].startswith("sticky_") or "sticky" in e
-    ]
-    assert found == [
-        ("sticky_given", before.id, "U0DANA"),
-        ("sticky_used", before.id, asked.id),
-        ("sticky_ended", before.id, "uses"),
-        ("decided", asked.id, "U0DANA"),
-    ]
-
-
-async def test_an_agent_that_waits_is_woken_by_what_was_approved_before(client, store, redis):
-    """Nobody has to press anything, and the agent does not have to look by itself."""
-    before = await give(store, await admitted(client, store), StandingTerms())
-    waits_for = await client.publish(an_interrupt(PAY, run="later", expires_in=HOUR))
-    lane = store.keys
-    await redis.hset(lane.req(waits_for), "w:billing.me", "1")
-    await redis.xadd(lane.replies("billing.me"), {"id": "before"})
-
-    asked = await admitted(client, store, run="later", matched=[using(before)])
-    resume = await client.wait(asked.id)
-
-    woken_about = [fields["id"] for _, fields in await redis.xrange(lane.replies("billing.me"))]
-    assert woken_about == ["before", waits_for]
-    assert resume.status == "decided"
-    assert resume.records[0].sticky == standing_name(before.id, 0)
-    assert asked.is_preapproved(asked.places[0])
 
 
 async def test_it_holds_only_while_its_giver_may_still_give_it(client, store, directory):

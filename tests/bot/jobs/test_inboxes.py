@@ -92,21 +92,6 @@ async def test_invented_names_without_end_do_not_delay_an_agent(client, store, r
     assert (await redis.info("commandstats"))["cmdstat_evalsha"]["calls"] - ran <= 3
 
 
-async def test_known_agents_come_before_names_that_a_message_brings(store, redis, client, reader):
-    """Of the known ones, the one comes first from whom nothing was taken for longest."""
-    lane = store.keys
-    await redis.zadd(lane.inboxes, {"zoe": await now_of(redis) - 2_000, "yan": await now_of(redis) - 1_000})
-    for agent in ("zoe", "yan", "abe"):
-        await redis.xadd(lane.inbox(agent), {"event": "x"})
-
-    assert await store.full_inboxes(["abe", "nobody", "yan"]) == ["zoe", "yan", "abe"]
-
-
-async def now_of(redis) -> int:
-    seconds, _ = await redis.time()
-    return seconds * 1000
-
-
 async def test_an_inbox_that_cannot_be_read_holds_up_no_other(client, store, redis, reader, caplog):
     """An agent may write its own key, and so break it. The log names the agent."""
     await redis.set(store.keys.inbox("another"), "no stream")
@@ -119,14 +104,3 @@ async def test_an_inbox_that_cannot_be_read_holds_up_no_other(client, store, red
     assert (await store.owed())["undrawn"] == 1
     (line,) = [line for line in caplog.records if line.message == "inbox.broken"]
     assert line.agent == "another"
-
-
-async def test_what_is_no_name_of_an_agent_is_not_looked_at(redis, store, reader):
-    """Anybody with the right to publish may send any text."""
-    before = await redis.dbsize()
-    for text in ("", "Billing", "billing.1", "x" * 41, "inbox:*", "\n"):
-        reader.look_at(text)
-
-    await reader._take_round()
-
-    assert await redis.dbsize() == before

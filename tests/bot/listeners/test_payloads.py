@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bot.domain.press import Press
 from bot.listeners.payloads import Click, malformed, parse_click, parse_submission
 from bot.rendering.modal.view import ViewMeta
 
@@ -46,7 +47,18 @@ def test_a_button_of_a_card():
         thread_ts=None,
         ts="100.1",
         view=None,
+        press=Press.of(pressed("edit:12"), "click"),
     )
+
+
+def test_a_press_is_known_again_by_its_trigger():
+    """Also when its message was drawn anew since. Without a trigger, nobody can say whether it is a second press."""
+    body = {"trigger_id": "1.2", "user": {"id": "U0DANA"}, "message": {"text": "asks", "ts": "1.0"}}
+    name = Press.of(body, "click").name
+
+    assert Press.of({**body, "message": {"text": "was approved"}}, "click").name == name
+    assert Press.of({**body, "trigger_id": "1.3"}, "click").name != name
+    assert Press.of({"user": {"id": "U0DANA"}}, "click").name == ""
 
 
 def test_a_choice_in_a_menu_is_the_button_that_it_stands_for():

@@ -1,15 +1,10 @@
 """The JSON Schema of policy files, by which editors complete, explain and underline."""
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import jsonschema_rs
 import pytest
-from typer.testing import CliRunner
 
-from bot.cli.policy import policy_cli
 from bot.policy.file import read_policy
 from bot.policy.keys import json_schema
 from bot.policy.yaml_values import read_yaml
@@ -22,19 +17,6 @@ EDITOR = jsonschema_rs.validator_for(json_schema())
 def mistakes(text: str) -> list[list[str | int]]:
     """Give the places that an editor underlines."""
     return [list(error.instance_path) for error in EDITOR.iter_errors(read_yaml(text).value)]
-
-
-def objects(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give what has keys, by its name."""
-    yield "the file", schema
-    yield from schema["$defs"].items()
-
-
-def test_the_command_prints_it():
-    """As a file that an editor reads."""
-    ran = CliRunner().invoke(policy_cli, ["schema"])
-
-    assert json.loads(ran.stdout) == json_schema()
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -66,20 +48,6 @@ def test_an_editor_underlines_a_mistake_while_it_is_typed(rule: str, place: list
     text = f"default: {{channel: C0APPROVALS, approvers: [U0DANA]}}\nrules: [{rule}]"
 
     assert mistakes(text) == [["rules", 0, *place]]
-
-
-@pytest.mark.parametrize(
-    ("name", "key", "known"),
-    [
-        (name, key, known)
-        for name, keys in objects(json_schema())
-        for key, known in keys["properties"].items()
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_an_editor_explains_every_key(name: str, key: str, known: dict[str, Any]):
-    """Whoever writes a rule needs no other page."""
-    assert known.get("description"), f"{key} of {name}"
 
 
 @pytest.mark.parametrize("rule", ["{match: {args: true}}", "{assign: 1h}", "{standing: {lasts: 1h}}"])

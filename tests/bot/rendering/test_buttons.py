@@ -14,25 +14,19 @@ from bot.domain.standing import StandingApproval, StandingLimits, StandingTerms
 from bot.domain.votes import Vote, position_of
 from bot.listeners.table import TABLE, Opens
 from bot.rendering.blocks import confirm, json_size, menu
-from bot.rendering.buttons import APPROVE, OF_ACTION, button_blocks, value_of
+from bot.rendering.buttons import APPROVE, OF_ACTION, button_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.limits import check_message
-from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.forms import (
-    render_agree_view,
-    render_confirm_view,
     render_for_run_view,
-    render_hand_over_view,
     render_more_view,
     render_note_view,
-    render_reject_all_view,
     render_reject_view,
     render_respond_view,
 )
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.modal.standing import render_standing_list, render_standing_view
-from bot.rendering.modal.view import render_notice_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
@@ -64,39 +58,26 @@ def ids(state: Any) -> list[list[str]]:
     return [[found["action_id"] for found in buttons(part.blocks)] for part in render_card(state)]
 
 
+SEEN_BY_DANA = {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}}
+FROM_NOW_ON = {"risk": "low", "standing": StandingLimits()}
+
+
 @pytest.mark.parametrize(
-    ("fields", "expected"),
+    ("action", "fields", "expected"),
     [
-        ({}, "approve:0 edit:0 reject:0 respond:0 changes:0 approve_note:0"),
-        ({"decisions": ("reject",)}, "reject:0 changes:0"),
-        ({"risk": "high"}, "confirm:0 edit:0 reject:0 respond:0 changes:0"),
-        (
-            {"risk": "low", "standing": StandingLimits()},
-            "approve:0 edit:0 reject:0 respond:0 changes:0 approve_note:0 sticky:0",
-        ),
-        (
-            {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}},
-            "agree:0 approve:0 reject:0 respond:0 changes:0 approve_note:0 edit:0",
-        ),
+        (an_action(), {}, "approve edit reject respond changes approve_note"),
+        (an_action(), {"decisions": ("reject",)}, "reject changes"),
+        (an_action(), {"risk": "high"}, "confirm edit reject respond changes"),
+        (an_action(), FROM_NOW_ON, "approve edit reject respond changes approve_note sticky"),
+        (an_action(allow_always=True), FROM_NOW_ON, "approve edit reject respond changes approve_note sticky for_run"),
+        (an_action(), SEEN_BY_DANA, "agree approve reject respond changes approve_note edit"),
+        (an_action("sql", LONG), {}, "read reject respond changes"),
     ],
-    ids=["all", "one", "high risk", "standing", "proposal"],
-)
-def test_the_buttons_of_an_action(fields: dict[str, Any], expected: str):
+    ids=["all", "one", "high risk", "standing", "for the run", "proposal", "to be read first"],
+)  # fmt: skip
+def test_the_buttons_of_an_action(action: Any, fields: dict[str, Any], expected: str):
     """The verb, a colon, and the index of the action, in the order in which they stand; a menu has all after the third."""
-    assert ids(asked(**fields)) == [expected.split()]
-
-
-def test_what_has_to_be_read_first_is_approved_and_edited_at_its_end():
-    """So its card has neither button."""
-    assert ids(asked(an_action("sql", LONG))) == [["read:0", "reject:0", "respond:0", "changes:0"]]
-
-
-def test_an_agent_that_allows_it_is_answered_for_its_whole_run():
-    """Beside what holds from now on, which is the policy's to offer."""
-    state = asked(an_action(allow_always=True), risk="low", standing=StandingLimits())
-
-    verbs = ["approve", "edit", "reject", "respond", "changes", "approve_note", "sticky", "for_run"]
-    assert ids(state) == [[f"{verb}:0" for verb in verbs]]
+    assert ids(asked(action, **fields)) == [[f"{verb}:0" for verb in expected.split()]]
 
 
 def test_the_buttons_of_a_place():
@@ -144,38 +125,6 @@ def test_the_buttons_of_a_reading():
     assert turns == [["page:2"], ["page:1", "page:3"], ["page:2", "edit:1"]]
 
 
-def test_what_is_read_to_its_end_is_edited_from_there():
-    """The form opens on top of the reading."""
-    state = asked(an_action("sql", {"a": "x" * 2_500, "b": "y" * 2_500}))
-
-    last = render_reading_view(state, 0, 1, pages_read=0)
-
-    assert [button["action_id"] for button in buttons(last)] == ["edit:0"]
-
-
-def test_a_form_is_named_by_what_it_does():
-    """What comes back is read by this name, also from a form that was opened before an update."""
-    plain = asked(an_action(), an_action())
-    later = asked(risk="low", standing=StandingLimits())
-    forms = {
-        "edit": render_edit_view(plain, 0),
-        "reject": render_reject_view(plain, 0),
-        "respond": render_respond_view(plain, 0),
-        "confirm": render_confirm_view(asked(risk="high"), 0),
-        "agree": render_agree_view(
-            asked(quorum=2, votes={0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}), 0
-        ),
-        "read": render_reading_view(plain, 0, 1, pages_read=0),
-        "sticky": render_standing_view(later, 0),
-        "reject_all": render_reject_all_view(plain, 0),
-        "hand_over": render_hand_over_view(plain, 0),
-        "rules": render_standing_list([]),
-        "notice": render_notice_view("Done", "It is done."),
-    }
-
-    assert {name: view["callback_id"] for name, view in forms.items()} == {name: name for name in forms}
-
-
 def test_what_a_screen_reader_says_of_a_button_is_as_long_as_slack_takes():
     """75 characters: the button first, then its action, then as much of a long tool name as there is room for."""
     (card,) = render_card(asked(an_action("t" * 64), an_action()))
@@ -208,11 +157,7 @@ def styles(state: Any) -> list[tuple[str, str | None]]:
             [("Answer", "primary"), ("Edit", None), ("Reject", "danger")],
         ),
         (an_action(allowed=["respond"]), {}, [("Answer", "primary")]),
-        (
-            an_action("sql", LONG),
-            {},
-            [("Read and decide…", "primary"), ("Reject", "danger"), ("Answer", None)],
-        ),
+        (an_action("sql", LONG), {}, [("Read and decide…", "primary"), ("Reject", "danger"), ("Answer", None)]),
         (
             an_action("sql", LONG, allowed=["reject", "respond"]),
             {},
@@ -226,7 +171,7 @@ def styles(state: Any) -> list[tuple[str, str | None]]:
         (an_action(allowed=["reject"]), {}, [("Reject", "danger")]),
     ],
     ids=["call", "question", "only a question", "long call", "long question", "proposal", "reject"],
-)
+)  # fmt: skip
 def test_at_most_three_buttons_are_in_sight_and_only_the_first_can_be_primary(
     action: Any, fields: dict[str, Any], expected: Any
 ):
@@ -255,13 +200,9 @@ CHANGED = (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)
         ([PAY, REFUND], {"quorum": 2, "votes": {0: CHANGED, 1: CHANGED}}, []),
         ([PAY, REFUND, REFUND], {"quorum": 2, "votes": {1: CHANGED}}, ["approve_all:0"]),
         ([PAY, REFUND], {"risk": "high", "decided": {0: ApproveDecision()}}, ["confirm:1"]),
-        (
-            [PAY] * 5,
-            {"decided": dict.fromkeys(range(4), ApproveDecision()), "place": {"rows": True}},
-            ["approve:4"],
-        ),
+        ([PAY] * 5, {"decided": dict.fromkeys(range(4), ApproveDecision()), "place": {"rows": True}}, ["approve:4"]),
     ],
-)
+)  # fmt: skip
 def test_a_message_about_several_calls_has_one_primary_button_at_most(
     actions: Any, fields: dict[str, Any], expected: list[str]
 ):
@@ -270,30 +211,6 @@ def test_a_message_about_several_calls_has_one_primary_button_at_most(
 
     assert_slack_takes_card(parts)
     assert [found["action_id"] for part in parts for found in primary(part.blocks)] == expected
-
-
-def test_a_choice_in_a_menu_carries_what_its_button_would_and_names_its_action():
-    """Slack has no words for screen readers there, so the line below the choice says which action it is about."""
-    state = asked(an_action("pay"))
-
-    *_, menu = drawn(state)
-
-    assert menu == {
-        "type": "overflow",
-        "action_id": "menu:0",
-        "options": [
-            {
-                "text": {"type": "plain_text", "text": label, "emoji": False},
-                "value": f"{verb}:0 {value_of(state, [0])}",
-                "description": {"type": "plain_text", "text": "pay", "emoji": False},
-            }
-            for verb, label in (
-                ("respond", "Answer"),
-                ("changes", "Ask for changes…"),
-                ("approve_note", "Approve with a note…"),
-            )
-        ],
-    }
 
 
 def test_a_button_that_asks_a_question_is_never_in_a_menu():
@@ -396,16 +313,9 @@ def test_two_different_calls_have_different_questions():
     assert beside["text"].endswith('\nto: "al"')
 
 
-def test_only_the_button_that_approves_asks():
-    """Every other one opens a form or rejects."""
-    state = asked(an_action(allow_always=True), confirm=True)
-
-    assert [found["action_id"] for found in drawn(state) if "confirm" in found] == ["approve:0"]
-
-
 @pytest.mark.parametrize("count", [1, 2, 5, 20, 60])
 def test_values_that_do_not_fit_the_question_are_said_to_be_above(count: int):
-    """No line is cut: a line is there as a whole, or it is above."""
+    """No line is cut: a line is there as a whole, or it is above. A tool with an unusual name is not in the title."""
     args = {f"argument_{number}": f"value of {number}" for number in range(count)}
 
     text = question(an_action("pay", args))["text"]
@@ -414,13 +324,11 @@ def test_values_that_do_not_fit_the_question_are_said_to_be_above(count: int):
     assert len(text) <= 300
     assert (last == "Not all values fit here. The rest is above.") == (count > 5)
     assert all(line.endswith('"') for line in lines)
-
-
-def test_one_value_that_is_too_long_for_the_question_is_above():
-    """The question then says only that."""
-    asks = question(an_action("pay", {"note": "x" * 400}))
-
-    assert asks["text"] == "Not all values fit here. The rest is above."
+    alone = question(an_action("pay? Yes, it is safe. Run it", {"note": "x" * 400}))
+    assert (alone["title"], alone["text"]) == (
+        "Run this call?",
+        "Not all values fit here. The rest is above.",
+    )
 
 
 @pytest.mark.parametrize("hidden", ["mask", "mask_random", "modal_only"])
@@ -429,11 +337,6 @@ def test_a_value_that_the_card_does_not_show_is_not_in_the_question(hidden: str)
     state = asked(an_action("pay", {"pin": "sesame", "to": "al"}), confirm=True, **{hidden: ("pin",)})
 
     assert "sesame" not in encode([part.blocks for part in render_card(state)])
-
-
-def test_a_tool_with_an_unusual_name_is_not_in_the_title():
-    """Its name is literal on the card. In a title it could say anything."""
-    assert question(an_action("pay? Yes, it is safe. Run it"))["title"] == "Run this call?"
 
 
 def test_a_button_that_casts_one_vote_of_several_says_so():

@@ -145,56 +145,45 @@ def test_headline_arguments_come_first_and_stand_in_the_notification():
     assert part.text.startswith("billing wants to run send_payment ACME Supplies GmbH 1250000 EUR. Until ")
 
 
-def test_without_a_headline_a_notification_has_the_first_short_arguments_of_the_only_call():
-    """By their names. Of several calls it has none: nobody knows which values tell them apart."""
-    args = {"note": "long " * 60, "amount": 5, "to": "Bo", "day": "Monday", "more": "x"}
-    said = 'billing wants to run send_payment with amount: 5, to: "Bo", day: "Monday". Until '
-    assert drawn(args).text.startswith(said)
-    assert drawn({"amount": 5}, {"amount": 6}).text.startswith(
-        "billing wants to run send_payment, 2 times. Until "
-    )
+LONG = {"note": "long " * 60, "amount": 5, "to": "Bo", "day": "Monday", "more": "x"}
+
+
+@pytest.mark.parametrize(
+    ("calls", "headline", "said"),
+    [
+        ([LONG], (), ' with amount: 5, to: "Bo", day: "Monday". Until '),
+        # Of several calls it has none: nobody knows which values tell them apart.
+        ([{"amount": 5}, {"amount": 6}], (), ", 2 times. Until "),
+        ([{"amount": 5}, {"amount": 6}], ("amount",), ", 2 times: 5; 6. Until "),
+    ],
+)
+def test_a_notification_has_the_headline_or_the_first_short_arguments_of_the_only_call(calls, headline, said):
+    """By their names."""
+    assert drawn(*calls, headline=headline).text.startswith(f"billing wants to run send_payment{said}")
 
 
 @pytest.mark.parametrize("hidden", ["mask", "modal_only"])
-def test_a_notification_without_a_headline_keeps_what_the_card_does_not_show(hidden):
-    """The argument is left out, and a deeper one is no short argument or stays hidden."""
-    args = {"secret": "hunter2", "to": {"secret": "hunter2"}, "amount": 5}
-    text = drawn(args, **{hidden: ("secret",)}).text
+@pytest.mark.parametrize("headline", [(), ("secret", "to", "amount")])
+def test_a_notification_keeps_what_the_card_does_not_show(hidden, headline):
+    """At any depth."""
+    args = {"secret": "hunter2", "to": {"secret": "hunter2", "name": "Dana"}, "amount": 5}
+    text = drawn(args, headline=headline, **{hidden: ("secret",)}).text
+
     assert "hunter2" not in text
-    assert "secret:" not in text.partition("to:")[0]
-    assert "amount: 5" in text
+    assert "5" in text
+    assert ("Dana" in text) is bool(headline)
+    assert headline or "secret:" not in text.partition("to:")[0]
 
 
-def test_nothing_is_active_in_a_notification_without_a_headline():
-    text = drawn({"to": "<!channel> <@U1>", "<@U2>": 1}).text
+@pytest.mark.parametrize("headline", [(), ("to", "note", "<@U2>")])
+def test_nothing_of_an_agent_is_active_in_a_notification(headline):
+    """It is one line, and a long value of a headline says that it is cut."""
+    text = drawn({"to": "<!channel> <@U1>", "<@U2>": 1, "note": "x\n" * 100}, headline=headline).text
+
     assert "&lt;!channel&gt; &lt;@U1&gt;" in text
     assert "<@" not in text
-
-
-def test_a_notification_of_several_calls_has_the_values_of_each():
-    """What is decided is not in it any more."""
-    part = drawn({"amount": 5}, {"amount": 6}, headline=("amount",))
-
-    assert part.text.startswith("billing wants to run send_payment, 2 times: 5; 6. Until ")
-
-
-@pytest.mark.parametrize("hidden", ["mask", "modal_only"])
-def test_a_notification_keeps_what_the_card_does_not_show(hidden):
-    """At any depth."""
-    args = {"secret": "hunter2", "to": {"secret": "hunter2", "name": "Dana"}}
-    text = drawn(args, headline=("secret", "to"), **{hidden: ("secret",)}).text
-
-    assert "hunter2" not in text
-    assert "Dana" in text
-
-
-def test_nothing_of_an_agent_is_active_in_a_notification_and_a_long_value_says_that_it_is_cut():
-    """It is one line."""
-    text = drawn({"to": "<!channel>\n<@U1>", "note": "x" * 200}, headline=("to", "note")).text
-
-    assert "&lt;!channel&gt;\\n&lt;@U1&gt;" in text
-    assert "more characters" in text
     assert "\n" not in text
+    assert ("more characters" in text) is bool(headline)
 
 
 def test_the_policy_names_the_headline_before_the_agent_does():

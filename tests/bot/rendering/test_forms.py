@@ -168,11 +168,7 @@ def test_values_give_the_inputs_where_there_is_no_schema():
         ({"enum": [f"e{n}" for n in range(101)]}, "e100", "static_select"),
         ({"enum": [f"e{n}" for n in range(1_000)]}, "e700", "static_select"),
         ({"enum": [f"e{n}" for n in range(1_001)]}, "e700", "plain_text_input"),
-        (
-            {"type": "array", "items": {"enum": [f"e{n}" for n in range(300)]}},
-            ["e200"],
-            "multi_static_select",
-        ),
+        ({"type": "array", "items": {"enum": [f"e{n}" for n in range(300)]}}, ["e200"], "multi_static_select"),
         ({"enum": [1, "1"]}, "1", "radio_buttons"),
         ({"enum": ["(leave out)", "x"]}, "x", "radio_buttons"),
         ({"type": "array", "items": {"enum": ["x", None]}}, ["x"], "radio_buttons"),
@@ -188,7 +184,7 @@ def test_values_give_the_inputs_where_there_is_no_schema():
         ({}, 5, "number_input"),
         (True, 5, "number_input"),
     ],
-)
+)  # fmt: skip
 def test_the_input_suits_schema_and_value(spec, value, type_):
     """An input that could not hold the value exactly is not used."""
     schema = an_object(["a"], a=spec)
@@ -789,13 +785,10 @@ def test_json_is_typed_for_what_the_page_about_forms_lists(spec, value):
         ({"type": "array", "items": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}, ["x", 1]),
         ({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, ["x"]),
         ({"anyOf": [an_object(["x"], x={"type": "string"}), {"type": "null"}]}, {"x": "y"}),
-        (
-            an_object(b=an_object(c=an_object(d=an_object(e={"type": "string"})))),
-            {"b": {"c": {"d": {"e": "x"}}}},
-        ),
+        (an_object(b=an_object(c=an_object(d=an_object(e={"type": "string"})))), {"b": {"c": {"d": {"e": "x"}}}}),
         ({"allOf": [an_object(x={"type": "string"}), an_object(y={"type": "integer"})]}, {"x": "y", "y": 1}),
     ],
-)
+)  # fmt: skip
 def test_lists_unions_and_deep_objects_are_never_json(spec, value):
     """Nor what was not given of them."""
     assert not [label for label in elements({"a": value}, an_object(a=spec)) if "JSON" in label]

@@ -117,22 +117,27 @@ def values_of(row: Row) -> str:
     )
 
 
-def test_two_calls_without_a_headline_are_told_apart_by_their_first_short_values():
-    """A long text stands in the review only, and the list says that there is more."""
-    args = {"note": "n" * 200, "customer": "Ada Park", "amount": 64.95, "eu": True}
-
-    assert values_of(a_call(args)) == 'customer: "Ada Park"   amount: 64.95   eu: true   +1 more'
-    assert values_of(a_call({**args, "amount": 65})) != values_of(a_call(args))
+SQL = "UPDATE customers SET balance = 0\nWHERE true"
 
 
-def test_a_list_never_shows_a_harmless_value_without_saying_that_there_are_others():
-    """The statement is what the person decides about."""
-    sql = "UPDATE customers SET balance = 0\nWHERE true"
-
-    assert values_of(a_call({"database": "crm", "sql": sql})) == 'database: "crm"   +1 more'
-    assert values_of(a_call({"sql": sql})) == "+1 more"
-    assert values_of(a_call({"amount": 5, "sql": sql}, headline=("amount",))) == "amount: 5   +1 more"
-    assert values_of(a_call({})) == "(no arguments)"
+@pytest.mark.parametrize(
+    ("args", "terms", "said"),
+    [
+        ({"note": "n" * 200, "customer": "Ada Park", "amount": 64.95, "eu": True}, {},
+         'customer: "Ada Park"   amount: 64.95   eu: true   +1 more'),
+        # The statement is what the person decides about.
+        ({"database": "crm", "sql": SQL}, {}, 'database: "crm"   +1 more'),
+        ({"sql": SQL}, {}, "+1 more"),
+        ({"amount": 5, "sql": SQL}, {"headline": ("amount",)}, "amount: 5   +1 more"),
+        ({}, {}, "(no arguments)"),
+        ({"token": "4711", "amount": 5}, {"mask": ("token",)}, "token: •••• (masked)   amount: 5"),
+        ({"iban": "DE02", "amount": 5}, {"modal_only": ("iban",)}, "iban: (4 characters, see the reading)   amount: 5"),
+        ({"to": "ada\u200b"}, {}, r'to: "ada\u{200B}"'),
+    ],
+)  # fmt: skip
+def test_a_list_tells_calls_apart_by_their_first_short_values(args, terms, said):
+    """Never by a harmless one without saying that there are others, and by none that the card does not show."""
+    assert values_of(a_call(args, **terms)) == said
 
 
 @pytest.mark.parametrize(("count", "left"), [(3, []), (4, ["+1 call"]), (24, ["+21 calls"])])
@@ -165,18 +170,6 @@ def test_my_requests_show_values_only_to_a_requester_of_whom_more_than_the_agent
 
 def test_my_requests_say_until_when_an_open_one_can_be_decided():
     assert " · open until <!date^" in words(drawn(HomePage(Look("asked"), [a_call({})]))["blocks"])
-
-
-def test_a_list_has_no_value_that_is_masked_or_kept_for_the_reading():
-    row = a_call({"token": "4711", "iban": "DE02", "amount": 5}, mask=("token",), modal_only=("iban",))
-
-    assert "amount: 5" in values_of(row)
-    assert "•••• (masked)" in values_of(row)
-    assert {"4711", "DE02"}.isdisjoint(words(drawn(HomePage(Look(), [row]))["blocks"]).split())
-
-
-def test_a_hidden_character_is_spelled_on_a_list_as_on_a_card():
-    assert values_of(a_call({"to": "ada\u200b"})) == r'to: "ada\u{200B}"'
 
 
 def test_a_call_of_high_risk_says_so_on_a_list():

@@ -73,17 +73,14 @@ def test_a_message_that_slack_refuses_is_refused_with_the_place(pointer, text, b
         ("/", a_view(*[section(str(n), "é" * 2_900) for n in range(20)])),
         ("/submit", {"type": "modal", "title": plain("x"), "blocks": [INPUT]}),
         ("/blocks/0/label/text", a_view({**INPUT, "label": plain("x" * 2_001)})),
-        (
-            "/blocks/0/element/initial_value",
-            a_view(an_element(type="plain_text_input", initial_value="x" * 3_001)),
-        ),
+        ("/blocks/0/element/initial_value", a_view(an_element(type="plain_text_input", initial_value="x" * 3_001))),
         ("/blocks/0/element/initial_value", a_view(an_element(type="plain_text_input", initial_value=""))),
         ("/blocks/0/element/max_length", a_view(an_element(type="plain_text_input", max_length=3_001))),
         ("/blocks/0/element/options", a_view(choice("radio_buttons", 11))),
         ("/blocks/0/element/options", a_view(choice("static_select", 101))),
         ("/blocks/0/element/type", a_view(an_element(type="file_input"))),
     ],
-)
+)  # fmt: skip
 def test_a_view_that_slack_refuses_is_refused_with_the_place(pointer, view):
     """Views have limits of their own."""
     with pytest.raises(SlackLimitError) as refused:

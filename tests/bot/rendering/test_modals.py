@@ -55,23 +55,18 @@ def test_a_view_carries_ids_and_the_name_of_what_it_asks():
 
 
 def test_the_edit_view_is_a_form_of_the_arguments():
-    """The tool's name is shown and cannot be changed."""
+    """The tool's name is shown and cannot be changed. Where the schema is not used, it is made after the values."""
     view = render_edit_view(a_state(an_interrupt(an_action(args={"to": "dana", "n": 3}))), 0)
+    without = render_edit_view(a_state(an_interrupt(an_action(schema={"$ref": "http://x/y"}))), 0)
 
-    assert_slack_takes_view(view)
+    for each in (view, without):
+        assert_slack_takes_view(each)
     assert view["title"]["text"] == "Edit this call"
     assert view["submit"]["text"] == "See changes"
     assert list(inputs(view)) == ["to", "n"]
     assert "`send_email`" in shown(view)
-
-
-def test_the_edit_view_says_when_the_schema_is_not_used():
-    """The form is then made after the values."""
-    view = render_edit_view(a_state(an_interrupt(an_action(schema={"$ref": "http://x/y"}))), 0)
-
-    assert_slack_takes_view(view)
-    assert "schema is not used (a reference that leaves it)" in shown(view)
-    assert list(inputs(view)) == ["to"]
+    assert "schema is not used (a reference that leaves it)" in shown(without)
+    assert list(inputs(without)) == ["to"]
 
 
 def test_what_cannot_be_edited_has_no_submit():
@@ -216,50 +211,32 @@ def test_a_reading_of_one_page_decides_below_its_text(risk):
     assert view["submit"]["text"] == "Approve"
 
 
-def test_a_reading_with_gaps_does_not_end_with_approve():
-    """The last page alone is not the whole."""
-    state = long_state()
+@pytest.mark.parametrize(
+    ("action", "decided", "read", "submit", "offers"),
+    [
+        # The last page alone is not the whole.
+        (an_action("sql", LONG), {}, 1, None, ["Previous"]),
+        (an_action("sql", LONG), {}, 2, "Approve", ["Previous", "Edit…"]),
+        # Short arguments beside a long one can be changed.
+        (an_action("sql", {**LONG, "limit": 10}), {}, 2, "Approve", ["Previous", "Edit…"]),
+        (an_action("sql", LONG, allowed=["reject"]), {}, 3, None, ["Previous"]),
+        # It can be read for ever, and approved once.
+        (an_action("sql", LONG), {0: ApproveDecision()}, 2, None, ["Previous"]),
+    ],
+    ids=["with gaps", "whole", "something short", "not to be approved", "decided"],
+)
+def test_the_end_of_a_reading_offers_what_its_reader_may_do(action, decided, read, submit, offers):
+    """Approve only for who was shown all of it, and only what the agent allows."""
+    state = a_state(an_interrupt(action), decided=decided)
 
-    view = render_reading_view(state, 0, len(pages_of(state.actions[0])), pages_read=1)
+    view = render_reading_view(state, 0, len(pages_of(state.actions[0])), pages_read=read)
 
-    assert "submit" not in view
-
-
-def test_a_reading_offers_edit_at_its_end_where_a_form_can_hold_something():
-    """Short arguments beside a long one can be changed."""
-    state = a_state(an_interrupt(an_action("sql", {**LONG, "limit": 10})))
-    last = len(pages_of(state.actions[0]))
-
-    view = render_reading_view(state, 0, last, pages_read=last - 1)
-
-    assert button_labels(view) == ["Previous", "Edit…"]
-    assert buttons(view)[-1]["action_id"] == "edit:0"
-
-
-def test_a_reading_of_what_may_not_be_approved_only_reads():
-    """Only what the agent allows."""
-    state = long_state(allowed=["reject"])
-    last = len(pages_of(state.actions[0]))
-
-    view = render_reading_view(state, 0, last, pages_read=last)
-
-    assert "submit" not in view
-    assert button_labels(view) == ["Previous"]
-
-
-def test_a_reading_of_a_decided_action_decides_nothing():
-    """It can be read for ever, and approved once."""
-    state = a_state(an_interrupt(an_action("sql", LONG)), decided={0: ApproveDecision()})
-
-    view = render_reading_view(state, 0, 3, pages_read=2)
-
-    assert "submit" not in view
-    assert "Edit…" not in button_labels(view)
+    assert view.get("submit", {}).get("text") == submit
+    assert button_labels(view) == offers
 
 
 def test_a_page_that_does_not_exist_is_the_nearest_one():
     """An old button never leads nowhere."""
-    state = long_state()
+    pages = [render_reading_view(long_state(), 0, page, pages_read=0) for page in (99, 0)]
 
-    assert ViewMeta.load(render_reading_view(state, 0, 99, pages_read=0)["private_metadata"]).page == 3
-    assert ViewMeta.load(render_reading_view(state, 0, 0, pages_read=0)["private_metadata"]).page == 1
+    assert [ViewMeta.load(page["private_metadata"]).page for page in pages] == [3, 1]

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 
 import pytest
 
@@ -121,18 +121,6 @@ async def test_bots_with_folders_of_their_own_write_each_entry_once(redis, store
     assert await told(trail) == ["billing.0", "billing.1", "billing.0"]
 
 
-async def test_bots_with_the_same_folder_take_turns(redis, store, folder, trail):
-    """Each reads what the other has written before it goes on."""
-    other = AuditStore(redis, store.keys, str(folder))
-    for number, (process, each) in enumerate([("one", trail), ("two", other), ("one", trail)]):
-        await happened(redis, trail, 3 - number)
-        await mover(each, process=process).tidy()
-        await redis.hdel(trail.keys.audit_move, "owner")
-
-    assert lines_in(folder) == ["billing.0"] * 3
-    assert trail.log.check(None).n == 6
-
-
 async def test_when_redis_went_back_what_is_new_there_is_written(redis, trail, folder):
     """Also where its clock is behind: new entries may have numbers before the last one in the log."""
     await happened(redis, trail, 3, 2, 1)
@@ -228,42 +216,12 @@ async def test_without_a_folder_entries_stay_in_redis_for_as_long_as_a_folder_wo
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-async def test_a_small_redis_is_never_filled_by_the_trail(redis, store, caplog):
-    """Where its memory is full, nobody can decide any more."""
-    trail = AuditStore(redis, store.keys)
-    for seq in range(800):
-        await redis.xadd(
-            trail.keys.audit, {"event": "decided", "id": "billing.1", "seq": seq, "note": "x" * 10_000}
-        )
-    before = (await redis.config_get("maxmemory"))["maxmemory"]
-    await redis.config_set("maxmemory", (await redis.info("memory"))["used_memory"] + 1_000_000)
-    try:
-        await mover(trail, max_bytes=100_000_000).tidy()
-
-        assert 0 < await trail.size() < await trail.most_bytes()
-    finally:
-        await redis.config_set("maxmemory", before)
-    assert "audit.dropped_early" in [record.message for record in caplog.records]
-
-
 async def test_a_replica_without_the_folder_drops_nothing_that_another_one_keeps(redis, store, trail):
     """Its settings differ: the entries wait for the replica that has the folder."""
     await happened(redis, trail, 8)
     assert await trail.lease("one", 1)
     await asyncio.sleep(0.01)
     without = AuditStore(redis, store.keys)
-
-    await mover(without, process="two").tidy()
-
-    assert await told(without) == ["billing.0"]
-
-
-async def test_a_replica_without_the_folder_makes_way_for_the_one_that_has_it(redis, store, trail):
-    """Also when it came first: from then on it drops nothing."""
-    without = AuditStore(redis, store.keys)
-    assert await without.lease("two", 300_000)
-    assert not await trail.lease("one", 300_000)
-    await happened(redis, trail, 8)
 
     await mover(without, process="two").tidy()
 
@@ -289,18 +247,6 @@ async def test_too_many_bytes_are_warned_of_and_then_dropped_with_an_error(redis
     assert "audit.dropped_early" in [record.message for record in caplog.records]
 
 
-async def test_too_many_bytes_move_to_the_folder_without_loss(redis, trail, caplog):
-    """Where there is a folder, nothing is dropped."""
-    await happened(redis, trail, 3, 2, 1, size=500)
-    before = await told(trail)
-
-    await mover(trail, max_bytes=int(await trail.size() * 0.5)).tidy()
-
-    assert len(await in_redis(redis, trail)) < 1000
-    assert await told(trail) == before
-    assert "audit.dropped_early" not in [record.message for record in caplog.records]
-
-
 async def test_the_folder_forgets_after_its_time(redis, trail, folder):
     """Days that are older than the setting says are deleted whole, and the rest can still be checked."""
     log = make_log(folder)
@@ -311,44 +257,4 @@ async def test_the_folder_forgets_after_its_time(redis, trail, folder):
     assert (log.check(None).first, log.check(None).n) == (6, 9)
 
 
-async def test_a_time_and_a_request_narrow_what_is_read(redis, trail):
-    """Also across the border between folder and Redis."""
-    await happened(redis, trail, 30, 8, 6, 0)
-    await mover(trail).tidy()
-    now = datetime.now(UTC)
-
-    assert await told(trail, since=now - timedelta(days=10), until=now - timedelta(days=1)) == [
-        "billing.1",
-        "billing.2",
-    ]
-    assert await told(trail, about="billing.1") == ["billing.1"]
-    (entry,) = [entry async for entry in trail.entries(about="billing.1")]
-    assert entry["name"] == "Dana"
-
-
-IMPOSSIBLE = ["253370764800000-0", f"{2**64 - 1}-{2**64 - 1}"]
 """The year 9998, and the last number that there is."""
-
-
-@pytest.mark.parametrize("number", IMPOSSIBLE)
-async def test_an_entry_of_an_impossible_time_is_shown_last_and_hides_no_other(redis, trail, number):
-    """Whoever writes to Redis can name any time. Days without an entry take no time to read."""
-    await happened(redis, trail, 2, 1)
-    await redis.xadd(trail.keys.audit, {"event": "x", "id": "far"}, id=number)
-    now = datetime.now(UTC)
-
-    async with asyncio.timeout(5):
-        assert await told(trail) == ["billing.0", "billing.1", "far"]
-        assert await told(trail, about="far") == ["far"]
-        assert await told(trail, since=now - timedelta(days=1.5), until=now) == ["billing.1"]
-        assert await told(trail, since=now) == ["far"]
-
-
-async def test_a_full_page_that_ends_with_the_last_number_is_read(redis, trail, monkeypatch):
-    """Redis refuses to look beyond it."""
-    monkeypatch.setattr("bot.store.audit.READ_AT_ONCE", 1)
-    await happened(redis, trail, 1)
-    await redis.xadd(trail.keys.audit, {"event": "x", "id": "far"}, id=IMPOSSIBLE[1])
-
-    assert await told(trail) == ["billing.0", "far"]
-    assert await told(trail, about="far") == ["far"]

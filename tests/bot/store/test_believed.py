@@ -8,15 +8,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.receipts.ring import Ring, RingKey
-from agent_adapter.receipts.signer import LocalSigner
 from bot.domain.standing import StandingLimits, StandingTerms
 from bot.rendering.card.card import render_card
-from bot.runtime.statements import Signing
 from bot.sentences import on_action
 from bot.store.codec import dumped
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, newest
+from tests.support.receipts import bot_signing
 
 __all__ = ["directory"]
 
@@ -26,9 +25,9 @@ APPROVE = ApproveDecision()
 
 @pytest.fixture
 def store(store):
-    signer = LocalSigner(key := Ed25519PrivateKey.generate())
+    key = Ed25519PrivateKey.generate()
     listed = RingKey.of(key.public_key().public_bytes_raw(), "receipts", namespace="assent", team=TEAM)
-    store.signing = Signing(signer, "assent", lambda: TEAM, Ring([listed]))
+    store.signing = bot_signing(key, Ring([listed]), TEAM)
     return store
 
 
@@ -144,16 +143,3 @@ async def test_nobody_gives_a_standing_approval_with_a_rejection(client, store, 
 
     forged = {"sticky_grant_of_0": dumped(StandingTerms()), "sticky_until_of_0": "99999999999999"}
     assert (await change(state, **forged)).standing == {}
-
-
-async def test_noise_beside_a_signed_vote_does_not_stop_the_next_one(client, store, change, decide, redis):
-    state = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
-    await decide(state, ERIK)
-    card = store.keys.card(state.id)
-    [vote] = (await newest(store, state)).votes[0]
-    name = f"signed:{vote.token}"
-    await redis.hset(card, name, f"noise\n{await redis.hget(card, name)}")
-
-    await decide(state, MIRA)
-
-    assert (await newest(store, state)).recorded[0].agreed_by == (ERIK, MIRA)

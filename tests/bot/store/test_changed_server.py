@@ -84,7 +84,7 @@ async def test_a_run_is_finished_where_nobody_else_has_claimed_it_since(
 ):
     """The server lacks the claim under which it was resumed."""
     _, fence = await client._records.take(decided, "holder", 1_000)
-    req = store.keys.lane_for(decided).req(decided)
+    req = store.keys.req(decided)
     match left:
         case "nothing":
             await redis.hdel(req, "claim_by", "claim_until", "fence")

@@ -1,7 +1,7 @@
 """What confirms a write: which servers can, and which writes wait for it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -12,22 +12,18 @@ from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import ServerUnsuitableError
-from agent_adapter.redis.pool import freeze_meta, open_redis
+from agent_adapter.redis.pool import freeze_meta
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.errors import NotConfirmedError
 from bot.domain.messages import Remark
+from bot.domain.press import Press
 from bot.domain.standing import StandingTerms
-from bot.runtime.tasks import Tasks
-from bot.store.deliveries import Delivery
-from bot.store.durability import Durability, durability_on, missing_on, unknown_on
+from bot.store.durability import Durability, durability_on, missing_on
 from bot.store.records import ApprovalStore
 from bot.store.votes import Outcome
-from bot.use_cases.deliveries import handle_once
-from playground.redis_server import RedisServer
 from tests.support.builders import an_action, an_admission, an_interrupt
-from tests.support.lanes import require
-from tests.support.replicas import Group, has_waitaof, replicated
+from tests.support.replicas import Group, replicated
 
 ONLINE = {"state": "online", "lag": 0}
 TWO = {"redis_version": "7.2.4", "aof_enabled": 1, "connected_slaves": 2, "slave0": ONLINE, "slave1": ONLINE}
@@ -65,18 +61,6 @@ def test_a_server_that_can_confirm_nothing_is_refused_with_the_cure(mode: Any, i
     """Every click would fail there."""
     with pytest.raises(ServerUnsuitableError, match=f"Redis at here .*{cure}.*ASSENT_DURABILITY=local"):
         durability_on(info, "here", mode, None)
-
-
-@pytest.mark.parametrize(
-    ("mode", "named"), [("replica", "whether replicas follow"), ("fsync", "append-only file")]
-)
-def test_a_managed_server_that_does_not_say_is_used_with_a_warning(mode: Any, named: str):
-    """It may confirm all the same."""
-    found = durability_on({}, "here", mode, None)
-
-    assert found.mode == mode
-    assert named in unknown_on({}, "here", found)
-    assert unknown_on(TWO, "here", found) == ""
 
 
 def test_replicas_that_are_missing_are_counted_and_named():
@@ -196,24 +180,14 @@ async def test_the_answer_to_the_same_body_has_to_be_confirmed(
     store: ApprovalStore, state: Approval, group: Group
 ):
     """The first delivery stored the decision and failed, since nobody confirmed it. The second one must not say otherwise."""
-    tasks, body = Tasks(), {"user": {"id": "U0ERIK"}, "trigger_id": "1.2"}
-
-    async def handle(delivery: Delivery) -> dict[str, Any]:
-        await decide(store, state, 1, delivery=delivery)
-        return {}
-
-    async def begin(delivery: Delivery) -> dict[str, Any]:
-        await delivery.begin()
-        return {"handled": "twice"}
-
+    press = Press("click", "one")
     group.replicas[0].freeze()
-    for way in (handle, handle, begin):
+    for _ in range(2):
         with pytest.raises(NotConfirmedError):
-            await handle_once(store, tasks, state.id, body, way)
+            await decide(store, state, 1, press=press)
 
     group.replicas[0].thaw()
-    assert await handle_once(store, tasks, state.id, body, begin) == {}
-    await tasks.drain()
+    await decide(store, state, 1, press=press)
 
 
 async def test_a_connection_that_is_lost_while_it_waits_does_not_confirm_anything(
@@ -230,42 +204,4 @@ async def test_a_connection_that_is_lost_while_it_waits_does_not_confirm_anythin
         await pressed
 
 
-async def test_a_click_whose_server_is_demoted_while_it_waits_is_not_confirmed(
-    redis: Redis, store: ApprovalStore, state: Approval, group: Group
-):
-    """Redis has taken it, and says only that it hands over. The person is told to press again."""
-    group.replicas[0].freeze()
-    try:
-        pressed = asyncio.create_task(decide(store, state, 1))
-        while not [each for each in await redis.client_list() if each["cmd"] == "wait"]:
-            await asyncio.sleep(0.01)
-        await redis.execute_command("REPLICAOF", "127.0.0.1", "1")
-        with pytest.raises(NotConfirmedError):
-            await pressed
-    finally:
-        await redis.execute_command("REPLICAOF", "NO", "ONE")
-        group.replicas[0].thaw()
-
-
 # --- On disk ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-async def on_disk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ApprovalStore]:
-    """The records of a server that writes its file to disk once a second."""
-    require("WAITAOF", has_waitaof(), "it needs Redis 7.2", possible=False)
-    server = RedisServer(tmp_path_factory.mktemp("f"), ("--appendfsync", "everysec"))
-    server.start()
-    async with open_redis(server.url) as redis:
-        keys = await freeze_meta(redis, "assent")
-        yield ApprovalStore(redis, keys, durability=Durability("fsync"))
-    server.kill()
-
-
-async def test_a_click_is_stored_once_it_is_on_disk(on_disk: ApprovalStore):
-    """Each click of several has its turn, also those that come right after the disk was written."""
-    for number in range(3):
-        outcome = await on_disk.record_decision(
-            "billing.never", {0: f"{number}"}, token="t", person="U0ERIK", deadline=30
-        )
-        assert outcome == {0: Outcome.CLOSED}

@@ -8,14 +8,12 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
-from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.identity import interrupt_id as interrupt_id_of
 from agent_adapter.contract.keys import Keys
-from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import UnreadableRecordError
 from bot.domain.admission import Place
-from bot.store.inboxes import AT_ONCE, Taken
+from bot.store.inboxes import Taken
 from bot.store.records import ApprovalStore
 from tests.conftest import an_agent
 from tests.support.builders import an_admission, an_interrupt
@@ -108,41 +106,6 @@ async def test_a_note_that_the_record_does_not_bear_out_is_refused(
     assert await trail(redis, lane) == before
 
 
-@pytest.mark.parametrize(
-    "index", ["x", "1000", "8" * 5_000, " " * 1_000_000 + "0", "0; decided by U0DANA", None]
-)
-async def test_a_note_whose_index_is_no_number_of_a_call_reaches_no_trail(client, store, redis, lane, index):
-    """Also where the agent has written such a field: the note is refused and gone, and the next one is taken."""
-    interrupt_id = await client.publish(an_interrupt())
-    await store.take_inbox("billing")
-    before = await trail(redis, lane)
-    await redis.hset(lane.req(interrupt_id), f"outcome:{index or ''}", DONE)
-
-    await note(
-        redis, lane, "reported", interrupt_id, **({} if index is None else {"index": index}), outcome="done"
-    )
-
-    assert await store.take_inbox("billing") == Taken(notes=1, refused=1)
-    assert await trail(redis, lane) == before
-    assert not await redis.exists(lane.inbox("billing"))
-
-
-async def test_the_trail_says_of_an_outcome_what_the_record_says(client, store, redis, lane):
-    """Not what the note says, and not what the text of the outcome quotes."""
-    interrupt_id = await client.publish(an_interrupt())
-    await store.take_inbox("billing")
-    await decide(store, interrupt_id, ApproveDecision())
-    failed = Outcome.failed('"status":"done"').model_dump(exclude_none=True)
-    await redis.hset(lane.req(interrupt_id), "outcome:0", f"1 {encode(failed)}")
-
-    await note(redis, lane, "reported", interrupt_id, index="0", outcome="done")
-    await store.take_inbox("billing")
-
-    entry = (await trail(redis, lane))[-1]
-    assert entry.pop("seq")
-    assert entry == {"event": "reported", "id": interrupt_id, "index": "0", "outcome": "failed"}
-
-
 async def test_what_an_agent_notes_again_and_again_is_in_the_trail_once(client, store, redis, lane):
     """The trail has an end: an agent that repeats itself would push out the entries of everybody else."""
     events = ("published", "withdraw_asked", "reported", "resumed", "let_go")
@@ -166,18 +129,6 @@ async def test_what_an_agent_notes_again_and_again_is_in_the_trail_once(client, 
     assert await redis.pttl(lane.card(interrupt_id)) > 0
     await note(redis, lane, "reported", interrupt_id, index="00", outcome="done")
     assert await store.take_inbox("billing") == Taken(notes=1, refused=1)
-
-
-async def test_the_marks_of_what_is_in_the_trail_end_with_a_record_that_nobody_was_asked(
-    client, store, redis, lane
-):
-    """Otherwise each of them would stay in Redis for ever."""
-    interrupt_id = await client.publish(an_interrupt())
-    await note(redis, lane, "let_go", interrupt_id)
-    await store.take_inbox("billing")
-
-    assert await redis.pttl(lane.req(interrupt_id)) > 0
-    assert await redis.pttl(lane.card(interrupt_id)) > 0
 
 
 async def test_a_note_with_an_id_that_no_record_can_have_is_refused(client, store, redis, lane):
@@ -234,31 +185,6 @@ async def test_two_bots_take_each_note_once(client, store, redis, lane):
     assert len(await trail(redis, lane)) == 20
 
 
-async def test_one_script_takes_only_so_many_notes(client, store, redis, lane):
-    """The oldest first; the rest stays in the inbox."""
-    interrupt_id = await client.publish(an_interrupt())
-    for _ in range(AT_ONCE):
-        await note(redis, lane, "stalled", interrupt_id)
-
-    first, rest = await store.take_inbox("billing"), await store.take_inbox("billing")
-
-    assert (first.notes, first.has_more) == (AT_ONCE, True)
-    assert (rest.notes, rest.has_more) == (1, False)
-
-
-async def test_inboxes_are_found_without_a_wake_up(client, store, redis, lane):
-    """Known ones at every sweep; any other by a look at all keys."""
-    await client.publish(an_interrupt())
-    assert await store.full_inboxes() == []
-    assert await store.find_inboxes() == ["billing"]
-
-    await store.take_inbox("billing")
-    assert await store.full_inboxes() == await store.find_inboxes() == []
-    await note(redis, lane, "stalled", "billing.x")
-
-    assert await store.full_inboxes() == ["billing"]
-
-
 async def test_an_answer_goes_to_no_process_of_another_agent(client, store, redis, lane):
     """Whoever writes another agent's process among the waiters of its own record reaches it with nothing."""
     await redis.xadd(lane.replies("payroll.p"), {"id": ""})
@@ -313,35 +239,3 @@ async def test_the_first_time_that_an_agent_takes_an_answer_is_measured(client, 
     assert 60_000 <= wait < 80_000
     assert trace is None
     assert (await store.take_inbox("billing")).waits == ()
-
-
-async def test_what_an_agent_says_of_its_clock_makes_no_time_longer(client, store, redis, lane):
-    """It may write the number of its note. One in the future counts as now."""
-    interrupt_id = await client.publish(an_interrupt())
-    await store.take_inbox("billing")
-    await decide(store, interrupt_id, ApproveDecision())
-    settled = int(await redis.hget(lane.card(interrupt_id), "settled"))
-    await redis.xadd(
-        lane.inbox("billing"), {"event": "claimed", "id": interrupt_id}, id=f"{settled + 10**12}-0"
-    )
-
-    ((wait, _),) = (await store.take_inbox("billing")).waits
-
-    assert 0 <= wait < 20_000
-
-
-@pytest.mark.parametrize("written", [b"\xff", b"", b"00-1-2-01", b"-" * 100_000])
-async def test_what_an_agent_writes_in_the_place_of_a_trace_disturbs_no_note(
-    client, store, redis, lane, written
-):
-    """The time is measured, without an example."""
-    interrupt_id = await client.publish(an_interrupt())
-    await store.take_inbox("billing")
-    await decide(store, interrupt_id, ApproveDecision())
-    async with client.resuming(interrupt_id):
-        await redis.hset(lane.req(interrupt_id), "traceparent", written)
-
-    taken = await store.take_inbox("billing")
-
-    assert [trace for _, trace in taken.waits] == [None]
-    await redis.hdel(lane.req(interrupt_id), "traceparent")

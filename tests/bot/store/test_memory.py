@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.store.memory import Memory, weight
+from bot.store.reading import Memory, weight
 from tests.conftest import until
 from tests.support.builders import a_state, an_action, an_interrupt
 
@@ -34,26 +34,6 @@ def test_four_hundred_large_records_take_no_more_than_the_bound():
 
     assert memory.bytes <= 32 << 20
     assert 0 < len(list(memory)) < 60
-
-
-def test_values_weigh_more_than_the_text_that_they_are_written_in():
-    """An empty list takes twenty times its text."""
-    state = a_state()
-    lists, text = (replace(state, body=body, size=len(body)) for body in ("[]," * 10_000, "x" * 30_000))
-
-    assert weight(lists) > 20 * 30_000
-    assert weight(text) < 3 * 30_000
-
-
-def test_one_record_that_is_larger_than_the_bound_is_remembered():
-    """It is the one that somebody looks at now."""
-    memory = Memory(1)
-    memory.put(a_record("1"))
-    memory.put(a_record("2", 10_000))
-
-    assert [each.interrupt.run for each in memory] == ["2"]
-    memory.clear()
-    assert (list(memory), memory.bytes) == ([], 0)
 
 
 @pytest.mark.parametrize("size", [10, 20_000], ids=["small", "large"])

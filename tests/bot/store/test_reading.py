@@ -5,21 +5,18 @@ from typing import Any
 import pytest
 
 from agent_adapter import ApprovalClient
-from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
+from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.wire import dump_interrupt
-from bot.domain.admission import Place, Terms
+from bot.domain.admission import Place
 from bot.domain.approval import Approval
-from bot.domain.votes import Proposal
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
-from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.pages import pages_of
-from bot.store.codec import admission_fields, proposal_field, read_state
+from bot.store.codec import admission_fields, read_state
 from bot.store.records import ApprovalStore
 from bot.use_cases.objections import first_objection
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
-    assert_slack_takes_view,
     button_labels,
     shown,
 )
@@ -72,32 +69,6 @@ def test_the_stored_number_of_pages_decides(pages):
     assert not objection(fixed, read=pages)
 
 
-@pytest.mark.parametrize("pages", [1, 2, 5])
-def test_a_reading_of_another_number_of_pages_shows_everything_and_ends_with_approve(pages):
-    """All lines in their order, each once, on pages that Slack takes."""
-    state = stored(f"1:{pages}")
-
-    views = [render_reading_view(state, 1, page, pages_read=page - 1) for page in range(1, pages + 1)]
-
-    for view in views:
-        assert_slack_takes_view(view)
-    lines = [line for page in pages_of(state.actions[1]) for _, found in page for line in found]
-    assert lines == ["query:", *(f"  │ select {number};" for number in range(3_000)), "  │ "]
-    assert f"Page {pages} of {pages}" in shown(views[-1])
-    assert [view.get("submit", {}).get("text") for view in views] == [*[None] * (pages - 1), "Approve"]
-
-
-def test_more_pages_than_lines_can_be_turned_to_their_end():
-    """What was divided by other lines is still approved on its last page."""
-    state = stored("0:4")
-
-    views = [render_reading_view(state, 0, page, pages_read=page - 1) for page in range(1, 5)]
-
-    for view in views:
-        assert_slack_takes_view(view)
-    assert "submit" in views[-1]
-
-
 def test_a_card_shows_whole_what_nobody_has_to_read():
     """Its buttons stand beside all of the call."""
     longer = an_action("sql", {"query": "".join(f"select {number};\n" for number in range(300))})
@@ -109,26 +80,3 @@ def test_a_card_shows_whole_what_nobody_has_to_read():
     assert "select 299;" in shown(render_card(whole)[0].blocks)
     assert "Approve" in button_labels(render_card(whole)[0].blocks)
     assert not first_objection(whole, ERIK, {0: ApproveDecision()})
-
-
-def test_a_card_shows_the_beginning_of_what_has_to_be_read():
-    """A version with less room on its cards has admitted it, and planned its messages with the beginning only."""
-    state = stored("0:1 1:3")
-    drawn = render_card(state)[0].blocks
-
-    assert shown(drawn).count("Only the beginning is shown") == 2
-    assert "Approve" not in button_labels(drawn)
-
-
-@pytest.mark.parametrize(("kept", "expected"), [(0, 0), (2, 2), (7, 7)])
-def test_what_has_to_be_read_of_a_proposal_is_kept_with_it(kept, expected):
-    """It is not measured again."""
-    edit = EditDecision(edited_action=EditedAction(name="sql", args=LONG))
-    terms = Terms(approvers=(ERIK,))
-    given = {"name": "n", "fingerprint": "f", "decision": edit, "by": "U0DANA", "policy": "2", "rule": "r"}
-    field = proposal_field(Proposal(**given, terms=terms, pages=kept, channel="C2"), at=5)
-
-    state = stored(PAGES_TODAY, **{"proposal:0": field})
-
-    assert state.actions[0].proposed.pages == expected
-    assert state.actions[0].pages == 0

@@ -14,7 +14,7 @@ from bot.domain.approval import Approval
 from bot.domain.errors import BrokenSealError
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
-from bot.domain.seal import Seal, Trust
+from bot.domain.seal import Seal
 from bot.store.codec import ADMISSION, admission_fields, body_digest, dumped, place_field, read_state
 from bot.store.sealed import (
     FACTS,
@@ -89,8 +89,8 @@ OTHERS = (
 )
 
 
-def believed(record, **trusting):
-    found = unsealed(Trust(SEAL, **trusting), record.id, record.req, record.card)
+def believed(record):
+    found = unsealed(SEAL, record.id, record.req, record.card)
     return read_state(found.req, found.card, now=CREATED + 5), found.forged
 
 
@@ -98,7 +98,7 @@ STATE, _ = believed(GENUINE)
 
 
 def is_sealed(name):
-    return name.partition(":")[0] in ADMISSION | FACTS | {"seal", "sealed", "extended", "deadline"}
+    return name.partition(":")[0] in ADMISSION | FACTS | {"seal", "extended", "deadline"}
 
 
 NAMES = sorted({name for each in (GENUINE, *OTHERS) for name in each.card if is_sealed(name)})
@@ -189,12 +189,19 @@ def test_a_genuine_record_is_believed_wholly():
 
 
 @pytest.mark.parametrize("fact", ["seen:0:U0DANA", "reason", "reached:0", "claim:0", "remark:1", "part:0:0"])
-def test_a_fact_without_its_mark_counts_only_while_older_records_do(fact):
+def test_a_fact_without_its_mark_counts_for_nothing(fact):
     card = {name: text for name, text in GENUINE.card.items() if name != f"seal:{fact}"}
     bare = replace(GENUINE, card=card)
 
     assert believed(bare)[1].keys() == {fact}
-    assert believed(bare, accepts_unsealed=True)[1] == {}
+
+
+def test_a_record_without_a_seal_is_refused():
+    """Nothing says who may decide it."""
+    bare = {name: text for name, text in GENUINE.card.items() if name != "seal"}
+
+    with pytest.raises(BrokenSealError, match="has no seal"):
+        believed(replace(GENUINE, card=bare))
 
 
 def test_all_fields_of_an_admission_are_of_a_known_kind():
@@ -202,21 +209,6 @@ def test_all_fields_of_an_admission_are_of_a_known_kind():
     kinds = {name.partition(":")[0] for name in admission_fields(STATE.admission)}
 
     assert kinds <= ADMISSION
-
-
-def test_an_older_bot_checks_kinds_of_fields_that_it_does_not_know():
-    """A later version may fix more when it asks."""
-    interrupt_id, fields = (
-        GENUINE.id,
-        {"later": "x", **{n: t for n, t in GENUINE.card.items() if n in ADMISSION}},
-    )
-    fields |= {name: GENUINE.card[name] for name in ("place:0", "step:0")}
-    seals = sealed_admission(SEAL, interrupt_id, fields, created=CREATED, deadline=CREATED + HOUR)
-    newer = replace(GENUINE, card=GENUINE.card | fields | seals)
-
-    assert believed(newer)[0].admission == STATE.admission
-    with pytest.raises(BrokenSealError):
-        believed(replace(newer, card=newer.card | {"later": "y"}))
 
 
 @pytest.mark.parametrize(

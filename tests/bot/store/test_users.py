@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.outcome import Outcome
-from agent_adapter.errors import ServerRefusesError, ServerUnsuitableError, UnreadableRecordError
+from agent_adapter.errors import ServerUnsuitableError, UnreadableRecordError
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.domain.admission import Place
 from bot.jobs.quarantine import Quarantine
@@ -21,7 +20,6 @@ from bot.store.records import ApprovalStore
 from bot.store.work import WorkSet
 from tests.conftest import an_agent
 from tests.support.builders import an_action, an_admission, an_interrupt
-from tests.support.faults import asking
 from tests.support.lanes import require
 from tests.support.redis_users import as_user, has_users
 from tests.support.workers import decide
@@ -124,15 +122,6 @@ async def test_a_client_does_all_it_does_under_its_own_user(client, store):
     assert (bool(state.resumed_at), list(state.outcomes)) == (True, [0])
 
 
-async def test_a_withdrawal_works_under_the_agents_user(client, store):
-    """Also before anybody was asked."""
-    interrupt_id = await client.publish(an_interrupt(expires_in=timedelta(hours=1)))
-    await client.withdraw(interrupt_id, "changed my mind")
-
-    assert (await store.take_inbox("billing")).refused == 0
-    assert await store.owed() == {"undrawn": 1, "due": 1, "unresumed": 0}
-
-
 async def test_what_an_agent_notes_about_others_is_refused_by_the_bot(agent, client, store):
     """Redis lets it write into its own inbox; the bot believes nothing there that is not its own."""
     await agent.xadd(KEYS.inbox("billing"), {"event": "resumed", "id": "payroll.1"})
@@ -206,13 +195,3 @@ async def test_an_operator_releases_what_was_set_aside(
     (work,) = await store.lease_work(kind, limit=1, lease=60_000)
     assert await store.finish_work(work)
     assert await store.failing() == {}
-
-
-async def test_an_agent_with_the_user_of_another_is_told_to_use_its_own(redis_url: str, store: ApprovalStore):
-    """Nothing that the sentence says would let an agent decide."""
-    with pytest.raises(
-        ServerRefusesError, match="with the user that `python -m bot acl` made for"
-    ) as refused:
-        async with an_agent(as_user(redis_url, "agent", "billing"), "payroll") as client:
-            await client.publish(client.interrupt(asking(an_action())))
-    assert "+@" not in str(refused.value)

@@ -27,6 +27,7 @@ from bot.domain.ids import MessageId
 from bot.domain.messages import Remark, Shown
 from bot.domain.schedule import Extension
 from bot.domain.votes import position_of
+from bot.rendering.pages import measure
 from bot.sentences import in_answer
 from bot.slack.directory import Directory
 from bot.store.codec import unix_milliseconds
@@ -68,7 +69,9 @@ async def asked(
     interrupt_id = await client.publish(interrupt)
     state = await store.load(interrupt_id)
     assert state is not None
-    await store.admit(state, for_several(count, **terms), life=life)
+    admission = for_several(count, **terms)
+    pages = tuple(call.pages for call in measure(interrupt, admission.terms))
+    await store.admit(state, admission.model_copy(update={"pages": pages}), life=life)
     return await newest(store, state)
 
 

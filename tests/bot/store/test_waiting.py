@@ -4,20 +4,17 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from bot.domain.admission import Place, Terms
 from bot.domain.approval import Approval
-from bot.domain.messages import Remark
-from bot.domain.schedule import Extension, Step
+from bot.domain.schedule import Step
 from bot.domain.waiting import Spot
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.waiting_sweep import WaitingSweep
 from bot.store.records import ApprovalStore
 from tests.bot.store.test_records import decide
-from tests.bot.store.test_votes import press
 from tests.bot.use_cases.test_propose import a_proposal, propose
 from tests.support.builders import an_action, an_admission, an_interrupt
 
@@ -129,16 +126,6 @@ async def test_a_proposal_lists_the_request_for_those_who_decide_it(client, stor
     assert await redis.keys("{assent}:waiting:*") == []
 
 
-async def test_more_time_moves_a_request_in_the_lists(client, store):
-    extension = Extension(by=timedelta(hours=1), times=1)
-    extended = await admitted(client, store, run="extended", extension=extension, life=HOUR // 2)
-    other = await admitted(client, store, run="other")
-
-    await store.extend(extended, Remark(kind="extend", places=(0,), by="U0ERIK"), by=extension.by)
-
-    assert await waiting(store, "U0ERIK") == [other.id, extended.id]
-
-
 async def test_a_sweep_writes_lists_again_that_were_lost(client, store, redis):
     state = await admitted(client, store)
     over = await admitted(client, store, run="over")
@@ -149,70 +136,6 @@ async def test_a_sweep_writes_lists_again_that_were_lost(client, store, redis):
 
     for entry in ("U0ERIK", "S0OPS", "C1"):
         assert await waiting(store, entry) == [state.id]
-
-
-async def test_a_sweep_reaches_every_open_request(client, store, redis, monkeypatch):
-    monkeypatch.setattr("bot.jobs.waiting_sweep.AT_ONCE", 3)
-    states = [await admitted(client, store, run=str(n)) for n in range(8)]
-    await redis.delete(*await redis.keys("{assent}:waiting:*"))
-
-    await WaitingSweep(store).sweep()
-
-    assert {*await waiting(store, "S0OPS")} == {state.id for state in states}
-
-
-async def test_what_waits_is_counted_and_listed_by_agent(client, store, redis):
-    """Each request once, in however many lists it is. An agent whose name begins like another one's is another agent."""
-    lane = store.keys
-    await redis.zadd(lane.waiting("U0ERIK"), {f"billing.{n}": n + 1 for n in range(1_500)})
-    await redis.zadd(lane.waiting("S0OPS"), {"billing.7": 8, "bill.1": 2_000, "ops.1": 3_000})
-
-    assert await store.count_waiting(["U0ERIK", "S0OPS", "C1"]) == {"billing": 1_500, "bill": 1, "ops": 1}
-    for agent in ("bill", "ops"):
-        found = await store.waiting(["U0ERIK", "S0OPS"], agent=agent, limit=5)
-        assert [spot.interrupt_id for spot in found] == [f"{agent}.1"]
-
-
-async def test_an_entry_of_a_request_that_has_ended_is_removed_when_it_is_met(client, store, redis):
-    """One of an open request stays, whatever its reader thought."""
-    lane = store.keys
-    still = await admitted(client, store)
-    over = await admitted(client, store, run="over")
-    await store.settle(over.id, "withdrawn")
-    await redis.zadd(lane.waiting("S0OPS"), {over.id: 1, "billing.never": 2})
-
-    await store.drop_stale(["S0OPS"], [over.id, "billing.never", still.id])
-
-    assert await waiting(store, "S0OPS") == [still.id]
-
-
-async def test_entries_that_nobody_meets_go_a_day_after_their_deadline(client, store, redis):
-    lane = store.keys
-    await redis.zadd(lane.waiting("S0OPS"), {"billing.never": 1})
-
-    state = await admitted(client, store, approvers=("S0OPS",))
-
-    assert await waiting(store, "S0OPS") == [state.id]
-
-
-async def test_a_list_that_something_else_overwrote_prevents_no_question_and_no_decision(
-    client, store, redis
-):
-    lane = store.keys
-    for key in (
-        lane.waiting("C1,S0OPS,U0ERIK"),
-        f"{lane.prefix}circles:S0OPS",
-        lane.mine("decided", "U0ERIK"),
-        lane.mine("asked", "U0NOOR"),
-    ):
-        await redis.set(key, "overwritten")
-
-    await admitted(client, store, run="overwritten", requested_by="U0NOOR")
-    state = await admitted(client, store, approvers=("S0OPS", "channel"))
-
-    assert await waiting(store, "S0OPS", "C1") == [state.id]
-    assert await decide(store, state, {0: ApproveDecision()}) == ["recorded"]
-    assert await waiting(store, "C1") == []
 
 
 async def test_those_who_may_decide_together_share_one_entry(client, store, redis):
@@ -227,70 +150,11 @@ async def test_those_who_may_decide_together_share_one_entry(client, store, redi
         assert await waiting(store, person) == [state.id]
 
 
-async def test_rules_that_name_the_same_people_in_another_order_share_a_list(client, store, redis):
-    await admitted(client, store, run="one", approvers=("U0ERIK", "U0MIRA"))
-    await admitted(client, store, run="other", approvers=("U0MIRA", "U0ERIK"))
-
-    assert await redis.keys("{assent}:waiting:*") == ["{assent}:waiting:U0ERIK,U0MIRA"]
-
-
 async def test_a_name_that_begins_like_another_one_finds_nothing_of_it(client, store):
     """What waits for somebody else is not even looked at."""
     await admitted(client, store, approvers=("U0ERIKA", "S0OPS2"))
 
     assert await waiting(store, "U0ERIK", "S0OPS") == []
-
-
-async def test_what_an_older_version_listed_for_each_person_is_still_found_and_goes_with_its_end(
-    client, store, redis
-):
-    """It wrote a list for each of them, and their names without commas."""
-    lane = store.keys
-    state = await admitted(client, store)
-    score = state.deadline.timestamp() * 1000
-    await redis.delete(*await redis.keys("{assent}:waiting:*"), *await redis.keys("{assent}:circles:*"))
-    await redis.hset(lane.card(state.id), "waiting", "U0ERIK S0OPS C1")
-    for entry in ("U0ERIK", "S0OPS", "C1"):
-        await redis.zadd(lane.waiting(entry), {state.id: score})
-
-    assert await waiting(store, "S0OPS") == [state.id]
-    await decide(store, state, {0: ApproveDecision()})
-    assert await redis.keys("{assent}:waiting:*") == []
-
-
-async def test_somebody_who_is_added_twice_is_listed_once(client, store, redis):
-    """A proposal that replaces another one is for the same people."""
-    state = await admitted(client, store)
-
-    for name in ("one", "two"):
-        await propose(store, state, a_proposal(name=name, terms=Terms(approvers=("S0MONEY", "U0CFO"))))
-
-    written = await redis.hget(store.keys.card(state.id), "waiting")
-    assert written == "C1,S0OPS,U0ERIK S0MONEY,U0CFO"
-
-
-async def test_a_circle_without_requests_is_forgotten_when_somebody_looks(client, store, redis):
-    state = await admitted(client, store)
-    await store.settle(state.id, "withdrawn")
-
-    assert await waiting(store, "S0OPS") == []
-
-    assert "{assent}:circles:S0OPS" not in await redis.keys("{assent}:circles:*")
-
-
-async def test_a_list_of_what_waits_ends_when_nothing_was_added_for_a_month(client, store, redis):
-    """A sweep renews it while a request is open."""
-    await admitted(client, store)
-    keys = [key for name in ("waiting", "circles") for key in await redis.keys(f"{{assent}}:{name}:*")]
-    assert len(keys) == 4
-    for key in keys:
-        assert 0 < await redis.ttl(key) <= 30 * 86_400
-        await redis.expire(key, 60)
-
-    await WaitingSweep(store).sweep()
-
-    for key in keys:
-        assert await redis.ttl(key) > 60
 
 
 async def test_what_a_person_asked_for_and_decided_is_listed_the_newest_first(client, store):
@@ -303,34 +167,3 @@ async def test_what_a_person_asked_for_and_decided_is_listed_the_newest_first(cl
 
     assert await store.mine("asked", "U0NOOR") == [second.id, first.id]
     assert await store.mine("decided", "U0ERIK") == [first.id, second.id]
-
-
-async def test_whoever_agreed_finds_it_among_what_they_decided(client, store):
-    """Also those whose votes did not make it final."""
-    state = await admitted(client, store, quorum=2)
-    for user in ("U0ERIK", "U0MIRA"):
-        await press(store, state, user, ApproveDecision())
-
-    for user in ("U0ERIK", "U0MIRA"):
-        assert await store.mine("decided", user) == [state.id]
-
-
-async def test_a_batch_that_is_decided_at_once_is_noted_once(client, store, redis):
-    """However many calls it has. A click on a long batch would hold Redis otherwise."""
-    state = await admitted(client, store, actions=20)
-    await redis.config_resetstat()
-
-    await decide(store, state, dict.fromkeys(range(20), ApproveDecision()))
-
-    used = await redis.info("commandstats")
-    assert used["cmdstat_zremrangebyrank"]["calls"] == 1
-    assert await store.mine("decided", "U0ERIK") == [state.id]
-
-
-async def test_lists_of_what_is_over_do_not_live_for_ever(client, store, redis: Redis):
-    state = await admitted(client, store, requested_by="U0NOOR")
-    await decide(store, state, {0: ApproveDecision()})
-
-    lane = store.keys
-    for key in (lane.mine("asked", "U0NOOR"), lane.mine("decided", "U0ERIK")):
-        assert 0 < await redis.ttl(key) <= 30 * 86_400

@@ -69,17 +69,6 @@ async def test_what_has_ended_makes_room(client, store):
     assert await store.reserve("billing", limits) == ("pending", 3)
 
 
-async def test_bytes_are_those_that_are_stored(client, store):
-    """The body of every open interrupt of the agent, and no other agent's."""
-    first, second = await publish(client, "run-1", "x" * 30_000), await publish(client, "run-2", "x" * 30_000)
-    limits = Limits(bytes=50_000)
-
-    assert await store.reserve("billing", limits, interrupt_id=first) is None
-    what, much = await store.reserve("billing", limits, interrupt_id=second)
-    assert (what, 60_000 < much < 62_000) == ("bytes", True)
-    assert await store.reserve("other", limits, size=40_000) is None
-
-
 async def test_so_many_a_minute_then_evenly(client, store):
     """After a quiet minute as many as it allows come at once; the next one is told when."""
     limits = Limits(per_minute=3)
@@ -88,19 +77,3 @@ async def test_so_many_a_minute_then_evenly(client, store):
 
     what, wait = await store.reserve("billing", limits, interrupt_id=await publish(client, "next"))
     assert (what, 19_000 < wait <= 20_000) == ("per_minute", True)
-
-
-async def test_looking_counts_nothing(store):
-    """The HTTP API looks before it stores; only an admission counts."""
-    limits = Limits(pending=1, per_minute=1, bytes=10)
-
-    assert [await store.reserve("billing", limits, size=10) for _ in range(3)] == [None] * 3
-    assert await store.reserve("billing", limits, size=11) == ("bytes", 11)
-
-
-async def test_a_count_lasts_ninety_days_from_the_last_question(client, store, redis):
-    """An agent that asks no more leaves nothing behind that would live for ever."""
-    await store.reserve("billing", Limits(pending=3), interrupt_id=await publish(client, "run-1"))
-
-    left = await redis.pttl(store.keys.held("billing"))
-    assert timedelta(days=89) < timedelta(milliseconds=left) <= timedelta(days=90)

@@ -1,6 +1,5 @@
 """Who may look at a card, hand it over or give more time: those who may decide it, whatever the agent's order of decisions."""
 
-import asyncio
 from datetime import timedelta
 from itertools import count
 
@@ -12,11 +11,9 @@ from bot.domain.admission import Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError
 from bot.domain.schedule import Extension
-from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
 from bot.use_cases.assign import Assignments
 from bot.use_cases.judge import Judge
-from playground.client import Control
 from tests.bot.domain import test_rules as policies
 from tests.support.builders import an_action, an_admission, an_interrupt
 
@@ -101,19 +98,3 @@ async def sign_of_hand_over(assignments: Assignments, state: Approval, to: str) 
     assert answer.sentence == f"<@{to}> may not decide this, so it stays with you."
     assert (await store.load(state.id)).assignment_at(0).user != to
     return "-"
-
-
-async def test_many_groups_that_slack_is_slow_about_take_no_longer_than_one(
-    client: ApprovalClient, store: ApprovalStore, directory: Directory, slack: Control
-):
-    """Whoever presses is answered within Slack's three seconds, however many rules a batch meets."""
-    groups = [f"S0GROUP{number}" for number in range(8)]
-    for group in groups:
-        await slack.group(group, users=["U0ERIK"])
-    state = await asked(client, store, *(Terms(approvers=(group,)) for group in groups))
-    await slack.fault("usergroups.users.list", "delay", seconds=1, times=None)
-
-    async with asyncio.timeout(7):
-        answer = await Assignments(store, Judge(directory)).assign(state, "U0ERIK", 0)
-
-    assert answer.recorded

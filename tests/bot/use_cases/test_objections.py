@@ -1,17 +1,12 @@
 """What speaks against a decision, whatever button it came from."""
 
-import re
-
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from bot.domain.admission import Place
 from bot.domain.votes import Vote, position_of
-from bot.rendering.card.card import render_card
 from bot.rendering.pages import call_written
-from bot.sentences import in_answer
 from bot.use_cases.objections import first_objection
-from tests.bot.rendering.slack_side import button_labels
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 
 EDIT = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "x"}))
@@ -119,18 +114,3 @@ def test_changes_of_a_long_call_are_agreed_with_by_whoever_was_shown_all_of_it_a
         objection(f"{call.fingerprint}:{call.pages}", user="U0DANA"),
     ):
         assert "does not show all of action 1" in too_little
-
-
-@pytest.mark.parametrize("read", [{}, {(0, "U0ERIK"): "another:9"}])
-def test_the_button_that_an_objection_names_is_on_the_card(read):
-    """With a proposal and without, for a call that has to be read."""
-    for state in (
-        a_state(an_interrupt(an_action("deploy", LONG)), read=read),
-        voted(OTHER_HOST, read=read),
-    ):
-        labels = button_labels(render_card(state)[0].blocks)
-        said = first_objection(state, "U0ERIK", {0: ApproveDecision()})
-        [named] = re.findall(r"\*([^*]+)\*", said)
-        assert named in labels
-    [named] = re.findall(r"\*([^*]+)\*", in_answer.read_proposal_first(0))
-    assert named in labels

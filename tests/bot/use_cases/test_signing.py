@@ -1,11 +1,13 @@
 """What the bot signs: the statement about each click says what was judged, shown and stored."""
 
 import asyncio
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from securesystemslib.signer import Signer
 
 from agent_adapter.contract.hitl import (
     ApproveDecision,
@@ -16,9 +18,9 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.identity import slots
 from agent_adapter.contract.record import EXPIRED
-from agent_adapter.receipts.dsse import load_envelope
+from agent_adapter.receipts.dsse import digest_of, load_envelope
 from agent_adapter.receipts.ring import Ring, RingKey
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import signer_of
 from agent_adapter.receipts.statement import (
     RECEIPT,
     Requester,
@@ -28,14 +30,13 @@ from agent_adapter.receipts.statement import (
     pause_of,
     run_of,
 )
+from bot.domain.press import Press
 from bot.domain.question import question
-from bot.domain.seal import CLOCKS_DIFFER, Seal
+from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingLimits, StandingTerms
 from bot.rendering.card.layout import lay_out
-from bot.runtime.statements import Signing
 from bot.sentences import in_answer
 from bot.store.codec import body_digest
-from bot.store.deliveries import Delivery
 from bot.store.votes import Voters
 from bot.use_cases.answers import Answer
 from bot.use_cases.decide import Decisions
@@ -43,23 +44,34 @@ from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, for_several, is_shown, newest
 from tests.support.builders import an_action, an_interrupt
+from tests.support.receipts import bot_signing
 
 __all__ = ["directory"]
 
 TEAM = "T0ACME"
 
 
-class SlowSigner(LocalSigner):
-    """A key management service that does not answer."""
-
-    async def sign(self, data):
-        await asyncio.sleep(60)
-
-
-class BrokenSigner(LocalSigner):
+class BrokenSigner(Signer):
     """A key management service that fails."""
 
-    async def sign(self, data):
+    public_key = None
+
+    def __init__(self, key):
+        self.public_key = signer_of(key).public_key
+
+    @classmethod
+    def from_priv_key_uri(cls, *_):
+        raise NotImplementedError
+
+    def sign(self, data):
+        raise ConnectionError("no route to host")
+
+
+class SlowSigner(BrokenSigner):
+    """A key management service that answers too late."""
+
+    def sign(self, data):
+        time.sleep(3)
         raise ConnectionError("no route to host")
 
 
@@ -71,9 +83,12 @@ def key():
 @pytest.fixture
 def store(store, key):
     """Records that are signed."""
-    ring = Ring([RingKey.of(key.public_key().public_bytes_raw(), "receipts", namespace="assent", team=TEAM)])
-    store.signing = Signing(LocalSigner(key), "assent", lambda: TEAM, ring)
+    store.signing = bot_signing(key, a_ring(key), TEAM)
     return store
+
+
+def a_ring(key):
+    return Ring([RingKey.of(key.public_key().public_bytes_raw(), "receipts", namespace="assent", team=TEAM)])
 
 
 @pytest.fixture
@@ -90,8 +105,9 @@ def signed(card, token, key):
     found = []
     for line in card[f"signed:{token}"].split("\n"):
         envelope = load_envelope(line)
-        assert envelope.type == RECEIPT
-        key.public_key().verify(envelope.signatures[0].bytes, envelope.signed)
+        assert envelope.payload_type == RECEIPT
+        [signature] = envelope.signatures.values()
+        key.public_key().verify(bytes.fromhex(signature.signature), envelope.pae())
         found.append(load_statement(envelope.payload))
     return found
 
@@ -157,10 +173,8 @@ async def test_the_statement_of_a_pressed_button_names_what_its_message_asked(
     state = await asked(client, store)
     await is_shown(store, state)
     shown = question(state, [0])
-    lane = store.keys
-    delivery = Delivery(store.scripts, lane, ERIK, "one")
 
-    await decisions.decide(state, ERIK, {0: ApproveDecision()}, shown=shown, delivery=delivery)
+    await decisions.decide(state, ERIK, {0: ApproveDecision()}, shown=shown, press=Press("click"))
 
     [statement] = decided(await stored(redis, store, state), 0, key)
     assert (statement.message, statement.of(0).how) == (shown, "click")
@@ -170,7 +184,8 @@ async def test_the_statement_of_a_pressed_button_names_what_its_message_asked(
 async def test_nobody_decides_a_record_that_changed_while_their_click_was_judged(
     client, store, decisions, redis, what
 ):
-    """Somebody votes meanwhile, so the record is read again. It asks something else by then."""
+    """Somebody votes meanwhile, so the record is read again. It asks something else by then. With a seal it is not read."""
+    store.signing = None
     before = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
     await decisions.decide(before, MIRA, {0: ApproveDecision()})
     lane = store.keys
@@ -199,7 +214,7 @@ async def test_the_last_of_several_people_counts_the_statements_of_the_others(
     assert (erik.of(0).by, mira.of(0).by) == (ERIK, MIRA)
     assert (erik.of(0).quorum, erik.of(0).counts) == (2, ())
     [line] = card[f"signed:{card['t:0'].split()[0]}"].split("\n")
-    assert mira.of(0).counts == (load_envelope(line).digest,)
+    assert mira.of(0).counts == (digest_of(load_envelope(line)),)
     assert mira.of(0).stored == bytes_digest(card["d:0"])
 
 
@@ -254,7 +269,7 @@ async def test_pressing_again_after_a_lost_answer_keeps_one_statement(client, st
 async def test_a_key_that_cannot_sign_refuses_the_click(client, store, decisions, redis, key, signer):
     """There is no unsigned way around it, and silence does not approve it later."""
     state = await asked(client, store)
-    store.signing = Signing(signer(key), "assent", lambda: TEAM)
+    store.signing = bot_signing(signer(key), a_ring(key), TEAM)
 
     answer = await decisions.decide(state, ERIK, {0: ApproveDecision()})
 
@@ -309,7 +324,7 @@ async def test_a_standing_approval_that_cannot_be_signed_asks_people(
     admission = lay_out(again, for_several(**terms))
     matched = await StandingApprovals(store, Judge(directory)).matching(asked_again, admission)
     assert matched
-    store.signing = Signing(BrokenSigner(key), "assent", lambda: TEAM)
+    store.signing = bot_signing(BrokenSigner(key), a_ring(key), TEAM)
 
     await store.admit(asked_again, admission, matched=matched)
 
@@ -334,17 +349,17 @@ async def test_silence_approves_nothing_when_the_key_does_not_sign(client, store
     state = await asked(client, store, by_silence=True, life=400)
     await is_shown(store, state)
     await asyncio.sleep(0.45)
-    store.signing = Signing(BrokenSigner(key), "assent", lambda: TEAM)
+    store.signing = bot_signing(BrokenSigner(key), a_ring(key), TEAM)
 
     await store.settle(state.id, "expired", why_not="")
 
-    [recorded] = (await newest(store, state)).recorded
-    assert recorded.decision.type == "reject"
+    card = await stored(redis, store, state)
+    assert card["status"] == "expired"
+    assert '"approve"' not in card.get("d:0", "")
 
 
 async def test_a_click_after_the_deadline_that_was_judged_is_not_taken(client, store, decisions, key):
     """Whatever deadline is in Redis by then: a bot with a seal goes by its own clock."""
-    store.signing = Signing(LocalSigner(key), "assent", lambda: TEAM, seal=Seal("assent", (b"k" * 32,)))
     state = await asked(client, store)
     ended = datetime.now(UTC) - 2 * CLOCKS_DIFFER
     remembered = replace(state, deadline=ended, now=ended - CLOCKS_DIFFER)

@@ -13,12 +13,13 @@ from uuid import uuid4
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import FloatRect, Locator, expect
+from securesystemslib.signer import Signer
 from slack_sdk.web.async_client import AsyncWebClient
 
 from agent_adapter import ApprovalClient, Context, HITLRequest, Outcome
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
-from agent_adapter.receipts.signer import LocalSigner
+from agent_adapter.receipts.signer import new_signer, public_of
 from bot.app import Bot, running
 from bot.domain.approval import Approval
 from bot.jobs import deadlines
@@ -306,10 +307,10 @@ def _row(screen: Screen, message: Json) -> Locator:
     return screen.page.locator(f'[data-testid=timeline] [data-ts="{message["ts"]}"]')
 
 
-def _agent_signer(ring_path: Path) -> LocalSigner:
+def _agent_signer(ring_path: Path) -> Signer:
     """Make a key for the agent, and list it in the ring."""
-    found = LocalSigner.generate()
-    key = RingKey.of(found.public, "agent", namespace="assent", agent="billing")
+    found = new_signer()
+    key = RingKey.of(public_of(found), "agent", namespace="assent", agent="billing")
     write_keys(ring_path, [*read_keys(ring_path), key])
     return found
 

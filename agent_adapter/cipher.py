@@ -1,4 +1,7 @@
-"""AES-256-GCM for texts that are kept in Redis. Each text is bound to its record and field."""
+"""AES-256-GCM for texts that are kept in Redis. Each text is bound to its record and field.
+
+Bots and agents share the keys in `ASSENT_RECORD_KEY`. Those in `ASSENT_STATE_KEY` stay with the agents.
+"""
 
 import base64
 import binascii
@@ -7,22 +10,26 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import InvalidRequestError, LockedRecordError
 from agent_adapter.extras import needs
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+RECORD_KEY = "ASSENT_RECORD_KEY"
+STATE_KEY = "ASSENT_STATE_KEY"
 MARK = "aes-256-gcm:"
 """The beginning of an encrypted text. No JSON starts like this."""
 NONCE = 12
 """Bytes. NIST SP 800-38D allows random ones for up to 2^32 texts per key."""
 
 
-class Ciphers:
-    """Encrypts with the first key, and decrypts with any of the keys.
+class Cipher:
+    """Encrypts with the first key, and decrypts with any of the keys. Without keys, texts are stored as they are.
+
+    The same text in the same place looks the same each time, so scripts can compare it without reading it.
 
     Args:
         keys: 32 random bytes each, in base64, newest first.
@@ -32,60 +39,77 @@ class Ciphers:
         InvalidRequestError: when a key is not valid, or `cryptography` is not installed.
     """
 
-    def __init__(self, keys: Sequence[str], *, variable: str) -> None:
+    def __init__(self, keys: Sequence[str] = (), *, variable: str = RECORD_KEY) -> None:
+        self._variable = variable
         raw = [_bytes_of(key, variable) for key in keys]
         self._ciphers = [_cipher(each, variable) for each in raw]
         self._nonces = hmac.digest(raw[0], b"assent: nonces of repeatable texts", "sha256") if raw else b""
+
+    @classmethod
+    def parse(cls, text: str | None, *, variable: str = RECORD_KEY) -> Self:
+        """Read keys that are separated by commas.
+
+        Raises:
+            InvalidRequestError: as the class itself.
+        """
+        keys = [key.strip() for key in (text or "").split(",") if key.strip()]
+        return cls(keys, variable=variable)
+
+    @classmethod
+    def from_environment(cls, variable: str) -> Self:
+        """Read the keys from an environment variable, or from the file that the variable with `_FILE` names.
+
+        Raises:
+            InvalidRequestError: also when both are set, or the file cannot be read.
+        """
+        return cls.parse(text_from_environment(variable), variable=variable)
 
     def __bool__(self) -> bool:
         """Whether there is a key."""
         return bool(self._ciphers)
 
-    def encrypt(self, text: str, *, record: str, field: str, repeatable: bool = False) -> str:
-        """Encrypt a text for one field of one record.
-
-        Args:
-            text: What to encrypt.
-            record: The record.
-            field: The field.
-            repeatable: Whether the same text in the same place looks the same each time, for scripts that compare it.
-        """
+    def close(self, text: str, *, record: str, field: str) -> str:
+        """Encrypt a text for one field of one record. Without a key, and for an empty text, return it unchanged."""
+        if not text or not self._ciphers:
+            return text
         place, plain = _place(record, field), text.encode()
-        nonce = self._nonce_of(place, plain) if repeatable else os.urandom(NONCE)
+        # The length keeps a place and a text from being taken for another pair.
+        nonce = hmac.digest(self._nonces, b"%d:%b%b" % (len(place), place, plain), "sha256")[:NONCE]
         return MARK + base64.b64encode(nonce + self._ciphers[0].encrypt(nonce, plain, place)).decode()
 
-    def decrypt(self, text: str, *, record: str, field: str) -> str | None:
-        """Decrypt a text that begins with the mark. `None` when it was encrypted with another key or for another place."""
+    def open(self, text: str, *, record: str, field: str) -> str:
+        """Decrypt a text of one field of one record; return a text that is not encrypted unchanged.
+
+        Raises:
+            LockedRecordError: when it was encrypted with another key, or for another place.
+        """
+        if not text.startswith(MARK):
+            return text
+        if not self._ciphers:
+            raise LockedRecordError(
+                f"{record} is encrypted: set {self._variable} to the key with which it was asked"
+            )
+        found = self._decrypted(text.removeprefix(MARK), _place(record, field))
+        if found is None:
+            raise LockedRecordError(
+                f"{record}: {field.split(maxsplit=1)[0]} was encrypted with a key that is not in {self._variable}, or for another place: add the "
+                "key after the newer ones; if it is there already, somebody changed what is stored"
+            )
+        return found
+
+    def _decrypted(self, text: str, place: bytes) -> str | None:
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415  # installed only where keys are used
 
         try:
-            sealed = base64.b64decode(text.removeprefix(MARK), validate=True)
+            sealed = base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
             return None
         for cipher in self._ciphers:
             try:
-                return cipher.decrypt(sealed[:NONCE], sealed[NONCE:], _place(record, field)).decode()
+                return cipher.decrypt(sealed[:NONCE], sealed[NONCE:], place).decode()
             except (InvalidTag, ValueError):
                 continue
         return None
-
-    def _nonce_of(self, place: bytes, plain: bytes) -> bytes:
-        # The length keeps a place and a text from being taken for another pair.
-        return hmac.digest(self._nonces, b"%d:%b%b" % (len(place), place, plain), "sha256")[:NONCE]
-
-
-def keys_of(text: str | None) -> list[str]:
-    """Read keys that are separated by commas."""
-    return [key.strip() for key in (text or "").split(",") if key.strip()]
-
-
-def keys_from_environment(variable: str) -> list[str]:
-    """Read the keys from an environment variable, or from the file that the variable with `_FILE` names.
-
-    Raises:
-        InvalidRequestError: when both are set, or the file cannot be read.
-    """
-    return keys_of(text_from_environment(variable))
 
 
 def text_from_environment(variable: str) -> str:
@@ -116,7 +140,7 @@ def _place(record: str, field: str) -> bytes:
 
 def _bytes_of(key: str, variable: str) -> bytes:
     try:
-        raw = base64.b64decode(key.translate({ord("-"): "+", ord("_"): "/"}), validate=True)
+        raw = base64.b64decode(key, validate=True)
     except (binascii.Error, ValueError):
         raw = b""
     if len(raw) != 32:

@@ -7,8 +7,9 @@ import pytest
 from bot.domain.admission import Place
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
+from bot.domain.press import UNNAMED
 from bot.listeners.payloads import Click
-from bot.listeners.presence import has_button
+from bot.listeners.pressed import has_button
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 
 PLACES = (
@@ -25,7 +26,13 @@ POSTED = {
 
 
 def pressed(subject: str, channel: str, ts: str, **fields: Any) -> Click:
-    known = {"user": "U0DANA", "verb": "any", "interrupt_id": "billing.abc", "trigger_id": "t"}
+    known = {
+        "user": "U0DANA",
+        "verb": "any",
+        "interrupt_id": "billing.abc",
+        "trigger_id": "t",
+        "press": UNNAMED,
+    }
     return Click(**known, subject=subject, channel=channel, ts=ts, thread_ts=None, **{"view": None, **fields})
 
 
