@@ -32,19 +32,6 @@ async def test_members_of_a_user_group_decide(start_bot, slack, client):
     assert (await reviewing).records[0].decided_by == "U0NOOR"
 
 
-async def test_a_bot_starts_though_an_approver_has_left(start_bot, slack, client, dana, caplog):
-    """The log names who has left, and the others decide."""
-    await slack.person("U0ERIK", deleted=True)
-    bot = await start_bot(approvers="U0ERIK,U0DANA")
-    reviewing = review(client)
-
-    await dana.press(await dana.card(), "approve:0")
-
-    assert bot.health.ready
-    assert (await reviewing).records[0].decided_by == "U0DANA"
-    assert "U0ERIK" in [getattr(record, "approver", "") for record in caplog.records]
-
-
 async def test_somebody_taken_out_of_a_group_decides_no_more_within_a_minute(
     start_bot, slack, client, monkeypatch
 ):

@@ -15,11 +15,9 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from redis.asyncio import Redis as AsyncRedis
 
 from playground.client import Control
 from playground.demo import own
-from playground.demo.redis_users import has_users
 from playground.demo.stage import on_stage
 from tests.support.people import Someone
 
@@ -165,37 +163,6 @@ def test_a_tour_that_goes_another_way_fails_and_says_where(folder):
     assert left_over(folder) == []
 
 
-def test_without_a_redis_it_says_what_to_fix(folder):
-    """The sentence names the address, and asks whether it is the right one."""
-    played = tour(folder, *DEMO, REDIS_URL="redis://127.0.0.1:1")
-
-    assert played.returncode == 1
-    assert "The demo failed: Redis at redis://127.0.0.1:1 does not answer" in played.stderr
-    assert "is this the right address" in played.stderr
-    assert "Traceback" not in played.stderr
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_tour_that_is_interrupted_ends_in_order(how, folder):
-    """Stopped between two decisions, it says so by its exit code and leaves nothing behind."""
-    with subprocess.Popen(
-        DEMO,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=CHECKOUT,
-        env=environment(folder),
-    ) as played:
-        assert "People decide\n" in iter(played.stdout.readline, "")
-        played.send_signal(how)
-        _, complaints = played.communicate(timeout=30)
-
-    assert played.returncode == 130
-    assert complaints == ""
-    assert left_over(folder) == []
-
-
 async def test_at_a_terminal_it_serves_the_page_and_waits_for_a_person(terminal, folder):
     """Given the page, when somebody decides and writes a word, then the agent goes on, ends and begins again."""
     url = terminal.read_until(r"http://127\.0\.0\.1:\d+")[0]
@@ -312,15 +279,3 @@ async def test_the_commands_of_the_pages_run_against_the_playground(
     assert checked.endswith("Slack knows everybody and every channel\n")
     assert "Subject: Invoice 17" in printed
     assert not own.ENVIRONMENT.exists()
-
-
-async def test_on_a_redis_of_its_own_the_bot_and_the_agent_have_the_rights_of_their_roles(monkeypatch):
-    """Nothing but the demo itself, which cleans up, connects as the user that may do everything."""
-    monkeypatch.delenv("REDIS_URL", raising=False)
-    async with on_stage() as stage:
-        if not has_users(stage.redis_url):
-            pytest.skip("Redis 6.2 does not know rights to read alone")
-        async with AsyncRedis.from_url(stage.redis_url, decode_responses=True) as redis:
-            connected = {client["user"].rpartition("-")[2] for client in await redis.client_list()}
-
-    assert connected == {"bot", "support", "default"}

@@ -19,7 +19,6 @@ from bot.app import running
 from bot.jobs.quarantine import opened
 from tests.conftest import settings_for, until
 from tests.support.builders import an_action, an_interrupt, review
-from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.people import words
 from tests.support.redis_users import address_for
 from tests.support.topologies import each_primary
@@ -194,24 +193,6 @@ async def test_votes_proposals_and_what_follows_from_them_cannot_be_read_either(
     assert watch.readable() == []
 
 
-@pytest.mark.usefixtures("bot")
-async def test_standing_approvals_and_withdrawals_cannot_be_read_either(watch, client, dana):
-    """And the call that a standing approval covers is still compared by its arguments."""
-    first = review(client, a_call("pay", "each time"), run="run-1", pauses=["a"])
-    form = await dana.opened(await dana.card("each time"), "sticky:0")
-    await dana.fill(form)
-    await first
-    assert (await review(client, a_call("pay", "each time"), run="run-1", pauses=["b"])).records[0].sticky
-
-    interrupt = asked_about(a_call("note", "to withdraw"), run="withdrawn")
-    await client.publish(interrupt)
-    await dana.card("to withdraw")
-    await client.withdraw(interrupt.id, f"{MARK} not needed")
-    assert (await client.wait(interrupt.id)).reason == f"{MARK} not needed"
-
-    assert watch.readable() == []
-
-
 async def test_what_an_agent_reports_cannot_be_read_either(bot, watch, client, dana, slack):
     """Its card says it. The same goes for why a run could not go on."""
     done, stuck = (asked_about(a_call("note", name), run=name) for name in ("done", "stuck"))
@@ -237,20 +218,6 @@ async def test_what_an_agent_reports_cannot_be_read_either(bot, watch, client, d
     assert watch.readable() == []
 
 
-async def test_an_agent_over_http_needs_no_key(bot, redis_url, watch, dana):
-    """The bot encrypts for it."""
-    async with speaking(bot.port, await a_key(redis_url)) as caller:
-        pause = a_pause("send_email")
-        pause["actionRequests"][0]["args"]["to"] = f"{MARK}@example.com"
-        interrupt_id = await caller.ask(payload=pause, run="thread-1", pause="pause-1")
-        await dana.press(await dana.card(f"{MARK}@example.com"), "approve:0")
-
-        status, state = await caller.send("GET", f"/interrupts/{interrupt_id}", params={"wait": 30})
-
-    assert (status, state["status"]) == (200, "decided")
-    assert watch.readable() == []
-
-
 async def test_a_key_is_changed_while_cards_are_open(playground, redis_url, monkeypatch, dana):
     """The new key comes first, and the old one stays until nothing needs it. What was asked without a key is read, too."""
 
@@ -266,36 +233,6 @@ async def test_a_key_is_changed_while_cards_are_open(playground, redis_url, monk
         for name, interrupt_id in (("plain", plain), ("older", older)):
             await dana.press(await dana.card(name), "approve:0")
             assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
-
-
-async def test_an_agent_without_the_key_reads_every_answer_to_what_it_asked_without_it(
-    bot, redis_url, monkeypatch, dana, erik
-):
-    """The bots have the key first. Whatever they write into such a record stays as readable as its question is."""
-    monkeypatch.delenv("ASSENT_RECORD_KEY")
-    async with an_agent(redis_url) as plain:
-        answer = review(
-            plain, a_call("pay", "to approve"), a_call("pay", "to edit"), a_call("ask", "to answer")
-        )
-        await dana.press(await dana.card("to approve"), "approve:0")
-        form = await dana.opened(await dana.card("Approved"), "edit:1")
-        await dana.fill(form, text=f"{MARK} edited")
-        form = await dana.opened(await dana.showing("respond:2"), "respond:2")
-        await dana.fill(form, **{the_input(form): f"{MARK} said"})
-        decisions = (await answer).decisions
-        voted = review(plain, a_call("send", "to vote on"))
-        await dana.press(await dana.card("to vote on"), "approve:0")
-        await erik.press(await erik.card("1 of 2"), "approve:0")
-        silent = review(plain, a_call("nudge", "by silence"))
-        agreed = (await voted).records[0].agreed_by
-        by_silence = (await silent).records[0].decided_by
-
-    assert [each.type for each in decisions] == ["approve", "edit", "respond"]
-    assert (decisions[1].edited_action.args["text"], decisions[2].message) == (
-        f"{MARK} edited",
-        f"{MARK} said",
-    )
-    assert (agreed, by_silence) == (("U0DANA", "U0ERIK"), "expired")
 
 
 async def test_a_bot_without_the_key_ends_nothing_and_goes_on_with_other_records(

@@ -6,7 +6,6 @@ from itertools import chain
 import pytest
 
 from agent_adapter import HITLRequest
-from tests.conftest import an_agent
 from tests.support.builders import an_action
 from tests.support.home import Home, eventually
 from tests.support.people import buttons, words
@@ -119,16 +118,6 @@ async def says(tab, text):
     return text in await tab.says()
 
 
-async def test_a_call_is_rejected_from_there_with_a_reason(ask, home, dana):
-    asking = await ask(an_action("pay"))
-    tab = await home("U0DANA")
-
-    await dana.press_in(await tab.opened("review:0"), "reject:0")
-    await dana.fill(await dana.view(depth=2), Reason="Not today.")
-
-    assert (await asking).decisions[0].message == "Not today."
-
-
 async def test_a_click_on_what_somebody_else_decided_meanwhile_says_so(ask, home, slack, dana, erik):
     """The tab is as old as the moment when it was opened. It decides nothing twice."""
     asking = await ask(an_action("deploy"))
@@ -175,25 +164,6 @@ async def test_pages_lead_through_any_number_and_back(ask, home, monkeypatch):
     assert all(f"{name}*" in said for name in found[0])
 
 
-async def test_agents_and_tools_can_be_chosen(ask, home, redis_url):
-    async with an_agent(redis_url, "support") as other:
-        await ask(an_action("pay"))
-        await ask(an_action("refund"))
-        await ask(an_action("reply"), by=other)
-        tab = await home("U0DANA")
-
-        await tab.press("home:agent", selected="support")
-        assert "reply" in await tab.says()
-        assert "pay*" not in await tab.says()
-        await tab.press("home:agent", selected="*")
-        await tab.press("home:tool", selected="refund")
-
-        said = await tab.says()
-        assert "*billing wants to run refund*" in said
-        assert "pay*" not in said
-        assert "reply" not in said
-
-
 async def test_what_an_agent_says_is_literal_and_what_is_masked_stays_hidden(ask, home):
     await ask(an_action("mail", {"to": "<!channel> *all*", "pin": "4711"}))
 
@@ -214,13 +184,6 @@ async def test_two_bots_that_write_the_same_tab_leave_a_whole_one(ask, home, sta
     await asyncio.gather(*(tab._pressed("home:go.asked") for _ in range(6)))
 
     await eventually(lambda: says(tab, "No agent has asked for anything for you"))
-
-
-async def test_a_slack_that_does_not_answer_is_said_on_the_tab(ask, home, slack, bot):
-    await ask(an_action("deploy"))
-    await slack.fault("usergroups.list", "error", times=None, error="internal_error")
-
-    assert "did not answer" in await (await home("U0DANA")).says()
 
 
 # --- The same lists by a command -------------------------------------------------------------------------------------

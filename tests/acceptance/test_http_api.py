@@ -156,31 +156,6 @@ async def test_silence_never_approves(caller, on_expiry, resume):
     assert (state["status"], state["resume"]) == ("expired", resume)
 
 
-async def test_a_question_that_cannot_be_asked_says_why(caller):
-    """Given a channel that is archived, then the interrupt is refused, with Slack's own word for it."""
-    interrupt_id = await caller.ask(channel="C0OLD")
-
-    state = await read(caller, interrupt_id, wait=30)
-
-    assert (state["status"], state["code"], state["resume"]) == ("refused", "is_archived", None)
-    assert "archived" in state["reason"]
-
-
-async def test_a_wait_that_is_over_returns_what_is_decided_by_then(caller, dana):
-    """Given two calls of which one is decided, when the wait ends, then that one is told and nothing may be resumed."""
-    interrupt_id = await caller.ask(payload=a_pause("send_email", "pay_invoice"))
-    await dana.press(await dana.card(), "approve:1")
-    state = await read(caller, interrupt_id, wait=0.1)
-    while not any(state["decisions"]):
-        state = await read(caller, interrupt_id, wait=0.1)
-
-    assert (state["status"], state["resume"]) == ("pending", None)
-    assert state["decisions"] == [None, {"type": "approve"}]
-    assert state["records"][1]["decided_by"] == "U0DANA"
-    status, said = await caller.send("POST", f"/interrupts/{interrupt_id}/resumed")
-    assert (status, said["error"]["code"]) == (409, "pending")
-
-
 async def test_events_tell_each_decision_and_then_the_answer(caller, dana):
     """Given a stream, when calls are decided out of order, then each is an event, and a cut stream goes on behind it."""
     interrupt_id = await caller.ask(payload=a_pause("send_email", "pay_invoice", "delete_file"))

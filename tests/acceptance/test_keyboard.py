@@ -102,20 +102,6 @@ async def test_a_newcomer_decides_the_batch_of_the_demo(start_bot, client, dana)
     await dana.expect_in(rest)
 
 
-async def test_a_redrawn_card_keeps_the_focus_on_the_same_control(bot, client, slack, dana):
-    """Erik decides another call of the card meanwhile; a reader is told that it has changed."""
-    await asked(client, an_action("refund", REFUND), an_action("restart", {"service": "billing"}))
-    card = dana.screen.card("wants to run 2 tools")
-    await dana.to(control(card, "approve:1"))
-
-    erik = Someone(slack, "U0ERIK")
-    await erik.press(await erik.card("2 tools"), "approve:0")
-
-    await expect(card).to_contain_text("1 of 2 open")
-    await expect(control(card, "approve:1")).to_be_focused()
-    await expect(dana.page.locator("#announcer")).to_contain_text("This message has changed: billing")
-
-
 async def test_a_button_that_would_approve_something_else_now_loses_the_focus_to_its_card(
     bot, client, slack, dana
 ):
@@ -133,21 +119,3 @@ async def test_a_button_that_would_approve_something_else_now_loses_the_focus_to
     await dana.key("Enter")
     await expect(dana.page.locator(".confirm")).to_have_count(0)
     await expect(card).to_contain_text("2 of 3 open")
-
-
-async def test_a_key_that_is_held_down_sends_no_form(bot, client, slack, dana):
-    """Enter opens the form of an edit; what the key goes on saying there is not a decision."""
-    await asked(client, an_action("refund", REFUND, allowed=("approve", "edit")))
-    card, amount = dana.screen.card("wants to run refund"), dana.screen.modal.get_by_label("amount")
-    await dana.to(control(card, "edit:0"))
-    await dana.page.keyboard.down("Enter")
-    await expect(amount).to_be_visible()
-    await dana.to(amount)
-
-    await dana.page.keyboard.down("Enter")
-    await dana.page.keyboard.up("Enter")
-    await dana.key("Escape")
-
-    await expect(dana.screen.modal).to_be_hidden()
-    await expect(control(card, "edit:0")).to_be_focused()
-    assert await slack.deliveries("view_submission") == []

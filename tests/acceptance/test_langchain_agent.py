@@ -9,13 +9,11 @@ from tests.agent_adapter.integrations.office import (
     CONFIG,
     DONE,
     GO,
-    MAIL,
     TURN,
     Office,
     answers_to_model,
 )
 from tests.support.people import Someone, buttons
-from tests.support.scripted_model import says
 
 
 @pytest.fixture(params=["socket", "http"])
@@ -56,41 +54,3 @@ async def test_edit_reject_and_respond_reach_the_agent_exactly(bot, slack, clien
     assert said["call_4"] == ("success", "use staging")
     done = await dana.card("the agent has resumed")
     assert buttons(done) == []
-
-
-BATCH = says(
-    ("send_email", MAIL),
-    ("send_email", {"to": "b@x.com", "subject": "Second", "body": "two"}),
-    ("delete_file", {"path": "report.txt"}),
-    ("ask_user", {"question": "Which env?"}),
-)
-EDITED = {"to": "c@x.com", "subject": "Second", "body": "two"}
-NOTE = (
-    "Note: a human reviewer replaced this tool call before it ran. The call recorded in your message is the one you "
-    "produced, not the one that executed. This was intentional and authorized. Do not re-issue your original call. "
-    'Executed instead: send_email with arguments {"to": "c@x.com", "subject": "Second", "body": "two"}.'
-    "\n\nTool response:\nsent to c@x.com"
-)
-
-
-@pytest.mark.parametrize("mode", ["batched", "per_call"])
-async def test_all_four_decisions_in_one_batch(bot, slack, client, mode):
-    """Given four calls, when each is decided otherwise, then the tools that ran and the model's messages are exactly these."""
-    office, dana = Office(), Someone(slack, "U0DANA")
-    agent = office.agent(BATCH, DONE, mode=mode)
-    running = asyncio.create_task(run(agent, GO, approvals=client, config=CONFIG))
-
-    card = await dana.card("wants to run")
-    await dana.press(card, "approve:0")
-    await dana.fill(await dana.opened(card, "edit:1"), to="c@x.com")
-    await dana.fill(await dana.opened(card, "reject:2"), reason="Keep it.")
-    await dana.fill(await dana.opened(card, "respond:3"), answer="staging")
-    said = answers_to_model(await running)
-
-    assert sorted(office.ran, key=str) == sorted([("send_email", MAIL), ("send_email", EDITED)], key=str)
-    assert said == {
-        "call_1": ("success", "sent to a@x.com"),
-        "call_2": ("success", NOTE),
-        "call_3": ("error", "User rejected the tool call for `delete_file` with reason: Keep it."),
-        "call_4": ("success", "staging"),
-    }

@@ -9,7 +9,7 @@ import pytest
 from bot.app import running
 from tests.conftest import settings_for, until
 from tests.support.http_api import a_key
-from tests.support.node import build_examples, example, script
+from tests.support.node import build_examples, example
 from tests.support.people import words
 
 ASKED = "asking in Slack …"
@@ -131,22 +131,6 @@ async def test_an_agent_waits_through_a_restart_of_the_bot(playground, redis_url
 
         assert "paid 99.5 for invoice 17" in await lines(agent)
         await dana.card("the agent has resumed")
-
-
-async def test_parallel_pauses_are_found_again_and_each_hears_its_own_answer(bot, dana, slack, redis_url):
-    """Given two nodes that pause at once, when another process asks again, then there are two cards, and no more."""
-    async with script("parallel", port=bot.port, key=await a_key(redis_url)) as process:
-        left = await dana.card("read_left", within=60)
-        await dana.press(left, "approve:0")
-        right = await dana.card("read_right")
-        await dana.fill(await dana.opened(right, "reject:0"), reason="Not this one.")
-        (printed,) = await lines(process)
-
-    assert json.loads(printed) == {
-        "read_left": [{"type": "approve"}],
-        "read_right": [{"type": "reject", "message": "Not this one."}],
-    }
-    assert len(await slack.messages("C0APPROVALS")) == 2
 
 
 async def test_xperts_event_becomes_the_request_that_resumes(bot, dana, redis_url, tmp_path):

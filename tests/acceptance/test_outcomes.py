@@ -1,18 +1,14 @@
 """Whoever approved a call learns what became of it: it is done, it failed, or nobody has gone on with it."""
 
 import asyncio
-from datetime import timedelta
 
 import pytest
 
-from agent_adapter import Context, Outcome
+from agent_adapter import Outcome
 from agent_adapter.integrations import functions
 from agent_adapter.redis import reports
-from bot.jobs import deadlines
-from tests.support.builders import an_action, an_interrupt, review
+from tests.support.builders import an_action, review
 from tests.support.people import Someone, words
-
-ASKED = an_interrupt(context=Context())
 
 
 @pytest.fixture
@@ -39,19 +35,6 @@ async def replies(dana, card):
     """Give the bot's messages in the thread of a card."""
     found = await dana.slack.messages(card["channel"], as_user=dana.user)
     return [m for m in found if m.get("thread_ts") == card["ts"] != m["ts"]]
-
-
-async def test_the_card_says_that_a_call_is_done(start_bot, dana, client):
-    """Given an approved call that worked, then its title ends in done, and its result is on the card."""
-    await start_bot()
-    calling = await asked(client, 5)
-    await dana.press(await dana.card("amount"), "approve:0")
-    assert await calling == "paid 5 as tr_1"
-
-    card = await dana.card("paid 5 as tr_1")
-
-    assert title_of(card).endswith("pay, done")
-    assert await replies(dana, card) == []
 
 
 async def test_the_card_says_that_a_call_failed_and_why(start_bot, dana, client):
@@ -90,44 +73,6 @@ async def test_the_thread_gets_one_message_that_is_edited(start_bot, dana, clien
     said = words(thread["blocks"])
     named = [said.index(f"`{tool}`") for tool in ("second", "first", "third")]
     assert named == sorted(named)
-
-
-@pytest.fixture
-def impatient(monkeypatch):
-    """The card says after a second that nobody goes on."""
-    monkeypatch.setattr(deadlines, "STALLED_AFTER", timedelta(seconds=1))
-
-
-@pytest.mark.usefixtures("impatient")
-async def test_a_call_that_nobody_runs_is_said_so(start_bot, dana, client):
-    """Given an approved call whose agent never takes the answer, then the card says so after a while."""
-    await start_bot(sweep_seconds=0.2)
-    interrupt_id = await client.publish(ASKED)
-    await dana.press(await dana.card("wants to run"), "approve:0")
-
-    card = await dana.card("the agent has not gone on")
-    assert "It has not run, as far as we know." in words(card["blocks"])
-
-    async with client.resuming(interrupt_id, interrupt=ASKED):
-        pass
-    card = await dana.card("the agent has resumed")
-    assert "has not run" not in words(card["blocks"])
-
-
-async def test_a_run_that_raises_before_the_tool_reports_is_said_so(start_bot, dana, client):
-    """Given an answer that was taken by a run that then fails, then the card says with which error."""
-    await start_bot()
-    interrupt_id = await client.publish(ASKED)
-    await dana.press(await dana.card("wants to run"), "approve:0")
-    await client.wait(interrupt_id)
-    with pytest.raises(KeyError):
-        async with client.resuming(interrupt_id, interrupt=ASKED):
-            raise KeyError("sk-secret")
-
-    card = await dana.card("the agent could not go on")
-
-    assert "the run failed with KeyError" in words(card["blocks"])
-    assert "sk-secret" not in words(card["blocks"])
 
 
 async def test_a_run_does_not_wait_for_its_report(start_bot, dana, client, monkeypatch, caplog):

@@ -4,8 +4,6 @@ import asyncio
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import interrupt
 
 from agent_adapter.integrations import openai_agents
 from agent_adapter.integrations.langgraph import run
@@ -96,22 +94,3 @@ async def test_a_worker_says_what_became_of_the_run_of_another_process(dana, cli
         card = await dana.card("2 tools, done", within=60)
 
     assert title_of(card).endswith("2 tools, done")
-
-
-async def test_a_question_of_a_node_is_resumed_and_never_done(dana, client):
-    """Nobody knows what the node does with the answer, also where it reads like a tool call."""
-
-    def node(state: MessagesState):
-        interrupt({"action_request": {"action": "deploy", "args": {}}, "config": {"allow_accept": True}})
-        return {"messages": []}
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("node", node)
-    graph.add_edge(START, "node")
-    compiled = graph.compile(checkpointer=InMemorySaver())
-    running = asyncio.create_task(run(compiled, GO, approvals=client, config=CONFIG))
-    await dana.press(await dana.card("wants to run deploy"), "approve:0")
-    await running
-
-    card = await dana.card("the agent has resumed")
-    assert not title_of(card).endswith("done")

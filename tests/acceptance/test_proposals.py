@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from agent_adapter import Context
-from bot.rendering.modal.view import ViewMeta
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.people import Someone, block_of, words
@@ -255,22 +254,6 @@ async def test_a_proposal_outlives_the_bot_that_asked_it(start_bot, finance, cli
     assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0MIRA")
 
 
-@pytest.mark.usefixtures("bot")
-async def test_a_bulk_button_leaves_out_what_somebody_proposes_to_change(client, dana, erik):
-    """The value that is there now would run without a word about the other one."""
-    calls = (an_action("pay", {"to": "al", "amount": n}, schema={"title": f"Payment {n}"}) for n in (1, 2, 3))
-    reviewing = review(client, *calls)
-    await edits(dana, "edit:1", amount="4000")
-    card = await in_channel(erik, "C0APPROVALS", "With a proposal, approved one by one: 2.")
-    await erik.press(card, "approve_all:0")
-    await erik.notice("Not approved: action 2. Somebody proposes something else there")
-    await in_channel(erik, "C0APPROVALS", "1 of 3 open")
-    assert not reviewing.done()
-    await erik.press(card, "approve:1")
-
-    assert [decision.type for decision in (await reviewing).decisions] == ["approve"] * 3
-
-
 # --- With how much care -----------------------------------------------------------------------------------------------
 
 
@@ -317,43 +300,6 @@ async def test_an_edit_never_brings_in_what_the_same_rule_masks(
     if quorum == 2:
         await agrees(Someone(slack, "U0ERIK"), await dana.card("1 of 2"))
     assert (await reviewing).decisions[0].edited_action.args == {**args, "user": "cy"}
-
-
-PRIVATE = """
-default:
-  channel: C0APPROVALS
-  approvers: [U0DANA, U0ERIK, U0MIRA]
-rules:
-  - name: large payments
-    match: {tool: pay, args: {properties: {amount: {type: number, minimum: 1000}}, required: [amount]}}
-    channel: C0FINANCE
-    quorum: 2
-    modal_only: [note]
-"""
-
-
-@pytest.mark.usefixtures("finance")
-async def test_what_the_other_rule_keeps_off_the_card_stays_off_it_once_agreed(
-    start_bot, slack, client, policy, dana, erik, mira
-):
-    """The card of the outcome hides what the card of the proposal hid, in both channels, and no thread says it."""
-    policy.write_text(PRIVATE)
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    reviewing = review(client, an_action("pay", {"amount": 5, "note": "lunch"}))
-    await edits(dana, amount="5000", note="a diagnosis")
-    for person in (erik, mira):
-        card = await in_channel(person, "C0FINANCE", "proposes")
-        view = await to_the_end(person, await person.opened(card, "agree:0"))
-        assert "a diagnosis" in words(view["blocks"])
-        await slack.submit(person.user, view["id"], {})
-
-    assert (await reviewing).decisions[0].edited_action.args == {"amount": 5000, "note": "a diagnosis"}
-    for channel in ("C0APPROVALS", "C0FINANCE"):
-        decided = await in_channel(mira, channel, "Approved with changes")
-        assert "note: (5 characters, see the reading) → (11 characters, see the reading)" in words(
-            decided["blocks"]
-        )
-        assert "diagnosis" not in str(await slack.messages(channel))
 
 
 CARE = """
@@ -482,51 +428,7 @@ async def to_the_end(person, view):
 # --- Where it cannot be asked -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("why", ["not_in_channel", "is_archived", "silence"])
-async def test_an_edit_that_cannot_be_asked_is_refused_beside_the_field(bot, client, slack, dana, why):
-    """Nothing is recorded, what was typed stays, and the reason names what to do. Where Slack fails, silence approves nothing then."""
-    reviewing = review(client, an_action("pay", SMALL))
-    view = await dana.opened(await dana.showing("edit:0"), "edit:0")
-    if why == "silence":
-        await slack.fault("conversations.info", "delay", seconds=4, times=None)
-    else:
-        fields = {"members": ["U0MIRA"]} if why == "not_in_channel" else {"is_archived": True}
-        await slack.channel("C0FINANCE", **fields)
-
-    answer = await dana.fill(view, amount="4000")
-    [said] = answer["errors"].values()
-    assert answer["errors"].keys() == {block_of(view, "amount")}
-    says = {
-        "not_in_channel": "invite the bot there",
-        "is_archived": "unarchive it",
-        "silence": "submit it again",
-    }
-    assert says[why] in said
-    assert not reviewing.done()
-    assert (await bot.store.load(ViewMeta.load(view["private_metadata"]).id)).missed is (why == "silence")
-    if why == "silence":
-        await slack.clear_faults()
-    else:
-        await slack.channel("C0FINANCE", members=["U0BOT", "U0MIRA"], is_archived=False)
-    await dana.fill(view, amount="4000")
-    await in_channel(dana, "C0FINANCE", "proposes")
-
-
 # --- Judged again -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("bot")
-async def test_those_who_agreed_with_a_proposal_are_judged_again(client, slack, erik, mira):
-    """By its own terms."""
-    reviewing = review(client, an_action("pay", SMALL))
-    await edits(erik, amount="4000")
-    card = await in_channel(mira, "C0FINANCE", "1 of 2")
-    await slack.person("U0ERIK", deleted=True)
-    _, said = await agrees(mira, card)
-
-    assert "may not decide this now: <@U0ERIK>" in said
-    assert not reviewing.done()
-    await in_channel(mira, "C0FINANCE", "1 of 2")
 
 
 @pytest.mark.unencrypted

@@ -90,19 +90,3 @@ async def test_what_one_of_the_two_may_not_show_is_on_neither_card(client, dana)
     compared = next(words(block) for block in card["blocks"] if block["block_id"] == "a:0:changed")
     assert "db-1 -> " in compared.replace('"', "")
     assert not [word for word in ("hunter2", "hunter3", "patient") if word in compared]
-
-
-@pytest.mark.usefixtures("bot")
-async def test_people_of_another_channel_do_not_read_the_values_of_the_call_before(client, dana):
-    """They get the link, which Slack opens for those who may read there."""
-    first = await sent_back(
-        client, dana, asking(an_action("refund", {"amount": 731946}), pause="a"), "731946"
-    )
-
-    await client.publish(asking(an_action("refund", {"amount": 528317}), pause="b"))
-    shown = words((await dana.card("2nd proposal"))["blocks"])
-
-    link = first["ts"].replace(".", "")
-    assert link in shown
-    assert "731946" not in shown.replace(link, "")
-    assert "asked in another channel" in shown

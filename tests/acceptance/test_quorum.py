@@ -3,12 +3,10 @@
 import asyncio
 import json
 from datetime import timedelta
-from textwrap import dedent
 
 import pytest
 
 from agent_adapter import ApprovalClient, Context
-from tests.conftest import until
 from tests.support.builders import an_action, review
 from tests.support.people import Someone, buttons, words
 from tests.support.redis_users import address_for
@@ -244,24 +242,6 @@ async def test_whoever_was_not_shown_the_changed_call_to_its_end_cannot_agree_wi
 
 
 @pytest.mark.usefixtures("bot")
-async def test_changes_that_are_proposed_no_more_are_not_agreed_with(client, dana, erik, slack):
-    """Dana changed her mind while Erik was reading."""
-    reviewing = review(client, an_action("pay", LARGE))
-    card = await dana.card()
-    await dana.fill(await dana.opened(card, "edit:0"), amount="4000")
-    view = await erik.opened(await erik.card("agree to the changes below"), "agree:0")
-    await dana.press(card, "approve:0")
-    await dana.notice("1 of 2 approved.")
-
-    await slack.submit("U0ERIK", view["id"], {})
-
-    [said] = await slack.views("U0ERIK")
-    assert "was withdrawn or decided" in words(said["blocks"])
-    await erik.press(card, "approve:0")
-    assert (await reviewing).decisions[0].type == "approve"
-
-
-@pytest.mark.usefixtures("bot")
 async def test_a_high_risk_is_approved_by_who_types_the_code_of_the_card(client, dana, slack):
     """A wrong code is told beside the field; other actions are not approved along with it."""
     reviewing = review(client, an_action("drop_table", {"table": "users"}), an_action("mail"))
@@ -336,38 +316,6 @@ async def test_a_masked_argument_leaves_in_no_call_to_slack(client, dana, erik, 
     assert secret not in json.dumps(calls, ensure_ascii=False)
 
 
-@pytest.mark.parametrize("objects", [False, True])
-async def test_silence_approves_what_a_rule_of_low_risk_says(start_bot, client, dana, policy, objects):
-    """The card says so from the beginning, and whoever objects in time is heard."""
-    policy.write_text(
-        dedent("""\
-        default: {channel: C0APPROVALS, approvers: [U0DANA], time_limit: 3s}
-        rules:
-          - {match: {tool: note}, risk: low, on_timeout: approve}
-        """)
-    )
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    reviewing = review(client, an_action("note"), an_action("mail"))
-    card = await dana.card("what is open is approved or rejected, as each call says")
-    assert words(card["blocks"]).count("*Approved at the deadline*") == 1
-    if objects:
-        await dana.fill(await dana.opened(card, "reject:0"), reason="no")
-    resume = await reviewing
-
-    assert [d.type for d in resume.decisions] == ["reject" if objects else "approve", "reject"]
-    assert resume.records[0].decided_by == ("U0DANA" if objects else "expired")
-    await dana.card("Rejected: nobody decided in time")
-    if not objects:
-        await dana.card("Approved: nobody decided in time")
-
-
-NOTES = """\
-default: {channel: C0APPROVALS, approvers: [U0DANA], time_limit: 4s}
-rules:
-  - {match: {tool: note}, risk: low, on_timeout: approve}
-"""
-
-
 @pytest.fixture
 async def patient(redis_url):
     """An agent that waits for bots long after its deadline."""
@@ -380,59 +328,6 @@ async def patient(redis_url):
         reconcile_every=second,
     ) as client:
         yield client
-
-
-@pytest.mark.parametrize("cause", ["no bot", "Slack"])
-async def test_silence_does_not_approve_what_people_saw_for_a_short_time_only(
-    start_bot, patient, slack, dana, policy, cause
-):
-    """The card came late; it and the agent hear why the call is rejected."""
-    policy.write_text(NOTES)
-    if cause == "Slack":
-        await start_bot(policy=str(policy), approvers="", channel=None)
-        await slack.fault("chat.postMessage", "error", error="internal_error", times=None)
-    reviewing = review(patient, an_action("note"))
-    await asyncio.sleep(2)
-    if cause == "Slack":
-        await slack.clear_faults()
-    else:
-        await start_bot(policy=str(policy), approvers="", channel=None)
-    resume = await reviewing
-
-    assert (resume.decisions[0].type, resume.records[0].decided_by) == ("reject", "expired")
-    assert "the card was not shown long enough" in resume.decisions[0].message
-    await dana.card("the card was not shown long enough")
-
-
-async def test_silence_does_not_approve_while_the_bot_is_away(start_bot, patient, dana, policy):
-    """It posted the card, and came back only after the deadline: no button did anything meanwhile."""
-    policy.write_text(NOTES)
-    bot = await start_bot(policy=str(policy), approvers="", channel=None)
-    reviewing = review(patient, an_action("note"))
-    await dana.card("approved")
-    await bot.stop()
-    await asyncio.sleep(4)
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    resume = await reviewing
-
-    assert resume.decisions[0].type == "reject"
-    assert "no bot was running" in resume.decisions[0].message
-    await dana.card("no bot was running")
-
-
-async def test_an_open_card_keeps_its_quorum_when_the_file_changes(bot, client, dana, erik, policy):
-    """What was asked of two is decided by two."""
-    before = bot.policies.policy.version
-    reviewing = review(client, an_action("pay", LARGE))
-    card = await dana.card("*2 people* have to agree")
-    policy.write_text(RULES.replace("quorum: 2", "quorum: 1"))
-    await until(lambda: bot.policies.policy.version != before)
-
-    await dana.press(card, "approve:0")
-    await dana.notice("1 of 2 approved")
-    await erik.press(card, "approve:0")
-
-    assert len((await reviewing).records[0].agreed_by) == 2
 
 
 # --- Everybody who agreed is judged again when it becomes final -----------------------------------------------------

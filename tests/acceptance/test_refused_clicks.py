@@ -63,27 +63,6 @@ async def proposed(start_bot, client, slack, dana, tmp_path):
     await asyncio.gather(reviewing, return_exceptions=True)
 
 
-async def test_an_edit_that_a_rule_does_not_allow_is_entered_without_what_was_typed(
-    start_bot, client, dana, tmp_path
-):
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(
-        "default: {channel: C0APPROVALS, approvers: [U0DANA]}\n"
-        "rules:\n"
-        "  - {match: {tool: pay, args: {properties: {amount: {type: number, maximum: 999}}, required: [amount]}}}\n"
-        "  - {match: {tool: pay}, decisions: [approve, reject]}\n"
-    )
-    bot = await start_bot(policy=str(policy), approvers="", channel=None)
-    reviewing = review(client, an_action("pay", {"amount": 5}))
-
-    await edits(dana, amount="4000")
-
-    assert await entered(bot, "click_refused") == [
-        {"index": "0", "by": "U0DANA", "button": "edit", "code": "refused"}
-    ]
-    reviewing.cancel()
-
-
 async def test_a_click_that_comes_too_late_is_entered(bot, client, dana, erik):
     reviewing = review(client)
     card = await dana.card()

@@ -120,23 +120,6 @@ async def test_a_review_approves_what_was_shown_and_not_what_a_colleague_decided
     assert found == {n: ("approve", "U0DANA") for n in range(24) if n != 3}
 
 
-async def test_what_is_decided_at_the_last_moment_stays_as_it_was_decided(bot, client, slack, dana, erik):
-    """Between the end of a review and its button: the person is told."""
-    interrupt, card = await asked(client, bot, slack, *users(note=LONG))
-    end, _, _ = await to_the_end(dana, await dana.opened(card, "review:0"))
-    assert end["submit"]["text"] == "Approve 24 calls"
-    part = await erik.showing("approve:3")
-    await erik.fill(await erik.opened(part, "reject:3"))
-
-    answer = await dana.fill(end)
-
-    assert answer["result"] == "update", answer
-    assert "Action 4 was already rejected by <@U0ERIK>" in words((await dana.view())["blocks"])
-    found = await decided(bot, interrupt)
-    assert found[3] == ("reject", "U0ERIK")
-    assert len(found) == 24
-
-
 async def test_two_people_review_at_once_and_each_call_is_decided_once(bot, client, slack, dana, erik):
     """The second one is told that nothing is left."""
     interrupt, card = await asked(client, bot, slack, *users(note=LONG))
@@ -192,23 +175,6 @@ async def test_one_is_rejected_by_itself_and_the_rest_are_approved_in_the_same_r
     kinds = [kind for kind, _ in (await decided(bot, interrupt)).values()]
     assert sorted(kinds) == ["approve"] * 4 + ["reject"]
     assert await slack.views("U0DANA") == []
-
-
-async def test_what_a_review_cannot_approve_is_said_at_its_end(bot, client, slack, dana):
-    """High risk takes its own form; long calls are read in the review, page by page."""
-    long = an_action("run", {"script": "x " * 15_000})
-    interrupt, card = await asked(
-        client, bot, slack, *users(2), long, an_action("drop_table", {"table": "invoices"})
-    )
-    assert "review:0" in buttons(card)
-
-    end, read, _ = await to_the_end(dana, await dana.opened(card, "review:0"))
-
-    assert read.count("x ") >= 15_000 - 200
-    assert end["submit"]["text"] == "Approve 3 calls"
-    assert "Not among them: call 4, of high risk, approved one by one." in words(end["blocks"])
-    await dana.fill(end)
-    assert [*await decided(bot, interrupt)] == [0, 1, 2]
 
 
 async def test_the_end_of_a_review_approves_nothing_that_was_not_shown(bot, client, slack, dana):

@@ -139,30 +139,6 @@ async def test_a_rule_asks_in_a_direct_message_or_where_the_run_came_from(start_
     await erik.card("Approved by")
 
 
-async def test_a_tool_that_looks_like_one_in_the_rules_is_refused_or_comes_with_a_warning(
-    bot, slack, client, policy, caplog
-):
-    """The agent reads which name is meant. With `look_alikes: warn` people read it, and the log has it."""
-    with pytest.raises(
-        InterruptRefusedError, match=r"'Delete_user' looks like delete_\* in 'deletions'"
-    ) as refused:
-        await review(client, an_action("Delete_user"))
-    assert refused.value.code == "look_alike"
-
-    before = bot.policies.policy.version
-    policy.write_text(f"look_alikes: warn\n{RULES}")
-    await until(lambda: bot.policies.policy.version != before)
-    dana = Someone(slack, "U0DANA")
-    reviewing = review(client, an_action("Delete_user"), an_action("mail"))
-    card = await dana.card("Look at the tool's name")
-    assert words(card["blocks"]).count("delete_* in 'deletions'") == 1
-    assert [each.tool for each in caplog.records if each.getMessage() == "tool.look_alike"] == ["Delete_user"]
-    await dana.press(card, "approve:0")
-    await dana.press(card, "approve:1")
-
-    assert [record.decided_by for record in (await reviewing).records] == ["U0DANA", "U0DANA"]
-
-
 async def test_members_of_a_channel_that_the_agent_chose_do_not_decide(start_bot, slack, client):
     """Without a policy file `channel` means the operator's channel; the agent is told what to do."""
     await start_bot(approvers="channel")
@@ -259,14 +235,3 @@ async def test_a_file_that_cannot_be_checked_in_slack_waits_until_it_can(bot, sl
     bot.policies.look_now()
 
     await until(lambda: bot.policies.policy.version != before)
-
-
-async def test_a_file_that_vanishes_leaves_its_rules_in_force(bot, policy):
-    """Also a file is away for a moment while it is replaced."""
-    before = bot.policies.policy.version
-    policy.unlink()
-    bot.policies.look_now()
-    await until(lambda: bot.health.warnings)
-
-    assert bot.policies.policy.version == before
-    assert "there is no such file" in bot.health.warnings["policy"]

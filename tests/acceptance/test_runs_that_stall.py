@@ -1,7 +1,5 @@
 """An agent takes the answer and dies: people and operators see that its run did not go on."""
 
-import asyncio
-
 import pytest
 
 from agent_adapter import Context
@@ -57,14 +55,3 @@ async def test_card_and_api_say_that_an_agent_took_the_answer_and_died(bot, dana
             assert (await read(caller, interrupt_id))["claim_lapsed_at"] is None
         await dana.card("the agent has resumed")
         assert (await read(caller, interrupt_id))["claim_lapsed_at"] is None
-
-
-async def test_agent_that_takes_longer_than_its_claim_is_not_called_dead(bot, dana, client):
-    """It renews its claim while it works."""
-    interrupt_id = await approved(client, dana)
-
-    async with client.resuming(interrupt_id, interrupt=ASKED):
-        await asyncio.sleep(3)
-        assert not (await bot.store.load(interrupt_id)).claim_has_lapsed
-
-    await dana.card("the agent has resumed")

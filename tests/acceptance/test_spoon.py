@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import sys
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -82,20 +81,6 @@ async def test_an_answer_stands_in_the_tools_place(start_bot, slack, client, off
     assert await running == "done"
     assert office.ran == []
     assert answers(agent) == {"call_1": "I have called them."}
-
-
-async def test_nobody_decides_and_nothing_runs(start_bot, client, office):
-    """Given a question of a second, when nobody answers, then the model hears so."""
-    await start_bot()
-    agent = office.agent(says(("send_email", MAIL)), DONE)
-
-    result = await run(agent, "go", approvals=client, interrupt_on=GATED, expires_in=timedelta(seconds=1))
-
-    assert result == "done"
-    assert office.ran == []
-    assert answers(agent)["call_1"].endswith(
-        "This call was rejected and did not run: Nobody decided in time."
-    )
 
 
 async def test_a_run_that_is_cancelled_takes_its_question_back(start_bot, slack, client, office):

@@ -3,7 +3,6 @@
 import pytest
 
 from agent_adapter import Context
-from bot.slack.manifest import needed_scopes
 from tests.conftest import an_agent
 from tests.support.builders import an_action, review
 from tests.support.people import words
@@ -107,18 +106,6 @@ async def test_a_requester_whom_only_the_agent_names_is_not_told(start_bot, poli
 
         assert interrupt_id is None or not (await bot.store.admitted(interrupt_id)).told
         assert not await all_told(slack)
-
-
-async def test_without_the_scopes_only_the_telling_is_off(start_bot, policy, client, slack, dana, caplog):
-    """Nothing is refused."""
-    await slack.set_scopes(*needed_scopes(()))
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    reviewing = review(client, an_action("pay"), context=MIRA)
-
-    await dana.press(await dana.card(), "approve:0")
-
-    assert (await reviewing).status == "decided"
-    assert "requester.not_told" in [record.message for record in caplog.records]
 
 
 async def test_it_is_told_once_however_many_bots_there_are(start_bot, policy, client, slack, dana):

@@ -2,14 +2,12 @@
 
 import asyncio
 import contextlib
-import logging
 
 import aiohttp
 import pytest
 
 from agent_adapter import HITLRequest
 from agent_adapter.errors import DecisionNotAllowedError
-from bot import app
 from bot.app import running
 from playground.errors import ControlError
 from playground.redis_server import RedisServer
@@ -166,25 +164,6 @@ async def test_a_bot_that_was_stopped_is_missed(playground, redis_url, client, c
     await asyncio.gather(waiting, return_exceptions=True)
 
 
-async def test_a_silent_slack_does_not_hold_a_bot_that_is_to_end(
-    playground, redis_url, slack, client, monkeypatch
-):
-    """What it cannot finish in time is left, and owed: the next bot asks, once."""
-    monkeypatch.setattr(app, "DRAIN_WITHIN", 0.2)
-    patient = settings_for(playground, redis_url, lease_seconds=9.0)
-    await slack.fault("chat.postMessage", "timeout")
-    async with asyncio.timeout(30), running(patient) as bot:
-        await until(lambda: bot.health.ready)
-        reviewing = review(client)
-        await asyncio.sleep(0.5)
-    async with running(settings_for(playground, redis_url)):
-        dana = Someone(slack, "U0DANA")
-        await dana.press(await dana.card(within=60), "approve:0")
-
-        assert (await reviewing).decisions[0].type == "approve"
-        assert len(await slack.messages("C0APPROVALS")) == 1
-
-
 async def test_a_card_says_why_the_agent_could_not_go_on(start_bot, slack, client):
     """An answer that the agent cannot use stays decided; the card tells it until the run goes on after all."""
     await start_bot()
@@ -206,37 +185,3 @@ async def test_a_card_says_why_the_agent_could_not_go_on(start_bot, slack, clien
 
     await go_on(None)
     assert "could not go on" not in words((await dana.card("the agent has resumed"))["blocks"])
-
-
-async def test_a_late_edit_of_a_stalled_replica_is_drawn_over(start_bot, slack, client, caplog):
-    """Two bots; one is held up inside its edit while the other draws the end: the card ends up as the record is."""
-    caplog.set_level(logging.ERROR)
-    slow = await start_bot()
-    dana = Someone(slack, "U0DANA")
-    first, config = an_action("a")
-    second, other = an_action("b")
-    batch = HITLRequest(action_requests=(first, second), review_configs=(config, other))
-    reviewing = asyncio.create_task(client.review(batch))
-    card = await dana.card()
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    update = slow.slack.update_message
-
-    async def held_up(*args, **kwargs):
-        reached.set()
-        await go_on.wait()
-        await update(*args, **kwargs)
-
-    slow.slack.update_message = held_up
-    await dana.press(card, "approve:0")
-    await reached.wait()
-    await start_bot()
-    await dana.press(card, "approve:1")
-    await reviewing
-    await dana.card("the agent has resumed", within=60)
-    go_on.set()
-    await asyncio.sleep(0.3)
-    slow.slack.update_message = update
-
-    async with asyncio.timeout(30):
-        while "the agent has resumed" not in words((await slack.messages("C0APPROVALS"))[0]["blocks"]):
-            await asyncio.sleep(0.1)

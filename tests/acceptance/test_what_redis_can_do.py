@@ -7,11 +7,9 @@ import pytest
 from agent_adapter import Context
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.errors import InvalidRequestError
-from tests.acceptance.test_sealed import Stored, asked, ruled, stored
+from tests.acceptance.test_sealed import ruled, stored
 from tests.conftest import an_agent
 from tests.support.builders import an_action, an_interrupt
-from tests.support.people import buttons
-from tests.support.topologies import KEYS
 
 __all__ = ["ruled", "stored"]
 
@@ -27,57 +25,6 @@ rules:
 @pytest.fixture
 async def bot(start_bot, ruled):
     return await start_bot(**ruled)
-
-
-def put_back(stored: Stored, interrupt_id: str, card: dict[str, str]) -> None:
-    """Make the bot's side of a record what it was before."""
-    name = KEYS.card(interrupt_id)
-    stored.redis.delete(name)
-    stored.redis.hset(name, mapping=card)
-
-
-async def test_redis_can_put_an_older_genuine_vote_back(bot, client, stored, slack, dana, erik):
-    """Dana agrees, and rejects it before Slack shows more. Redis forgets the rejection, and Erik makes it final that two agreed."""
-    interrupt_id = await client.publish(asked("two"))
-    await dana.press(await dana.card("two"), "approve:0")
-    card = await dana.card("1 of 2")
-    voted = stored.card(interrupt_id)
-    # A card that shows the rejection would tell the bot that Redis went back.
-    await slack.fault("chat.update", "error", error="internal_error", times=3)
-    view = await dana.opened(card, "reject:0")
-    await dana.submit(view)
-
-    put_back(stored, interrupt_id, voted)
-    bot.store.forget_remembered()
-    await erik.press(await erik.showing("approve:0"), "approve:0")
-
-    assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
-
-
-@pytest.mark.parametrize("ended", ["revoked", "used up"])
-async def test_redis_can_undo_the_end_of_a_standing_approval(bot, client, stored, slack, dana, erik, ended):
-    """Until its message in Slack shows that it ended. It covers the same call as before, and no other."""
-    given = await client.publish(asked("often"))
-    form = await dana.opened(await dana.card("often"), "sticky:0")
-    await dana.fill(form, Where="agent")
-    message = await erik.showing("revoke:0.0")
-    lane, before = KEYS, stored.card(given)
-    until_when = stored.redis.zscore(lane.standing, f"{given}:0")
-    await slack.fault("chat.update", "error", error="internal_error", times=None)
-    if ended == "revoked":
-        await erik.press(message, "revoke:0.0")
-    else:
-        await client.wait(await client.publish(asked("often", run="once")))
-    assert "sticky_ended:0" in stored.card(given)
-
-    put_back(stored, given, before)
-    stored.redis.zadd(lane.standing, {f"{given}:0": until_when})
-    bot.store.forget_remembered()
-
-    resume = await client.wait(await client.publish(asked("often", run="again")))
-    assert (resume.decisions[0].type, resume.records[0].sticky) == ("approve", f"{given}:0")
-    await client.publish(asked("often", run="other", amount=901))
-    assert "approve:0" in buttons(await dana.card("901"))
 
 
 async def test_redis_cannot_end_a_batch_of_which_something_is_decided(bot, client, stored, dana):

@@ -184,45 +184,6 @@ async def test_late_post_of_a_stalled_bot_is_taken_away(start_bot, client, slack
         assert [shown.ts for shown in state.shown.values()] == [watcher.cards(interrupt_id)[0]["ts"]]
 
 
-async def test_a_bot_that_redis_held_up_beyond_its_lease_does_not_post(start_bot, client, store, watcher):
-    """Another one has taken over meanwhile, so not even for a moment are there two cards."""
-    held_up = await start_bot(**QUICK)
-    reached, go_on = asyncio.Event(), asyncio.Event()
-    lease, claim = held_up.store.lease_part, held_up.store.lease_work
-
-    async def lease_late(*args, **kwargs):
-        taken = await lease(*args, **kwargs)
-        reached.set()
-        await go_on.wait()
-        return taken
-
-    async def claim_late(*args, **kwargs):
-        if reached.is_set():
-            await go_on.wait()
-        return await claim(*args, **kwargs)
-
-    async with asyncio.timeout(120):
-        held_up.store.lease_part, held_up.store.lease_work = lease_late, claim_late
-        interrupt_id = await client.publish(client.interrupt(asking(an_action())))
-        await reached.wait()
-        other = await start_bot(**QUICK)
-        look = other.slack.find_message
-
-        async def look_and_let_go(*args, **kwargs):
-            found = await look(*args, **kwargs)
-            go_on.set()
-            with contextlib.suppress(TimeoutError):
-                await until(lambda: watcher.cards(interrupt_id), within=0.3)
-            return found
-
-        other.slack.find_message = look_and_let_go
-        await watcher.card(interrupt_id)
-        await nothing_undrawn(store)
-        await settled_card(store, watcher, interrupt_id)
-
-    assert len(watcher.shown) == 1
-
-
 @pytest.mark.timeout(900)
 async def test_bots_killed_at_random_lose_nothing(bot_process, client, slack, store, watcher):
     """Two replicas, one of them always dying: every agent gets what was clicked, on one card, and nothing stays owed."""

@@ -8,12 +8,11 @@ import uvloop
 
 from tests.conftest import an_agent
 from tests.support.builders import an_interrupt
-from tests.support.faults import CHANNEL, rounds, settled_card, take
+from tests.support.faults import CHANNEL, take
 from tests.support.proxy import Proxy, proxied
 
 pytestmark = pytest.mark.nightly
 
-QUIET = 0.3
 """Seconds in which every process notices that its connections are gone, and none is in the middle of a command."""
 
 
@@ -22,26 +21,6 @@ async def link(redis_url: str) -> AsyncIterator[Proxy]:
     """A way to Redis that can be reset."""
     async with proxied(redis_url) as link:
         yield link
-
-
-async def test_a_bot_whose_idle_connections_are_reset_goes_on(
-    link, bot_process, client, slack, store, watcher
-):
-    """Cards are posted, clicks are stored, deadlines pass, whatever happened to the connections meanwhile."""
-    bot_process(REDIS_URL=link.url)
-
-    for number in range(rounds(2, 20)):
-        interrupt = an_interrupt(run=f"run-{number}")
-        agent = asyncio.create_task(take(client, interrupt))
-        card = await watcher.card(interrupt.id)
-        await link.reset()
-        await asyncio.sleep(QUIET)
-        await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0")
-        resume = await asyncio.wait_for(agent, 60)
-        await settled_card(store, watcher, interrupt.id, stage="resumed")
-        assert [decision.type for decision in resume.decisions] == ["approve"]
-        await link.reset()
-        await asyncio.sleep(QUIET)
 
 
 async def test_an_agent_whose_idle_connections_are_reset_still_gets_its_answer(

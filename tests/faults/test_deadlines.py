@@ -6,87 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from agent_adapter.contract.hitl import ApproveDecision
-from agent_adapter.contract.record import dump_recorded
-from bot.domain.admission import Place
-from bot.domain.errors import StoreUnavailableError
-from bot.domain.messages import Remark
-from bot.domain.schedule import Extension
-from bot.jobs.deadlines import Deadlines
 from playground.errors import ControlError
 from tests.conftest import until
-from tests.support.builders import an_action, an_admission
+from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, rounds, settled_card, take
 
 SECOND = timedelta(seconds=1)
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("extends", [False, True], ids=["click and clock", "with more time"])
-async def test_in_the_same_millisecond_only_one_of_them_happens(extends, client, store):
-    """A click, the clock and a press for more time reach the scripts at the deadline: one order holds for all."""
-    outcomes: list[str] = []
-    for _ in range(rounds(4, 20)):
-        outcomes += await asyncio.gather(
-            *(race_at_deadline(client, store, extends=extends) for _ in range(50))
-        )
-    assert {"decided", "expired"} == set(outcomes)
-
-
-async def race_at_deadline(client, store, *, extends):
-    """Press, sweep and perhaps extend at the deadline of a record; give how it ended."""
-    interrupt = client.interrupt(asking(an_action()))
-    await client.publish(interrupt)
-    places = (Place(channel=CHANNEL, actions=(0,)),)
-    extension = Extension(by=SECOND / 20)
-    admission = an_admission(approvers=("U0DANA",), places=places, extension=extension)
-    await store.admit(await store.load(interrupt.id), admission, life=400)
-    state = await store.load(interrupt.id)
-    remark = Remark(kind="extend", places=(0,), by="U0ERIK")
-    left = (state.deadline - state.now).total_seconds()
-
-    async def decide():
-        # On a busy machine, all of them come later than they should.
-        await asyncio.sleep(left + random.uniform(-0.1, 0.02))
-        return await store.record_decision(
-            state.id,
-            {
-                0: dump_recorded(
-                    ApproveDecision(), fingerprint=state.actions[0].fingerprint, decided_by="U0DANA"
-                )
-            },
-            token="click",
-            person="U0DANA",
-            deadline=5,
-        )
-
-    async def extend():
-        await asyncio.sleep(left + random.uniform(-0.02, 0.02))
-        if not extends:
-            return "closed"
-        try:
-            return await store.extend(state, remark, by=extension.by)
-        except StoreUnavailableError:
-            # On a busy machine the person gets no answer in time. The record says what became of it.
-            return "extended" if (await store.load(state.id)).extended else "closed"
-
-    async def sweep():
-        await asyncio.sleep(left - 0.01)
-        while (await store.load(state.id)).status == "pending":
-            await Deadlines(store).on_due(state.id)
-            await asyncio.sleep(0.001)
-
-    decided, extended, _ = await asyncio.gather(decide(), extend(), sweep())
-    ended = await store.load(state.id)
-    assert (ended.status, decided[0]) in {("decided", "recorded"), ("expired", "closed")}
-    assert (ended.recorded[0] is not None) == (ended.status == "decided")
-    assert (ended.deadline - state.deadline == extension.by) == (extended == "extended")
-    assert len(ended.remarks) == int(extended == "extended")
-    if ended.status == "decided":
-        assert ended.recorded[0].decided_at < ended.deadline
-    else:
-        assert ended.settled_at >= ended.deadline
-    return ended.status
 
 
 @pytest.mark.timeout(900)

@@ -121,36 +121,6 @@ async def test_a_form_that_is_not_confirmed_stays_open_with_its_text_and_counts_
         assert (await waiting).decisions == (RejectDecision(message="not today"),)
 
 
-async def test_a_killed_replica_is_named_by_readyz_until_it_is_back(
-    group, start_durable, client, slack, watcher
-):
-    """Nobody else would say why no click is accepted."""
-    bot = await start_durable()
-    interrupt = client.interrupt(asking(an_action(), an_action()))
-    await client.publish(interrupt)
-    card = await watcher.card(interrupt.id)
-
-    await asyncio.to_thread(group.replicas[0].kill)
-    assert not await press(slack, card)
-
-    async def warns() -> bool:
-        return (
-            "clicks wait for 2 replicas, and 1 follows Redis: Slack shows each click as failed, but it counts"
-            in bot.health.warnings.get("durability", "")
-        )
-
-    await eventually(warns)
-    assert bot.health.ready
-
-    async def is_calm() -> bool:
-        return "durability" not in bot.health.warnings
-
-    await asyncio.to_thread(group.replicas[0].start)
-    await eventually(is_calm)
-
-    await pressed_until_accepted(slack, card, "approve:1")
-
-
 async def test_a_click_that_waits_for_one_replica_is_accepted_while_the_other_is_dead(
     group, start_durable, client, slack, watcher
 ):

@@ -157,25 +157,6 @@ async def test_one_of_two_decisions_is_not_taken_a_second_time(
     assert "Approved" in words(card_of(watcher, interrupt.id)["blocks"])
 
 
-@pytest.mark.parametrize("a_bot_lives", ["while a bot runs"], indirect=True)
-async def test_an_open_question_that_did_not_change_goes_on(
-    a_bot_lives, redis, slack, client, watcher, store
-):
-    """Where nothing went back, nothing is said."""
-    interrupt = client.interrupt(asking(an_action("pay")))
-    agent = asyncio.create_task(take(client, interrupt))
-    card = await watcher.card(interrupt.id)
-    await redis.save()
-
-    bot = await a_bot_lives()
-
-    await asyncio.sleep(1.5)
-    assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
-    assert (await agent).status == "decided"
-    assert BACK not in words(card_of(watcher, interrupt.id)["blocks"])
-    assert "record.went_back" not in str(bot.health.warnings)
-
-
 async def test_a_restart_that_loses_nothing_is_not_taken_for_a_step_back(
     start_bot, redis, slack, client, watcher
 ):

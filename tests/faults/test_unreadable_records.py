@@ -98,23 +98,6 @@ async def test_a_record_that_is_damaged_while_people_decide_closes_its_card(
     await nothing_owed(store)
 
 
-async def test_a_stored_decision_that_is_not_text_is_not_handed_on(start_bot, slack, client, redis, watcher):
-    """Two actions: what is stored of the first is damaged before the second is decided. Other waits of the process go on."""
-    await start_bot()
-    interrupt, other = (client.interrupt(asking(an_action("a"), an_action("b"))) for _ in range(2))
-    agents = [asyncio.create_task(client.wait(await client.publish(each))) for each in (interrupt, other)]
-    dana = Someone(slack, "U0DANA")
-    card, second = await watcher.card(interrupt.id), await watcher.card(other.id)
-    await dana.press(card, "approve:0")
-    await redis.hset(f"{{assent}}:card:{interrupt.id}", "d:0", BYTES)
-    await dana.press(card, "approve:1")
-
-    assert (await outcome(agents[0])).startswith("UnreadableRecordError")
-    for button in ("approve:0", "approve:1"):
-        await dana.press(second, button)
-    assert (await agents[1]).status == "decided"
-
-
 @pytest.mark.parametrize(
     "field", ["created", "deadline", "fence", "claim_until", "resumed", "withdraw", "outcome:x", "outcome:0"]
 )

@@ -281,6 +281,19 @@ def test_clearing_an_optional_argument_leaves_it_out():
     assert submit(args, schema, c="(leave out)") == Edited({"a": "x", "n": 1})
 
 
+def test_several_choices_are_left_out_by_checking_none_of_them():
+    """The choices are those of the schema and no more, also where the argument may be left out."""
+    schema = an_object(extras={"type": "array", "items": {"enum": ["card", "wrap"]}})
+
+    [boxes] = [
+        block["element"]
+        for block in form({}, schema)["blocks"]
+        if block.get("element", {}).get("type") == "checkboxes"
+    ]
+
+    assert [option["text"]["text"] for option in boxes["options"]] == ["card", "wrap"]
+
+
 def test_just_what_may_be_empty_can_be_submitted_empty():
     """Slack itself holds back a form whose needed inputs are empty, so those that may be cleared say so."""
     schema = an_object(
