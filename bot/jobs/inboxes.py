@@ -81,11 +81,17 @@ class InboxReader:
     async def _take_round(self) -> None:
         """Take some notes of each agent, so that a flood of one does not delay the others."""
         for agent in await self._full():
+            # One that notes something meanwhile is in the next round.
+            self._told_of.discard(agent)
             try:
                 taken = await self._store.take_inbox(agent)
             except ServerFailedError as error:
                 logger.error("inbox.broken", extra={"agent": agent, "reason": str(error)})  # noqa: TRY400  # the sentence says all
                 continue
+            except AgentAdapterError:
+                # Nobody says again that there is something.
+                self._told_of.add(agent)
+                raise
             if taken.has_more:
                 self._told_of.add(agent)
             if taken.refused:
@@ -97,13 +103,12 @@ class InboxReader:
 
     async def _full(self) -> list[str]:
         """Name the agents that may have something in their inbox. A sweep looks at the known ones, too."""
-        # An agent that notes something meanwhile is in the next round.
-        told_of, now = {*self._told_of}, time.monotonic()
-        full = sorted(told_of)
-        if now - self._swept >= self._sweep or len(full) > FEW:
-            full = await self._store.full_inboxes(full)
-            self._swept = now
-        self._told_of -= told_of
+        told_of, now = sorted(self._told_of), time.monotonic()
+        if now - self._swept < self._sweep and len(told_of) <= FEW:
+            return told_of
+        full = await self._store.full_inboxes(told_of)
+        self._swept = now
+        self._told_of.difference_update({*told_of} - {*full})
         return full
 
     async def _rest(self) -> None:

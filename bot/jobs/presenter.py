@@ -39,7 +39,7 @@ FIRST_RETRY = 200
 
 @dataclass(frozen=True, slots=True)
 class Presenter:
-    """Draws the cards that are owed. The record is read again before every call, so an old picture never replaces a new one."""
+    """Draws the cards that are owed. A lease brings the record as it is then, so an old picture never replaces a new one."""
 
     store: ApprovalStore
     admissions: Admissions

@@ -85,13 +85,6 @@ class Gallery:
         for screen in self.stage.screens.values():
             await expect(screen.modal).to_be_hidden()
 
-    async def barriers_after(self, view, values):
-        """Send a form, and give what axe-core finds in what comes then."""
-        await self.stage.slack.submit("U0DANA", view["id"], values)
-        [*_, view] = await self.stage.slack.views("U0DANA")
-        await self.shown(view)
-        return await self.barriers("dialog")
-
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def everything() -> AsyncIterator[Gallery]:

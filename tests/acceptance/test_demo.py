@@ -147,6 +147,7 @@ def test_without_a_terminal_it_plays_the_tour(folder):
     assert left_over(folder) == []
 
 
+@pytest.mark.nightly
 def test_a_tour_that_goes_another_way_fails_and_says_where(folder):
     """A tool that should not have run, or did not, is an exit code and a sentence."""
     played = tour(

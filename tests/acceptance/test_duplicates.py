@@ -16,10 +16,7 @@ def review(client, **action):
 
 
 @pytest.mark.parametrize("replicas", [1, 2])
-@pytest.mark.parametrize("button", ["edit:0", "reject:0", "respond:0"])
-async def test_a_click_that_comes_twice_opens_one_form_and_says_nothing(
-    start_bot, slack, client, replicas, button
-):
+async def test_a_click_that_comes_twice_opens_one_form_and_says_nothing(start_bot, slack, client, replicas):
     """The trigger is used up by the first delivery; the second has nothing to say, in this bot and in another."""
     for _ in range(replicas):
         await start_bot()
@@ -28,10 +25,9 @@ async def test_a_click_that_comes_twice_opens_one_form_and_says_nothing(
     card = await dana.card()
     await slack.delivery(duplicate=True)
 
-    await dana.press(card, button)
+    await dana.press(card, "edit:0")
     await slack.wait_for_view("U0DANA")
     await _delivered(slack, 2)
-    await asyncio.sleep(0.3)
 
     assert len(await slack.views("U0DANA")) == 1
     assert await private_words(slack) == []

@@ -149,32 +149,3 @@ async def test_more_changes_than_the_last_step_can_show_are_not_taken(client, da
     assert "Change less" in str(answer)
     assert not reviewing.done()
     reviewing.cancel()
-
-
-async def test_a_long_text_is_read_and_then_edited_in_one_of_its_parts(client, dana):
-    """The other parts, and the empty lines between them, run as they were asked."""
-    body = "\n\n".join(f"{number} " + "word " * 150 + "end." for number in range(8))
-    reviewing = review(client, {"body": body})
-    page = await dana.opened(await dana.card(), "read:0")
-    while not any("edit:0" in str(block) for block in page["blocks"]):
-        page = await turned(dana, page)
-    await dana.slack.click_view("U0DANA", page["id"], "edit:0")
-    form = await dana.slack.wait_for_view("U0DANA", lambda view: view["callback_id"] == "edit")
-
-    await dana.fill(form, **{"body · part 3 of 3": "The end."})
-    found = await edited(reviewing)
-    assert found["body"].endswith("end.\n\nThe end.")
-    assert body.startswith(found["body"].removesuffix("The end."))
-
-
-async def turned(person, page):
-    """Turn to the next page."""
-    turns = block_named(page, "turns")
-    button = next(each for each in turns["elements"] if each["text"]["text"] == "Next")
-    await person.slack.click_view(person.user, page["id"], button["action_id"])
-    return await person.slack.wait_for_view(person.user, lambda view: view["blocks"] != page["blocks"])
-
-
-def block_named(view, block_id):
-    """Find a block by its name in Slack."""
-    return next(block for block in view["blocks"] if block["block_id"] == block_id)

@@ -29,6 +29,8 @@ ENDINGS = {
     # Nobody knows what the node does with the answer. An error in it ends the run.
     "a question of a node": (RESUMED, on_card.STALLED, CUT_OFF, UNTAKEN),
 }
+EACH_DAY = {"a plain function", "review, and nothing more", "LangGraph", "a question of a node", "the OpenAI Agents SDK",
+            "SpoonAI", "a worker of LangGraph"}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +67,10 @@ def how_it_ended(title):
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("integration", ENDINGS)
+@pytest.mark.parametrize(
+    "integration",
+    [pytest.param(name, marks=() if name in EACH_DAY else pytest.mark.nightly) for name in ENDINGS],
+)
 async def test_a_card_ends_with_what_became_of_the_tool(dana, redis_url, integration):
     """It never says *done* of a call whose process was killed, and never waits for such a process for ever."""
     if integration == "SpoonAI":

@@ -56,17 +56,3 @@ async def test_what_nobody_touched_runs_byte_for_byte(client, dana):
 
     assert (await dana.fill(form, to="erik"))["result"] == "clear"
     assert await edited(reviewing) == {**args, "to": "erik"}
-
-
-async def test_an_answer_of_only_spaces_is_an_error_at_the_field(client, dana, trims):
-    """The agent never gets an empty answer in its tool's place."""
-    reviewing = review(client, {"question": "when?"})
-    form = await dana.opened(await dana.card(), "respond:0")
-
-    answer = await dana.fill(form, answer="  \n ")
-
-    assert answer["result"] == ("invalid" if trims else "errors")
-    [sentence] = answer["errors"].values()
-    assert trims or sentence == "There are only spaces here. Write an answer, or close this form."
-    await dana.fill(form, answer=" at noon")
-    assert (await reviewing).decisions[0].message == ("at noon" if trims else " at noon")

@@ -11,13 +11,10 @@ from tests.support.people import Someone, words
 HOSTILE = [
     "<!channel> <!here> <!everyone>",
     "<@U0DANA> <#C0APPROVALS> <!subteam^S0OPS>",
-    "<https://evil.example|Approve here>",
-    "<!date^1392734382^{date}|soon>",
+    "<https://evil.example|Approve here> <!date^1392734382^{date}|soon>",
     "```\n*break out* <https://evil.example>\n```",
-    "`code` *bold* _it_ ~no~ :white_check_mark: :skull:",
     "right\u202eleft zero\u200bwidth soft\u00adhyphen tag\U000e0041",
-    "https://evil.example @channel #general",
-    "&lt;!channel&gt; &amp;",
+    "https://evil.example @channel #general &lt;!channel&gt; &amp;",
 ]
 
 

@@ -261,17 +261,8 @@ async def test_a_bot_that_stops_answers_open_waits(playground, redis_url):
     assert events == []
 
 
-@pytest.mark.parametrize(
-    ("button", "typed", "printed"),
-    [
-        ("approve:0", None, "To: dana@example.com\nSubject: Invoice 17\n\nDear Dana,\n\nyour invoice is due.\n"),
-        ("edit:0", {"subject": "A gentle reminder"},
-         "To: dana@example.com\nSubject: A gentle reminder\n\nDear Dana,\n\nyour invoice is due.\n"),
-        ("reject:0", {"reason": "She has paid."}, "not sent: She has paid.\n"),
-    ],
-)  # fmt: skip
-async def test_the_example_does_what_was_decided(start_bot, slack, redis_url, dana, button, typed, printed):
-    """Given the example and a bot, when a person decides, then it sends just that, or it does not."""
+async def test_the_example_sends_what_was_decided(start_bot, redis_url, dana):
+    """Given the example and a bot, when a person edits, then it sends just that."""
     bot = await start_bot()
     given = {"ASSENT_URL": f"http://127.0.0.1:{bot.port}", "ASSENT_KEY": await a_key(redis_url)}
     process = await asyncio.create_subprocess_exec(
@@ -279,14 +270,15 @@ async def test_the_example_does_what_was_decided(start_bot, slack, redis_url, da
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
     card = await dana.card("send_email", within=60)
-    await dana.press(card, button)
-    if typed:
-        await dana.fill(await slack.wait_for_view(dana.user), **typed)
+    await dana.fill(await dana.opened(card, "edit:0"), subject="A gentle reminder")
     output, _ = await process.communicate()
 
     assert process.returncode == 0
-    assert output.decode() == f"asking in Slack …\n{printed}"
-    await dana.card("the agent has resumed" if button != "reject:0" else "the call did not run")
+    assert (
+        "To: dana@example.com\nSubject: A gentle reminder\n\nDear Dana,\n\nyour invoice is due.\n"
+        in output.decode()
+    )
+    await dana.card("the agent has resumed")
 
 
 async def test_numbers_are_shown_compared_and_handed_back_as_they_were_sent(caller, dana):

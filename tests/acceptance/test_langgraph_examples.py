@@ -14,16 +14,7 @@ OUTCOMES = [
         "sent to dana@example.com: Invoice 17\n",
         "That is settled.",
     ),
-    ("deepagents_agent.py", "mailer", "reject:0", {"reason": "No."}, "", "That is settled."),
     ("langgraph_raw.py", "Release to production?", "approve:0", {}, "", "build 17: released"),
-    (
-        "langgraph_raw.py",
-        "Release to production?",
-        "reject:0",
-        {"reason": "after lunch"},
-        "",
-        "build 17: not released",
-    ),
     (
         "langchain_dev_utils_agent.py",
         "pay",
@@ -32,7 +23,6 @@ OUTCOMES = [
         "paid 4 to Dana\n",
         "That is settled.",
     ),
-    ("langchain_dev_utils_agent.py", "pay", "reject:0", {"reason": ""}, "", "That is settled."),
 ]
 
 

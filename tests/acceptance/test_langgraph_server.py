@@ -81,28 +81,6 @@ async def test_run_on_the_server_is_decided_in_slack(start_bot, slack, client, s
 
 
 @pytest.mark.nightly
-async def test_edit_runs_on_the_server_where_the_caller_gives_the_tools(
-    start_bot, slack, client, server, ran
-):
-    """The tools are on the server; whoever passes them gets forms and checks of their arguments."""
-    await start_bot()
-    dana = Someone(slack, "U0DANA")
-
-    def send_email(to: str, body: str) -> str:
-        """Tell what the server's tool takes."""
-
-    graph = RemoteGraph("agent", client=server)
-    running = asyncio.create_task(run(graph, GO, approvals=client, config=a_thread(), tools=[send_email]))
-
-    card = await dana.card("wants to run")
-    await dana.fill(await dana.opened(card, "edit:0"), to="bo")
-    await dana.fill(await dana.opened(card, "reject:1"))
-    await running
-
-    assert ran() == ["send_email bo hi"]
-
-
-@pytest.mark.nightly
 async def test_pauses_of_a_thread_are_answered_by_hand(start_bot, slack, client, server, ran):
     """With nothing but the server's own client: its state in, its command out."""
     await start_bot()

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.conftest import until
 from tests.support.builders import an_action, review
 from tests.support.people import words
 
@@ -56,21 +55,3 @@ async def test_nobody_is_notified_by_what_a_person_calls_themselves(start, clien
 
     assert name.startswith("@") or name not in shown
     assert name.replace("<", "&lt;").replace(">", "&gt;") in shown
-
-
-async def test_what_a_card_names_is_fixed_when_it_is_asked(start, client, slack, dana, policy):
-    """A change of the file, or of a name, changes no card that is open."""
-    bot = await start()
-    review(client, an_action("pay"))
-    before = await dana.card()
-    policy.write_text(RULES.replace("  notify: [U0DANA]\n", ""))
-    version = bot.policies.policy.version
-    bot.policies.look_now()
-    await until(lambda: bot.policies.policy.version != version)
-    await slack.person("U0ERIK", name="Somebody")
-
-    (interrupt_id,) = {m.interrupt_id for m in (await bot.store.posted())[0]}
-    state = await bot.store.admitted(interrupt_id)
-
-    assert set(state.admission.terms[0].named_only) == {"U0ERIK", "S0OPS"}
-    assert "Somebody" not in words(before["blocks"])

@@ -4,11 +4,11 @@ import asyncio
 import sys
 
 import pytest
-from agents import Agent, Runner, function_tool
+from agents import Agent, Runner
 from agents.testing import ScriptedModel
 
 from agent_adapter.errors import ConsumedError
-from agent_adapter.integrations.openai_agents import PausedRun, editable, resume_state, run, stream
+from agent_adapter.integrations.openai_agents import PausedRun, resume_state, run, stream
 from tests.acceptance.test_examples import example
 from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
 from tests.agent_adapter.integrations.test_openai_agents_kinds import (
@@ -89,8 +89,7 @@ async def test_a_decision_for_the_run_is_asked_once(dana, client):
     assert desk.names() == ["cancel_order", "cancel_order", "send_email"]
 
 
-@pytest.mark.parametrize("partial", [False, True])
-@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize(("partial", "streams"), [(False, True), (True, False)])
 async def test_a_run_that_is_cancelled_takes_its_cards_back(dana, client, partial, streams):
     """Given a run of this process, when its caller stops waiting, then nobody is asked any more."""
     desk = Desk()
@@ -118,46 +117,15 @@ async def cards_of(person):
     return [message for message in await person.slack.messages("C0APPROVALS") if message["user"] == "U0BOT"]
 
 
-async def test_both_layers_of_an_agent_as_a_tool(dana, client):
-    """Given an agent that calls another, when its call is edited and then the tool inside, then both run as edited."""
-    desk = Desk()
-
-    @editable
-    @function_tool(needs_approval=True)
-    def grep(pattern: str) -> str:
-        desk.ran.append(("grep", pattern))
-        return "found"
-
-    inner = Agent(
-        name="Researcher",
-        model=ScriptedModel([says(("grep", {"pattern": "invoices"}), first_call=11), DONE]),
-        tools=[grep],
-    )
-    ask = editable(inner.as_tool("research", "Ask the researcher.", needs_approval=True))
-    outer = desk.agent(says(("research", {"input": "find invoices"})), DONE, more=[ask])
-    running = asyncio.create_task(run(outer, "go", approvals=client))
-
-    card = await dana.card("Hands this to the agent Researcher.")
-    await dana.fill(await dana.opened(card, "edit:0"), input="find receipts")
-    inside = await dana.card("grep")
-    assert "Researcher" in words(inside["blocks"])
-    await dana.fill(await dana.opened(inside, "edit:0"), pattern="receipts")
-    result = await running
-
-    assert inner.model.calls[0].input[0]["content"] == "find receipts"
-    assert desk.ran == [("grep", "receipts")]
-    assert "find receipts" in answers_to_model(result)["call_1"]
-
-
 @pytest.mark.parametrize(
-    ("make", "call", "shown"),
+    ("make", "call", "shown", "approved"),
     [
-        (shell, SHELL, "rm -rf build"),
-        (patch, PATCH, "a.txt"),
-        (hosted, HOSTED, "A tool of the MCP server sums."),
+        (shell, SHELL, "rm -rf build", True),
+        (patch, PATCH, "a.txt", False),
+        (hosted, HOSTED, "A tool of the MCP server sums.", True),
+        (hosted, HOSTED, "A tool of the MCP server sums.", False),
     ],
 )
-@pytest.mark.parametrize("approved", [True, False])
 async def test_calls_of_the_sdk_itself(dana, client, slack, make, call, shown, approved):
     """Given a shell call, a patch or a hosted tool, when it is decided, then that holds, and no edit was offered."""
     ran = []
@@ -233,19 +201,13 @@ async def test_another_process_resumes_a_stored_run_once(dana, client, redis_url
     await dana.card("the agent has resumed")
 
 
-@pytest.mark.parametrize(
-    ("button", "sent"), [("approve:0", "To: dana@example.com\nInvoice 17 is due.\n"), ("reject:0", "")]
-)
-async def test_the_example_sends_only_what_was_approved(dana, slack, redis_url, button, sent):
-    """Given the example and a bot, when a person decides, then the e-mail is sent or it is not."""
+async def test_the_example_sends_what_was_approved(dana, redis_url):
+    """Given the example and a bot, when a person approves, then the e-mail is sent."""
     async with example("openai_agents.py", redis_url) as agent:
-        card = await dana.card("send_email", within=60)
-        await dana.press(card, button)
-        if button == "reject:0":
-            await dana.fill(await slack.wait_for_view(dana.user))
+        await dana.press(await dana.card("send_email", within=60), "approve:0")
         printed, _ = await agent.communicate()
 
-    assert printed.decode() == f"asking in Slack …\n{sent}That is settled.\n"
+    assert "To: dana@example.com\nInvoice 17 is due.\n" in printed.decode()
     assert agent.returncode == 0
 
 

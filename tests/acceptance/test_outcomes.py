@@ -52,29 +52,6 @@ async def test_the_card_says_that_a_call_failed_and_why(start_bot, dana, client)
     assert words([error]) == "ValueError: the bank said: insufficient funds for *EUR*"
 
 
-async def test_the_thread_gets_one_message_that_is_edited(start_bot, dana, client):
-    """Given three calls that end one after the other, then one message in the thread names each of them, the one that failed first."""
-    await start_bot()
-    batch = [an_action(name, {"n": 1}) for name in ("first", "second", "third")]
-    asking = review(client, *batch)
-    card = await dana.card("3 tools")
-    for index in range(3):
-        await dana.press(card, f"approve:{index}")
-    resume = await asking
-    await client.report(resume.interrupt_id, 0, Outcome.done("one"))
-    card = await dana.card("is in the thread")
-    await dana.card("What became of the calls, 1 done, 2 not reported")
-    await client.report(resume.interrupt_id, 1, Outcome.failed("two"))
-    await client.report(resume.interrupt_id, 2, Outcome.done("three"))
-
-    await dana.card("What became of the calls, 1 failed, 2 done")
-
-    (thread,) = await replies(dana, card)
-    said = words(thread["blocks"])
-    named = [said.index(f"`{tool}`") for tool in ("second", "first", "third")]
-    assert named == sorted(named)
-
-
 async def test_a_run_does_not_wait_for_its_report(start_bot, dana, client, monkeypatch, caplog):
     """Given a report that Redis does not take, then the function's result is returned all the same."""
     await start_bot()

@@ -272,8 +272,6 @@ default:
     "typed",
     [
         {"opts": '{"password": "evil"}'},
-        {"opts": '{"deep": [{"password": null}]}'},
-        {"items": '[{"password": "evil"}]'},
         {"items": "[1, 2]", "user": "bo", "opts": '{"password": "old"}'},
     ],
 )
@@ -423,9 +421,6 @@ async def to_the_end(person, view):
             person.user, lambda v, number=number: f'"page":{number},' in v["private_metadata"]
         )
     return view
-
-
-# --- Where it cannot be asked -----------------------------------------------------------------------------------------
 
 
 # --- Judged again -----------------------------------------------------------------------------------------------------

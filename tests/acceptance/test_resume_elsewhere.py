@@ -97,12 +97,6 @@ async def test_one_process_asks_and_a_worker_sends_what_was_approved(start_bot, 
             ["nowhere:registry", "--agent", "billing"],
             "'nowhere:registry' is not a registry: write module:name",
         ),
-        (
-            ["os:getcwdb", "--agent", "billing"],
-            "'os:getcwdb' is not a registry: it must be a list of ResumableGraph",
-        ),
-        (["os:chdir", "--agent", "billing"], "'os:chdir' is not a registry: it takes arguments"),
-        (["office:registry"], "say which registry (module:name) and which agent"),
         (["--again", "billing.unknown"], "billing.unknown: no such run waits in namespace 'assent'"),
     ],
 )

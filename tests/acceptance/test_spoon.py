@@ -105,9 +105,8 @@ async def test_a_run_that_is_cancelled_takes_its_question_back(start_bot, slack,
 SENT = "To: dana@example.com\nSubject: Invoice 17\n\nDear Dana,\n\nyour invoice is due.\n\n"
 
 
-@pytest.mark.parametrize(("button", "sent"), [("approve:0", SENT), ("reject:0", "")])
-async def test_the_example_sends_only_what_was_approved(button, sent, start_bot, slack, redis_url, tmp_path):
-    """Given the example and a bot, when a person decides, then the e-mail is sent or it is not."""
+async def test_the_example_sends_what_was_approved(start_bot, slack, redis_url, tmp_path):
+    """Given the example and a bot, when a person approves, then the e-mail is sent."""
     await start_bot()
     dana = Someone(slack, "U0DANA")
     environment = {name: value for name, value in os.environ.items() if name != "MODEL"}
@@ -120,16 +119,13 @@ async def test_the_example_sends_only_what_was_approved(button, sent, start_bot,
         env={**environment, "REDIS_URL": address_for(redis_url, "agent", "billing"), "PYTHONPATH": str(ROOT)},
     )
     try:
-        card = await dana.card("send_email", within=40)
-        await dana.press(card, button)
-        if button == "reject:0":
-            await dana.fill(await slack.wait_for_view(dana.user))
+        await dana.press(await dana.card("send_email", within=40), "approve:0")
         printed, _ = await agent.communicate()
     finally:
         if agent.returncode is None:
             agent.kill()
 
-    assert printed.decode() == f"asking in Slack …\n{sent}That is settled.\n"
+    assert printed.decode() == f"asking in Slack …\n{SENT}That is settled.\n"
     assert agent.returncode == 0
     assert list(tmp_path.iterdir()) == []
 

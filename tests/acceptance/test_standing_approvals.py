@@ -174,12 +174,10 @@ async def test_a_call_that_somebody_refused_before_a_failover_lost_all_of_it_is_
     [
         an_action("pay", {"amount": 5, "to": "ACME "}),
         an_action("pay", {"to": "ACME", "amount": 5}),
-        an_action("pay", {"amount": 5.0, "to": "ACME"}),
-        an_action("pay", {"amount": 5, "to": "ACME", "note": None}),
         an_action("pay_", {"amount": 5, "to": "ACME"}),
         an_action("pay", {"amount": 5, "to": "ACME"}, allowed=["approve", "reject"]),
     ],
-    ids=["a space", "another order", "another number", "one more", "another tool", "other decisions"],
+    ids=["a space", "another order", "another tool", "other decisions"],
 )
 async def test_a_call_that_is_nearly_the_same_is_asked(bot, slack, review, dana, other):
     """What was shown is what was approved is what runs."""
@@ -321,6 +319,3 @@ async def test_many_bots_and_calls_at_once_never_use_it_more_often(start_bot, po
             await asyncio.sleep(0.05)
 
     assert sum(each.done() for each in waiting) == 5
-
-
-# --- On the page --------------------------------------------------------------------------------------------------

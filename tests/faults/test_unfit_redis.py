@@ -2,8 +2,6 @@
 
 import asyncio
 import shutil
-import socket
-import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -20,7 +18,7 @@ from agent_adapter.redis.pool import open_redis
 from bot.app import running
 from bot.cli.doctor import examine
 from playground.client import Control
-from playground.redis_server import RedisServer, find_executable
+from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, Json, eventually, take
@@ -43,23 +41,6 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., RedisServer]]:
     yield start
     for server in started:
         server.stop()
-
-
-@pytest.fixture
-def sentinel(tmp_path: Path) -> Iterator[str]:
-    """A Sentinel's address."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    configuration = tmp_path / "sentinel.conf"
-    configuration.write_text(f"port {port}\ndir {tmp_path}\n")
-    process = subprocess.Popen(
-        [find_executable(), str(configuration), "--sentinel"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    yield f"redis://127.0.0.1:{port}/0"
-    process.kill()
-    process.wait(10)
 
 
 @pytest.fixture

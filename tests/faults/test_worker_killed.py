@@ -116,7 +116,13 @@ AGENT = [
     after_finish,
     before_giving_back,
 ]
-CASES = [*(("graph", boundary) for boundary in GRAPH), *(("openai", boundary) for boundary in AGENT)]
+CASES = [
+    pytest.param(
+        kind, boundary, id=f"{kind}-{boundary.__name__}",
+        marks=() if boundary in {after_claim, before_asking, after_finish} else pytest.mark.nightly,
+    )
+    for kind, boundaries in (("graph", GRAPH), ("openai", AGENT)) for boundary in boundaries
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -130,7 +136,7 @@ async def make(redis_url):
     return make
 
 
-@pytest.mark.parametrize(("kind", "boundary"), CASES, ids=[f"{kind}-{b.__name__}" for kind, b in CASES])
+@pytest.mark.parametrize(("kind", "boundary"), CASES)
 @pytest.mark.timeout(600)
 async def test_worker_that_dies_leaves_a_run_that_is_resumed_once(redis_url, store, make, kind, boundary):
     """Wherever it dies, the next worker brings the run to its end: the same tools, each once, and nothing stays owed."""

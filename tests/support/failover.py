@@ -24,16 +24,6 @@ class Failover:
             for name in source.scan_iter("*"):
                 target.restore(name, max(0, source.pttl(name)), source.dump(name), replace=True)
 
-    async def go_away(self) -> None:
-        """Make nobody answer."""
-        self.proxy.lead_to("/nowhere")
-        await self.proxy.reset()
-        self.first.stop()
-
-    def come_back(self) -> None:
-        """Have the second server answer."""
-        self.proxy.lead_to(self.second.url)
-
     async def happen(self) -> None:
         """Make the second server the one that answers."""
         self.proxy.lead_to(self.second.url)

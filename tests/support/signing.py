@@ -12,8 +12,6 @@ from tests.support.topologies import connected
 
 unsigned = pytest.mark.parametrize("signed", [False], indirect=True, ids=["unsigned"])
 """For a test of bots without keys, and of agents without a ring."""
-signed_or_not = pytest.mark.parametrize("signed", [True, False], indirect=True, ids=["signed", "unsigned"])
-"""For a test of what differs. Its argument `signed` says which it is."""
 
 
 def verified(redis_url: str, ring: Path) -> list[bytes]:

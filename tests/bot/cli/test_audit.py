@@ -85,13 +85,9 @@ async def test_redis_and_the_log_are_one_story_in_order_of_time(command, trail):
     ("options", "found"),
     [
         (["--who", "U0DANA"], ["billing.a", "ops.c"]),
-        (["--who", "erik"], ["billing.b"]),
         (["--tool", "pay"], ["billing.a", "billing.b"]),
-        (["--agent", "ops"], ["ops.c"]),
-        (["--decision", "reject"], ["billing.b"]),
         (["--since", "7d"], ["billing.b", "ops.c"]),
         (["--until", "7d", "--tool", "pay"], ["billing.a"]),
-        (["--until", "2001-01-01"], []),
     ],
 )
 async def test_each_option_narrows_what_is_shown(command, trail, options, found):
@@ -124,8 +120,6 @@ async def test_show_tells_one_request_and_knows_when_there_is_none(command, trai
     ("arguments", "changed", "code", "cure"),
     [
         (["--since", "yesterday"], {}, 2, "write 2026-11-22"),
-        (["--decision", "aprove"], {}, 2, "is not one of approve"),
-        (["--since", "2026-11-30", "--until", "2026-11-01"], {}, 2, "is not after --since"),
         ([], {"REDIS_URL": "redis://127.0.0.1:1/0"}, 1, "127.0.0.1:1"),
     ],
 )

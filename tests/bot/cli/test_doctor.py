@@ -1,7 +1,6 @@
 """The doctor, against the stand-in for Slack and a real Redis: every problem is named, with its cure."""
 
 import base64
-from pathlib import Path
 
 import pytest
 from redis import Redis
@@ -11,7 +10,6 @@ from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import new_signer, public_of
 from bot.cli.doctor import examine
-from bot.slack.manifest import SCOPES, build_manifest
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, keys_of, settings_for
 from tests.support.builders import an_interrupt
@@ -36,10 +34,6 @@ def findings(playground, redis_url, tmp_path, signing):
 
 def not_ok(lines):
     return [line for line in lines if not line.startswith(("ok ", "note "))]
-
-
-def noted(lines):
-    return [line.removeprefix("note  ") for line in lines if line.startswith("note ")]
 
 
 async def test_a_sound_installation_passes_every_check(findings, redis_url):
@@ -93,17 +87,6 @@ def log_key(signing):
     return signer
 
 
-async def test_a_log_whose_head_nobody_else_gets_is_said(findings, log_key, signing):
-    """Its end can be cut off. A key that the ring does not have is an error."""
-    (found,) = not_ok(await findings(log_key=log_key.private_bytes.decode()))
-    assert found.startswith("warn  log: ASSENT_AUDIT_CHANNEL is not set")
-
-    (foreign,) = not_ok(await findings(log_key=new_signer().private_bytes.decode()))
-    assert foreign.startswith(f"fail  log: {signing.ring_path}: the key of the log ")
-    (nowhere,) = not_ok(await findings(log_key=log_key.private_bytes.decode(), audit_channel="C0NOWHERE"))
-    assert nowhere.startswith("fail  channel: C0NOWHERE")
-
-
 async def test_what_is_lost_of_the_audit_trail_is_said(findings, tmp_path):
     """Without a folder, or with one that cannot be written."""
     (tmp_path / "file").write_text("")
@@ -113,27 +96,6 @@ async def test_what_is_lost_of_the_audit_trail_is_said(findings, tmp_path):
 
     assert unset.startswith("warn  audit: ASSENT_AUDIT_DIR is not set, so who decided what is in Redis alone")
     assert wrong.startswith(f"fail  audit: the bot cannot write to {tmp_path / 'file'}")
-
-
-@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="this machine has no /proc")
-async def test_a_folder_that_looks_writable_and_is_not_is_said(findings):
-    """As root, every folder seems to be: so a file is written, and is gone at once."""
-    (wrong,) = not_ok(await findings(audit_dir="/proc/audit"))
-
-    assert wrong.startswith("fail  audit: the bot cannot write to /proc/audit")
-
-
-async def test_a_rule_that_lets_nothing_through_without_a_ring_is_said(findings, tmp_path):
-    policy = tmp_path / "policy.yaml"
-    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA], agent: verified}\n")
-    file = {"policy": str(policy), "approvers": "", "channel": None}
-
-    found = not_ok(await findings(**file, signing_key=None, seal_key=None, ring=None))
-
-    assert found[0].startswith(
-        "warn  policy: ASSENT_RING is not set, and a bot without a ring verifies nobody"
-    )
-    assert not any("verifies nobody" in line for line in not_ok(await findings(**file)))
 
 
 async def test_missing_scopes_are_named(slack, findings):
@@ -147,43 +109,6 @@ async def test_missing_scopes_are_named(slack, findings):
     )
 
 
-async def test_without_the_scope_for_commands_only_the_command_is_missing(slack, findings):
-    """It is said whatever the rules are, and it is no fault."""
-    await slack.set_scopes(*SCOPES)
-
-    (line,) = not_ok(await findings(approvers="U0DANA"))
-
-    assert line.startswith("warn  commands: /approvals is missing: add the scope commands")
-
-
-async def test_what_slack_does_not_say_is_never_called_ok(findings):
-    """Each event that the manifest has, and the command: where to look, and what is missing without it."""
-    lines = await findings(approvers="S0OPS")
-
-    events = build_manifest(groups=True)["settings"]["event_subscriptions"]["bot_events"]
-    for event in events:
-        (line,) = [each for each in lines if event in each]
-        assert line.startswith(
-            f"note  events: Slack does not say whether it sends {event}: look for it under "
-        )
-        assert "Without it, " in line
-    (commands,) = [each for each in noted(lines) if each.startswith("commands")]
-    assert "/approvals" in commands
-
-
-async def test_user_groups_need_a_scope_only_when_one_approves(slack, findings):
-    """`usergroups:read` is not asked of others."""
-    await slack.set_scopes(*SCOPES, "commands")
-
-    lines = await findings(approvers="U0DANA")
-    assert not_ok(lines) == []
-    assert not any("subteam_members_changed" in each for each in noted(lines))
-    scopes, group = not_ok(await findings(approvers="S0OPS"))
-    assert "missing usergroups:read" in scopes
-    assert "S0OPS" in group
-    assert "usergroups:read" in group
-
-
 async def test_a_revoked_token_is_reported_and_redis_is_still_checked(slack, findings, redis_url):
     """One fault does not hide the others."""
     await slack.revoke_token()
@@ -194,23 +119,6 @@ async def test_a_revoked_token_is_reported_and_redis_is_still_checked(slack, fin
     assert token.startswith("fail  bot token: Slack refuses it (token_revoked): copy the bot token")
     (server,) = [line for line in lines if line.startswith("fail  redis")]
     assert "redis://127.0.0.1:1/0 does not answer" in server
-
-
-async def test_a_wrong_app_token_is_reported(findings):
-    """Socket Mode needs a token of its own kind."""
-    (line,) = not_ok(await findings(SLACK_APP_TOKEN="xapp-wrong"))
-
-    assert line.startswith(
-        "fail  app token: Slack refuses it (invalid_auth): make an app-level token (xapp-…)"
-    )
-
-
-async def test_http_mode_needs_no_app_token(findings):
-    """Nothing is asked about what is not used."""
-    lines = await findings(SLACK_APP_TOKEN=None)
-
-    assert lines[0].startswith("ok    settings: HTTP mode")
-    assert not any("app token" in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -259,30 +167,6 @@ async def test_each_approver_is_judged(findings, approver, expected):
     assert "ok    approvers: U0DANA" in lines
 
 
-async def test_an_empty_user_group_is_reported(slack, findings):
-    """Nobody in it could decide."""
-    await slack.group("S0EMPTY", users=[])
-
-    (line,) = not_ok(await findings(approvers="S0EMPTY"))
-
-    assert line.startswith("fail  approvers: user group S0EMPTY is empty")
-
-
-async def test_the_members_of_the_channel_may_be_the_approvers(findings):
-    """The line says how many they are."""
-    assert "ok    approvers: the 6 members of C0APPROVALS" in await findings(approvers="channel")
-
-
-async def test_a_slack_that_does_not_answer_is_reported(slack, findings):
-    """Whether the network or the address is wrong, nobody knows here."""
-    await slack.fault("auth.test", "drop", times=None)
-
-    (line,) = not_ok(await findings())
-
-    assert line.startswith("fail  bot token: http://127.0.0.1")
-    assert "does not answer" in line
-
-
 async def test_another_schema_is_reported(findings, redis_url):
     """The namespace belongs to another version."""
     with Redis.from_url(redis_url) as redis:
@@ -328,19 +212,6 @@ async def test_what_has_to_confirm_a_click_is_looked_at(findings):
         (line,) = not_ok(await findings(**given, durability_replicas=2))
     assert line.startswith(
         "warn  durability: clicks wait for 2 replicas, and 1 follows Redis: Slack shows each click as failed, but it counts"
-    )
-
-
-async def test_a_primary_of_a_cluster_without_a_replica_is_named(findings, cluster):
-    """After a failover, the server that was the primary may not have come back."""
-    assert not_ok(await findings(REDIS_URL=cluster.url)) == []
-    cluster.kill(cluster.primary_of(Keys("assent").meta))
-
-    (line,) = not_ok(await findings(REDIS_URL=cluster.url))
-
-    assert line == (
-        "warn  replicas: no replica follows the primary that has the namespace: nothing takes over when it ends. Start its "
-        "replica again, or add one"
     )
 
 

@@ -12,9 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bot.cli.commands import cli
-from bot.cli.doctor import examine
 from bot.policy.keys import SharedKeys
-from tests.conftest import settings_for
 from tests.support.commands import run_bot
 
 ROOT = Path(__file__).parents[3]
@@ -111,26 +109,6 @@ async def test_a_sound_policy_is_checked_with_slack(command, policy):
     assert output.endswith("; Slack knows everybody and every channel\n")
 
 
-async def test_without_a_token_it_is_said_that_slack_was_not_asked(command, policy):
-    """A check in a pipeline needs no secrets, and says what it did not look at."""
-    code, output, _ = await command("policy", "check", str(policy), SLACK_BOT_TOKEN=None, ASSENT_POLICY=None)
-
-    assert code == 0
-    assert output.endswith("; people and channels were not checked in Slack: SLACK_BOT_TOKEN is not set\n")
-
-
-async def test_a_rule_for_verified_agents_is_warned_of_where_there_is_no_ring(command, policy):
-    """Without a ring nobody is verified, so everything would be refused."""
-    policy.write_text("default: {channel: C0APPROVALS, approvers: [U0DANA], agent: verified}\n")
-
-    _, _, without = await command("policy", "check", str(policy))
-    _, _, with_ring = await command("policy", "check", str(policy), ASSENT_RING="ring.json")
-
-    assert "warning: ASSENT_RING is not set, and a bot without a ring verifies nobody" in without
-    assert "(rule 'default')" in without
-    assert with_ring == ""
-
-
 async def test_a_strict_rule_past_which_calls_fall_is_warned_of(command, policy):
     """The sentence says which rule gets them, in what it is weaker, and the cure; the file may be used as it is."""
     code, output, errors = await command("policy", "check", str(policy))
@@ -188,17 +166,14 @@ async def test_approvers_who_can_never_decide_are_named_with_their_line(command,
 @pytest.mark.parametrize(
     ("arguments", "changed", "said"),
     [
-        (["/nowhere.yaml"], {}, "/nowhere.yaml: there is no such file: correct the path"),
         (
             [],
             {"ASSENT_POLICY": "/nowhere.yaml"},
             "ASSENT_POLICY: /nowhere.yaml: there is no such file: correct the path",
         ),
-        ([], {"ASSENT_POLICY": None}, "name the file, or set ASSENT_POLICY"),
         ([], {"SLACK_API_URL": "http://127.0.0.1:1/api/"}, "the rules are sound, but Slack did not say"),
-        ([], {"SLACK_BOT_TOKEN": "xoxb-wrong"}, "invalid_auth"),
     ],
-    ids=["no such file", "no such file in the setting", "no file named", "no Slack", "a wrong token"],
+    ids=["no such file", "no Slack"],
 )
 async def test_a_check_that_cannot_be_made_fails(command, arguments, changed, said):
     """Whoever deploys on success must not deploy on that."""
@@ -239,90 +214,17 @@ async def test_explaining_says_which_rule_decides_and_what_follows(command):
     assert lines[-1].startswith("  policy version: ")
 
 
-@pytest.mark.parametrize(
-    ("agent", "tool", "args", "why"),
-    [
-        ("ops", "pay", '{"amount": 5000}', "the agent differs"),
-        ("billing", "mail", "{}", "the tool differs"),
-        ("billing", "pay", '{"amount": 5}', "the arguments differ"),
-    ],
-)
-async def test_explaining_says_why_a_rule_does_not_decide(command, agent, tool, args, why):
+async def test_explaining_says_why_a_rule_does_not_decide(command):
     """What about the call is different from what the rule is about."""
-    _, output, _ = await command("policy", "explain", "--agent", agent, "--tool", tool, "--args", args)
+    _, output, _ = await command(
+        "policy", "explain", "--agent", "billing", "--tool", "pay", "--args", '{"amount": 5}'
+    )
 
     assert output.splitlines()[1:3] == [
-        f"  large payments (line 5): no: {why}",
+        "  large payments (line 5): no: the arguments differ",
         "  default (line 1): decides, since no rule matches",
     ]
     assert "  asked: in C0APPROVALS" in output
-
-
-@pytest.mark.parametrize("look_alikes", ["refuse", "warn"])
-async def test_explaining_says_what_a_name_that_looks_like_another_leads_to(command, policy, look_alikes):
-    """Which rule it looks like, which one would decide, and that the call is refused; or that the card warns."""
-    policy.write_text(f"{SOUND}look_alikes: {look_alikes}\n")
-    _, output, _ = await command("policy", "explain", "--agent", "billing", "--tool", "Pay")
-
-    lines = output.splitlines()
-    assert lines[1] == "  large payments (line 5): no: the tool differs, though its name looks like pay"
-    if look_alikes == "warn":
-        assert lines[2] == "  default (line 1): decides, since no rule matches"
-        assert "  refused: no, not by these rules" in lines
-        assert "  warning: the name looks like pay in 'large payments'; the card and the log say so" in lines
-    else:
-        assert lines[2] == "  default (line 1): would decide, since no rule matches, but the call is refused"
-        assert "  rule: default (line 1), if the call were asked" in lines
-        assert "  refused: yes, with the code look_alike: the tool 'Pay' looks like pay in 'large" in output
-
-
-@pytest.mark.parametrize(
-    ("agent", "requester", "refused"),
-    [
-        (
-            "billing",
-            "the person whom the agent names, if any; may only reject",
-            "yes, with the code requester, unless something else than the agent says who the requester is: a key of the HTTP API made with --requester or --may-name-requesters, or in the policy file agents: {billing: {requester: agent}}",
-        ),
-        (
-            "support",
-            "the person whom the agent names, as the policy file trusts it to; may only reject",
-            "if the agent names no requester (code requester)",
-        ),
-        (
-            "danas-assistant",
-            "U0DANA, as the policy file says; may only reject",
-            "if the agent names another requester than U0DANA (code requester)",
-        ),
-    ],
-)  # fmt: skip
-async def test_explaining_says_when_a_required_requester_is_missing(
-    command, policy, agent, requester, refused
-):
-    """Who it is, what they may do, and in which case the call would be refused."""
-    known = "agents: {support: {requester: agent}, danas-assistant: {requester: U0DANA}}\n"
-    policy.write_text(SOUND.replace("rules:", f"  requester: required\n{known}rules:"))
-    _, output, _ = await command("policy", "explain", "--agent", agent, "--tool", "mail")
-
-    assert f"\n  requester: {requester}\n  refused: {refused}\n" in output
-
-
-async def test_explaining_says_how_many_decide_and_when_there_is_nowhere_to_ask(command, policy):
-    """Several people, and an agent that has to name the channel."""
-    policy.write_text("default: {channel: thread, approvers: [S0OPS], quorum: 2}\n")
-    _, output, _ = await command("policy", "explain", "--agent", "billing", "--tool", "mail")
-
-    assert "\n  may decide: S0OPS; 2 of them have to agree\n" in output
-    assert "\n  refused: if the agent names no channel (code no_channel)\n" in output
-
-
-async def test_explaining_says_what_becomes_of_edits_into_other_rules(command):
-    """Where the arguments decide which rule it is, an edit may meet another one."""
-    ask = ("policy", "explain", "--agent", "billing")
-    _, output, _ = await command(*ask, "--tool", "pay", "--args", '{"amount": 5}')
-    assert "  edits: values that another rule decides about become a proposal" in output
-    _, output, _ = await command(*ask, "--tool", "mail")
-    assert "edits:" not in output
 
 
 KEYS = {
@@ -383,16 +285,6 @@ def test_explaining_shows_what_each_key_does(key, tmp_path, monkeypatch):
     assert explained(f", {key}: {KEYS[key]}") != explained("")
 
 
-@pytest.mark.parametrize("args", ["{", "[]", '{"a": 1, "a": 2}'])
-async def test_arguments_that_are_not_a_json_object_are_reported(command, args):
-    """The sentence names the option."""
-    code, _, errors = await command("policy", "explain", "--agent", "a", "--tool", "b", "--args", args)
-
-    assert code == 2
-    assert "--args" in errors
-    assert "Traceback" not in errors
-
-
 async def test_a_broken_policy_never_starts_and_tells_every_mistake(command, policy):
     """With the exit code of wrong settings."""
     policy.write_text(BROKEN)
@@ -401,18 +293,6 @@ async def test_a_broken_policy_never_starts_and_tells_every_mistake(command, pol
     said = [line for line in errors.splitlines() if not line.startswith("{")]
     assert (code, output) == (2, "")
     assert said == [f"{policy}, {sentence}" for sentence in SAID]
-
-
-@pytest.mark.parametrize("there", [True, False])
-async def test_a_policy_that_slack_does_not_know_or_nobody_finds_never_starts(command, policy, there):
-    """It would be noticed only when it matters."""
-    policy.write_text(SOUND.replace("approvers: [U0ERIK]", "approvers: [U0NOBODY]"))
-    code, _, errors = await command(ASSENT_POLICY=str(policy) if there else "/nowhere.yaml")
-
-    assert code == 2
-    said = f"{policy}, line 11: Slack knows no U0NOBODY" if there else "/nowhere.yaml: there is no such file"
-    assert said in errors.splitlines()[-1]
-    assert "Traceback" not in errors
 
 
 async def test_a_hangup_has_the_bot_read_its_rules_again(start, policy):
@@ -436,43 +316,3 @@ async def line_with(process, event):
             if event in line:
                 return line
     raise AssertionError(f"the bot ended without {event}")
-
-
-async def test_the_doctor_looks_at_everything_that_the_policy_names(playground, redis_url, policy, slack):
-    """Its channels, its people and groups, and the scopes that its rules take."""
-    policy.write_text(f"{SOUND}  - {{match: {{tool: x}}, channel: C0OLD, approvers: [U0LEFT]}}\n")
-    scopes = (
-        "chat:write",
-        "users:read",
-        "channels:read",
-        "groups:read",
-        "channels:history",
-        "groups:history",
-    )
-    await slack.set_scopes(*scopes, "usergroups:read")
-    settings = settings_for(playground, redis_url, policy=str(policy), approvers="", channel=None)
-    found = [str(finding) async for finding in examine(settings)]
-    lines = [line for line in found if not line.startswith("note")]
-
-    assert [line for line in lines if "polic" in line or "approvers" in line or "channel:" in line][1:] == [
-        "ok    channel: #approvals",
-        "fail  channel: #old is archived: unarchive it, or name another channel",
-        "ok    approvers: U0DANA",
-        "ok    approvers: user group S0OPS of 2",
-        "ok    approvers: U0ERIK",
-        "fail  approvers: U0LEFT is deactivated and can never decide: take them off the approvers",
-    ]
-    assert any(line.startswith("fail  scopes: missing im:write, im:history") for line in lines)
-    assert any(line.startswith("ok    policy: version ") for line in lines)
-
-
-async def test_the_doctor_tells_every_mistake_in_the_policy(playground, redis_url, policy):
-    """And goes on with what else can be checked."""
-    policy.write_text(BROKEN)
-    settings = settings_for(playground, redis_url, policy=str(policy), approvers="")
-    lines = [str(finding) async for finding in examine(settings)]
-
-    assert [line for line in lines if line.startswith("fail")] == [
-        f"fail  policy: {policy}, {sentence}" for sentence in SAID
-    ]
-    assert any(line.startswith("ok    app") for line in lines)

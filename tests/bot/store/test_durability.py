@@ -202,6 +202,3 @@ async def test_a_connection_that_is_lost_while_it_waits_does_not_confirm_anythin
 
     with pytest.raises(NotConfirmedError):
         await pressed
-
-
-# --- On disk ----------------------------------------------------------------------------------------------------

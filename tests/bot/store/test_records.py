@@ -19,8 +19,7 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
-from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
-from agent_adapter.redis.pool import freeze_meta, open_redis
+from agent_adapter.errors import InvalidRequestError
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import StoreUnavailableError
@@ -28,8 +27,7 @@ from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown
 from bot.store.records import ApprovalStore
 from bot.store.votes import Outcome
-from bot.store.work import Work, WorkSet
-from playground.redis_server import RedisServer
+from bot.store.work import WorkSet
 from tests.support.builders import an_action, an_admission, an_interrupt
 
 CARD = MessageId(0)
@@ -172,15 +170,6 @@ async def test_what_is_not_admitted_cannot_be_decided(client: ApprovalClient, st
     assert nowhere == {0: Outcome.CLOSED}
 
 
-async def test_a_redis_that_is_away_is_said_within_the_deadline(tmp_path):
-    """The person who clicked hears in time that nothing may have been recorded."""
-    async with open_redis(f"unix://{tmp_path}/nobody.sock") as redis:
-        store = ApprovalStore(redis, Keys(), address="there")
-
-        with pytest.raises(StoreUnavailableError, match="did not take the change in time"):
-            await store.record_decision("billing.x", {0: "x"}, token="t", person="U0ERIK", deadline=0.2)
-
-
 async def test_a_request_for_changes_is_not_held_by_a_redis_that_hangs(client, store, redis, monkeypatch):
     """Its person hears in time that nothing was recorded."""
     state = await admitted(client, store)
@@ -209,11 +198,6 @@ async def test_bodies_pass_through_redis_untouched(client: ApprovalClient, store
     assert encode(state.actions[0].request.args) == encode(args)
     resume = await client.wait(interrupt_id)
     assert encode(resume.decisions[0].edited_action.args) == encode(edited)
-
-
-async def test_a_record_that_is_not_there_is_none(store: ApprovalStore):
-    """An old card's click finds nothing rather than an error."""
-    assert await store.load("billing.never") is None
 
 
 async def test_nobody_decides_a_record_before_it_is_admitted(client: ApprovalClient, store: ApprovalStore):
@@ -337,13 +321,6 @@ async def test_a_record_expires_at_its_deadline_and_not_before(client: ApprovalC
     assert (await store.load(late.id)).status == "expired"
 
 
-async def test_the_agents_own_deadline_holds_before_admission(client: ApprovalClient, store: ApprovalStore):
-    """A record that no bot ever admitted does not expire early either."""
-    interrupt_id = await publish(client, store)
-
-    assert await store.settle(interrupt_id, "expired") == "early"
-
-
 async def test_an_end_is_final(client: ApprovalClient, store: ApprovalStore):
     """The first way to end stands, with its reason; once that is drawn nothing is owed to the clock."""
     state = await admitted(client, store)
@@ -366,19 +343,6 @@ async def test_a_decided_record_cannot_be_withdrawn(client: ApprovalClient, stor
     await decide(store, state, {0: ApproveDecision()})
 
     assert await store.settle(state.id, "withdrawn") == "decided"
-
-
-async def test_a_withdrawal_before_the_first_drawing_stays_due(
-    client: ApprovalClient, store: ApprovalStore, lane: Keys
-):
-    """A question that is taken back at once ends at once, not at its deadline."""
-    interrupt_id = await publish(client, store)
-    await client.withdraw(interrupt_id)
-    await store.take_inbox("billing")
-    await store.admit(await store.load(interrupt_id), admission())
-
-    (due,) = await store.lease_work("due", limit=10, lease=60_000)
-    assert due.interrupt_id == interrupt_id
 
 
 # --- Retention --------------------------------------------------------------------------------------------------
@@ -440,20 +404,6 @@ async def test_a_taken_answer_stays_seven_days(
     assert await lifetimes(redis, lane, state.id) == [7, 7, 7]
 
 
-async def test_an_agent_that_went_on_without_a_bot_is_not_kept_longer(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
-):
-    """A bot that comes back later and ends the record leaves it the week that it has."""
-    interrupt_id = await client.publish(an_interrupt(expires_in=timedelta(seconds=1)))
-    await client.wait(interrupt_id)
-    async with client.resuming(interrupt_id):
-        pass
-
-    assert await store.settle(interrupt_id, "expired") == "settled"
-    await store.start_retention(interrupt_id)
-    assert await lifetimes(redis, lane, interrupt_id) == [7, 7, 7]
-
-
 # --- Drawing ----------------------------------------------------------------------------------------------------
 
 
@@ -468,18 +418,6 @@ async def test_one_process_draws_a_part_at_a_time(client: ApprovalClient, store:
     assert (
         await store.lease_part(state.id, MessageId(0, "part", 1), owner="you", lease=60_000)
     ).outcome == "mine"
-
-
-async def test_the_holder_of_a_part_can_hold_it_longer(client: ApprovalClient, store: ApprovalStore):
-    """A process that still looks for a message keeps the others away meanwhile."""
-    state = await admitted(client, store)
-    await store.lease_part(state.id, CARD, owner="me", lease=30_000)
-
-    assert (await store.lease_part(state.id, CARD, owner="me", lease=60_000)).outcome != "busy"
-
-    busy = await store.lease_part(state.id, CARD, owner="you", lease=60_000)
-    assert busy.outcome == "busy"
-    assert busy.since > 30_000
 
 
 async def test_a_post_that_was_not_saved_is_a_takeover(client: ApprovalClient, store: ApprovalStore):
@@ -510,16 +448,6 @@ async def test_who_lets_go_of_a_message_has_the_next_one_look_whether_it_is_ther
     assert (second.outcome, second.since) == ("takeover", first.since)
 
 
-async def test_an_edit_that_was_not_saved_is_made_again(client: ApprovalClient, store: ApprovalStore):
-    """Where the message is known there is nothing to look for."""
-    state = await admitted(client, store)
-    await store.lease_part(state.id, CARD, owner="me", lease=60_000)
-    await store.save_part(state.id, CARD, owner="me", shown=Shown("C1", "1.2", "digest"))
-    await store.lease_part(state.id, CARD, owner="crashed", lease=0)
-
-    assert (await store.lease_part(state.id, CARD, owner="next", lease=60_000)).outcome == "mine"
-
-
 async def test_what_slack_shows_is_saved_by_who_holds_the_lease(client: ApprovalClient, store: ApprovalStore):
     """A process whose lease went to somebody else cannot save its old picture over the new one."""
     state = await admitted(client, store)
@@ -532,21 +460,6 @@ async def test_what_slack_shows_is_saved_by_who_holds_the_lease(client: Approval
     assert not await store.save_part(state.id, CARD, owner="quick", shown=Shown("C1", "1.3", "again"))
 
     assert (await store.load(state.id)).shown == {CARD: shown}
-
-
-async def test_a_card_that_is_gone_is_forgotten(client: ApprovalClient, store: ApprovalStore):
-    """Letting go without a picture keeps what was shown; forgetting has it posted anew."""
-    state = await admitted(client, store)
-    shown = Shown("C1", "1.2", "digest")
-
-    async def drawn(picture: Shown | None, *, forget: bool = False) -> Mapping[MessageId, Shown]:
-        await store.lease_part(state.id, CARD, owner="me", lease=60_000)
-        assert await store.save_part(state.id, CARD, owner="me", shown=picture, forget=forget)
-        return (await store.load(state.id)).shown
-
-    assert await drawn(shown) == {CARD: shown}
-    assert await drawn(None) == {CARD: shown}
-    assert await drawn(None, forget=True) == {}
 
 
 async def test_a_card_that_is_gone_takes_its_parts_with_it(client: ApprovalClient, store: ApprovalStore):
@@ -570,17 +483,6 @@ async def test_a_card_that_is_gone_takes_its_parts_with_it(client: ApprovalClien
     assert set((await store.load(state.id)).shown) == {remark, elsewhere, approved}
 
 
-async def test_a_record_whose_retention_has_ended_is_not_drawn(store: ApprovalStore, redis: Redis):
-    """Late drawing leaves nothing behind that would live for ever."""
-    assert (await store.lease_part("billing.never", CARD, owner="me", lease=1)).outcome == "gone"
-    assert not await store.save_part("billing.never", CARD, owner="me", shown=Shown("C1", "1", "d"))
-    await store.set_notice("billing.never", "nobody hears this")
-    await store.refuse_rewound("billing.never", CARD, code="went_back", reason="nobody hears this")
-
-    assert await redis.keys("*billing.never") == []
-    assert (await store.owed())["undrawn"] == 0
-
-
 async def test_reading_is_noted_for_one_person_and_these_arguments(
     client: ApprovalClient, store: ApprovalStore
 ):
@@ -594,42 +496,6 @@ async def test_reading_is_noted_for_one_person_and_these_arguments(
     assert newest.pages_read(one, "U0ERIK") == 3
     assert newest.pages_read(one, "U0DANA") == 0
     assert newest.pages_read(other, "U0ERIK") == 0
-
-
-@pytest.mark.parametrize("has_ended", [False, True], ids=["open", "not resumed"])
-async def test_what_slack_is_asked_about_are_the_messages_that_somebody_may_still_need(
-    client: ApprovalClient, store: ApprovalStore, *, has_ended: bool
-):
-    """A card while people may decide; afterwards until the run has gone on, unless it was refused."""
-    state, refused, resumed = [
-        await admitted_and_shown(client, store, run) for run in ("asked", "refused", "resumed")
-    ]
-    await store.settle(refused.id, "refused", code="no_channel")
-    await decide(store, resumed, {0: ApproveDecision()})
-    async with client.resuming(resumed.id):
-        pass
-    if has_ended:
-        await decide(store, state, {0: ApproveDecision()})
-    for each in (state, refused, resumed):
-        await store.start_retention(each.id)
-
-    open_now, _ = await store.posted()
-    untaken = await store.posted_unresumed()
-
-    found = [(each.interrupt_id, each.part, each.shown.ts) for each in (untaken if has_ended else open_now)]
-    assert found == [(state.id, CARD, "1.2")]
-    assert (open_now if has_ended else untaken) == []
-
-
-async def admitted_and_shown(client: ApprovalClient, store: ApprovalStore, run: str) -> Approval:
-    """Publish, admit, and post the card."""
-    interrupt_id = await client.publish(an_interrupt(run=run))
-    await store.admit(await store.load(interrupt_id), admission())
-    await store.lease_part(interrupt_id, CARD, owner="me", lease=60_000)
-    await store.save_part(interrupt_id, CARD, owner="me", shown=Shown("C1", "1.2", "digest"))
-    state = await store.load(interrupt_id)
-    assert isinstance(state, Approval)
-    return state
 
 
 # --- Owed work --------------------------------------------------------------------------------------------------
@@ -651,41 +517,6 @@ async def test_claimed_work_is_hidden_until_its_lease_ends(
     assert lost.interrupt_id == again.interrupt_id == interrupt_id
 
 
-async def test_leases_that_nobody_may_know_of_end_at_once(client: ApprovalClient, store: ApprovalStore):
-    """What is due later than a lease can end stays as it is: a deadline, for example."""
-    state = await admitted(client, store)
-    await store.lease_work("undrawn", limit=10, lease=60_000)
-    later = await store.first_due("due", limit=10)
-
-    for kind in ("undrawn", "due"):
-        await store.end_leases(kind, lease=60_000)
-
-    (again,) = await store.lease_work("undrawn", limit=10, lease=60_000)
-    assert again.interrupt_id == state.id
-    assert await store.first_due("due", limit=10) == later
-
-
-async def test_finished_work_is_gone(client: ApprovalClient, store: ApprovalStore, lane: Keys):
-    """Done is done, until something changes."""
-    await publish(client, store)
-    (work,) = await store.lease_work("undrawn", limit=10, lease=60_000)
-
-    await store.finish_work(work)
-
-    assert await store.owed() == {"undrawn": 0, "due": 0, "unresumed": 0}
-
-
-async def test_work_that_fails_comes_back_later(client: ApprovalClient, store: ApprovalStore, lane: Keys):
-    """It stays owed, and is not due at once."""
-    await publish(client, store)
-    (work,) = await store.lease_work("undrawn", limit=10, lease=60_000)
-
-    await store.finish_work(work, again_in=60_000)
-
-    assert await store.lease_work("undrawn", limit=10, lease=60_000) == []
-    assert (await store.owed())["undrawn"] == 1
-
-
 @pytest.mark.parametrize("again_in", [None, 60_000], ids=["done", "later"])
 async def test_work_that_comes_in_during_a_claim_stays_due(
     client: ApprovalClient, store: ApprovalStore, lane: Keys, again_in: int | None
@@ -697,21 +528,6 @@ async def test_work_that_comes_in_during_a_claim_stays_due(
 
     await store.finish_work(work, again_in=again_in)
 
-    (found,) = await store.lease_work("undrawn", limit=10, lease=60_000)
-    assert found.interrupt_id == state.id
-
-
-async def test_an_attempt_that_fails_puts_off_nothing_that_came_in_meanwhile(
-    client: ApprovalClient, store: ApprovalStore, lane: Keys
-):
-    """A decision may be what was missing: the failure of the older drawing counts for nothing."""
-    state = await admitted(client, store, "a", "b")
-    (work,) = await store.lease_work("undrawn", limit=10, lease=60_000)
-    await decide(store, state, {0: ApproveDecision()})
-
-    assert await store.fail_work(work, reason="broken", first_pause=60_000, too_many=1) == 0
-
-    assert await store.failing() == {}
     (found,) = await store.lease_work("undrawn", limit=10, lease=60_000)
     assert found.interrupt_id == state.id
 
@@ -737,38 +553,6 @@ async def test_work_that_fails_too_often_rests_until_it_is_released(
     assert await failed() == 1
 
 
-async def test_only_a_success_ends_the_count_of_failures(
-    client: ApprovalClient, store: ApprovalStore, lane: Keys
-):
-    """Work that is put back untried, such as for a turn to edit, has not recovered yet."""
-    interrupt_id = await publish(client, store)
-
-    async def leased() -> Work:
-        (work,) = await store.lease_work("undrawn", limit=10, lease=60_000)
-        return work
-
-    await store.fail_work(await leased(), reason="broken", first_pause=0, too_many=5)
-    await store.put_back("undrawn", {await leased(): 0})
-    assert [*await store.failing()] == [f"undrawn:{interrupt_id}"]
-
-    assert await store.finish_work(await leased(), again_in=0)
-    assert await store.failing() == {}
-    assert not await store.finish_work(await leased())
-
-
-async def test_an_entry_that_is_not_an_id_of_ours_is_owed_no_more(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
-):
-    """What somebody else wrote among owed work is taken out, and holds up no record."""
-    interrupt_id = await publish(client, store)
-    await redis.zadd(lane.undrawn, {"fremd\u00e9": 1})
-
-    works = await store.lease_work("undrawn", limit=10, lease=60_000)
-
-    assert [work.interrupt_id for work in works] == [interrupt_id]
-    assert (await store.owed())["undrawn"] == 1
-
-
 async def test_several_changes_of_one_record_are_one_piece_of_work(
     client: ApprovalClient, store: ApprovalStore, lane: Keys
 ):
@@ -778,21 +562,6 @@ async def test_several_changes_of_one_record_are_one_piece_of_work(
         await decide(store, state, {index: ApproveDecision()}, token=f"t{index}")
 
     assert len(await store.lease_work("undrawn", limit=10, lease=60_000)) == 1
-
-
-async def test_the_oldest_work_is_claimed_first_and_only_so_much(
-    client: ApprovalClient, store: ApprovalStore, lane: Keys
-):
-    """A busy process leaves the rest to the others."""
-    published = []
-    for run in "abc":
-        published.append(await client.publish(an_interrupt(run=run)))
-        await store.take_inbox("billing")
-        await asyncio.sleep(0.002)
-
-    works = await store.lease_work("undrawn", limit=2, lease=60_000)
-
-    assert [work.interrupt_id for work in works] == published[:2]
 
 
 # --- Telling ----------------------------------------------------------------------------------------------------
@@ -840,21 +609,6 @@ async def test_a_waiting_agent_learns_why_nothing_happens(client: ApprovalClient
     assert (await store.load(state.id)).notice is None
 
 
-async def test_a_notice_that_is_repeated_wakes_a_waiting_agent_once(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
-):
-    """A fault that lasts for hours is looked at every two seconds, and is news only once."""
-    state = await admitted(client, store)
-    replies = f"{lane.prefix}replies:billing.me"
-    await redis.hset(lane.req(state.id), "w:billing.me", "1")
-    await redis.xadd(replies, {"id": "before"})
-
-    for sentence in ("Slack refuses the app", "Slack refuses the app", "", ""):
-        await store.set_notice(state.id, sentence)
-
-    assert [fields["id"] for _, fields in await redis.xrange(replies)] == ["before", state.id, state.id]
-
-
 async def test_bots_say_that_they_live(store: ApprovalStore, redis: Redis, lane: Keys):
     """The newest heartbeat of each stands, and says how many others live; those of yesterday are forgotten."""
     await redis.zadd(lane.bots, {"dead": 1})
@@ -865,27 +619,3 @@ async def test_bots_say_that_they_live(store: ApprovalStore, redis: Redis, lane:
     assert set(await redis.zrange(lane.bots, 0, -1)) == {"one", "two"}
     assert (await store.heartbeat("one", alive=False)).others == {"two"}
     assert (await store.heartbeat("two")).others == frozenset()
-
-
-async def test_an_unreachable_redis_is_one_sentence(tmp_path):
-    """Reading says where it looked, as writing does."""
-    server = RedisServer(tmp_path / "r")
-    server.start()
-    async with open_redis(server.url, retries=0) as redis:
-        store = ApprovalStore(redis, await freeze_meta(redis, "assent"), address="redis://here")
-        server.stop()
-
-        for call in (store.load("billing.x"), store.owed(), store.heartbeat("me")):
-            with pytest.raises(ServerUnreachableError, match="redis://here does not answer"):
-                await call
-
-
-@pytest.mark.parametrize("value", ["x", "", "one 1", "nan nan nan"])
-async def test_a_lease_that_no_script_wrote_holds_no_message(client, store, redis, lane, value):
-    """Whoever leases the message next looks first whether it was posted."""
-    state = await admitted(client, store)
-    await redis.hset(lane.card(state.id), f"lease:{CARD}", value)
-
-    lease = await store.lease_part(state.id, CARD, owner="one", lease=60_000)
-
-    assert lease.outcome == "takeover"
