@@ -122,7 +122,7 @@ class Served:
             SettingsError: when its bots seal with another key.
         """
         settings, address = self.settings, address_of(self.settings.redis_url)
-        keys = await freeze_meta(redis, settings.namespace, address=address)
+        keys = await freeze_meta(redis, settings.namespace, address=address, begins=True)
         seal = self.bot_keys.seal if self.bot_keys else None
         await agree_on_seal(redis, keys, seal, address=address)
         return keys

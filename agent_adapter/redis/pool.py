@@ -359,13 +359,14 @@ def _place(redis: Redis) -> Place:
     return found
 
 
-async def freeze_meta(redis: Redis, namespace: str, *, address: str = "") -> Keys:
+async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", begins: bool = False) -> Keys:
     """Write the version of the data model if the namespace is new, check it otherwise, and return the names of the keys.
 
     Args:
         redis: The client.
         namespace: The beginning of all keys.
         address: Where this is, for errors.
+        begins: Whether this is a bot. Agents may lack the right to begin a namespace.
 
     Raises:
         ServerUnreachableError: when Redis does not answer, or something else has overwritten a key.
@@ -379,6 +380,8 @@ async def freeze_meta(redis: Redis, namespace: str, *, address: str = "") -> Key
             try:
                 await redis.hsetnx(keys.meta, "schema", str(SCHEMA))
             except NoPermissionError as error:
+                if begins:
+                    raise
                 raise ServerUnsuitableError(
                     f"no bot has started in namespace {namespace!r} yet: start one, or correct the namespace"
                 ) from error
