@@ -146,27 +146,6 @@ class Cluster:
             self.servers[replica].thaw()
         wait_until(lambda: self._role(replica) == "master" and self._is_up(), "no replica has taken over")
 
-    @contextlib.contextmanager
-    def cutting_off(self, port: int) -> Iterator[None]:
-        """Cut off half of the servers while the body runs: a primary, and the replicas of the others. Its replica takes over.
-
-        At the end, the servers that were cut off first do what was sent to them meanwhile, as if nothing had happened.
-
-        Raises:
-            RedisServerError: when no replica takes over, or the halves do not find each other again.
-        """
-        replica = self.replica_of(port)
-        half = [port, *(each for each in self.servers if self._role(each) == "slave" and each != replica)]
-        for each in half:
-            self.servers[each].freeze()
-        try:
-            wait_until(lambda: self._serves(replica), "no replica has taken over")
-            yield
-        finally:
-            for each in half:
-                self.servers[each].thaw()
-        wait_until(self.is_whole, "the servers that were cut off do not follow the others")
-
     def bring_back(self, port: int) -> None:
         """Start a server again that was killed. It follows the one that took over."""
         self.servers[port].start()

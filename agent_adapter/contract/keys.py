@@ -129,9 +129,10 @@ class Keys:
                                                     a minute
     `{ns}:watched`                          HASH    `since` when a bot has been there without a gap, and when Slack
                                                     last carried out a call of one (`heard`)
-    `{ns}:audit`                           STREAM  one entry per transition, the last 7 days
-    `{ns}:audit_seq`                       STRING  how many entries there ever were: the `seq` of the newest
-    `{ns}:audit_move`                      HASH    who writes them into its log and takes old ones out,
+    `{ns}:audit`                            STREAM  one entry per transition: the last 7 days where there is a log,
+                                                    otherwise as long as the bots are told to keep them
+    `{ns}:audit_seq`                        STRING  how many entries there ever were: the `seq` of the newest
+    `{ns}:audit_move`                       HASH    who writes them into its log and takes old ones out,
                                                     `owner` and `till` when, `moved` the last one in a log,
                                                     and `folder_till` when a bot that has a log counts
     ======================================  ======  =====================================================
@@ -157,10 +158,6 @@ class Keys:
     @property
     def api_keys_used(self) -> str:
         return f"{self.prefix}keys:used"
-
-    @property
-    def digests(self) -> str:
-        return f"{self.prefix}digests"
 
     def shared(self) -> dict[str, str]:
         """Return the keys that all records share, with their types as Redis names them."""

@@ -1,4 +1,4 @@
-"""What `doctor` finds in Redis: the servers, the namespaces, and what is stored."""
+"""What `doctor` finds in Redis: the server, the namespace, and what is stored."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast

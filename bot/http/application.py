@@ -82,10 +82,10 @@ def build_site(
 
 
 class SlackRoute:
-    """Verifies and reads what Slack sends, and hands it to Bolt as a dictionary.
+    """Verifies and reads what Slack sends, and hands it on as a dictionary, as it comes over Socket Mode.
 
-    Bolt's own form parser takes a third of a click's time, so the form is read here; and Bolt trusts what it gets
-    in this way, so nothing reaches it unverified.
+    Bolt's own form parser takes a third of a click's time, so the form is read here. Whoever gets it trusts it, so nothing
+    is handed on unverified.
     """
 
     def __init__(self, bolt: AsyncApp, signing_secret: str, bodies: Bodies) -> None:

@@ -170,7 +170,7 @@ async def test_each_approver_is_judged(findings, approver, expected):
 async def test_another_schema_is_reported(findings, redis_url):
     """The namespace belongs to another version."""
     with Redis.from_url(redis_url) as redis:
-        redis.hset("{assent}:meta", mapping={"schema": "99", "lanes": "1"})
+        redis.hset("{assent}:meta", mapping={"schema": "99"})
 
     (line,) = not_ok(await findings())
 

@@ -18,7 +18,7 @@ async def test_the_first_bot_writes_the_number_of_the_schema(redis: Redis):
 
 async def test_another_schema_is_refused(redis: Redis):
     """There is one, so nothing is brought to another."""
-    await redis.hset(Keys().meta, mapping={"schema": "0", "lanes": "1"})
+    await redis.hset(Keys().meta, mapping={"schema": "0"})
 
     with pytest.raises(
         ServerUnsuitableError, match="was written with schema 0, this version reads 1: run the version"
