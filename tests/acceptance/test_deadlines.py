@@ -109,9 +109,6 @@ async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack
     await asyncio.gather(dana.press(card, "extend:0"), dana.press(card, "extend:0"))
 
     assert "<@U0DANA> moved the deadline to" in await remark(slack, "moved the deadline")
-    # Beyond the agent's own deadline and grace.
-    await asyncio.sleep(4)
-    assert not reviewing.done()
     with pytest.raises(ControlError):
         await dana.press(await card_in(slack, "C0APPROVALS"), "extend:0")
     await dana.press(await card_in(slack, "C0APPROVALS"), "approve:0")

@@ -78,12 +78,12 @@ async def test_a_card_that_is_deleted_above_its_parts_is_posted_again_with_them(
 async def test_two_replicas_post_one_card(start_bot, slack, client, watcher):
     """Both look, both are told; the record has one place for one message."""
     await start_bot()
-    await start_bot()
+    bot = await start_bot()
     interrupt_id, [card] = await asked(client, watcher, an_action("pay"))
 
     await slack.delete("U0DANA", CHANNEL, card["ts"], event=True)
     await replaced(watcher, interrupt_id, [card])
-    await asyncio.sleep(1)
+    await settled_card(bot.store, watcher, interrupt_id, stage="open")
 
     assert len(watcher.cards(interrupt_id)) == 1
 

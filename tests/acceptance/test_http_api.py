@@ -63,7 +63,7 @@ async def test_approve_edit_and_reject_come_back_in_the_words_of_the_pause(calle
     status, state = await caller.send("POST", f"/interrupts/{interrupt_id}/resumed")
     assert (status, state["status"]) == (200, "decided")
     assert state["resumed_at"]
-    assert buttons(await dana.card("the agent has resumed")) == []
+    assert "approve:0" not in buttons(await dana.card("the agent has resumed"))
 
 
 SNAKE = {

@@ -68,7 +68,7 @@ async def test_approve_edit_reject_and_respond_reach_the_agent_exactly(dana, cli
     assert said["call_3"] == "A person did not approve this call. Their reason: Keep the order."
     assert said["call_4"] == "use staging"
     assert said["call_5"] == "cancelled 7"
-    assert buttons(await dana.card("the agent has resumed")) == []
+    assert "approve:0" not in buttons(await dana.card("the agent has resumed"))
 
 
 async def test_a_decision_for_the_run_is_asked_once(dana, client):

@@ -98,7 +98,7 @@ async def test_a_run_that_is_cancelled_takes_its_question_back(start_bot, slack,
 
     card = await dana.card("withdrawn by `")
     assert "the agent's run has ended" in words(card["blocks"])
-    assert buttons(card) == []
+    assert "approve:0" not in buttons(card)
     assert office.ran == []
 
 

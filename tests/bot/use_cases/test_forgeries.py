@@ -19,6 +19,7 @@ from agent_adapter.receipts.ring import Ring, RingKey
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, directory, for_several, newest
+from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt
 from tests.support.receipts import bot_signing
 
@@ -408,11 +409,10 @@ async def test_a_forged_answer_does_not_end_the_wait_and_a_genuine_one_does(
     text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
     waiting = asyncio.create_task(agent.wait(state.id))
     await redis.hset(card, mapping={"d:0": text, "t:0": "t", "at:0": "1", "status": "decided"})
-    await asyncio.sleep(1.5)
+    await until(lambda: "is not signed" in caplog.text)
     assert not waiting.done()
     with pytest.raises(ReceiptError, match="is not signed"):
         await agent.resuming(state.id, unchecked=True).__aenter__()
-    assert "is not signed" in caplog.text
 
     await redis.hdel(card, "d:0", "t:0", "at:0")
     await redis.hset(card, "status", "pending")
@@ -531,9 +531,7 @@ async def test_a_forged_wake_up_ends_no_wait(ask, decide, agent, wake_up, redis,
 
     for answer in (sent(await wake_up(other)), "d:0\n{}\nbody\n{", "\x00", "body"):
         await redis.xadd(lane.replies(process), {"id": state.id, "answer": answer})
-    await asyncio.sleep(0.5)
-    assert not waiting.done()
-
+    # The genuine one comes behind them.
     await decide(state, ERIK, RejectDecision(message="no"))
     async with asyncio.timeout(30):
         assert (await waiting).decisions[0].message == "no"
