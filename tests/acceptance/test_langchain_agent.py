@@ -53,4 +53,4 @@ async def test_edit_reject_and_respond_reach_the_agent_exactly(bot, slack, clien
     )
     assert said["call_4"] == ("success", "use staging")
     done = await dana.card("the agent has resumed")
-    assert buttons(done) == []
+    assert not {"approve:0", "approve:1", "approve_all:0"} & set(buttons(done))
