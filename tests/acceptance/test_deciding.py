@@ -1,7 +1,6 @@
 """What people see and may do on a card."""
 
 import asyncio
-import logging
 from datetime import timedelta
 
 import pytest
@@ -117,19 +116,6 @@ async def test_an_edit_shows_errors_beside_the_field_and_then_before_and_after(c
     assert "by <@U0DANA>" in done
 
 
-async def test_an_edit_that_changes_nothing_is_said_and_not_recorded(client, people):
-    """Submitting an untouched form decides nothing."""
-    reviewing = review(client)
-    card = await people["dana"].card()
-    answer = await people["dana"].fill(await people["dana"].opened(card, "edit:0"))
-
-    assert answer["result"] == "errors"
-    assert "Nothing was changed" in next(iter(answer["errors"].values()))
-    await people["dana"].slack.close_view("U0DANA", answer["views"][-1]["id"])
-    await people["dana"].press(card, "approve:0")
-    assert (await reviewing).decisions[0].type == "approve"
-
-
 async def test_an_approval_for_the_whole_run_reaches_the_agent(client, people):
     """Its form shows the call. Who approves for this run says so on the card, and the agent hears it."""
     reviewing = review(client, an_action(allow_always=True))
@@ -140,20 +126,6 @@ async def test_an_approval_for_the_whole_run_reaches_the_agent(client, people):
 
     assert (await reviewing).decisions[0].always
     assert "Approved for this run" in words((await people["dana"].card("has resumed"))["blocks"])
-
-
-async def test_a_rejection_for_the_whole_run_reaches_the_agent(client, people):
-    """The box in the form makes a rejection hold for later calls."""
-    reviewing = review(client, an_action("a", allow_always=True), an_action("b", allow_always=True))
-    card = await people["dana"].card()
-    await people["dana"].fill(
-        await people["dana"].opened(card, "reject:0"), reason="never", later_calls=["yes"]
-    )
-    await people["dana"].fill(await people["dana"].opened(card, "reject:1"), reason="not now")
-
-    first, second = (await reviewing).decisions
-    assert (first.message, first.always) == ("never", True)
-    assert (second.message, second.always) == ("not now", False)
 
 
 async def test_all_are_approved_at_once(client, people):
@@ -229,48 +201,6 @@ async def test_a_withdrawn_card_says_so_and_the_agent_hears_it(client, people):
     assert buttons(await people["dana"].card("the customer called")) == []
 
 
-@pytest.mark.parametrize("end", ["decided", "expired", "withdrawn"])
-async def test_what_has_ended_goes_in_time_once_its_card_says_so(client, people, bot, redis, end):
-    """While it is asked nothing of it expires; once its end is drawn it stays for a month.
-
-    Nothing more falls due, but to look whether the agent goes on with what was approved.
-    """
-    lane = bot.store.keys
-    expires_in = timedelta(seconds=1 if end == "expired" else 600)
-    asked = await client.publish(client.interrupt(asking(an_action()), expires_in=expires_in))
-    card = await people["dana"].card()
-    before = [await redis.ttl(key) for key in (lane.req(asked), lane.card(asked))]
-    if end == "decided":
-        await people["dana"].press(card, "approve:0")
-    elif end == "withdrawn":
-        await client.withdraw(asked)
-
-    assert (await client.wait(asked)).status == end
-    async with asyncio.timeout(30):
-        while await redis.ttl(lane.req(asked)) < 0:
-            await asyncio.sleep(0.02)
-    assert before == [-1, -1]
-    assert {round(await redis.ttl(key) / 86_400) for key in (lane.req(asked), lane.card(asked))} == {30}
-    assert (await redis.zscore(lane.due, asked) is not None) == (end == "decided")
-
-
-async def test_a_record_that_this_bot_cannot_read_is_refused(client, bot, redis):
-    """Who asked with a newer version is told so, instead of waiting for a card that never comes."""
-    lane, asked = bot.store.keys, "billing.newer"
-    later = str(2**42)
-    await redis.hset(
-        lane.req(asked), mapping={"body": '{"schema_version": 99}', "created": later, "deadline": later}
-    )
-    await redis.zadd(lane.undrawn, {asked: 0})
-
-    async with asyncio.timeout(30):
-        while await redis.ttl(lane.card(asked)) < 0:
-            await asyncio.sleep(0.02)
-    status, code, reason = await redis.hmget(lane.card(asked), "status", "code", "reason")
-    assert (status, code) == ("refused", "unreadable")
-    assert "was written by a newer agent; this version reads up to" in reason
-
-
 async def _enter(context):
     async with context:
         pass
@@ -293,23 +223,6 @@ async def test_long_arguments_are_approved_at_the_end_of_reading_them(client, pe
     await slack.submit("U0DANA", page["id"])
 
     assert (await reviewing).decisions[0].type == "approve"
-
-
-async def test_an_edit_from_the_end_of_a_reading_leaves_no_form_open(client, people, slack):
-    """Who has read everything may correct it there, and is back at the card once that is recorded."""
-    reviewing = review(
-        client, an_action("pay", {"amount": 10, "memo": "x" * 6_000}, allowed=("approve", "edit"))
-    )
-    dana = people["dana"]
-    page = await dana.opened(await dana.card("characters in all"), "read:0")
-    while "edit:0" not in buttons(page):
-        page = await turned(slack, page)
-    await slack.click_view("U0DANA", page["id"], "edit:0")
-    form = await slack.wait_for_view("U0DANA", lambda v: v["callback_id"] == "edit")
-    answer = await dana.fill(form, amount="7")
-
-    assert (answer["result"], answer["views"]) == ("clear", [])
-    assert (await reviewing).decisions[0].edited_action.args == {"amount": 7, "memo": "x" * 6_000}
 
 
 async def test_nobody_approves_what_only_another_person_has_read(client, people, slack):
@@ -355,23 +268,3 @@ async def test_a_deleted_card_of_an_open_question_is_asked_again(client, people,
     await people["erik"].press(again, "approve:1")
 
     assert [d.type for d in (await reviewing).decisions] == ["approve", "approve"]
-
-
-async def test_the_log_says_which_action_got_which_decision(client, people, caplog):
-    """One line for a click on several actions: the index of each, the decision, and what became of it."""
-    caplog.set_level(logging.INFO, logger="bot.use_cases.vote")
-    reviewing = review(client, an_action("a"), an_action("b"), an_action("c"))
-    card = await people["dana"].card()
-    await people["dana"].fill(await people["dana"].opened(card, "reject:1"))
-    await people["dana"].press(await people["dana"].card("2 of 3 open"), "approve_all:0")
-    await reviewing
-
-    found = [line.actions for line in caplog.records if line.message == "click.decided"]
-
-    assert found == [
-        [{"index": 1, "decision": "reject", "outcome": "recorded"}],
-        [
-            {"index": 0, "decision": "approve", "outcome": "recorded"},
-            {"index": 2, "decision": "approve", "outcome": "recorded"},
-        ],
-    ]

@@ -157,7 +157,7 @@ async def test_a_user_without_the_rights_is_named_and_no_wait_hangs(serve, playg
     server = serve()
     async with open_redis(server.url) as admin:
         await admin.execute_command(
-            "ACL", "SETUSER", "assent", "on", ">secret", "~{assent}:*", "+@read", "+info", "+hsetnx"
+            "ACL", "SETUSER", "assent", "on", ">secret", "~{assent}:*", "+@read", "+info"
         )
         url = f"{server.url.replace('unix://', 'unix://assent:secret@')}"
         with pytest.raises(ServerRefusesError, match="does not allow this user what is needed"):

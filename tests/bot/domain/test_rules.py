@@ -1,6 +1,5 @@
 """Who may decide and where it is asked: every cell of one table, rules in their order, and every doubt is a no."""
 
-import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -21,12 +20,9 @@ from bot.domain.errors import PersonUnknownError
 from bot.domain.person import Person
 from bot.domain.policy import Policy, Trust
 from bot.domain.rules import Match, Rule
-from bot.domain.schedule import Escalation, Extension
 from bot.domain.schemas import compiled
 from bot.domain.standing import StandingLimits
 from bot.domain.who_may_decide import Verdict, may_decide
-from bot.policy.gaps import gaps
-from bot.rendering.card.layout import is_mixed, is_timed
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.use_cases.judge import Judge
@@ -170,16 +166,6 @@ async def test_an_old_answer_of_slack_never_allows_a_decision(directory, slack, 
         await judge.may_decide(state, "U0ERIK", [0], "approve")
 
 
-@pytest.mark.parametrize("team_id", ["", "T0PLAY"])
-def test_before_the_workspace_is_known_nobody_belongs_to_it(team_id: str):
-    """Until Slack has said which workspace this is, only people named by their id decide."""
-    dana, terms = Person("U0DANA", team_id), Terms(approvers=("S0OPS",))
-
-    assert not may_decide(
-        dana, frozenset({"S0OPS"}), terms, team="", requested_by=None, decision="approve"
-    ).allowed
-
-
 async def test_each_action_of_a_batch_is_judged_by_its_own_terms(directory: Directory):
     """One click on several actions gets an answer for each."""
     place = Place(channel="C0APPROVALS", actions=(0, 1))
@@ -244,73 +230,6 @@ def test_the_first_rule_that_matches_decides(agent: str, tool: str, args: dict[s
     assert POLICY.rule_for(agent, tool, args).name == name
 
 
-STRICT = {"approvers": ("S0FINANCE", "U0CFO"), "quorum": 2, "risk": "high", "requester": "required"}
-SMALL = {"properties": {"amount": {"type": "number", "maximum": 9}}, "required": ["amount"]}
-
-
-def gaps_of(*found: Rule, **default: Any) -> list[str]:
-    """Give what is said in brackets of each weaker rule that gets calls which the args of another do not match."""
-    given = {"approvers": ("channel",), "channel": "C0TEAM", **default}
-    said = [gap.sentence for gap in gaps(Policy(Rule(**given), found))]
-    return [re.sub(r".*a weaker rule: | Safer.*", "", sentence) for sentence in said]
-
-
-def test_calls_that_fall_past_a_strict_rule_are_warned_of():
-    """An amount that is left out, or written as text, meets the default: one person of the channel."""
-    strict = a_rule("large", tools=("pay",), schema=LARGE, mask=("iban",), modal_only=("body",), **STRICT)
-    policy = Policy(Rule(("channel",), "C0TEAM"), (strict,))
-
-    assert {policy.rule_for("billing", "pay", args).name for args in ({}, {"amount": "5000"})} == {"default"}
-    (weaker,) = gaps_of(strict)
-    assert weaker == (
-        "the default (quorum 1, not 2; risk normal, not high; requester optional, not required; iban not masked; "
-        "body not kept off the card; approvers the members of C0TEAM, not named here)."
-    )
-
-
-@pytest.mark.parametrize(
-    ("found", "weaker"),
-    [
-        ((a_rule("pay", tools=("pay",), line=7, **STRICT | {"quorum": 1}),), "'pay' in line 7 (quorum 1, not 2)."),
-        ((a_rule("pay", tools=("pay",), **STRICT | {"approvers": ("U0CFO",)}),), None),
-        ((a_rule("small", tools=("pay",), schema=SMALL), a_rule("pay", tools=("p*",), **STRICT)), None),
-        ((a_rule("ops", agents=("ops",)), a_rule("pay", tools=("pay",), **STRICT)), "'ops' in line 0 "),
-        ((a_rule("mail", tools=("mail",)), a_rule("pay", tools=("pay",), **STRICT)), None),
-    ],
-    ids=["another quorum", "fewer may decide", "only the harmless is let through", "of one agent", "of another tool"],
-)  # fmt: skip
-def test_what_gets_the_other_calls_of_the_tool_is_compared(found: tuple[Rule, ...], weaker: str | None):
-    """The rules after it that look at no arguments, up to the first that takes all of them."""
-    strict = a_rule("large", tools=("pay",), schema=LARGE, **STRICT)
-
-    assert [sentence.startswith(weaker or "-") for sentence in gaps_of(strict, *found)] == [True] * bool(
-        weaker
-    )
-
-
-@pytest.mark.parametrize(
-    ("strict", "weaker", "terms"),
-    [
-        ({}, {"requester_may_decide": True}, "the requester may approve"),
-        ({"risk": "low"}, {"risk": "low", "on_timeout": "approve"}, "silence approves"),
-        ({"mask": ("key",)}, {"mask_random": ("key",)}, ""),
-        ({"modal_only": ("body",)}, {"mask": ("body",)}, ""),
-        ({"approvers": ("channel",)}, {"approvers": ("channel",)}, ""),
-        ({"approvers": ("channel",)}, {"approvers": ("channel",), "channel": "thread"}, "approvers the members of the thread's channel, not named here"),
-        ({"approvers": ("S0TEAM",)}, {"approvers": ("S0LEADS",)}, "approvers S0LEADS, not named here"),
-        ({"approvers": ("S0TEAM",)}, {"approvers": ("S0LEADS",), "risk": "high"}, ""),
-        ({"approvers": ("S0TEAM",)}, {"approvers": ("S0LEADS",), "quorum": 2}, ""),
-    ],
-)  # fmt: skip
-def test_each_term_that_is_weaker_is_named(strict: dict[str, Any], weaker: dict[str, Any], terms: str):
-    """Other people are weaker only where they decide on no stricter terms."""
-    rule = a_rule("large", "C0TEAM", schema=LARGE, **{"approvers": ("U0ERIK",), **strict})
-
-    found = gaps_of(rule, **{"approvers": rule.approvers, **weaker})
-
-    assert found == ([f"the default ({terms})."] if terms else [])
-
-
 NAMES = st.sampled_from(["pay", "payout", "refund", "ops-eu", "a\nb", "[x]", "pay*"])
 GLOBS = st.text("pay*?ousrefnd-\n", max_size=6) | st.sampled_from(["*", "pay*", "*a*", "?ay", "re*d"])
 VALUES = st.recursive(
@@ -361,14 +280,6 @@ def test_any_rules_give_the_first_that_a_plain_model_matches(found, agent, tool,
     assert Policy(default, tuple(rule for rule, _ in found)).rule_for(agent, tool, args) is expected
 
 
-@given(rules(), rules(), NAMES, NAMES, ARGUMENTS)
-def test_a_rule_that_covers_another_matches_all_that_it_matches(one, other, agent, tool, args):
-    """So a rule that is called unreachable is."""
-    (first, _), (second, _) = one, other
-    if first.match.covers(second.match) and not second.match.mismatch(agent, tool, args):
-        assert not first.match.mismatch(agent, tool, args)
-
-
 # --- What is fixed ------------------------------------------------------------------------------------------------
 
 
@@ -406,14 +317,6 @@ def test_a_required_requester_is_one_that_somebody_else_vouches_for(named, trust
     else:
         assert admission.requester_known
         assert a_state(interrupt, admission=admission).requested_by == known
-
-
-def test_one_strict_rule_of_a_batch_is_enough_to_refuse_it():
-    """Nothing of it is asked."""
-    policy = Policy(DEFAULT, (replace(REQUIRED, match=Match(tools=("pay",))),))
-
-    assert isinstance(admit(policy, an_interrupt(an_action("mail"))), Admission)
-    assert admit(policy, an_interrupt(an_action("mail"), an_action("pay"))).code == "requester"
 
 
 @pytest.mark.parametrize("who", ["requested_by", "thread_author"])
@@ -471,11 +374,6 @@ def test_a_look_alike_never_falls_to_a_later_rule_without_a_word(tool, looks_lik
     assert [warned.terms[index].resembles for index in range(2)] == ["", looks_like]
 
 
-def test_a_look_alike_of_what_is_about_other_agents_is_none():
-    """The rule would not be about this agent's call in any spelling."""
-    assert isinstance(admit(LOOKS, an_interrupt(an_action("Pay_invoice"), agent="support")), Admission)
-
-
 @pytest.mark.parametrize(
     ("approvers", "route", "consent", "deciding"),
     [
@@ -520,25 +418,6 @@ def test_a_thread_without_its_channel_in_a_record_is_refused(asks_in, channel):
         "not_a_thread",
         "a thread needs its channel: pass channel=… beside thread_ts",
     )
-
-
-def test_by_settings_an_interrupt_is_asked_where_its_route_says():
-    """The agent's channel and thread go before the deployment's channel; all its actions are asked there."""
-    interrupt = an_interrupt(an_action("a"), an_action("b"), route=Route(channel="C1", thread_ts="1.2"))
-
-    admission = admit(Policy.of_settings(["U0ERIK"], "C0DEFAULT"), interrupt)
-
-    assert admission.places == (Place(channel="C1", thread_ts="1.2", actions=(0, 1)),)
-    assert admission.policy_version == "settings-1"
-
-
-def test_by_settings_without_a_route_it_is_asked_in_the_deployments_channel():
-    """What judges later clicks is fixed with it: the approvers, and whether requesters may decide."""
-    admission = admit(Policy.of_settings(["U0ERIK", "S0OPS"], "C0DEFAULT"), an_interrupt())
-
-    assert admission.places[0].channel == "C0DEFAULT"
-    assert admission.terms[0].approvers == ("U0ERIK", "S0OPS")
-    assert not admission.terms[0].requester_may_decide
 
 
 @pytest.mark.parametrize(
@@ -605,40 +484,6 @@ def test_everything_that_a_rule_says_about_deciding_is_fixed():
     assert {name: getattr(admission.terms[0], name) for name in given} == given
 
 
-LATER = Escalation(after=timedelta(hours=1), approvers=("U0MIRA",))
-MORE = Extension(by=timedelta(hours=1))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "mixed", "timed"),
-    [
-        ({}, {}, False, False),
-        ({}, {"approvers": ("U0NOOR",)}, True, False),
-        ({}, {"escalation": LATER}, True, True),
-        ({"escalation": LATER}, {"escalation": LATER}, False, True),
-        ({"extend": MORE}, {"extend": MORE}, False, True),
-        ({}, {"extend": MORE}, False, False),
-        ({}, {"assign": timedelta(hours=1)}, False, True),
-    ],
-    ids=[
-        "alike",
-        "other people",
-        "other people later",
-        "more people later",
-        "more time",
-        "more time for one",
-        "assigned",
-    ],
-)
-def test_a_card_has_room_for_what_its_rules_will_have_it_say(one, other, mixed, timed):
-    """Its division into messages is fixed now, whatever happens later."""
-    rules = (a_rule(tools=("a",), **one), a_rule(tools=("b",), **other))
-    admission = admit(Policy(DEFAULT, rules), an_interrupt(an_action("a"), an_action("b")))
-    place = admission.places[0]
-
-    assert (is_mixed(admission, place), is_timed(admission, place)) == (mixed, timed)
-
-
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [([None, None], None), ([None, 30], 30), ([60, 30], 30)],
@@ -652,24 +497,6 @@ def test_the_earliest_time_limit_of_a_batch_holds(limits, expected):
     admission = admit(Policy(DEFAULT, rules), an_interrupt(an_action("a"), an_action("b")))
 
     assert admission.time_limit == (expected and timedelta(minutes=expected))
-
-
-@pytest.mark.parametrize(
-    ("by_rules", "by_agent", "expected"),
-    [
-        ((None, None), "raise", None),
-        (("reject", "reject"), "raise", "reject"),
-        (("raise", "reject"), "reject", "raise"),
-        (("reject", None), "raise", "raise"),
-        (("reject", None), "reject", "reject"),
-    ],
-)
-def test_what_happens_at_the_deadline_is_said_by_the_rules(by_rules, by_agent, expected):
-    """The rule goes before the agent; where the actions differ, nothing is resumed."""
-    rules = tuple(a_rule(tools=(tool,), on_timeout=wish) for tool, wish in zip("ab", by_rules, strict=True))
-    interrupt = an_interrupt(an_action("a"), an_action("b"), on_expiry=by_agent)
-
-    assert admit(Policy(DEFAULT, rules), interrupt).on_timeout == expected
 
 
 SILENT = {"on_timeout": "approve", "risk": "low"}
@@ -739,15 +566,6 @@ def test_silence_never_approves_earlier_than_the_rule_says(by_agent, by_rules, a
     state = a_state(interrupt, admission=admission)
     assert [state.is_approved_by_silence(index) for index in range(2)] == approved
     assert admission.on_timeout == "reject"
-
-
-def test_an_agents_wish_to_approve_by_silence_needs_every_rule_to_say_so():
-    """One action of the batch that may not be approved so refuses it all."""
-    policy = Policy(DEFAULT, (a_rule(tools=("a",), **SILENT),))
-    wish = {"on_expiry": "approve"}
-
-    assert isinstance(admit(policy, an_interrupt(an_action("a"), **wish)), Admission)
-    assert admit(policy, an_interrupt(an_action("a"), an_action("b"), **wish)).code == "policy"
 
 
 @pytest.mark.parametrize("given", [{"risk": "high"}, {"quorum": 2}, {"reject_quorum": 2}])

@@ -1,6 +1,5 @@
 """When something happens while nobody decides: time zones, clocks that change, and the earliest of all times."""
 
-from dataclasses import replace
 from datetime import datetime, time, timedelta
 
 import pytest
@@ -14,8 +13,8 @@ from bot.domain.approval import Assignment
 from bot.domain.policy import Policy
 from bot.domain.rules import Match, Rule
 from bot.domain.schedule import Escalation, Extension, QuietHours, Step
-from bot.jobs.deadlines import due_steps, milliseconds_left, who_is_left
-from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt, on_terms
+from bot.jobs.deadlines import due_steps, milliseconds_left
+from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -130,13 +129,6 @@ def test_missed_reminders_are_one():
     assert [remark.kind if remark else None for remark in due.values()] == [None, None, "escalate", "remind"]
 
 
-def test_nobody_is_reminded_in_quiet_hours_of_what_was_missed_before_them():
-    """What counts is the time at which it would really be said."""
-    state = timed(remind(2 * MINUTE, quiet=quiet("13:05", "14:00")))
-
-    assert due_steps(state) == {}
-
-
 def test_a_reminder_calls_those_who_can_still_decide():
     """Named once, never everybody in the channel, and not the person for whom the agent acts."""
     batch = an_interrupt(an_action("a"), an_action("b"), an_action("c"))
@@ -144,41 +136,6 @@ def test_a_reminder_calls_those_who_can_still_decide():
     [remark] = due_steps(state).values()
 
     assert (remark.actions, remark.mentions) == ((0,), ("U0ERIK", "S0OPS"))
-
-
-def test_a_reminder_of_several_actions_calls_everybody_once():
-    """However many of them they decide."""
-    batch = an_interrupt(an_action("a"), an_action("b"))
-    [remark] = due_steps(timed(remind(MINUTE, 0, 1), interrupt=batch)).values()
-
-    assert remark.mentions == ("U0ERIK", "S0OPS")
-
-
-def test_a_reminder_stands_beside_the_cards_on_which_something_is_open():
-    """Where all is decided, nobody is disturbed."""
-    batch = an_interrupt(an_action("a"), an_action("b"))
-    state = timed(remind(MINUTE, 0, 1), interrupt=batch, decided={0: ApproveDecision()})
-    places = tuple(Place(channel=f"C{index}", actions=(index,)) for index in range(2))
-    admission = state.admission.model_copy(update={"places": places})
-
-    [remark] = due_steps(replace(state, admission=admission)).values()
-
-    assert (remark.actions, remark.places) == ((1,), (1,))
-
-
-def test_an_escalation_to_a_place_that_is_gone_and_to_nobody_else_says_nothing():
-    """It was found at the start that nobody can be reached there."""
-    state = timed(Step(kind="escalate", after=MINUTE, actions=(0,), channel="U0GONE"))
-
-    assert due_steps(state) == {0: None}
-
-
-def test_a_requester_who_may_decide_is_called():
-    """Where the rule lets them."""
-    state = timed(remind(MINUTE))
-    admission = on_terms(state.admission, approvers=("U0DANA",), requester_may_decide=True)
-
-    assert who_is_left(a_state(admission=admission), (0,)) == ("U0DANA",)
 
 
 def test_what_is_decided_is_neither_reminded_of_nor_escalated():
@@ -223,65 +180,3 @@ def test_a_later_place_is_admitted_and_opened_by_its_step():
     before, after = (a_state(admission=admission, reached=reached) for reached in ({}, {0: True, 1: True}))
     assert ([*before.places], [*after.places]) == ([0], [0, 1])
     assert [*a_state(admission=admission, reached={1: False}).places] == [0]
-
-
-def test_an_action_that_is_asked_somewhere_already_is_not_asked_there_again():
-    """Only the others of the batch go there, too."""
-    escalation = Escalation(after=MINUTE, channel="C0NEXT")
-    admission = admitted(
-        ("a", {"escalation": escalation}),
-        ("b", {"escalation": escalation, "channel": "C0NEXT"}),
-        tools=("a", "b"),
-    )
-
-    assert [(place.channel, place.actions, place.opened_by) for place in admission.places] == [
-        ("C0FIRST", (0,), None),
-        ("C0NEXT", (1,), None),
-        ("C0NEXT", (0,), 0),
-    ]
-
-
-def test_quiet_hours_hold_for_everything_that_calls_somebody():
-    """Reminders and escalation alike."""
-    night = quiet("22:00", "07:00")
-    admission = admitted(
-        reminders=(MINUTE,), escalation=Escalation(after=HOUR, channel="C0NEXT"), quiet_hours=night
-    )
-
-    assert [(step.kind, step.quiet) for step in admission.steps] == [("remind", night), ("escalate", night)]
-
-
-def test_the_shortest_claim_of_the_rules_holds_for_a_card():
-    """A person looks at the whole of it; where only one of its rules has claims, it has one."""
-    admission = admitted(("a", {"assign": HOUR}), ("b", {"assign": MINUTE}), tools=("a", "b", "c"))
-
-    assert [place.assign for place in admission.places] == [MINUTE]
-
-
-def test_steps_of_a_batch_are_about_the_actions_of_their_rules():
-    """Two rules that remind at the same time make one reminder."""
-    admission = admitted(
-        ("a", {"reminders": (MINUTE, HOUR)}), ("b", {"reminders": (MINUTE,)}), tools=("a", "b", "c")
-    )
-
-    assert [(step.after, step.actions) for step in admission.steps] == [(MINUTE, (0, 1)), (HOUR, (0,))]
-
-
-def test_extending_by_itself_is_as_much_time_again_after_a_reminder():
-    """The deadline that decides is the last one, so that no click falls between the two."""
-    admission = admitted(on_timeout="extend", time_limit=HOUR)
-
-    assert (admission.time_limit, admission.on_timeout) == (2 * HOUR, "reject")
-    assert [(step.kind, step.after) for step in admission.steps] == [("remind", HOUR)]
-
-
-@pytest.mark.parametrize(
-    ("others", "expected"),
-    [({"extend": Extension(by=MINUTE, times=3)}, Extension(by=MINUTE, times=2)), ({}, None)],
-    ids=["the least of all", "one of them has none"],
-)
-def test_a_batch_is_extended_as_all_of_its_rules_allow(others, expected):
-    """It has one deadline."""
-    first = {"extend": Extension(by=HOUR, times=2)}
-
-    assert admitted(("a", first), ("b", others), tools=("a", "b")).extension == expected

@@ -6,19 +6,15 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter import ApprovalClient
-from agent_adapter.contract.keys import Keys
-from agent_adapter.redis.pool import open_redis
 from bot.domain.admission import Place, Terms
 from bot.domain.approval import Approval
-from bot.domain.errors import StoreUnavailableError
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, QuietHours, Step
 from bot.jobs.deadlines import TOO_EARLY, UNREADABLE_AGAIN, Deadlines
 from bot.store.records import ApprovalStore
-from tests.support.builders import a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import an_action, an_admission, an_interrupt
 
 MINUTE = timedelta(minutes=1)
-NIGHT = QuietHours(start="22:00", end="07:00", zone="Europe/Berlin")
 REMIND = Step(kind="remind", after=timedelta(0), actions=(0,))
 
 
@@ -36,32 +32,6 @@ async def admitted(client: ApprovalClient, store: ApprovalStore, *steps: Step, *
     admission = an_admission(steps=steps, **given)
     await store.admit(await store.load(interrupt_id), admission, life=life)
     return await store.load(interrupt_id)
-
-
-async def test_a_schedule_is_read_as_it_was_written(client, store):
-    """Every field of an admission comes back."""
-    places = (
-        Place(channel="C1", actions=(0, 1), assign=10 * MINUTE),
-        Place(channel="C2", thread_ts="1.2", actions=(1,), parts=((1,),), opened_by=1, assign=MINUTE),
-    )
-    steps = (
-        Step(kind="remind", after=MINUTE, actions=(0, 1), quiet=NIGHT),
-        Step(kind="escalate", after=2 * MINUTE, actions=(1,), approvers=("S0OPS",), channel="C2"),
-    )
-
-    state = await admitted(client, store, *steps, places=places, extension=Extension(by=MINUTE, times=3))
-
-    assert state.admission.places == places
-    assert state.admission.steps == steps
-    assert state.admission.extension == Extension(by=MINUTE, times=3)
-    assert [*state.places] == [0]
-
-
-async def test_only_a_record_with_a_schedule_is_looked_at_before_its_deadline(client, store, redis):
-    """Thousands that wait for nothing but their deadline cost nothing."""
-    lane = store.keys
-    plain = await admitted(client, store)
-    assert await redis.zscore(lane.due, plain.id) == plain.deadline.timestamp() * 1000
 
 
 async def test_many_replicas_say_it_once(client, store, clock):
@@ -94,16 +64,6 @@ async def test_what_waits_for_the_end_of_quiet_hours_comes_then(client, store, c
     assert {r.kind for r in (await store.load(state.id)).remarks.values()} == {"remind", "escalate"}
 
 
-async def test_remarks_keep_their_order(client, store):
-    """The store gives the fields of a large record in none, and people read one after the other."""
-    state = await admitted(client, store, *[REMIND] * 8)
-    remark = Remark(kind="remind", places=(0,), mentions=("U0ERIK",) * 9)
-
-    await store.run_steps(state.id, dict.fromkeys(range(8), remark))
-
-    assert [*(await store.load(state.id)).remarks] == [*range(1, 9)]
-
-
 async def test_an_escalation_lets_more_people_decide(client, store, clock):
     """Only about the actions of its rule, and what else holds for them stays."""
     own = {1: Terms(approvers=("U0NOOR",), decisions=("reject",))}
@@ -128,25 +88,6 @@ async def test_after_the_end_nothing_happens(client, store, clock):
 
     ended = await store.load(state.id)
     assert (ended.status, ended.remarks, ended.deadline) == ("expired", {}, state.deadline)
-
-
-async def test_a_withdrawal_needs_no_reason(client, store, clock):
-    """The agent knows why."""
-    state = await admitted(client, store, REMIND)
-    await client.withdraw(state.id)
-
-    assert await clock.on_due(state.id) is None
-
-    assert (await store.load(state.id)).status == "withdrawn"
-
-
-async def test_a_record_that_is_not_asked_yet_is_looked_at_again(client, store, clock):
-    """It is neither ended before its time nor forgotten."""
-    interrupt_id = await client.publish(an_interrupt())
-
-    assert await clock.on_due(interrupt_id) == TOO_EARLY
-
-    assert (await store.load(interrupt_id)).status == "new"
 
 
 class SlowStore(ApprovalStore):
@@ -196,20 +137,6 @@ async def test_of_two_who_claim_one_looks(client, store):
     )
 
 
-async def test_the_audit_tells_who_took_a_place_from_who_was_given_it(client, store, redis):
-    """Erik takes it by himself, then hands it over to Mira."""
-    state = await admitted(client, store, places=(Place(channel="C1", actions=(0, 1), assign=MINUTE),))
-
-    await store.assign(state, 0, "U0ERIK")
-    await store.assign(await store.load(state.id), 0, "U0MIRA", holder="U0ERIK")
-
-    entries = [fields for _, fields in await redis.xrange(store.keys.audit)]
-    assert [(each["event"], each["to"], each["by"]) for each in entries if "to" in each] == [
-        ("claimed", "U0ERIK", ""),
-        ("handed_over", "U0MIRA", "U0ERIK"),
-    ]
-
-
 async def test_what_falls_due_for_an_unreadable_record_is_said_on_its_card(client, store, redis, clock):
     """Its card is owed a drawing, which says so; the record is looked at again later."""
     state = await admitted(client, store)
@@ -219,13 +146,3 @@ async def test_what_falls_due_for_an_unreadable_record_is_said_on_its_card(clien
     assert await clock.on_due(state.id) == UNREADABLE_AGAIN
 
     assert [each.interrupt_id for each in await store.lease_work("undrawn", limit=1, lease=0)] == [state.id]
-
-
-async def test_a_redis_that_is_away_is_said_in_time(tmp_path, monkeypatch):
-    """A press that may not have been stored fails, and the person presses again."""
-    monkeypatch.setattr("bot.store.connected.WITHIN", 0.2)
-    async with open_redis(f"unix://{tmp_path}/nobody.sock") as redis:
-        store = ApprovalStore(redis, Keys(), address="there")
-
-        with pytest.raises(StoreUnavailableError, match="did not take the change in time"):
-            await store.extend(a_state(), Remark(kind="extend", places=(0,)), by=MINUTE)

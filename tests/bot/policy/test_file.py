@@ -366,28 +366,3 @@ def test_limits_hold_for_the_agents_that_an_entry_names():
     assert limits_for(limits, "batch-1") == Limits(("batch-*", "nightly"), 20, None, 512 << 10)
     assert limits_for(limits, "billing") == Limits(("*",), 200, 60, 4 << 20)
     assert limits_for(limits[:1], "billing") is None
-
-
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ("{pending: 20}", "line 4: limits takes a list: each entry begins with a hyphen"),
-        ("[{agent: a}]", "line 4: this limits nothing: write pending, per_minute or bytes"),
-        ("[{pending: 0}]", "line 4: 0 is not a number of interrupts: write 1 to 1,000"),
-        ("[{per_minute: many}]", "line 4: 'many' is not a number of interrupts: write 1 to 6,000"),
-        ("[{bytes: 4 MB}]", "line 4: '4 MB' is not a size: write 512KB, 4MB or 1GB"),
-        ("[{bytes: 4096}]", "line 4: 4096 is not a size: write 512KB, 4MB or 1GB"),
-        ("[{hour: 3}]", "line 4: an entry of limits has no 'hour': there are agent, pending, per_minute, bytes"),
-        (
-            "[{agent: A, pending: 1}]",
-            "line 4: 'A' is not the name of an agent: they have small letters, digits and hyphens; * is any characters, ? is one",
-        ),
-        (
-            "[{pending: 1}, {agent: a, pending: 2}]",
-            "line 4: this is never reached: an entry before it is for every agent: put that one last",
-        ),
-    ],
-)  # fmt: skip
-def test_a_mistake_in_limits_is_reported_with_its_cure(written: str, said: str):
-    """As every other mistake in the file."""
-    assert f"policy.yaml, {said}" in problems(f"{DEFAULT}limits: {written}\n")

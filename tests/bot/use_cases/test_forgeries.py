@@ -148,25 +148,6 @@ async def test_what_people_decided_is_proven_with_their_statements(ask, decide, 
     assert people == [ERIK, MIRA]
 
 
-async def test_the_time_of_a_decision_is_the_signed_one(ask, decide, card_of, verifier):
-    state = await ask(a_payment())
-    await decide(state, ERIK, APPROVE)
-    card = await card_of(state)
-
-    proof = proven_of(state.interrupt, card | {"at:0": "1"}, verifier, now=now())
-
-    assert abs(int(proof.fields["at:0"]) - int(card["at:0"])) < 60_000
-
-
-async def test_a_rejection_is_proven_and_runs_nothing(ask, decide, card_of, verifier):
-    state = await ask(a_payment())
-    await decide(state, ERIK, RejectDecision(message="no"))
-
-    proof = proven_of(state.interrupt, await card_of(state), verifier, now=now())
-
-    assert (proof.faults, proof.receipts) == ({}, (None,))
-
-
 async def test_an_approval_that_nobody_signed_is_not_proven(ask, card_of, verifier):
     state = await ask(a_payment())
     text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
@@ -358,15 +339,6 @@ async def test_two_votes_that_the_bot_did_not_count_together_are_no_quorum(
     assert fault(state.interrupt, second | forged, verifier) == "people"
 
 
-async def test_an_agent_may_want_more_people_than_the_policy(ask, decide, card_of, verifier):
-    state = await ask(a_payment())
-    await decide(state, ERIK, APPROVE)
-    card = await card_of(state)
-
-    assert fault(state.interrupt, card, Verifier(verifier.ring, "assent", min_people=2)) == "people"
-    assert proven_of(state.interrupt, card, Verifier(verifier.ring, "assent", 1), now=now()).receipts[0]
-
-
 async def test_an_approval_is_used_in_its_time(ask, decide, card_of, verifier):
     state = await ask(a_payment(), use_within=timedelta(minutes=5))
     await decide(state, ERIK, APPROVE)
@@ -375,16 +347,6 @@ async def test_an_approval_is_used_in_its_time(ask, decide, card_of, verifier):
 
     assert proven_of(state.interrupt, card, verifier, now=end).receipts[0]
     assert fault(state.interrupt, card, verifier, at=end + 31_000) == "expired"
-
-
-async def test_broken_statements_beside_a_good_one_change_nothing(ask, decide, card_of, verifier):
-    state = await ask(a_payment())
-    await decide(state, ERIK, APPROVE)
-    card = await card_of(state)
-    name = f"signed:{card['t:0']}"
-
-    noisy = card | {name: f"{{}}\n{card[name]}\n[[[["}
-    assert proven_of(state.interrupt, noisy, verifier, now=now()).receipts[0]
 
 
 # --- Through the client ---------------------------------------------------------------------------------------------
@@ -440,19 +402,6 @@ def wake_up(redis, store):
 
 def sent(fields):
     return "\n".join(part for field in fields.items() for part in field)
-
-
-async def test_a_wake_up_brings_the_answer_with_what_proves_it(ask, decide, agent, wake_up):
-    """The agent need not read the record."""
-    state = await ask(a_payment(count=2), quorum=2)
-    await decide(state, ERIK, APPROVE)
-    await decide(state, MIRA, APPROVE, note="both are fine")
-
-    found = agent._records.sent_answer(state.id, Asked.by(state.interrupt), sent(await wake_up(state)))
-
-    assert found == (await agent.record(state.id)).resume()
-    assert found.status == "decided"
-    assert [each.index for each in found.receipts] == [0, 1]
 
 
 def another_call(fields, _):
@@ -564,19 +513,6 @@ async def test_with_a_ring_an_agent_says_what_it_asked(ask, decide, agent):
         assert resume.receipt(0)
 
 
-async def test_single_decisions_are_given_once_they_are_proven(ask, decide, agent, redis, store):
-    state = await ask(a_payment(count=2))
-    card = store.keys.card(state.id)
-    text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
-    await redis.hset(card, mapping={"d:0": text, "t:0": "t", "at:0": "1"})
-    await decide(state, MIRA, APPROVE, 1)
-
-    async with asyncio.timeout(30):
-        async for index, decision in agent.decisions(state.id):
-            assert (index, decision.type) == (1, "approve")
-            break
-
-
 async def test_a_record_under_a_foreign_name_is_not_read(ask, decide, client, redis, store):
     """Everything about an approved question is copied under the name of another one."""
     state = await ask(a_payment())
@@ -587,8 +523,3 @@ async def test_a_record_under_a_foreign_name_is_not_read(ask, decide, client, re
 
     with pytest.raises(InvalidRequestError, match="holds the interrupt"):
         await client.record("billing.other")
-
-
-async def test_how_many_people_agree_needs_a_ring(redis_url):
-    with pytest.raises(InvalidRequestError, match="without a ring"):
-        an_agent(redis_url, min_people=2)

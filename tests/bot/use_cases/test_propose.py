@@ -4,28 +4,22 @@ import asyncio
 
 import pytest
 
-from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.contract.record import dump_recorded
-from bot.domain.admission import Place, Terms
+from bot.domain.admission import Terms
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingLimits
 from bot.domain.stricter import _STRICTER, is_same, stricter
 from bot.domain.votes import Proposal
-from bot.jobs.deadlines import who_is_left
-from bot.rendering.buttons import button_blocks
 from bot.rendering.card.card import render_card
-from bot.rendering.card.layout import plan_parts
 from bot.rendering.card.votes import proposal_text
-from bot.rendering.modal.reading import render_reading_view
 from bot.sentences import in_answer
 from bot.store.votes import Outcome
 from bot.use_cases.answers import Answer
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from bot.use_cases.objections import first_objection
-from bot.use_cases.propose import proposal_name
-from tests.bot.rendering.slack_side import assert_slack_takes_card, button_labels
 from tests.bot.store.test_votes import (
     DANA,
     ERIK,
@@ -36,8 +30,7 @@ from tests.bot.store.test_votes import (
     newest,
     press,
 )
-from tests.support.builders import a_state, an_action, an_interrupt, calls_of, on_terms
-from tests.support.people import words
+from tests.support.builders import a_state, an_action, an_interrupt, on_terms
 
 __all__ = ["directory"]
 
@@ -78,22 +71,6 @@ def a_proposal(name="one", by=DANA, amount=4000, **fields):
         channel="C2",
         **{"pages": 0, **fields},
     )
-
-
-def test_the_name_of_a_proposal_never_changes():
-    """Another version would take the same edit for another one. Neither new terms nor their order change the name."""
-    terms = Terms(approvers=(ERIK, MIRA), quorum=2, modal_only=("note",))
-
-    assert proposal_name(None, "of the call", terms, "C2") == "1705ee8ff9e2f776a72e9aa1c4d08e3d"
-
-
-def test_what_is_proposed_already_keeps_its_name():
-    """Also one that another version gave it; other terms, or another channel, are another proposal."""
-    known = a_proposal("of before")
-
-    assert proposal_name(known, known.fingerprint, known.terms, "C2") == "of before"
-    assert proposal_name(known, known.fingerprint, known.terms, "C3") != "of before"
-    assert proposal_name(known, known.fingerprint, STRICT, "C2") != "of before"
 
 
 async def propose(store, state, proposal, *, place=None, index=0):
@@ -168,27 +145,7 @@ def test_a_rule_is_the_same_when_it_decides_about_edits_on_the_same_terms(change
     assert is_same(LAX, LAX.model_copy(update=changed), frozenset()) is same
 
 
-def test_who_joined_by_an_escalation_does_not_make_another_rule():
-    """The rule names them later only."""
-    joined = LAX.model_copy(update={"approvers": (*LAX.approvers, "U0LEAD")})
-
-    assert is_same(joined, LAX, frozenset({"U0LEAD"}))
-    assert not is_same(joined, LAX, frozenset())
-
-
 # --- The scripts ------------------------------------------------------------------------------------------------------
-
-
-async def test_a_proposal_is_kept_as_it_was_made(client, store):
-    """Terms, numbers of any size, and who made it."""
-    state = await asked(client, store)
-    proposal = a_proposal(amount=decode("[12345678901234567890.10]")[0], terms=STRICT)
-
-    assert await propose(store, state, proposal) is Outcome.RECORDED
-    kept = (await newest(store, state)).proposals[0]
-    assert kept.model_dump() == proposal.model_dump()
-    assert encode(kept.decision.edited_action.args) == encode(proposal.decision.edited_action.args)
-    assert await propose(store, state, proposal) is Outcome.REPEAT
 
 
 async def test_agreeing_counts_by_the_terms_of_the_proposal(client, store, redis):
@@ -266,23 +223,6 @@ async def test_nothing_is_proposed_after_the_end(client, store):
     assert (await newest(store, state)).proposals == {}
 
 
-async def test_a_place_is_opened_once_however_often_it_is_proposed_for(client, store):
-    """Two people propose at the same moment, each having seen one place."""
-    state = await asked(client, store, 2)
-    there = Place(channel="C2", actions=(0,), proposed=True)
-    other = Place(channel="C2", actions=(1,), proposed=True)
-    await asyncio.gather(
-        propose(store, state, a_proposal("one"), place=there),
-        propose(store, state, a_proposal("two", by=ERIK), place=there),
-        propose(store, state, a_proposal("three"), place=other, index=1),
-    )
-
-    places = (await newest(store, state)).admission.places
-    assert [place for place in places if place.proposed and place.actions == (0,)] == [there]
-    assert len(places) == 3
-    assert [place.is_extra for place in places] == [False, True, True]
-
-
 async def test_silence_that_was_read_before_a_proposal_approves_nothing(client, store, monkeypatch):
     """The bot read the record, then somebody proposed, then the deadline passed."""
     state = await asked(client, store, by_silence=True, life=400)
@@ -308,22 +248,6 @@ def with_proposal(before, after, **terms):
     return a_state(interrupt, proposals={0: proposal})
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "shown"),
-    [
-        ({"a": 1}, {"a": 2}, "a: 1 -> 2"),
-        ({"a": 1, "b": "x"}, {"a": 2, "b": "y"}, 'a: 1 -> 2\nb: "x" -> "y"'),
-        ({"a": "x"}, {"a": "y -> z"}, 'a:\n- "x"\n+ "y -> z"'),
-        ({"a": 1}, {"a": 1, "b": 2}, "b: added\n+ 2"),
-        ({"a": "x"}, {"a": "one\ntwo"}, 'a:\n- "x"\n+ │ one\n+ │ two'),
-        ({"a": "x" * 90}, {"a": "y"}, f'a:\n- "{"x" * 90}"\n+ "y"'),
-    ],
-)
-def test_a_short_change_is_one_line(before, after, shown):
-    """Nothing that somebody writes looks like another change."""
-    assert proposal_text(with_proposal(before, after).actions[0]) == shown
-
-
 def test_what_a_proposal_masks_is_not_on_the_card():
     """Its own rule's mask, too."""
     state = with_proposal({"a": 1, "pin": "12345"}, {"a": 2, "pin": "54321"}, mask=("pin",))
@@ -332,66 +256,6 @@ def test_what_a_proposal_masks_is_not_on_the_card():
     assert "54321" not in encode(
         [block for part in render_card(state) for block in part.blocks if block["block_id"] == "a:0:proposal"]
     )
-
-
-def test_nothing_is_approved_for_later_calls_while_something_else_is_proposed():
-    """Those buttons are back when the proposal is gone; the end of a reading says what it approves, too."""
-    interrupt = an_interrupt(an_action("pay", {"a": 1}, allow_always=True))
-    proposals = with_proposal({"a": 1}, {"a": 2}).proposals
-    admission = on_terms(a_state(interrupt).admission, standing=StandingLimits())
-    before, after = (a_state(interrupt, admission=admission, proposals=p) for p in ({}, proposals))
-
-    labels = [button_labels(button_blocks(s.actions[0], "x")) for s in (before, after)]
-    assert {"Approve for this run…", "Approve from now on…", "Approve"} < {*labels[0]}
-    assert labels[1] == [
-        *("Look and agree…", "Approve unchanged", "Reject", "Answer"),
-        *("Ask for changes…", "Approve with a note…", "Edit"),
-    ]
-    views = [render_reading_view(s, 0, 1, pages_read=0) for s in (before, after)]
-    assert [view["submit"]["text"] for view in views] == ["Approve", "Approve unchanged"]
-
-
-def test_a_card_says_who_decides_a_call_as_asked_and_who_as_proposed():
-    """One proposal with its people, several with a word that each names its own; without any there is one group of people."""
-    interrupt = an_interrupt(*(an_action("pay", {"a": 1, "n": n}) for n in range(3)))
-    proposal = with_proposal({"a": 1}, {"a": 2}).proposals[0]
-
-    def deciders(*proposed):
-        state = a_state(interrupt, proposals=dict.fromkeys(proposed, proposal))
-        return words(render_card(state)[0].blocks[1])
-
-    names = " or ".join(f"<@{name}>" for name in proposal.terms.approvers)
-    asked = "an decide: <@U0ERIK> or <@U0MIRA>"
-    assert f" · C{asked}\nDecide by" in deciders()
-    proposed = f"As asked, c{asked} · Action 2 as <@U0DANA> proposes, can decide: {names}"
-    assert f" · {proposed}\nDecide by" in deciders(1)
-    each = f"As asked, c{asked} · As proposed, can decide: the people that each proposal names"
-    assert f" · {each}\nDecide by" in deciders(0, 2)
-
-
-@pytest.mark.parametrize("number", [1, 3, 50])
-def test_a_card_full_of_proposals_is_one_that_slack_takes(number):
-    """With as many people as can be named, in parts and without, where several people decide the calls, too."""
-    interrupt = an_interrupt(*(an_action("pay", {"a": 1, "n": n, "x": "x" * 300}) for n in range(number)))
-    everywhere = tuple(range(number))
-    people = tuple(f"U{n:010}" for n in range(30))
-    terms = Terms(approvers=people, quorum=2, risk="high")
-    proposal = with_proposal({"a": 1}, {"a": 2, "x": "y" * 3_000}).proposals[0]
-    proposal = proposal.model_copy(update={"terms": terms, "rule": "r" * 200})
-    plan = plan_parts(interrupt, calls_of(interrupt, approvers=people, quorum=2))
-    place = Place(channel="C1", actions=everywhere, parts=plan)
-    state = a_state(
-        interrupt, places=[place], approvers=people, proposals=dict.fromkeys(everywhere, proposal)
-    )
-
-    assert_slack_takes_card(render_card(state))
-
-
-def test_reminders_call_those_who_may_agree_with_a_proposal():
-    """Beside those who may still decide the call itself."""
-    state = with_proposal({"a": 1}, {"a": 2})
-
-    assert who_is_left(state, (0,)) == (ERIK, MIRA)
 
 
 def test_a_deadline_approves_no_call_with_a_proposal():
