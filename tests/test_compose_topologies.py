@@ -138,7 +138,9 @@ def test_what_is_put_in_the_place_of_the_one_redis_keeps_approvals_too(name):
         assert "ports" not in each
         assert each["image"] == one["services"]["redis"]["image"]
         assert key == "redis" or each["volumes"] == [f"{key}:/data"]
-    assert set(described["services"]["bot"]) == {"depends_on"}
+    durability = {"ASSENT_DURABILITY": "${ASSENT_DURABILITY:-replica}"} if name == "sentinel" else None
+    assert described["services"]["bot"].get("environment") == durability
+    assert set(described["services"]["bot"]) <= {"depends_on", "environment"}
     volumes = {
         each["volumes"][0].partition(":")[0] for each in described["services"].values() if "volumes" in each
     }

@@ -63,7 +63,7 @@ class Claims:
         """
         owner = self._records.new_owner()
         record, fence, resume = await self._taken(interrupt_id, owner)
-        renew = partial(self._records.claim, interrupt_id, owner, self._lease, renews=True)
+        renew = partial(self._records.claim, interrupt_id, owner, self._lease, held=fence)
         lost = f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
         with tracing.span(RESUME, record.trace, interrupt_id=interrupt_id, agent=record.interrupt.agent):
             try:

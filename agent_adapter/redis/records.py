@@ -429,21 +429,21 @@ class Records:
         if outcome == "unknown":
             raise self._unknown(interrupt_id)
 
-    async def claim(self, interrupt_id: str, owner: str, lease: int, *, renews: bool = False) -> None:
+    async def claim(self, interrupt_id: str, owner: str, lease: int, *, held: int | None = None) -> None:
         """Take or renew the right to resume a run for `lease` milliseconds; with 0, give it back.
 
         Args:
             interrupt_id: The id of the record.
             owner: Who resumes the run.
             lease: Milliseconds.
-            renews: Whether the owner has it already, also if Redis has lost that.
+            held: The fence of the claim that the owner has already, also if Redis has lost that.
 
         Raises:
-            ClaimedError: when another process holds it.
+            ClaimedError: when another process holds it, or held it since.
             ConsumedError: when the run was resumed.
             UnknownInterruptError: when the record is gone.
         """
-        await self._claim(interrupt_id, owner, lease, renews=renews)
+        await self._claim(interrupt_id, owner, lease, held=held)
 
     async def take(self, interrupt_id: str, owner: str, lease: int) -> tuple[Record, int]:
         """Take the right to resume a run, and read its record at the same moment. Also give the fence of the claim.
@@ -456,7 +456,7 @@ class Records:
         return await self._record(interrupt_id, fields_of(req), fields_of(card), now), fence
 
     async def _claim(
-        self, interrupt_id: str, owner: str, lease: int, *, reads: bool = False, renews: bool = False
+        self, interrupt_id: str, owner: str, lease: int, *, reads: bool = False, held: int | None = None
     ) -> Sequence[Any]:
         with _of_our_types(interrupt_id):
             outcome: str
@@ -468,7 +468,7 @@ class Records:
                 lease=lease,
                 grace=self.grace,
                 is_read=int(reads),
-                renews=int(renews),
+                held=held,
             )
         match outcome:
             case "claimed":

@@ -24,6 +24,10 @@ MAY_NOT_SIGN = (
     "The operator of the bot has to set another key; pressing again does not help before."
 )
 NOT_SAVED = "Not saved: the store did not answer in time. Your text is still here, please try again."
+REFUSAL_LOST = (
+    "Nothing was recorded: this call was refused before, and a technical fault has lost that. Refuse it again, or have "
+    "the agent ask again."
+)
 OUTDATED = "The bot no longer has the record of this card, so nothing was recorded. Look for a newer card."
 UNREADABLE = (
     "The stored data of this request cannot be read, so nothing was recorded. "

@@ -5,17 +5,21 @@ MOST = 100_000
 
 
 class Refused:
-    """Remembers for whom somebody said no, so that silence does not approve a call whose no has disappeared from Redis."""
+    """Remembers for whom somebody said no, so that nothing approves a call whose no has disappeared from Redis."""
 
     def __init__(self) -> None:
-        self._calls: dict[tuple[str, int], None] = {}
+        self._calls: dict[tuple[str, int], bool] = {}
 
-    def add(self, interrupt_id: str, index: int) -> None:
-        """Remember that somebody did not approve an action."""
-        self._calls[interrupt_id, index] = None
+    def add(self, interrupt_id: str, index: int, *, is_final: bool) -> None:
+        """Remember that somebody did not approve an action, and whether that ended it."""
+        self._calls[interrupt_id, index] = is_final or self.is_final(interrupt_id, index)
         if len(self._calls) > MOST:
             del self._calls[next(iter(self._calls))]
 
     def has(self, interrupt_id: str, index: int) -> bool:
         """Whether somebody did not approve an action."""
         return (interrupt_id, index) in self._calls
+
+    def is_final(self, interrupt_id: str, index: int) -> bool:
+        """Whether an action was not approved for good."""
+        return self._calls.get((interrupt_id, index), False)

@@ -78,6 +78,8 @@ class Voting:
         if self.store.seal and datetime.now(UTC) > state.deadline + CLOCKS_DIFFER:
             # Redis would take it if somebody wrote a later deadline there. What was read may be from before an extension.
             return Answer(False, " ".join(in_answer.already_ended(index, "expired") for index in ballots))
+        if await self._is_refusal_lost(state, ballots):
+            return Answer(False, in_answer.REFUSAL_LOST, why="outdated")
         kind = next(iter(ballots.values())).decision.type
         try:
             outcomes, gone = await self._record(
@@ -98,7 +100,7 @@ class Voting:
         for index, outcome in outcomes.items():
             DECISIONS.labels(kind, outcome).inc()
             if outcome in {Outcome.RECORDED, Outcome.COUNTED} and ballots[index].decision.type not in RUNS:
-                self.store.refused.add(state.id, index)
+                self.store.refused.add(state.id, index, is_final=outcome is Outcome.RECORDED)
         logger.info(
             "click.decided",
             extra={
@@ -120,6 +122,22 @@ class Voting:
         newest = await self.store.admitted(state.id) or state
         sentences = [closed(newest, lost), so_far(newest, user, outcomes), uncounted(gone), left_out]
         return Answer(len(lost) < len(outcomes), " ".join(filter(None, sentences)), why="outdated")
+
+    async def _is_refusal_lost(self, state: Approval, ballots: Mapping[int, Ballot]) -> bool:
+        """Whether this would let a call run that somebody refused for good, and Redis went back to a time before that."""
+        refused = [
+            index
+            for index, ballot in ballots.items()
+            if ballot.decision.type in RUNS and self.store.refused.is_final(state.id, index)
+        ]
+        if not refused:
+            return False
+        newest = await self.store.admitted(state.id)
+        is_lost = newest is None or any(newest.actions[index].recorded is None for index in refused)
+        if is_lost:
+            # Whoever draws it compares it with its card.
+            await self.store.queue_drawing(state.id)
+        return is_lost
 
     async def _record(
         self,

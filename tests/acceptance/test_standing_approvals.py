@@ -164,7 +164,7 @@ async def test_a_call_that_somebody_refused_before_a_failover_lost_all_of_it_is_
     await first
     await review(run="known", pause="other")
     lost = client.interrupt(asking(PAY), run="refused", pauses=["p0"])
-    bot.store.refused.add(lost.id, 0)
+    bot.store.refused.add(lost.id, 0, is_final=True)
 
     assert await is_asked(slack, review(run="refused"), card=2)
 

@@ -233,8 +233,6 @@ async def test_an_impossible_click_is_refused_with_a_sentence(slack, control):
     ]:
         with pytest.raises(ControlError, match=sentence):
             await control.click(*press)
-    with pytest.raises(ControlError, match="sees no message"):
-        await control.shortcut("U0DANA", CHANNEL, "1.2", "why")
     assert (await control.click("U0DANA", CHANNEL, ts, "reject"))["ack"][
         "error"
     ] == "the app has no open socket"

@@ -7,13 +7,13 @@
 --       lease     milliseconds
 --       grace     milliseconds after the deadline
 --       is_read   1 to read the record with it, else 0
---       renews    1 for who holds it already, else 0
+--       held      the fence of the claim for who holds it already, else ''
 -- Returns {'mine', fence} | {'mine', fence, fields of req, fields of card, the server's milliseconds}
 -- | {'claimed', milliseconds left} | {'unsure', milliseconds until it is known whether a holder lives}
 -- | {'pending'} | {'consumed'} | {'unknown'} | {'damaged'}: a field that publishing writes is missing; fields are as in `read`
 
 local req, inbox = unpack(KEYS)
-local id, prefix, owner, lease, grace, is_read, renews = unpack(ARGV)
+local id, prefix, owner, lease, grace, is_read, held = unpack(ARGV)
 local card, is_given_back = prefix .. 'card:' .. id, lease == '0'
 
 local at = now()
@@ -29,6 +29,11 @@ if (not status or status == 'pending') and at <= (deadline or asked) + grace the
   return { 'pending' }
 end
 local holder, till, its_lease, fence = unpack(redis.call('HMGET', req, 'claim_by', 'claim_until', 'claim_for', 'fence'))
+-- Whoever held it and was too late does not go on, also when the next one has given it back. An older claim stands there where
+-- Redis has lost the one that is renewed.
+if held ~= '' and holder and holder ~= owner and tonumber(fence or 0) >= tonumber(held) then
+  return { 'claimed', 0 }
+end
 if holder and holder ~= owner then
   local left, is_new = lease_left(tonumber(till), tonumber(its_lease or lease), prefix, at)
   if is_new then
@@ -38,7 +43,7 @@ if holder and holder ~= owner then
     return { 'claimed', left }
   end
 end
-if holder ~= owner and renews == '0' and not is_given_back then
+if holder ~= owner and held == '' and not is_given_back then
   -- What was asked since this server answers has no claim that it could have lost.
   local unsure = unsure_for(prefix, tonumber(lease), at, tonumber(redis.call('HGET', req, 'created')))
   if unsure > 0 then

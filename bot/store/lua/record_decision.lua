@@ -154,21 +154,26 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
   return count(index, position, decision, votes, of_rules, facts, message)
 end
 
+local is_new = false
 for i = FIRST_ACTION, #ARGV, PER_ACTION do
   local index = ARGV[i]
   local outcome = has(pressed_for, index) and 'repeat' or decide(unpack(ARGV, i, i + PER_ACTION - 1))
-  if outcome == 'recorded' or outcome == 'counted' then
-    pressed_for = pressed_for .. ' ' .. index
+  -- Also where it changed nothing: its person may decide otherwise before it is delivered again.
+  if outcome == 'recorded' or outcome == 'counted' or (outcome == 'repeat' and not has(pressed_for, index)) then
+    pressed_for, is_new = pressed_for .. ' ' .. index, true
   end
   append(outcomes, outcome)
 end
 
 local left = (still_open or 0) - recorded
-if recorded + counted == 0 then
-  return outcomes
-end
-if press ~= '' then
+if press ~= '' and is_new then
   append(changes, PRESS .. press, pressed_for)
+end
+if recorded + counted == 0 then
+  if #changes > 0 then
+    redis.call('HSET', card, unpack(changes))
+  end
+  return outcomes
 end
 if signed ~= '' then
   append(changes, SIGNED .. token, add_line(redis.call('HGET', card, SIGNED .. token), signed))

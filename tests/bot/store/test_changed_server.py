@@ -46,9 +46,20 @@ async def test_a_claim_that_may_replace_a_lost_one_waits_a_lease(client, store, 
 
     with pytest.raises(UnsureError):
         await client.claim(decided, "another", LEASE)
-    await client._records.claim(decided, "holder", 1_000, renews=True)
+    await client._records.claim(decided, "holder", 1_000, held=1)
     with pytest.raises(ClaimedError):
         await client.claim(decided, "another", LEASE)
+
+
+async def test_whoever_was_too_late_does_not_go_on_when_the_next_one_has_given_it_back(client, decided):
+    """The next one may have begun what is resumed."""
+    _, fence = await client._records.take(decided, "first", 1)
+    await asyncio.sleep(0.01)
+    for lease in (1_000, 0):
+        await client._records.claim(decided, "second", lease)
+
+    with pytest.raises(ClaimedError):
+        await client._records.claim(decided, "first", 1_000, held=fence)
 
 
 async def test_after_a_lease_a_claim_is_new(client, store, decided):

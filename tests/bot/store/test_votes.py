@@ -25,6 +25,7 @@ from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark, Shown
+from bot.domain.press import Press
 from bot.domain.schedule import Extension
 from bot.domain.votes import position_of
 from bot.rendering.pages import measure
@@ -269,6 +270,33 @@ async def test_whatever_speaks_against_a_decision_keeps_it_from_counting(
     assert (answer.recorded, said in answer.sentence) == (False, True)
     found = await newest(store, state)
     assert (found.recorded, found.votes) == ((None,), {})
+
+
+async def test_a_press_that_changed_nothing_is_known_when_it_is_delivered_again(client, store, directory):
+    """Its person has decided otherwise since."""
+    state, decisions = (
+        await asked(client, store, quorum=2, reject_quorum=2),
+        Decisions(store, Judge(directory)),
+    )
+    for name, decision in [("a", APPROVE), ("b", APPROVE), ("c", REJECT), ("b", APPROVE)]:
+        await decisions.decide(await newest(store, state), ERIK, {0: decision}, press=Press(name=name))
+
+    assert [vote.position for vote in (await newest(store, state)).votes[0]] == ["reject"]
+
+
+async def test_nobody_approves_what_was_refused_for_good_when_redis_has_forgotten_it(
+    client, store, redis, directory
+):
+    """It went back to an older state, and no bot has compared the card yet. It can be refused again."""
+    state, decisions = await asked(client, store), Decisions(store, Judge(directory))
+    card = store.keys.card(state.id)
+    before = await redis.hgetall(card)
+    await decisions.decide(state, ERIK, {0: REJECT})
+    await redis.delete(card)
+    await redis.hset(card, mapping=before)
+
+    assert not (await decisions.decide(await newest(store, state), MIRA, {0: APPROVE})).recorded
+    assert (await decisions.decide(await newest(store, state), MIRA, {0: REJECT})).recorded
 
 
 async def test_a_person_who_agreed_gets_the_same_answer_when_they_press_again(client, store, directory):
