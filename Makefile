@@ -46,7 +46,7 @@ unit: .venv/dev.ok     ## Pure tests, without servers: half a minute
 
 test: .venv/dev.ok .venv/tools.ok .venv-server/server.ok     ## The whole suite, with real servers and frameworks (ON=sentinel or cluster for another Redis)
 	@$(BIN)/python $(REDIS)
-	@ASSENT_TESTS_ON=$(ON) $(BIN)/python $(PYTEST) $(ARGS)
+	@$(if $(ON),ASSENT_TESTS_ON=$(ON)) $(BIN)/python $(PYTEST) $(ARGS)
 
 format: .venv/dev.ok     ## Format, and fix what can be fixed
 	@$(BIN)/ruff format .
