@@ -142,6 +142,8 @@ async def nothing_undrawn(store):
     await eventually(all_drawn)
 
 
+# Where the machine stands still in its middle, both posts count as unanswered, and the second card stays for longer than it waits.
+@pytest.mark.nightly
 @pytest.mark.parametrize("is_busy", [False, True], ids=["at once", "after Slack was busy"])
 async def test_late_post_of_a_stalled_bot_is_taken_away(start_bot, client, slack, store, watcher, is_busy):
     """A process that slept between its last look and its call posts a second card, and deletes it, at once or as soon as it may."""
