@@ -16,7 +16,7 @@ from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
 
 # Room that every action has beside its call once it is decided, and that a folded one may take.
-_SPARE = 700
+_SPARE = 400
 
 
 def action_blocks(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.contract.outcome import Outcome, Reported
+from benchmarks.cards import interrupt as ordinary
 from bot.domain.admission import Again, Place, Terms
 from bot.domain.schedule import Step
 from bot.domain.votes import Vote
@@ -714,3 +715,11 @@ def test_what_became_of_many_calls_fits_on_the_pages_that_show_them():
 def review(state, page=1):
     meta = ViewMeta(state.id, 0, page, calls=tuple(range(len(state.actions))))
     return render_review_view(state, meta, "U0DANA")
+
+
+def test_five_ordinary_calls_are_one_message():
+    """What a decided call needs later does not send any of them into the thread, where nobody looks first."""
+    asked = ordinary(5)
+    place = Place(channel="C0APPROVALS", actions=tuple(range(5)))
+
+    assert lay_out(asked, an_admission(places=[place])).places[0].parts == ()
