@@ -129,7 +129,7 @@ def test_without_a_terminal_it_plays_the_tour(folder):
     lines = [line.strip() for line in played.stdout.splitlines()]
     for line in (
         "│ support wants to run 4 tools",
-        "│       amount:   129.9",
+        "│     amount:   129.9",
         "only Noor sees: You are not an approver of this. Approvers are @Dana, @Erik, @Mira.",
         "Dana presses Approve on 2. send_email",
         "beside the amount: Must be 250 or less.",
