@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from redis import Redis
 
-from benchmarks.cards import KEYS, all_looked_at, ask_in_bulk, dump_interrupt, interrupt, show_in_bulk
+from benchmarks.cards import KEYS, all_drawn, ask_in_bulk, dump_interrupt, interrupt, show_in_bulk
 from benchmarks.clicks import Stage, in_turn, stage
 from benchmarks.figures import Bound, Row
 from benchmarks.processes import child, private_redis
@@ -75,17 +75,17 @@ async def pending(
                 weight = await _fill(url, redis, beside)
             stages.append(await stack.enter_async_context(stage("bot", slack, timed=clicks, redis_url=url)))
         found: dict[str, list[float]] = {"few": [], "many": [], "bytes": [weight]}
+        found["rest"] = [await _at_rest(made) for made in stages]
         for _ in range(rounds):
             await in_turn(stages, rate, seconds)
             for name, made in zip(("few", "many"), stages, strict=True):
                 found[name].append(made.figures[f"agent{rate:g}"])
-        found["rest"] = [await _at_rest(made) for made in stages]
         return found
 
 
 async def _at_rest(made: Stage) -> float:
     """Give the share of a core that the bot takes while nobody asks or presses."""
-    await all_looked_at(made.url)
+    await all_drawn(made.url)
     before = made.app.cpu
     await asyncio.sleep(REST)
     return 100 * (made.app.cpu - before) / REST
