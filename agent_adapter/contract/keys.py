@@ -202,20 +202,11 @@ class Keys:
     def changes(self, digest: str) -> str:
         return f"{self.prefix}changes:{digest}"
 
-    def held(self, agent: str) -> str:
-        return f"{self.prefix}held:{agent}"
-
     def waiting(self, circle: str) -> str:
         return f"{self.prefix}waiting:{circle}"
 
     def mine(self, what: str, user: str) -> str:
         return f"{self.prefix}{what}:{user}"
-
-    def rate(self, agent: str) -> str:
-        return f"{self.prefix}rate:{agent}"
-
-    def thread(self, thread_id: str) -> str:
-        return f"{self.prefix}thread:{thread_id}"
 
     @property
     def undrawn(self) -> str:

@@ -17,7 +17,7 @@ from agent_adapter.dialects import (
 from agent_adapter.dialects.generic import custom
 from agent_adapter.errors import InvalidRequestError, UnknownDialectError
 
-__all__ = ["DIALECTS", "RECOGNISED", "Dialect", "by_name", "choose", "custom", "detect"]
+__all__ = ["DIALECTS", "RECOGNISED", "Dialect", "by_name", "custom", "detect"]
 
 KEYS_SHOWN = 20
 """How many keys of a payload an error shows."""
@@ -86,23 +86,6 @@ def detect(payload: Any) -> str:
         f"this pause is not in a known dialect: looked for {looked_for}; found {_found(payload)}. "
         f"Dialects that have to be named: {others}"
     )
-
-
-def choose(payload: Any, named: str | None = None) -> str:
-    """Name the dialect of a pause: the named one if it fits, otherwise the one that its keys show.
-
-    Args:
-        payload: The pause's value.
-        named: The dialect of pauses whose keys do not show it. Other pauses keep their own dialect, so one name is enough
-            for a run with pauses of several kinds.
-
-    Raises:
-        UnknownDialectError: as in `detect`.
-        InvalidRequestError: when there is no dialect with this name.
-    """
-    if named is not None and by_name(named).recognises(payload):
-        return named
-    return detect(payload)
 
 
 def by_name(name: str) -> Dialect:

@@ -5,9 +5,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-_FORM = 2
-"""Goes up when what an input holds means something else: 1 typed more values as JSON."""
-
 Raw = str | list[str] | None
 """What an input holds: a text, several options, or `None` for nothing."""
 
@@ -33,21 +30,19 @@ class Draft:
 
     def dump(self) -> str:
         """Write it for Redis to keep."""
-        return json.dumps({"form": _FORM, **asdict(self)}, separators=(",", ":"))
+        return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod
     def load(cls, text: str) -> Self:
-        """Read it. Empty text gives an empty draft, as does text of another version that this one cannot read."""
+        """Read it. Empty text gives an empty draft, as does text that is not a draft."""
         try:
             found: dict[str, Any] = json.loads(text)
-            if found["form"] != _FORM:
-                return cls()
             return cls(
                 typed=dict(found["typed"]),
                 chosen=tuple(found["chosen"]),
-                rows={name: tuple(order) for name, order in found.get("rows", {}).items()},
-                first=dict(found.get("first", {})),
-                made=int(found.get("made", 0)),
+                rows={name: tuple(order) for name, order in found["rows"].items()},
+                first=dict(found["first"]),
+                made=int(found["made"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError):
             return cls()

@@ -26,7 +26,7 @@ def parse_action_id(text: str) -> tuple[str, str]:
 
 
 _QUESTION = "~"
-"""The start of the question in what a button carries. Versions that know no questions skip it."""
+"""The start of the question in what a button carries."""
 
 
 def button_value(interrupt_id: str, named: Iterable[int] = (), question: str = "") -> str:
@@ -131,8 +131,6 @@ class Label:
     stage: str = "open"
     decided: frozenset[int] = frozenset()
     """Which actions were decided."""
-    namespace: str = ""
-    """The namespace of its record."""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -145,7 +143,6 @@ class Label:
                 "digest": self.digest,
                 "stage": self.stage,
                 "decided": " ".join(map(str, sorted(self.decided))),
-                "namespace": self.namespace,
             },
         }
 
@@ -163,7 +160,6 @@ class Label:
                 str(payload["digest"]),
                 str(payload["stage"]),
                 frozenset(map(int, str(payload["decided"]).split())),
-                str(payload["namespace"]),
             )
         except (KeyError, TypeError, ValueError):
             return None

@@ -349,8 +349,7 @@ class SlackCall:
         if self.part.id.kind == "standing":
             approval = self.state.standing[self.part.id.number]
             stage, decided = "ended" if approval.ended else "open", frozenset(range(len(approval.uses)))
-        namespace = self.line.store.keys.namespace
-        return Label(self.state.id, self.part.id, self.part.digest, stage, decided, namespace)
+        return Label(self.state.id, self.part.id, self.part.digest, stage, decided)
 
     def _thread(self) -> str | None:
         if self.part.thread_ts:

@@ -40,7 +40,7 @@ async def end_unreadable(
         outcome = await store.settle(interrupt_id, "refused", code="unreadable", reason=str(error))
         text, blocks = render_unreadable()
     for message in messages if outcome in {"settled", "refused"} else ():
-        label = Label(interrupt_id, message.part, stage="ended", namespace=store.keys.namespace)
+        label = Label(interrupt_id, message.part, stage="ended")
         try:
             await slack.update_message(
                 message.shown.channel, message.shown.ts, text=text, blocks=blocks, label=label

@@ -159,15 +159,14 @@ def _plain_button(element: Block) -> Block:
     return {name: found for name, found in element.items() if (name, found) != ("style", "primary")}
 
 
-def confirm(title: str, text: str, yes: str, *, is_risky: bool = False) -> Block:
-    """A question that Slack asks before it sends a click. The button that says yes is red where that `is_risky`."""
-    asked = {
+def confirm(title: str, text: str, yes: str) -> Block:
+    """A question that Slack asks before it sends a click."""
+    return {
         "title": plain(title),
         "text": plain(text),
         "confirm": plain(yes),
         "deny": plain(on_card.NOT_YET),
     }
-    return {**asked, "style": "danger"} if is_risky else asked
 
 
 def plain(text: str) -> Block:

@@ -20,10 +20,6 @@ class Beat:
     """Which run of which server answers, and of which history; empty where it does not say it."""
 
 
-SEEN_WITHIN = 30.0
-"""Seconds since its last heartbeat for which a bot counts as alive."""
-
-
 class Bots(Connected):
     """Keeps which bots are alive, and since when."""
 
@@ -53,9 +49,3 @@ class Bots(Connected):
             epoch=epoch,
             server=server,
         )
-
-    async def alive(self) -> frozenset[str]:
-        """Name the bots that are alive."""
-        seconds, _ = await self._guarded(self._redis.time())
-        found = await self._guarded(self._redis.zrange(self.keys.bots, 0, -1, withscores=True))
-        return frozenset(name for name, at in found if at / 1000 > seconds - SEEN_WITHIN)

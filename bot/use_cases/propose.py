@@ -105,7 +105,7 @@ class Proposals:
         config = interrupt.request.review_configs[index]
         fingerprint = action_fingerprint(edited, config)
         proposal = Proposal(
-            name=proposal_name(state.proposals.get(index), fingerprint, terms, channel),
+            name=name_of_proposal(fingerprint, terms, channel),
             fingerprint=fingerprint,
             decision=decision,
             by=author,
@@ -125,13 +125,6 @@ class Proposals:
                 return await self.directory.named(terms)
         except TimeoutError:
             return terms
-
-
-def proposal_name(known: Proposal | None, fingerprint: str, terms: Terms, channel: str) -> str:
-    """Name what is proposed. What is proposed already keeps its name, also where another version gave it."""
-    if known and (known.fingerprint, known.terms, known.channel) == (fingerprint, terms, channel):
-        return known.name
-    return name_of_proposal(fingerprint, terms, channel)
 
 
 def _refused(rule: Rule, why: str) -> str:

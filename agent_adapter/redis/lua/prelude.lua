@@ -94,7 +94,7 @@ end
 -- `lease:<n>` of messages for which a call to Slack has started. Fields that are not plain text are left out, so that the
 -- others can be read.
 local function message_fields(card_key)
-  local kinds = { place = true, under = true, part = true, lease = true, status = true }
+  local kinds = { place = true, part = true, lease = true, status = true }
   local card, found = try('HGETALL', card_key) or {}, {}
   for i = 1, #card, 2 do
     local kind = string.match(card[i], '^%a+')

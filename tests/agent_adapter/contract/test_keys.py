@@ -27,7 +27,7 @@ def test_what_an_agent_writes_begins_with_its_name(kind: str):
         "req": keys.req(interrupt_id("billing", "r", ["p"])),
         "run": keys.run(interrupt_id("billing", "r", ["p"])),
         "pause": keys.pause("billing", pause_digest("billing", "r", "p")),
-        "thread": keys.thread(thread_id("billing", "r", "")),
+        "thread": keys.of(thread_id("billing", "r", ""))["thread"],
         "replies": keys.replies("billing.p"),
     }
 
@@ -45,7 +45,7 @@ def test_namespaces_never_meet():
 def test_every_key_that_records_share_has_a_type():
     """Whoever looks for overwritten keys misses none."""
     keys = Keys("mine")
-    names = {name for name, value in vars(Keys).items() if isinstance(value, property)} - {"prefix", "queues"}
+    names = {name for name, value in vars(Keys).items() if isinstance(value, property)} - {"prefix"}
 
     assert {getattr(keys, name) for name in names} == {*keys.shared()}
     assert {keys.prefix + name for name in SHARED} < {*keys.shared()}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from agent_adapter.dialects import DIALECTS, choose, detect
+from agent_adapter.dialects import DIALECTS, detect
+from agent_adapter.dialects.naming import Naming
 from agent_adapter.errors import InvalidRequestError, UnknownDialectError
 
 
@@ -56,13 +57,13 @@ ONE = {"action_request": {"action": "pay", "args": {}}, "config": {"allow_accept
 )
 def test_a_named_dialect_is_for_the_pauses_that_may_be_of_it(payload, named, chosen):
     """One name serves a run with pauses of several kinds: what the keys tell stays as it is."""
-    assert choose(payload, named) == chosen
+    assert Naming.of(named).dialect(payload) is DIALECTS[chosen]
 
 
 def test_naming_a_dialect_does_not_make_one_of_anything():
     """A sentence is no pause of langchain-dev-utils' default handler."""
     with pytest.raises(UnknownDialectError):
-        choose("Shall I?", "dev_utils")
+        Naming.of("dev_utils").dialect("Shall I?")
 
 
 def test_a_name_that_does_not_exist_is_refused_with_those_that_do():
@@ -70,7 +71,7 @@ def test_a_name_that_does_not_exist_is_refused_with_those_that_do():
     with pytest.raises(
         InvalidRequestError, match=r"'camelCase' is not the name of a dialect; the names are .*camel_case"
     ) as caught:
-        choose(CAMEL, "camelCase")
+        Naming.of("camelCase")
 
     assert not isinstance(caught.value, UnknownDialectError)
 

@@ -51,7 +51,7 @@ def test_only_what_asks_something_is_part_of_a_card():
 
 def test_a_message_says_in_slack_which_one_it_is():
     """Its metadata keeps the number, by which the message is recognised."""
-    label = Label("billing.abc", MessageId(0, "remark", 2), "digest", namespace="assent")
+    label = Label("billing.abc", MessageId(0, "remark", 2), "digest")
     posted = {"metadata": label.metadata, "bot_id": "B1"}
 
     assert label.metadata["event_payload"]["part"] == "0:1002"

@@ -22,7 +22,7 @@ from playground.server import Playground
 
 CHANNEL = "C0APPROVALS"
 CARD = MessageId(0)
-LABEL = Label("billing.abc", CARD, "0123", "ended", frozenset({0, 2}), "assent")
+LABEL = Label("billing.abc", CARD, "0123", "ended", frozenset({0, 2}))
 BLOCKS = [{"type": "section", "text": {"type": "mrkdwn", "text": "hello"}}]
 
 
@@ -64,7 +64,6 @@ async def test_a_post_is_one_message_that_can_be_found_again(client: SlackClient
             "digest": "0123",
             "stage": "ended",
             "decided": "0 2",
-            "namespace": "assent",
         },
     }
 
