@@ -39,7 +39,7 @@ NOTHING = Span()
 
 
 @contextmanager
-def span(name: str, of: TraceContext | None = None, **said: Value | None) -> Iterator[Span]:
+def span(name: str, of: TraceContext | None, **said: Value | None) -> Iterator[Span]:
     """Make a span of the body.
 
     Args:

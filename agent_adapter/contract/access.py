@@ -82,7 +82,7 @@ COMMANDS: Mapping[Role, tuple[str, ...]] = {
 }
 
 
-def rules_of(role: Role, keys: Keys, agent: str = "") -> list[str]:
+def rules_of(role: Role, keys: Keys, agent: str) -> list[str]:
     """Return the rules of a user, as `ACL SETUSER` takes them from Redis 7.0 on. They begin from nothing.
 
     Args:

@@ -399,7 +399,7 @@ def _stamp(path: Path) -> object:
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def parse_keys(text: str, *, where: str = "ring") -> tuple[RingKey, ...]:
+def parse_keys(text: str, *, where: str) -> tuple[RingKey, ...]:
     """Read the keys of a ring from JSON.
 
     Raises:

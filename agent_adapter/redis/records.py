@@ -260,9 +260,9 @@ class Records:
         namespace: str,
         grace: timedelta,
         state_cipher: Cipher,
-        verifier: Verifier | None = None,
-        signer: "Signer | None" = None,
-        marks: Marks | None = None,
+        verifier: Verifier | None,
+        signer: "Signer | None",
+        marks: Marks | None,
     ) -> None:
         self.process = process
         self.grace = milliseconds(grace)

@@ -175,9 +175,7 @@ def judge_replicas(info: Mapping[str, Any]) -> list[Finding]:
     return [Finding("warn", "replicas", sentence)]
 
 
-def judge_durability(
-    info: Mapping[str, Any], address: str, settings: Settings, known: int = 0
-) -> list[Finding]:
+def judge_durability(info: Mapping[str, Any], address: str, settings: Settings, known: int) -> list[Finding]:
     """Judge whether this server can confirm clicks as the settings ask; nothing when they do not ask."""
     mode, replicas = settings.durability, settings.durability_replicas
     if mode == "local":

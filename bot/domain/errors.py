@@ -84,7 +84,7 @@ class DoneBeforeError(SlackError):
 class InterruptFaultError(SlackError):
     """This interrupt can never be shown where it is asked: an unknown or archived channel, not a member, …"""
 
-    def __init__(self, method: str, code: str, details: Sequence[str] = (), *, place: str = "") -> None:
+    def __init__(self, method: str, code: str, details: Sequence[str], *, place: str = "") -> None:
         super().__init__(method, code, details)
         self.place = place
         """The channel or person that cannot be reached. Empty when the message itself is the fault."""

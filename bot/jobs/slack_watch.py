@@ -155,7 +155,7 @@ class SlackWatch:
                 await compare(message, seen)
             left = [message for message in left if not seen.oldest <= message.shown.ts <= seen.latest]
 
-    async def turn_to_read(self, thread_ts: str | None = None, *, urgent: bool = False) -> None:
+    async def turn_to_read(self, thread_ts: str | None, *, urgent: bool) -> None:
         """Wait for a turn to read a history, or a thread."""
         while wait := await self.pacing.turn_to_read(_kind(thread_ts), urgent=urgent):  # noqa: ASYNC110  # replicas share the turns
             await asyncio.sleep(wait / 1000)

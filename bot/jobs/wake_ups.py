@@ -36,7 +36,7 @@ class WakeUps:
         restore_guard: RestoreGuard,
         *,
         address: str,
-        credentials: str | None = None,
+        credentials: str | None,
     ) -> None:
         self._url = url
         self._namespace = keys.namespace

@@ -70,7 +70,7 @@ def headline_first(args: dict[str, Any], headline: Sequence[str]) -> dict[str, A
     return {name: args[name] for name in dict.fromkeys([*first, *args])} if first else args
 
 
-def arguments_block(block_id: str, action: Action, *, as_text: bool = True) -> Block:
+def arguments_block(block_id: str, action: Action, *, as_text: bool) -> Block:
     """Draw arguments: a short one beside its name, a long one in a box below it.
 
     Where that takes too much room, all of them are in one box.
@@ -206,7 +206,7 @@ def is_plain_name(name: str) -> bool:
     return bool(_NAME.fullmatch(name))
 
 
-def call_blocks(action: Action, *, as_text: bool = True, alone: bool = False) -> list[Block]:
+def call_blocks(action: Action, *, as_text: bool, alone: bool) -> list[Block]:
     """Draw the call. It looks the same as long as the card exists.
 
     Args:
@@ -218,7 +218,7 @@ def call_blocks(action: Action, *, as_text: bool = True, alone: bool = False) ->
     return [block for block in blocks if not (alone and block["block_id"] == f"a:{action.index}:title")]
 
 
-def call_size(action: Action, *, as_text: bool = True) -> tuple[int, int]:
+def call_size(action: Action, *, as_text: bool) -> tuple[int, int]:
     """Measure `call_blocks`: JSON characters and blocks. It is asked for at each drawing, and never changes."""
     _, size, count = _kept(action, as_text=as_text)
     return size, count

@@ -435,13 +435,13 @@ def load_settings(env_file: str | None = ".env") -> Settings:
     return _load(Settings, env_file)
 
 
-def load_access(env_file: str | None = ".env") -> Access:
+def load_access() -> Access:
     """Read how Slack and Redis are reached, of which all may be missing.
 
     Raises:
         SettingsError: when a file of settings cannot be read.
     """
-    return _load(Access, env_file)
+    return _load(Access, ".env")
 
 
 def _load(kind: type[_Kind], env_file: str | None) -> _Kind:

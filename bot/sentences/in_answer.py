@@ -302,7 +302,7 @@ def outsider(kind: Outsider) -> str:
     return f"{_OUTSIDERS[kind]} may not decide here, unless the policy names them by their id."
 
 
-def not_an_approver(approvers: Sequence[str], *, by_schedule: bool = False) -> str:
+def not_an_approver(approvers: Sequence[str], *, by_schedule: bool) -> str:
     """Tell somebody who may decide instead of them, and where a schedule says so, why it may not name them."""
     schedule = " The schedule does not name you now, or it does not answer." if by_schedule else ""
     return f"You are not an approver of this. Approvers are {', '.join(approvers)}.{schedule}"

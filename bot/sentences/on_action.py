@@ -19,7 +19,7 @@ def title(number: int | None, tool: str = "") -> str:
     return named if number is None else f"*{number}.* {named}"
 
 
-def only_the_beginning(count: int, argument: str = "") -> str:
+def only_the_beginning(count: int, argument: str) -> str:
     """Say that a card shows only the beginning of so many characters, nearly all of them in one argument if it is named."""
     many = (
         f": {argument} has {count:,} characters in all" if argument else f", of {count:,} characters in all"

@@ -296,7 +296,7 @@ class SlackClient:
         answer = await self._call(self.posting, "views.push", trigger_id=trigger_id, view=dict(view))
         return str(answer["view"]["id"])
 
-    async def publish_home(self, user: str, view: Mapping[str, Any], view_hash: str | None = None) -> None:
+    async def publish_home(self, user: str, view: Mapping[str, Any], view_hash: str | None) -> None:
         """Show a person's Home tab, unless it changed since `view_hash`."""
         await self._call(self.repeating, "views.publish", user_id=user, hash=view_hash, view=dict(view))
 
@@ -409,7 +409,7 @@ class SlackClient:
             if not cursor:
                 return frozenset(members)
 
-    async def own_channels(self, user: str = "") -> list[str]:
+    async def own_channels(self, user: str) -> list[str]:
         """Channels in which the bot is, and its direct messages where it may see them. Of a user, those that it can see."""
         kinds = ["public_channel", "private_channel", *(["im"] if "im:read" in self.me.scopes else [])]
         found: list[str] = []

@@ -100,7 +100,7 @@ class Pacing:
         """Milliseconds until a place may be looked at again; 0 means go, and counts for all replicas."""
         return await self._turn(self._keys.pace("look", place), Limit(1, every), "", urgent=True)
 
-    async def turn_to_read(self, kind: str, *, urgent: bool = False) -> int:
+    async def turn_to_read(self, kind: str, *, urgent: bool) -> int:
         """Milliseconds to wait before a history (or a thread's replies) is read; 0 means go, and counts."""
         return await self._turn(self._keys.pace(kind), READS, "", urgent=urgent)
 

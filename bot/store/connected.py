@@ -81,10 +81,10 @@ class Connected:
     async def _within(self, verb: str, interrupt_id: str, **given: Value) -> str:
         return str(await self._in_time(self.scripts(verb, self._of(interrupt_id), **given), WITHIN))
 
-    async def _stored(self, verb: str, interrupt_id: str, *, within: float = WITHIN, **given: Value) -> str:
+    async def _stored(self, verb: str, interrupt_id: str, **given: Value) -> str:
         """Run a script whose outcome a person is told."""
         run = self.durable(verb, self._of(interrupt_id), **given)
-        return str(await self._in_time(run, within + self.durability.extra))
+        return str(await self._in_time(run, WITHIN + self.durability.extra))
 
     async def _in_time(self, call: Awaitable[_T], within: float) -> _T:
         before = ends.set(time.monotonic() + within)

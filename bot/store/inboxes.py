@@ -39,7 +39,7 @@ class Inboxes(Connected):
             notes, refused, tuple((wait, TraceContext.read({TRACEPARENT: parent})) for wait, parent in waits)
         )
 
-    async def full_inboxes(self, told_of: Collection[str] = ()) -> list[str]:
+    async def full_inboxes(self, told_of: Collection[str]) -> list[str]:
         """Name the agents that have something in their inbox: of the known ones, then of those that we were told of."""
         found: list[str] = await self.scripts("list_inboxes", self.keys.of(), told_of)
         return found

@@ -180,7 +180,7 @@ class Votes(Connected):
         event: Literal["click_refused", "click_failed"] = "click_refused",
         button: str,
         index: int | None = None,
-        code: str = "",
+        code: str,
     ) -> None:
         """Enter into the audit trail that somebody pressed, and that nothing was stored.
 

@@ -56,9 +56,9 @@ async def approve_reviewed(
     user: str,
     named: Sequence[int],
     *,
-    note: str | None = None,
-    shown: str = "",
-    press: Press = UNNAMED,
+    note: str | None,
+    shown: str,
+    press: Press,
 ) -> Answer:
     """Approve what the end of a review named, if this person was shown all of it and it may still be approved so.
 

@@ -70,7 +70,7 @@ def _later(admission: Admission, index: int) -> tuple[str, ...] | None:
     return next((step.approvers for step in steps), None)
 
 
-def fit_rows(interrupt: Interrupt, calls: Sequence[Action], *, timed: bool = False) -> bool:
+def fit_rows(interrupt: Interrupt, calls: Sequence[Action], *, timed: bool) -> bool:
     """Tell whether one message holds all calls as rows, whatever is decided later."""
     if not is_batch(calls):
         return False

@@ -19,9 +19,7 @@ from bot.text.literal import clip, mrkdwn, one_line
 _SPARE = 400
 
 
-def action_blocks(
-    state: Approval, action: Action, *, as_text: bool = True, alone: bool = False
-) -> list[Block]:
+def action_blocks(state: Approval, action: Action, *, as_text: bool, alone: bool) -> list[Block]:
     """Draw one action, without the text of a decision. What is decided is folded where that takes no more room."""
     call = call_blocks(action, as_text=as_text, alone=alone)
     if state.is_open_at(action.index):

@@ -68,7 +68,7 @@ class Box:
         """What happens without a tick, or with one."""
         return in_field.BOXES[self.block_id][1]
 
-    def block(self, options: list[tuple[str, str]], ticked: Collection[str] = ()) -> Block:
+    def block(self, options: list[tuple[str, str]], ticked: Collection[str]) -> Block:
         """Draw its input. Each option is a label and a value."""
         found = [{"text": plain(label), "value": value} for label, value in options[:_MOST_OPTIONS]]
         kind = "checkboxes" if len(found) <= 10 else "multi_static_select"

@@ -19,7 +19,7 @@ _NOTE = "note"
 _CHANGES = "changes"
 
 
-def code_input(call: Action, *, beside_proposal: bool = False) -> Block:
+def code_input(call: Action, *, beside_proposal: bool) -> Block:
     """Ask for a value of the call, or for the code on the card. The hint says where it is."""
     label, hint = in_form.CODE, in_form.CODE_BESIDE_PROPOSAL if beside_proposal else in_form.CODE_BESIDE_RISK
     if call.typed:
