@@ -4,12 +4,9 @@ import logging
 import re
 import time
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TypeAlias
 
-from redis.asyncio import Redis
-
-from agent_adapter.cipher import Cipher
-from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import Fields, expect_written
 from agent_adapter.errors import (
     InvalidRequestError,
@@ -21,11 +18,9 @@ from agent_adapter.redis.private import opened
 from agent_adapter.redis.scripts import fields_of
 from bot.domain.approval import Approval, Published
 from bot.runtime.offload import Received, offload
-from bot.runtime.statements import Signing
 from bot.store.believed import believed
 from bot.store.codec import read_state, size_of
 from bot.store.connected import Connected
-from bot.store.durability import LOCAL, Durability
 from bot.store.sealed import bounded, unsealed
 
 logger = logging.getLogger(__name__)
@@ -85,25 +80,9 @@ def weight(state: Published) -> int:
 class Reading(Connected):
     """Reads records, and caches those that people look at now."""
 
-    def __init__(
-        self,
-        redis: Redis,
-        keys: Keys,
-        *,
-        address: str = "",
-        signing: Signing | None = None,
-        cipher: Cipher | None = None,
-        durability: Durability = LOCAL,
-    ) -> None:
-        super().__init__(
-            redis,
-            keys,
-            address=address,
-            signing=signing,
-            cipher=cipher,
-            durability=durability,
-        )
-        self._remembered = Memory()
+    @cached_property
+    def _remembered(self) -> Memory:
+        return Memory()
 
     async def load(self, interrupt_id: str) -> Published | None:
         """Read a record. It is an `Approval` once it was admitted, and `None` when there is no such record.

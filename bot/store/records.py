@@ -7,7 +7,7 @@ from bot.store.drafts import Drafts
 from bot.store.ending import Ending
 from bot.store.inboxes import Inboxes
 from bot.store.messages import Messages
-from bot.store.standing import StandingApprovals
+from bot.store.standing import Standing
 from bot.store.votes import Votes
 from bot.store.waiting import Waiting
 from bot.store.work import WorkLeases
@@ -16,7 +16,7 @@ from bot.store.work import WorkLeases
 class ApprovalStore(
     Admitting,
     Votes,
-    StandingApprovals,
+    Standing,
     Changes,
     Ending,
     Messages,

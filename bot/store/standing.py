@@ -6,7 +6,7 @@ from bot.domain.approval import Approval
 from bot.store.reading import Reading, referred
 
 
-class StandingApprovals(Reading):
+class Standing(Reading):
     """Keeps the standing approvals."""
 
     async def standing(self, *, agent: str = "") -> list[tuple[Approval, int]]:
