@@ -536,7 +536,7 @@ class ApprovalClient:
         Args:
             interrupt_id: The id of the record.
             interrupt: What you asked. The record must ask the same.
-            unchecked: With a ring: take what the record says was asked. Whoever can write to Redis can change that, so
+            unchecked: With a ring: take what the record says was asked. A person who can write to Redis can change that, so
                 compare it yourself with what you are about to run.
 
         Raises:

@@ -52,20 +52,24 @@ class Keys:
                                                     `needs` `head_start` of a run that workers may go on with
     `{ns}:card:<id>`                        HASH    the bot's side of a record:
                                                     `status` `reason` `code` `deadline` `open` `settled`,
+                                                    `notice` why nothing happens,
                                                     `lapsed` the fence of a claim that nobody finished,
                                                     `untaken` since when the card says that nobody goes on,
                                                     `asked` digest of the body that was admitted,
                                                     `seal` `seal:<field>` what bots with a seal key check,
-                                                    admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`,
+                                                    admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`
+                                                    `pages` how many pages of each action have to be read,
                                                     `unsigned` no key signed when it was asked,
                                                     `requested_by` for whom, `requester_known` whether
                                                     that is vouched for, `agent_verified`,
                                                     `thread_author` who began its thread,
                                                     `told` where the requester reads the outcome, and its terms
-                                                    `approvers` `requester` `decisions` `once` `quorum`
-                                                    `reject_quorum` `risk` `silence` `mask`
-                                                    `mask_random` `mask_key` `modal_only` `resembles`
-                                                    `rule` its name, `standing`, or
+                                                    `approvers` `named_only` `on_call` `requester` `decisions`
+                                                    `once` `quorum` `reject_quorum` `risk` `confirm` `silence`
+                                                    `use_within` `type` `mask` `mask_random` `mask_key`
+                                                    `modal_only` `headline` `reject_reasons` `resembles`
+                                                    `rule` its name, `sticky` the widest standing approval,
+                                                    `again` which call it is proposed instead of, or
                                                     `<term>:<i>` of an action that has its own,
                                                     `votes:<i>` one line for each person: who, position, token,
                                                     when, decision,

@@ -74,7 +74,7 @@ class Said:
 def proven(interrupt: Interrupt, card: Fields, verifier: Verifier, *, body: str, now: int) -> Proof:
     """Give the card of a record as far as signed statements prove it.
 
-    A decision that is not proven is left out, and so the action counts as open: whoever can write to Redis can neither
+    A decision that is not proven is left out, so the action counts as open. A person who can write to Redis can neither
     end a wait nor keep a later genuine decision from being taken.
 
     Args:

@@ -50,7 +50,7 @@ def dump_envelope(envelope: "Envelope") -> str:
 
 
 def digest_of(envelope: "Envelope") -> str:
-    """Return the SHA-256 of the signed bytes, in hex: the name of what was signed, whoever has signed it."""
+    """Return the SHA-256 of the signed bytes, in hex: the name of what was signed. It does not depend on the signer."""
     return hashlib.sha256(envelope.pae()).hexdigest()
 
 

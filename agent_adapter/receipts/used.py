@@ -209,10 +209,10 @@ class RedisUsed(_Closing):
     def _refuse_assents_own(self) -> None:
         for name in (self._namespace, os.environ.get("ASSENT_NAMESPACE") or "assent"):
             with suppress(NoPermissionError):
-                # A user who cannot see Assent's keys is none of Assent's own.
+                # A user who cannot see Assent's keys cannot change them either.
                 if self._redis.exists(Keys(name).meta):
                     raise InvalidRequestError(
-                        f"RedisUsed: Assent keeps its namespace {name!r} on this server, and whoever can write there could "
+                        f"RedisUsed: Assent keeps its namespace {name!r} on this server, and everybody who can write there could "
                         "let a call run again: give the tool a Redis of its own, or use SqliteUsed or PostgresUsed"
                     )
 

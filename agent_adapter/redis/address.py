@@ -56,9 +56,9 @@ class Address:
         user, at, hosts = parts.netloc.rpartition("@")
         service, _, database = parts.path.strip("/").partition("/") if kind == "sentinel" else ("", "", "")
         if kind == "sentinel" and not (service and re.fullmatch(r"[0-9]*", database, re.ASCII)):
-            raise ValueError("no service, or a database that is no number")
+            raise ValueError("the service is missing, or the database is not a number")
         if kind == "cluster" and parts.path not in {"", "/", "/0"}:
-            raise ValueError("a database that a cluster does not have")
+            raise ValueError("a cluster has no database of this number")
         options = dict(parse_qsl(parts.query))
         login = {name: options.pop(option) for option, name in _LOGIN.items() if option in options}
         server = f"{scheme}://{user}{at}primary/{database}" + (f"?{urlencode(options)}" if options else "")

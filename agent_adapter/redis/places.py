@@ -45,7 +45,7 @@ class Place:
 
 
 class FoundPlace(Place):
-    """A place that somebody has to be asked for: whoever knows is asked once, until there is a doubt."""
+    """A place that Sentinels or nodes have to be asked for. They are asked once, and again when the answer is in doubt."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -499,7 +499,7 @@ class Records:
         Args:
             interrupt_id: The id of the record.
             owner: Who has resumed the run.
-            fence: Of their claim. With it, an older claim that stands there is no other one.
+            fence: Of their claim. With it, an older claim in Redis does not count as somebody else's.
 
         Raises:
             ClaimLostError: when the claim expired and another process took it.

@@ -231,7 +231,7 @@ async def read_info(redis: Redis, *sections: str) -> dict[str, Any]:
 async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
     """Refuse a namespace in which something else has overwritten a key that all records share.
 
-    Keys that this user may not read are not looked at: whoever may read them looks.
+    Keys that this user may not read are left to those who may read them.
 
     Raises:
         ServerUnreachableError: when it does not answer.

@@ -127,5 +127,5 @@ def _heads_in(file: Path) -> list[str]:
         if lines and all("head" in read(line.encode()) for line in lines):
             return lines
     raise SettingsError(
-        f"--against: {file} is no file of heads: keep only their lines, as they came to the channel"
+        f"--against: {file} is not a file of heads: keep only their lines, as they came to the channel"
     )

@@ -20,7 +20,7 @@ from bot.domain.audit_entry import UNREADABLE, AuditEntry
 _PLAIN = {"at", "entry", "event"}
 """Texts that are hashed as they are, and never erased."""
 _JSON = {"actions", "channels", UNREADABLE}
-"""Names of values that are no texts. They are kept as JSON."""
+"""Names of values that are not texts. They are kept as JSON."""
 _MOST = 10**18
 _KEYS = {("n", "prev", "said"), ("n", "prev", "said", "texts"), ("head", "n", "prev"), ("head", "n", "prev", "sig")}  # fmt: skip
 _OF_HEAD = ("at", "entry", "file", "log")

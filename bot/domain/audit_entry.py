@@ -75,7 +75,7 @@ class AuditEntry:
     def line(self) -> str:
         """The entry as JSON."""
         text = encode({"at": self.written_at, "entry": self.number, **self.said})
-        # Halves of a pair cannot be written, and bytes that are no text are read as such.
+        # Half of a surrogate pair cannot be written. Bytes that are not text were read as such halves.
         return text.encode(errors="replace").decode()
 
     @property
@@ -144,7 +144,7 @@ def _is_readable(name: str, text: str) -> bool:
 
 
 def _escaped(text: str) -> str:
-    r"""Write bytes that are no text as `\xff`, and each backslash twice. So no two texts become the same."""
+    r"""Write bytes that are not text as `\xff`, and each backslash twice, so that two different texts stay different."""
     data = text.encode(errors="surrogateescape").replace(b"\\", b"\\\\")
     return data.decode(errors="backslashreplace")
 

@@ -1,4 +1,4 @@
-"""People who are on call, as approvers: `oncall:payments` means whoever the schedule `payments` names now. Pure."""
+"""People who are on call, as approvers: `oncall:payments` means the people that the schedule `payments` names now. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

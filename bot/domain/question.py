@@ -25,7 +25,7 @@ QUESTION_LENGTH = 22
 def question(state: Approval, indices: Iterable[int], *shown: object) -> str:
     """Name what people are asked about these actions: the calls, and the terms on which they are decided.
 
-    Votes are no part of it. Whoever approves a call approves the same call, however many people did so before, and two
+    Votes are no part of it. A person approves the same call, however many people did so before, and two
     people who click at once both count. Nor is what time changes: the deadline, the steps that were reached, and who looks
     at it.
 

@@ -84,7 +84,7 @@ def build_site(
 class SlackRoute:
     """Verifies and reads what Slack sends, and hands it on as a dictionary, as it comes over Socket Mode.
 
-    Bolt's own form parser takes a third of a click's time, so the form is read here. Whoever gets it trusts it, so nothing
+    Bolt's own form parser takes a third of a click's time, so the form is read here. The listeners trust it, so nothing
     is handed on unverified.
     """
 

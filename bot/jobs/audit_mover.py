@@ -118,7 +118,7 @@ class AuditMover:
         while entries and await self.store.lease(self.process, LEASE):
             mark = _mark_of(entries, mark)
             await asyncio.to_thread(log.append, entries, mark, now)
-            # Whoever dies before this line leaves entries that another bot may write once more into its own log.
+            # If this bot dies before this line, another bot may write the same entries into its own log, too.
             if not await self.store.note_moved(self.process, mark) or len(entries) < READ_AT_ONCE:
                 break
             entries = await self.store.after(mark)

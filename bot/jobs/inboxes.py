@@ -18,7 +18,7 @@ FIND_EVERY, FIND_AGAIN_IN = 600.0, 5.0
 FEW = 8
 """Up to so many inboxes are looked into without asking first which of them have something."""
 TOLD_OF = 256
-"""How many names are kept until the next round. Whoever may send a message may send names without end."""
+"""How many names are kept until the next round. A program that may send a message may send any number of names."""
 TAKE_EVERY = 0.02
 """Seconds between two rounds. A burst of an agent then takes few scripts."""
 

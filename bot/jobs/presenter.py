@@ -68,7 +68,7 @@ class Presenter:
         try:
             state = await self._ready(interrupt_id)
         except (LockedRecordError, DamagedRecordError):
-            # Whoever has the key, or corrects it, can go on with it, so it is not ended.
+            # It is not ended: a bot with the key, or a corrected record, can still go on.
             raise
         except InvalidRequestError as error:
             await end_unreadable(self.store, self.line.slack, interrupt_id, error)

@@ -72,7 +72,7 @@ class Quarantine:
         )
         if failures < ATTEMPTS:
             return ""
-        return f"{WHAT[work.kind]} ({reason}), and the bot has set it aside: whoever operates the bot has to look"
+        return f"{WHAT[work.kind]} ({reason}), and the bot has set it aside: its operator has to look"
 
     async def set_aside(self) -> list[Failing]:
         """List everything that was set aside, the oldest first."""

@@ -32,7 +32,7 @@ class SilenceCheck:
     slack_watch: SlackWatch
     judge: Judge
     refused: Refused
-    """The calls that somebody refused. Whoever can write to Redis can hide their answer there, and not here."""
+    """The calls that somebody refused. A person who can write to Redis can hide their answer there, but not here."""
     rules: Callable[[], Policy] | None = None
     """Gives the rules that hold now, for a bot that signs. It signs nothing that only the record in Redis says."""
 

@@ -1,4 +1,4 @@
-"""Who is on call by a calendar: whoever is invited to an event of now. Events may repeat, with exceptions."""
+"""Who is on call by a calendar: the guests of an event of now. Events may repeat, with exceptions."""
 
 import asyncio
 from collections.abc import Iterator

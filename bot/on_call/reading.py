@@ -40,7 +40,7 @@ async def read(
     except TimeoutError as error:
         raise UnansweredError(f"no whole answer within {WITHIN:g} s") from error
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        # The text of some of these errors has the address in it, and whoever has that of a calendar can read it.
+        # The text of some of these errors has the address in it, and the address of a calendar is enough to read it.
         raise UnansweredError(type(error).__name__) from None
 
 

@@ -28,7 +28,7 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Schedules:
-    """Looks up who is on call. Whoever asks keeps the answer for a while."""
+    """Looks up who is on call. The caller keeps the answer for a while."""
 
     session: aiohttp.ClientSession
     known: Callable[[], Mapping[str, Schedule]]

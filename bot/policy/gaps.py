@@ -10,7 +10,7 @@ from bot.text.literal import key_text
 
 
 def without_ring(policy: Policy) -> str:
-    """Say which rules refuse everything where the bot has no ring, because it can verify nobody. Empty when none does."""
+    """Say which rules refuse everything where the bot has no ring, because they need verified agents. Empty when there is none."""
     named = [repr(rule.name) for rule in (*policy.rules, policy.default) if rule.agent == "verified"]
     if not named:
         return ""

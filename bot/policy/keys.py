@@ -172,7 +172,7 @@ class SharedKeys(TypedDict, total=False):
     reject_quorum: _People
     """How many people have to reject."""
     risk: Literal["low", "normal", "high"]
-    """`high`: no bulk buttons, and whoever approves types a value of the call, or a code. `low` allows approval by silence."""
+    """`high`: no bulk buttons, and a person who approves it types a value of the call, or a code. `low` allows approval by silence."""
     confirm: bool
     """Whether Slack asks before a call is approved, with its values in the question."""
     type: values.Argument
@@ -236,7 +236,7 @@ class ScheduleKeys(TypedDict, total=False):
     pagerduty: values.PagerDutyId
     """The id of a schedule in PagerDuty. The key of its API is in ASSENT_PAGERDUTY_TOKEN."""
     calendar: values.CalendarName
-    """The name of a calendar in ASSENT_CALENDARS: whoever is invited to an event of now is on call."""
+    """The name of a calendar in ASSENT_CALENDARS: the guests of an event of now are on call."""
     people: dict[str, values.Someone]
     """Slack's ids (U…) of people, by e-mail address or name. Others are found in Slack by their e-mail address."""
 
@@ -281,7 +281,7 @@ class AgentKeys(TypedDict):
     """What is known of an agent."""
 
     requester: values.Requester
-    """For whom it acts: `agent`, whoever it names, or a user id (U…), always that person."""
+    """For whom it acts: `agent`, the person that it names, or a user id (U…), always that person."""
 
 
 @with_config(_STRICT)
@@ -297,7 +297,7 @@ class PolicyKeys(TypedDict, total=False):
     agents: dict[values.AgentGlob, AgentKeys]
     """For whom agents act. The first entry that names an agent holds."""
     schedules: dict[values.ScheduleName, Annotated[Schedule, ReadFrom(ScheduleKeys, _schedule)]]
-    """Who is on call. Among approvers, `oncall:NAME` means whoever this schedule names at that moment."""
+    """Who is on call. Among approvers, `oncall:NAME` means the people that this schedule names at that moment."""
     look_alikes: Literal["refuse", "warn"]
     """What happens with a tool whose name looks like a name in the rules, and is another."""
 

@@ -142,7 +142,7 @@ def _how_long(action: Action) -> str:
 
 
 def _longest(action: Action) -> tuple[str, int]:
-    """Name the argument with more than half of all characters, and give their number; no name and all, where none has."""
+    """Name the argument that has more than half of all characters, and count its characters; else an empty name, and count all."""
     sizes = {name: _characters(value) for name, value in action.shown(on_card=True).items()}
     longest, total = max(sizes, key=lambda name: sizes[name]), sum(sizes.values())
     return (longest, sizes[longest]) if sizes[longest] * 2 > total else ("", total)

@@ -10,7 +10,7 @@ from bot.domain.seal import Seal
 from bot.runtime.listed_signer import ListedSigner, load_signer
 from bot.runtime.settings import Settings
 
-UNSIGNED = "what people decide is not signed, so whoever can write to Redis can forge it: set ASSENT_SIGNING_KEY and ASSENT_RING"
+UNSIGNED = "what people decide is not signed, so everybody who can write to Redis can forge it: set ASSENT_SIGNING_KEY and ASSENT_RING"
 _MAKE = f"{CREATE} makes both"
 
 
@@ -75,7 +75,7 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
         )
     if not settings.seal_key:
         raise SettingsError(
-            "ASSENT_RING is set, and ASSENT_SEAL_KEY is not: without it, whoever can write to Redis decides who may decide; "
+            "ASSENT_RING is set, and ASSENT_SEAL_KEY is not: without it, everybody who can write to Redis can change who may decide; "
             "`python -m bot keys signing seal KEY_FILE` makes one, the same for all bots"
         )
     seal = Seal.parse(settings.seal_key, namespace=settings.namespace)

@@ -13,7 +13,7 @@ from agent_adapter.receipts.signer import CREATE, CREATE_FOR_LOG, read_signer, s
 from bot.domain.errors import KeyUnfitError, SettingsError
 
 START = b"assent: this key works"
-"""What a bot signs at its start. It is no envelope, so it proves nothing else."""
+"""What a bot signs at its start. It is not an envelope, so nobody can use it as a proof."""
 _START_WITHIN = 10.0
 _NAMES: dict[Purpose, str] = {"receipts": "signing key", "log": "key of the log"}
 _MAKES: dict[Purpose, str] = {"receipts": CREATE, "log": CREATE_FOR_LOG}

@@ -227,7 +227,7 @@ class Settings(_Environment):
         if not isinstance(value, str):
             return value
         found = dict(each.partition("=")[::2] for each in value.split())
-        # An address is a secret: whoever has it reads the calendar. So no error repeats it.
+        # An address is a secret, because everybody who has it can read the calendar. So no error repeats it.
         for number, (name, address) in enumerate(found.items(), 1):
             if not re.fullmatch("[a-z0-9][a-z0-9-]{0,39}", name) or not _is_safe_address(address):
                 raise PydanticCustomError(
@@ -469,7 +469,7 @@ def _sentence(problem: Any) -> str:
 
 
 def _of_another_type(problem: Any) -> str:
-    """Say what to write in place of a text that is no number, or neither true nor false. Empty for other problems."""
+    """Say what to write where a number, or true or false, is needed. Empty for other problems."""
     name, given = str(*problem["loc"][:1]).lower().removeprefix("assent_"), repr(problem["input"])
     default = Settings.model_fields[name].default if name in Settings.model_fields else None
     example = "1" if default is None else f"{default:g}" if isinstance(default, float) else str(default)

@@ -280,9 +280,7 @@ def not_started(calls: int, agent: str) -> str:
     """Say that no agent has taken an approval."""
     what = "It has not run" if calls == 1 else "The calls have not run"
     still = "It still runs" if calls == 1 else "They still run"
-    return (
-        f"{what}, as far as we know. {still} if the agent comes back. Ask whoever operates {agent} to look."
-    )
+    return f"{what}, as far as we know. {still} if the agent comes back. Ask the operator of {agent} to look."
 
 
 UNREADABLE = "This can no longer be decided"
@@ -454,7 +452,7 @@ THIS_CHANNEL = "this channel"
 def on_call(schedule: str, people: Sequence[str]) -> str:
     """Name who is on call: with the people of the moment when it was asked, where they are known."""
     names = ", ".join(people)
-    return f"{names} (on call for {schedule})" if names else f"whoever is on call for {schedule}"
+    return f"{names} (on call for {schedule})" if names else f"the people on call for {schedule}"
 
 
 def anyone_in(channel: str) -> str:

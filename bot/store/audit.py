@@ -36,7 +36,7 @@ FACTS = "facts"
 class AuditStore(Connected):
     """Reads the audit trail.
 
-    It is given a Redis that keeps bytes that are no text: nothing that somebody writes there may hide other entries.
+    Its Redis client gives bytes that are not UTF-8 as they are, so a damaged entry cannot hide the others.
     """
 
     def __init__(

@@ -47,7 +47,7 @@ class Connected:
         self.confirming = Confirming(redis, keys, durability)
         is_local = durability.mode == "local"
         self.durable = self.scripts if is_local else self.scripts.written_by(self.confirming.write)
-        """The same scripts for what a person is told is stored: each raises NotConfirmedError when that is not certain."""
+        """The same scripts for what a person reads as stored. Each raises NotConfirmedError when that is not certain."""
         self.cipher = self.scripts.cipher
         """Encrypts what agents and people write."""
         self.refused = Refused()
@@ -67,7 +67,7 @@ class Connected:
         return self.signing.seal if self.signing else None
 
     async def confirm(self) -> None:
-        """Wait until what was just read is as durable as what a person is told is stored.
+        """Wait until what was just read is as durable as what a person reads as stored.
 
         Raises:
             NotConfirmedError, StoreUnavailableError: when that is not certain in time.

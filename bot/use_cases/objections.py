@@ -1,4 +1,4 @@
-"""Why a decision cannot be recorded, whoever makes it: the action is decided, was not read, or needs a code."""
+"""Why a decision by anybody cannot be recorded: the action is decided, was not read, or needs a code."""
 
 from collections.abc import Mapping
 

@@ -135,7 +135,7 @@ class Voting:
         newest = await self.store.admitted(state.id)
         is_lost = newest is None or any(newest.actions[index].recorded is None for index in refused)
         if is_lost:
-            # Whoever draws it compares it with its card.
+            # The bot that draws it compares it with its card.
             await self.store.queue_drawing(state.id)
         return is_lost
 
@@ -240,7 +240,7 @@ class Voting:
         Raises:
             VotersUnknownError: when Slack does not say.
         """
-        # Whoever can write to Redis can write a vote. It must not keep a genuine one from being counted.
+        # A person who can write to Redis can write a vote. It must not keep a genuine one from being counted.
         voters = {index: Voters(refused=state.unsigned_votes.get(index, frozenset())) for index in ballots}
         deciding = {
             index: votes

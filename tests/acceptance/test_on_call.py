@@ -62,7 +62,7 @@ async def test_whoever_is_on_call_is_mentioned_and_decides(client, dana, erik, r
 
     await erik.press(one, "approve:0")
     assert (await erik.notice("not an approver")).endswith(
-        "whoever is on call for payments. The schedule does not name you now, or it does not answer."
+        "the people on call for payments. The schedule does not name you now, or it does not answer."
     )
     await dana.press(one, "approve:0")
     assert (await first).records[0].decided_by == "U0DANA"

@@ -29,8 +29,8 @@ if (not status or status == 'pending') and at <= (deadline or asked) + grace the
   return { 'pending' }
 end
 local holder, till, its_lease, fence = unpack(redis.call('HMGET', req, 'claim_by', 'claim_until', 'claim_for', 'fence'))
--- Whoever held it and was too late does not go on, also when the next one has given it back. An older claim stands there where
--- Redis has lost the one that is renewed.
+-- A process that held the claim and was too late does not go on, also when the next one has given it back. Where Redis has
+-- lost the claim that is renewed, an older one is there.
 if held ~= '' and holder and holder ~= owner and tonumber(fence or 0) >= tonumber(held) then
   return { 'claimed', 0 }
 end

@@ -17,7 +17,7 @@ local by, holder, newest = unpack(redis.call('HMGET', req, 'resumed_by', 'claim_
 if by then
   return by == owner and 'repeat' or 'consumed'
 end
--- Redis may have lost this claim. Then an older one stands there, or none.
+-- Redis may have lost this claim. Then an older one is there, or none.
 local is_older = fence ~= '' and tonumber(newest or 0) < tonumber(fence)
 if holder and holder ~= owner and not is_older then
   return 'lost'

@@ -120,7 +120,7 @@ local function clock_may_be_set(prefix, since, at)
 end
 
 -- Return the milliseconds that a lease still holds, and whether it was started again because the clock was set. A clock that
--- was set back makes no lease longer, and a clock that was set forward ends none: a living holder has the time to renew it.
+-- was set back makes no lease longer. A clock that was set forward ends no lease, so that a living holder can renew it.
 local function lease_left(till, lease, prefix, at)
   local left = till - at
   if left > lease or (left <= 0 and till > 0 and clock_may_be_set(prefix, till - lease, at)) then

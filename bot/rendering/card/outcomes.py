@@ -54,7 +54,7 @@ def is_void(state: Approval) -> bool:
 
 
 def not_run_words(state: Approval, place: Place) -> list[str]:
-    """Say that no call of a place ran. Of a program that only asks, nobody knows that."""
+    """Say that no call of a place ran; nothing where a program only asks, because nobody knows what it does then."""
     if any("words_only" in state.actions[index].config.effects for index in place.actions):
         return []
     if not (is_void(state) and state.status != "refused"):

@@ -358,7 +358,7 @@ def _sums(calls: Sequence[Action], name: str, unit: str) -> list[str]:
         args = call.shown(on_card=True)
         number, behind = args.get(name), args.get(unit, "")
         of = (cell(behind) if behind else "") if isinstance(behind, str) else None
-        # Two masked units look alike, and may differ. So may what is no text.
+        # Two masked units look alike, and may differ. So may two values that are not text.
         if type(number) not in {int, float} or of is None:
             return []
         try:

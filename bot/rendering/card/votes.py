@@ -53,7 +53,7 @@ def tally(action: Action, position: str) -> str:
 
 
 def votes_text(action: Action) -> str:
-    """Say how far people came who were too few: 1 of 2 approvals; nothing where nobody voted."""
+    """Say how many of the people who were needed have voted: 1 of 2 approvals. Empty where nobody voted."""
     positions = list(dict.fromkeys(vote.position for vote in action.votes))
     said = [
         on_action.votes(kind_of(position), len(action.voters(position)), action.needed(position))

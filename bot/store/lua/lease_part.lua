@@ -21,7 +21,7 @@ local held = redis.call('HGET', card, 'lease:' .. part)
 local outcome, since = 'mine', text(at)
 if held then
   local holder, till, first = string.match(held, '^(%S+) (%d+) (%d+)$')
-  -- What no script wrote holds nothing.
+  -- A lease in another form was not written by a script, and does not count.
   if holder and holder ~= owner then
     local left, is_new = lease_left(tonumber(till), tonumber(lease), prefix, at)
     if is_new then

@@ -33,7 +33,7 @@ elseif string.match(known or '', '^%S*') == name then
   return 'repeat'
 end
 
--- Whoever proposes something has no vote from before any more, and nobody one on the proposal before it.
+-- The person who proposes loses an earlier vote, and everybody loses a vote on the proposal before it.
 local left = {}
 for line in string.gmatch(votes or '', '[^\n]+') do
   local voter, position = string.match(line, '^(%S+) (%S+) ')

@@ -32,7 +32,7 @@ local status, deadline, policy, still_open, deleted, waiting = unpack(redis.call
 -- Nothing could be resumed with a decision about a record that has lost what was asked.
 local is_whole = redis.call('HEXISTS', req, 'body') == 1 and redis.call('HEXISTS', req, 'deadline') == 1
 local is_pending = is_whole and status == 'pending'
--- Whoever judged the click may remember the record as it was before the message was deleted.
+-- The bot that judged the click may remember the record as it was before the message was deleted.
 local is_deleted = pressed ~= '' and string.find('\n' .. (deleted or ''), '\n' .. pressed .. '\n', 1, true)
 local outcomes, recorded, counted = {}, 0, 0
 -- What is written in the end.
@@ -65,7 +65,7 @@ local function needed_for(index, position, of_action)
 end
 
 -- Sort the votes on an action: `same` people agree with this decision, by the clicks in `tokens`; the votes of others are
--- `kept`, those of whoever may not decide any more are `gone`, and `mine` is the same vote by this person.
+-- `kept`, those of people who may not decide any more are `gone`, and `mine` is the same vote by this person.
 local function sort_votes(votes, position, decision, allowed, refused)
   local kept, same, tokens, gone, mine, all_judged = {}, {}, {}, {}, nil, true
   for line in string.gmatch(votes or '', '[^\n]+') do
@@ -195,7 +195,7 @@ for _, decider in ipairs(deciders) do
   note_mine(prefix, 'decided:', decider, id, at)
 end
 redis.call('HSET', card, unpack(changes))
--- Last, since the server writes first to whom it woke last: the answer is on its way before whoever draws is woken.
+-- Last, because the server writes first to the client that it woke last. So the answer leaves before a bot is woken to draw.
 if recorded > 0 then
   wake_processes(req, prefix, id, left == 0 and WAITS or FOLLOWS)
 end

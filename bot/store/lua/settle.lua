@@ -38,7 +38,7 @@ queue_run(unresumed, req, prefix, id, at)
 -- Milliseconds after a change of the server: it may lack what somebody has rejected.
 local CHANGED_LATELY = 30000
 
--- Whether a bot was running all the time, nobody tried to answer and failed, and no answer can be lost.
+-- Whether people could answer: a bot was running all the time, no attempt to answer failed, and no answer can have been lost.
 local function could_answer()
   local watched_since, heard = unpack(redis.call('HMGET', watched, 'since', 'heard'))
   return watched_since and tonumber(watched_since) <= tonumber(since) and at - tonumber(heard) <= LONGEST_SILENCE

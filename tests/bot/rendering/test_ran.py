@@ -247,7 +247,7 @@ def test_a_card_says_why_nothing_was_reported(fields, says):
 STOPPED = "The agent stopped after the approval. The call may have run. Check before you ask again."
 NOT_STARTED = (
     "It has not run, as far as we know. It still runs if the agent comes back. "
-    "Ask whoever operates billing to look."
+    "Ask the operator of billing to look."
 )
 
 
