@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Literal
 
-from agent_adapter.contract.identity import digest
 from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Value
 from bot.domain.action import Action
@@ -64,13 +63,13 @@ class Votes(Connected):
         token: str,
         person: str,
         deadline: float,
-        positions: Mapping[int, str] | None = None,
-        voters: Mapping[int, Voters] | None = None,
-        policies: Mapping[int, str] | None = None,
-        facts: Mapping[int, Facts] | None = None,
-        signed: str = "",
-        standing: StandingTerms | None = None,
-        press: Press | None = None,
+        positions: Mapping[int, str],
+        voters: Mapping[int, Voters],
+        policies: Mapping[int, str],
+        facts: Mapping[int, Facts],
+        signed: str,
+        standing: StandingTerms | None,
+        press: Press,
     ) -> dict[int, Outcome]:
         """Record decisions, and give the outcome of each, by action index.
 
@@ -80,9 +79,9 @@ class Votes(Connected):
             token: The name of the click.
             person: Who clicked.
             deadline: Seconds that it may take.
-            positions: What each decision says, where several people have to agree. Without it, nobody can agree.
-            voters: Whose votes may make each decision final. Without it, the votes of everybody who was allowed to vote.
-            policies: The version of the rules by which each was judged. Without it, the version of the card.
+            positions: What each decision says, where several people have to agree.
+            voters: Whose votes may make each decision final.
+            policies: The version of the rules by which each was judged.
             facts: What the audit says about each.
             signed: The signed statement about all of them; empty without a signing key.
             standing: Which later calls the decision approves as well.
@@ -93,19 +92,20 @@ class Votes(Connected):
                             Press again with the same token to find out.
             NotConfirmedError: when it was recorded, and is not as durable yet as the operator asks.
         """
-        named, judged, rules, said = positions or {}, voters or {}, policies or {}, facts or {}
         words: list[Value] = []
         for index, text in decisions.items():
-            words += [index, named.get(index) or digest("vote", text), Private(text, f"d:{index}")]
-            words += [*_judged(judged.get(index)), rules.get(index, ""), *_audited(said.get(index))]
+            judged, said = voters[index], facts[index]
+            words += [index, positions[index], Private(text, f"d:{index}")]
+            words += [" ".join(judged.allowed), " ".join(judged.refused), policies[index]]
+            words += [Private(said.text, FACTS), said.message]
         given: dict[str, Value] = {
             "token": token,
             "person": person,
             "grant": Private(dumped(standing), "sticky_grant") if standing else None,
             "lifetime": milliseconds(standing.lasts) if standing else None,
             "uses": standing.uses if standing else None,
-            "press": press.name if press else None,
-            "pressed": press.message if press else None,
+            "press": press.name,
+            "pressed": press.message,
             "signed": signed,
         }
         recording = self.durable("record_decision", self._of(interrupt_id), words, **given)
@@ -121,7 +121,7 @@ class Votes(Connected):
         *,
         place: Place | None,
         deadline: float,
-        facts: Facts | None = None,
+        facts: Facts,
     ) -> Outcome:
         """Keep an edit that another rule decides about. It replaces an earlier one, and the votes on that.
 
@@ -153,8 +153,8 @@ class Votes(Connected):
             "place_mark": self._mark(interrupt_id, "place", elsewhere),
             "remark": said,
             "remark_mark": self._mark(interrupt_id, "remark", said),
-            "facts": Private(facts.text, FACTS) if facts else None,
-            "message": facts.message if facts else None,
+            "facts": Private(facts.text, FACTS),
+            "message": facts.message,
             "waiting": circle_of_proposal(proposal),
         }
         proposing = self.durable("propose", self._of(interrupt_id), **given)
@@ -206,12 +206,3 @@ class Votes(Connected):
             StoreUnavailableError: when Redis did not answer in time.
         """
         await self._within("mark_missed", interrupt_id)
-
-
-def _audited(facts: Facts | None) -> tuple[Private | str, str]:
-    return (Private(facts.text, FACTS), facts.message) if facts else ("", "")
-
-
-def _judged(voters: Voters | None) -> tuple[str, str]:
-    """Write whose votes may make a decision final, and whose votes are removed."""
-    return ("*", "") if voters is None else (" ".join(voters.allowed), " ".join(voters.refused))

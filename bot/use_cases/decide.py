@@ -41,8 +41,7 @@ class Decisions:
 
     store: ApprovalStore
     judge: Judge
-    proposals: Proposals | None = None
-    """Judges edits by the newest rules. Without it, the rules of the card decide about edits as well."""
+    proposals: Proposals
 
     async def decide(
         self,
@@ -159,8 +158,6 @@ class Decisions:
         """Say what becomes of an edit: a sentence refuses it, a proposal asks it, and `None` decides it like the call."""
         if sentence := await offload(state, masked_objection, state, index, decision):
             return sentence
-        if self.proposals is None:
-            return None
         met = await self.proposals.meet(state, index, decision, author, until=until)
         if met == in_answer.CHANNEL_UNKNOWN:
             await self.store.mark_missed(state.id)

@@ -40,6 +40,7 @@ from bot.store.votes import Outcome
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, forgotten, until
 from tests.support.builders import an_admission
+from tests.support.deciding import record
 from tests.support.workers import eventually, ids
 
 
@@ -61,9 +62,7 @@ async def decide(
 ) -> Outcome:
     state = await store.load(interrupt_id)
     text = dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
-    found = await store.record_decision(
-        interrupt_id, {index: text}, token=f"{by}{index}{decision}", person=by, deadline=5
-    )
+    found = await record(store, interrupt_id, {index: text}, token=f"{by}{index}{decision}", person=by)
     return found[index]
 
 
@@ -325,9 +324,7 @@ async def test_a_decision_that_leaves_others_open_makes_a_wait_read_nothing(
         for index, fingerprint in enumerate(fingerprints):
             await asyncio.sleep(0.1)
             text = dump_recorded(ApproveDecision(), fingerprint=fingerprint, decided_by="U1")
-            await store.record_decision(
-                interrupt_id, {index: text}, token=f"{index}", person="U1", deadline=5
-            )
+            await record(store, interrupt_id, {index: text}, token=f"{index}", person="U1")
         await waiting
 
         reads = (await redis.info("commandstats"))["cmdstat_hgetall"]["calls"] // 2
@@ -339,7 +336,7 @@ async def record_by_hand(
     store: ApprovalStore, interrupt_id: str, decision: Decision, fingerprint: str
 ) -> None:
     text = dump_recorded(decision, fingerprint=fingerprint, decided_by="U1")
-    await store.record_decision(interrupt_id, {0: text}, token="t", person="U1", deadline=5)
+    await record(store, interrupt_id, {0: text}, person="U1")
 
 
 async def requests_of(redis: Redis) -> int:

@@ -32,6 +32,7 @@ from agent_adapter.testing import InMemoryApprovalClient
 from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_action, an_admission, an_interrupt
+from tests.support.deciding import record
 from tests.support.workers import eventually
 
 SECOND = timedelta(seconds=1)
@@ -80,9 +81,7 @@ class Desk:
             index: dump_recorded(decision, fingerprint=state.fingerprints[index], decided_by="U0ERIK")
             for index, decision in decisions.items()
         }
-        await self.store.record_decision(
-            interrupt_id, texts, token=str(decisions), person="U0ERIK", deadline=5
-        )
+        await record(self.store, interrupt_id, texts, token=str(decisions), person="U0ERIK")
 
     def withdraw(self, interrupt_id: str) -> None:
         state = self.approvals.run(self.store.load(interrupt_id))

@@ -1,7 +1,7 @@
 """People who have made up their minds, for agents that run without a bot."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -9,8 +9,38 @@ from agent_adapter.contract.record import dump_recorded
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from bot.domain.admission import Place
+from bot.domain.audit import Facts
+from bot.domain.press import UNNAMED
 from bot.store.records import ApprovalStore
+from bot.store.votes import Outcome, Voters
 from tests.support.builders import an_admission
+
+FACTS, NOBODY = Facts("{}", "0:0"), Voters()
+
+
+async def record(
+    store: ApprovalStore,
+    interrupt_id: str,
+    texts: Mapping[int, str],
+    *,
+    position: str = "approve",
+    policy: str = "1",
+    voters: Voters = NOBODY,
+    **given: Any,
+) -> dict[int, Outcome]:
+    """Record decisions as a bot without a key does, after it has judged the same for all of them."""
+    each = {"positions": position, "policies": policy, "voters": voters, "facts": FACTS}
+    judged = {name: dict.fromkeys(texts, said) for name, said in each.items()}
+    given = {"token": "t", "standing": None, "signed": "", "press": UNNAMED, **judged, **given}
+    return await store.record_decision(interrupt_id, texts, deadline=5, **given)
+
+
+class _AsBefore:
+    async def meet(self, *_: Any, **__: Any) -> None:
+        """Say that the rule of an edit is that of its call."""
+
+
+AS_BEFORE: Any = _AsBefore()
 
 
 def deciding(*answers: Any, **by_tool: Any) -> InMemoryApprovalClient:
@@ -41,7 +71,7 @@ async def person(redis_url: str, reviewer: ScriptedReviewer) -> AsyncIterator[No
                 if decision
             }
             if texts:
-                await store.record_decision(interrupt_id, texts, token="t", person="U1", deadline=5)
+                await record(store, interrupt_id, texts, person="U1")
 
         async def work() -> None:
             while not over.is_set():

@@ -378,9 +378,6 @@ end
 -- Return the fields of an audit entry that say more about a decision: what the caller knows of it, and for how many
 -- milliseconds the message that asks had been there.
 local function decision_facts(card, facts, message, at)
-  if facts == '' then
-    return
-  end
   local up = redis.call('HGET', card, 'up:' .. message)
   if up then
     return 'facts', facts, 'waited', text(at - up)

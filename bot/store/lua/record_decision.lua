@@ -11,9 +11,9 @@
 --       press     what tells one press from another, or ''
 --       pressed   channel and ts of the message that was pressed, '' for a form
 --       signed    statement about the decisions, or ''
---       of each action: index, position, decision, tokens of the votes that were judged and count ('*': all), people whose
---       votes do not count any more, or are not signed: they are taken out, version of the rules that judged ('': the
---       card's), what the audit says about it, the message that asks
+--       of each action: index, position, decision, tokens of the votes that were judged and count, people whose
+--       votes do not count any more, or are not signed: they are taken out, version of the rules that judged, what the
+--       audit says about it, the message that asks
 -- Returns the outcome of each action:
 -- 'recorded' | 'counted': it takes more people | 'repeat': recorded or counted before, by this very press or by one that
 -- says the same, whatever its person has decided since | 'taken' | 'closed'
@@ -80,7 +80,7 @@ local function sort_votes(votes, position, decision, allowed, refused)
       if its == position then
         append(same, voter)
         append(tokens, of_click)
-        all_judged = all_judged and (allowed == '*' or has(allowed, of_click))
+        all_judged = all_judged and has(allowed, of_click)
       end
     end
   end
@@ -143,7 +143,6 @@ local function decide(index, position, decision, allowed, refused, of_rules, fac
   if is_final and not votes.all_judged then
     return 'judge_again'
   end
-  of_rules = of_rules ~= '' and of_rules or policy or ''
   for _, voter in ipairs(votes.gone) do
     note('uncounted', index, voter, 'policy', of_rules, 'position', position)
   end

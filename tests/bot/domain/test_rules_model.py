@@ -43,6 +43,7 @@ from playground.client import Control
 from playground.server import Playground
 from tests.bot.rendering.slack_side import shown, submitted
 from tests.support.builders import an_action, an_interrupt
+from tests.support.deciding import AS_BEFORE
 from tests.support.properties import bounded
 
 DANA, ERIK, MIRA, NOOR, GUEST, LEFT = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR", "U0GUEST", "U0LEFT"
@@ -67,7 +68,7 @@ async def forms(playground: Playground, slack: Control, store: ApprovalStore) ->
             Services(
                 store,
                 judge,
-                Decisions(store, judge),
+                Decisions(store, judge, AS_BEFORE),
                 Assignments(store, judge),
                 standing,
                 client,

@@ -32,6 +32,8 @@ from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals, applies_to
 from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
+from tests.support.deciding import AS_BEFORE
+from tests.support.deciding import record as recording
 from tests.support.properties import bounded
 
 DANA, ERIK, NOOR = "U0DANA", "U0ERIK", "U0NOOR"
@@ -156,8 +158,8 @@ async def record(
     store: ApprovalStore, state: Approval, decision: Any, *, by="U0DANA", standing=None, index=0
 ):
     text = dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
-    return await store.record_decision(
-        state.id, {index: text}, token=f"{by} {index}", person=by, deadline=5, standing=standing
+    return await recording(
+        store, state.id, {index: text}, token=f"{by} {index}", person=by, standing=standing
     )
 
 
@@ -393,7 +395,7 @@ async def test_no_calls_run_without_asking_that_a_plain_model_does_not_let_run(
         if match:
             match.left -= 1
             continue
-        await Decisions(store, judge).decide(
+        await Decisions(store, judge, AS_BEFORE).decide(
             state, call.person, {0: ApproveDecision()}, standing=call.standing
         )
         newest = await loaded(store, state.id)

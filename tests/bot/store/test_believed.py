@@ -15,6 +15,7 @@ from bot.store.codec import dumped
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, newest
+from tests.support.deciding import AS_BEFORE
 from tests.support.receipts import bot_signing
 
 __all__ = ["directory"]
@@ -33,7 +34,7 @@ def store(store):
 
 @pytest.fixture
 def decide(store, directory):
-    decisions = Decisions(store, Judge(directory))
+    decisions = Decisions(store, Judge(directory), AS_BEFORE)
 
     async def decide(state, user, decision=APPROVE, **said):
         return await decisions.decide(await newest(store, state), user, {0: decision}, **said)

@@ -23,6 +23,7 @@ from bot.store.durability import Durability, durability_on, missing_on
 from bot.store.records import ApprovalStore
 from bot.store.votes import Outcome
 from tests.support.builders import an_action, an_admission, an_interrupt
+from tests.support.deciding import record
 from tests.support.replicas import Group, replicated
 
 ONLINE = {"state": "online", "lag": 0}
@@ -131,9 +132,7 @@ async def state(client: ApprovalClient, store: ApprovalStore) -> Approval:
 
 async def decide(store: ApprovalStore, state: Approval, index: int, **more: Any) -> Outcome:
     text = dump_recorded(ApproveDecision(), fingerprint=state.fingerprints[index], decided_by="U0ERIK")
-    outcomes = await store.record_decision(
-        state.id, {index: text}, token=f"click {index}", person="U0ERIK", deadline=5, **more
-    )
+    outcomes = await record(store, state.id, {index: text}, token=f"click {index}", person="U0ERIK", **more)
     return outcomes[index]
 
 

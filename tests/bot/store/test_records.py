@@ -29,13 +29,14 @@ from bot.store.records import ApprovalStore
 from bot.store.votes import Outcome
 from bot.store.work import WorkSet
 from tests.support.builders import an_action, an_admission, an_interrupt
+from tests.support.deciding import record
 
 CARD = MessageId(0)
 DAY = 86_400_000
 
 
 @pytest.fixture
-def lane(store: ApprovalStore) -> Keys:
+def keys(store: ApprovalStore) -> Keys:
     return store.keys
 
 
@@ -78,7 +79,7 @@ async def decide(
         index: dump_recorded(decision, fingerprint=state.fingerprints[index], decided_by=by)
         for index, decision in decisions.items()
     }
-    outcomes = await store.record_decision(state.id, texts, token=token, person=by, deadline=5)
+    outcomes = await record(store, state.id, texts, token=token, person=by)
     return [str(outcomes[index]) for index in decisions]
 
 
@@ -101,7 +102,7 @@ async def test_a_decision_is_recorded_once(client: ApprovalClient, store: Approv
     assert newest.is_open_at(1)
 
 
-async def test_the_last_decision_settles_the_record(client: ApprovalClient, store: ApprovalStore, lane: Keys):
+async def test_the_last_decision_settles_the_record(client: ApprovalClient, store: ApprovalStore, keys: Keys):
     """Once nothing is open, the record is decided; once that is drawn, no deadline is owed any more."""
     state = await admitted(client, store, "a", "b")
 
@@ -166,7 +167,7 @@ async def test_what_is_not_admitted_cannot_be_decided(client: ApprovalClient, st
     state = await store.load(await publish(client, store))
 
     assert await decide(store, state, {0: ApproveDecision()}) == ["closed"]
-    nowhere = await store.record_decision("billing.never", {0: "x"}, token="t", person="U0ERIK", deadline=5)
+    nowhere = await record(store, "billing.never", {0: "x"}, person="U0ERIK")
     assert nowhere == {0: Outcome.CLOSED}
 
 
@@ -212,10 +213,10 @@ async def test_nobody_decides_a_record_before_it_is_admitted(client: ApprovalCli
     assert (await store.admitted(published.id)).admission.places == admission().places
 
 
-async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, redis: Redis, lane: Keys):
+async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, redis: Redis, keys: Keys):
     """A newer agent's record is told from a missing one."""
     await redis.hset(
-        lane.req("billing.x"), mapping={"body": '{"schema_version":9}', "created": 1, "deadline": 2}
+        keys.req("billing.x"), mapping={"body": '{"schema_version":9}', "created": 1, "deadline": 2}
     )
 
     with pytest.raises(InvalidRequestError, match="written by a newer agent"):
@@ -223,11 +224,11 @@ async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, r
 
 
 async def test_a_record_under_another_name_is_not_read(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys
 ):
     """Nobody decides one interrupt by the card of another."""
     interrupt_id = await publish(client, store)
-    await redis.copy(lane.req(interrupt_id), lane.req("billing.other"))
+    await redis.copy(keys.req(interrupt_id), keys.req("billing.other"))
 
     with pytest.raises(InvalidRequestError, match=f"billing.other holds the interrupt {interrupt_id}"):
         await store.load("billing.other")
@@ -348,19 +349,19 @@ async def test_a_decided_record_cannot_be_withdrawn(client: ApprovalClient, stor
 # --- Retention --------------------------------------------------------------------------------------------------
 
 
-async def lifetimes(redis: Redis, lane: Keys, interrupt_id: str) -> list[float]:
+async def lifetimes(redis: Redis, keys: Keys, interrupt_id: str) -> list[float]:
     """Days until each key of a record ends: its two hashes and its pauses; -1 means never."""
-    pauses = (await redis.hget(lane.req(interrupt_id), "pauses")).split()
-    keys = [
-        lane.req(interrupt_id),
-        lane.card(interrupt_id),
-        *(lane.pause("billing", pause) for pause in pauses),
+    pauses = (await redis.hget(keys.req(interrupt_id), "pauses")).split()
+    found = [
+        keys.req(interrupt_id),
+        keys.card(interrupt_id),
+        *(keys.pause("billing", pause) for pause in pauses),
     ]
-    return [round(left / DAY, 2) if (left := await redis.pttl(key)) > 0 else left for key in keys]
+    return [round(left / DAY, 2) if (left := await redis.pttl(key)) > 0 else left for key in found]
 
 
 async def test_nothing_pending_expires(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys
 ):
     """An open question has no lifetime of its own, partly decided or not."""
     state = await admitted(client, store, "a", "b")
@@ -368,28 +369,28 @@ async def test_nothing_pending_expires(
     await store.mark_read(state, state.actions[1], "U0ERIK", 1)
     await store.start_retention(state.id)
 
-    assert await lifetimes(redis, lane, state.id) == [-1, -1, -1, -1]
+    assert await lifetimes(redis, keys, state.id) == [-1, -1, -1, -1]
     assert (await store.owed())["due"] == 1
 
 
 async def test_a_settled_record_stays_thirty_days_for_its_agent(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys
 ):
     """An agent that comes back within a month of the last drawing still finds its answer, also by its pauses."""
     decided = await admitted(client, store, "a", "b")
     await decide(store, decided, {0: ApproveDecision(), 1: ApproveDecision()})
     refused = await client.publish(an_interrupt(run="another"))
     await store.settle(refused, "refused", code="no_channel")
-    assert {*await lifetimes(redis, lane, decided.id), *await lifetimes(redis, lane, refused)} == {-1}
+    assert {*await lifetimes(redis, keys, decided.id), *await lifetimes(redis, keys, refused)} == {-1}
     for interrupt_id in (decided.id, refused):
         await store.start_retention(interrupt_id)
 
-    assert await lifetimes(redis, lane, decided.id) == [30, 30, 30, 30]
-    assert await lifetimes(redis, lane, refused) == [30, 30, 30]
+    assert await lifetimes(redis, keys, decided.id) == [30, 30, 30, 30]
+    assert await lifetimes(redis, keys, refused) == [30, 30, 30]
 
 
 async def test_a_taken_answer_stays_seven_days(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys
 ):
     """Arguments do not lie around after the run has gone on; drawing the card keeps the lifetime."""
     state = await admitted(client, store)
@@ -401,7 +402,7 @@ async def test_a_taken_answer_stays_seven_days(
     await store.set_notice(state.id, "still here")
     await store.start_retention(state.id)
 
-    assert await lifetimes(redis, lane, state.id) == [7, 7, 7]
+    assert await lifetimes(redis, keys, state.id) == [7, 7, 7]
 
 
 # --- Drawing ----------------------------------------------------------------------------------------------------
@@ -502,7 +503,7 @@ async def test_reading_is_noted_for_one_person_and_these_arguments(
 
 
 async def test_claimed_work_is_hidden_until_its_lease_ends(
-    client: ApprovalClient, store: ApprovalStore, lane: Keys
+    client: ApprovalClient, store: ApprovalStore, keys: Keys
 ):
     """One process takes an id; a process that died gives it back by its lease."""
     interrupt_id = await publish(client, store)
@@ -519,7 +520,7 @@ async def test_claimed_work_is_hidden_until_its_lease_ends(
 
 @pytest.mark.parametrize("again_in", [None, 60_000], ids=["done", "later"])
 async def test_work_that_comes_in_during_a_claim_stays_due(
-    client: ApprovalClient, store: ApprovalStore, lane: Keys, again_in: int | None
+    client: ApprovalClient, store: ApprovalStore, keys: Keys, again_in: int | None
 ):
     """A decision that falls while its card is drawn is drawn afterwards, whatever the first drawing says."""
     state = await admitted(client, store, "a", "b")
@@ -534,7 +535,7 @@ async def test_work_that_comes_in_during_a_claim_stays_due(
 
 @pytest.mark.parametrize("kind", ["undrawn", "due"])
 async def test_work_that_fails_too_often_rests_until_it_is_released(
-    client: ApprovalClient, store: ApprovalStore, lane: Keys, kind: WorkSet
+    client: ApprovalClient, store: ApprovalStore, keys: Keys, kind: WorkSet
 ):
     """Each failure counts; a released record is tried again at once, as if it had never failed."""
     state = await admitted(client, store, life=0)
@@ -554,7 +555,7 @@ async def test_work_that_fails_too_often_rests_until_it_is_released(
 
 
 async def test_several_changes_of_one_record_are_one_piece_of_work(
-    client: ApprovalClient, store: ApprovalStore, lane: Keys
+    client: ApprovalClient, store: ApprovalStore, keys: Keys
 ):
     """However many clicks fell meanwhile, the card is drawn once."""
     state = await admitted(client, store, "a", "b", "c")
@@ -568,7 +569,7 @@ async def test_several_changes_of_one_record_are_one_piece_of_work(
 
 
 async def test_every_transition_is_in_the_audit(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, lane: Keys
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys
 ):
     """Who decided what can be read afterwards; a repeated click and a refused one leave no second entry."""
     state = await admitted(client, store, "a", "b")
@@ -583,9 +584,9 @@ async def test_every_transition_is_in_the_audit(
 
     entries = [
         tuple(text for name, text in fields.items() if name not in {"facts", "seq"})
-        for _, fields in await redis.xrange(lane.audit)
+        for _, fields in await redis.xrange(keys.audit)
     ]
-    counted = [fields["seq"] for _, fields in await redis.xrange(lane.audit)]
+    counted = [fields["seq"] for _, fields in await redis.xrange(keys.audit)]
 
     assert counted == [str(number) for number in range(1, 8)]
     assert entries == [
@@ -609,13 +610,13 @@ async def test_a_waiting_agent_learns_why_nothing_happens(client: ApprovalClient
     assert (await store.load(state.id)).notice is None
 
 
-async def test_bots_say_that_they_live(store: ApprovalStore, redis: Redis, lane: Keys):
+async def test_bots_say_that_they_live(store: ApprovalStore, redis: Redis, keys: Keys):
     """The newest heartbeat of each stands, and says how many others live; those of yesterday are forgotten."""
-    await redis.zadd(lane.bots, {"dead": 1})
+    await redis.zadd(keys.bots, {"dead": 1})
 
     assert (await store.heartbeat("one")).others == frozenset()
     assert (await store.heartbeat("two")).others == {"one"}
 
-    assert set(await redis.zrange(lane.bots, 0, -1)) == {"one", "two"}
+    assert set(await redis.zrange(keys.bots, 0, -1)) == {"one", "two"}
     assert (await store.heartbeat("one", alive=False)).others == {"two"}
     assert (await store.heartbeat("two")).others == frozenset()

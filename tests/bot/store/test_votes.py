@@ -41,6 +41,7 @@ from bot.use_cases.judge import Judge
 from bot.use_cases.vote import token_of
 from playground.client import Control
 from tests.support.builders import ALL_DECISIONS, an_action, an_admission, an_interrupt
+from tests.support.deciding import AS_BEFORE, record
 from tests.support.properties import bounded
 
 DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
@@ -97,21 +98,21 @@ async def press(
         index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
         for index in decisions
     }
-    outcomes = await store.record_decision(
+    outcomes = await record(
+        store,
         state.id,
         texts,
         token=token or token_of(state.id, texts),
-        positions=dict.fromkeys(decisions, position_of(decision)),
+        position=position_of(decision),
         person=by,
-        deadline=60,
-        voters=dict.fromkeys(decisions, voters) if voters else None,
+        voters=voters or tokens_of(await newest(store, state)),
     )
     return [str(outcomes[index]) for index in decisions]
 
 
 def tokens_of(state: Approval, *people: str) -> Voters:
     """Let the votes of these people count; all votes without a name."""
-    votes = (vote for vote in state.votes[0] if not people or vote.user in people)
+    votes = (vote for each in state.votes.values() for vote in each if not people or vote.user in people)
     return Voters(allowed=frozenset(vote.token for vote in votes))
 
 
@@ -147,17 +148,16 @@ async def test_two_people_decide_and_both_are_named(client: ApprovalClient, stor
 async def test_a_vote_that_is_counted_is_drawn_and_wakes_no_agent(client, store, redis):
     """The card changes; the run waits for a decision."""
     state = await asked(client, store, quorum=2)
-    lane = store.keys
-    await redis.delete(lane.undrawn)
+    await redis.delete(store.keys.undrawn)
 
     await press(store, state, ERIK, APPROVE)
-    assert await redis.zcard(lane.undrawn) == 1
+    assert await redis.zcard(store.keys.undrawn) == 1
     assert (await newest(store, state)).status == "pending"
-    await redis.delete(lane.undrawn)
+    await redis.delete(store.keys.undrawn)
     await press(store, state, ERIK, APPROVE)
 
-    assert await redis.zcard(lane.undrawn) == 0
-    events = [entry["event"] for _, entry in await redis.xrange(lane.audit)]
+    assert await redis.zcard(store.keys.undrawn) == 0
+    events = [entry["event"] for _, entry in await redis.xrange(store.keys.audit)]
     assert events[-1:] == ["counted"]
 
 
@@ -265,7 +265,7 @@ async def test_whatever_speaks_against_a_decision_keeps_it_from_counting(
     """Whoever made up a click of their own gets no further than the buttons that are there."""
     state = await asked(client, store, **terms)
 
-    answer = await Decisions(store, Judge(directory)).decide(state, ERIK, {0: decision})
+    answer = await Decisions(store, Judge(directory), AS_BEFORE).decide(state, ERIK, {0: decision})
 
     assert (answer.recorded, said in answer.sentence) == (False, True)
     found = await newest(store, state)
@@ -276,7 +276,7 @@ async def test_a_press_that_changed_nothing_is_known_when_it_is_delivered_again(
     """Its person has decided otherwise since."""
     state, decisions = (
         await asked(client, store, quorum=2, reject_quorum=2),
-        Decisions(store, Judge(directory)),
+        Decisions(store, Judge(directory), AS_BEFORE),
     )
     for name, decision in [("a", APPROVE), ("b", APPROVE), ("c", REJECT), ("b", APPROVE)]:
         await decisions.decide(await newest(store, state), ERIK, {0: decision}, press=Press(name=name))
@@ -288,7 +288,7 @@ async def test_nobody_approves_what_was_refused_for_good_when_redis_has_forgotte
     client, store, redis, directory
 ):
     """It went back to an older state, and no bot has compared the card yet. It can be refused again."""
-    state, decisions = await asked(client, store), Decisions(store, Judge(directory))
+    state, decisions = await asked(client, store), Decisions(store, Judge(directory), AS_BEFORE)
     card = store.keys.card(state.id)
     before = await redis.hgetall(card)
     await decisions.decide(state, ERIK, {0: REJECT})
@@ -302,7 +302,7 @@ async def test_nobody_approves_what_was_refused_for_good_when_redis_has_forgotte
 async def test_a_person_who_agreed_gets_the_same_answer_when_they_press_again(client, store, directory):
     """Not only the last one; somebody else is told who decided, and a change of mind comes too late."""
     before = await asked(client, store, quorum=2)
-    decisions = Decisions(store, Judge(directory))
+    decisions = Decisions(store, Judge(directory), AS_BEFORE)
     for person in (ERIK, MIRA):
         await decisions.decide(before, person, {0: APPROVE})
     after = await newest(store, before)
@@ -321,7 +321,7 @@ async def test_a_person_who_agreed_gets_the_same_answer_when_they_press_again(cl
 async def test_a_bulk_button_means_what_people_could_see(client, store, directory):
     """It approves what its own message shows; the one that rejects is above the parts, and can be pressed before they are there."""
     state = await asked(client, store, 3, parts=((0, 1), (2,)))
-    decisions = Decisions(store, Judge(directory))
+    decisions = Decisions(store, Judge(directory), AS_BEFORE)
 
     above = await approve_all(decisions, state, ERIK, CARD, {0, 1, 2})
     early = await reject_all(decisions, state, ERIK, 0)
@@ -385,7 +385,7 @@ async def test_a_vote_of_somebody_who_may_not_decide_any_more_is_taken_out(clien
 async def test_a_person_who_saw_an_older_record_judges_those_who_voted_since(client, store, directory, slack):
     """Approvals are judged by the record as it was last read: who voted since then is judged all the same."""
     before = await asked(client, store, quorum=2)
-    decisions = Decisions(store, Judge(directory))
+    decisions = Decisions(store, Judge(directory), AS_BEFORE)
     await decisions.decide(before, ERIK, {0: APPROVE})
 
     await slack.group("S0OPS", users=[DANA])
@@ -398,7 +398,7 @@ async def test_a_person_who_saw_an_older_record_judges_those_who_voted_since(cli
 async def test_one_who_changed_their_vote_since_is_not_asked_about(client, store, directory):
     """Erik rejects now; what he said before completes nothing."""
     state = await asked(client, store, quorum=2, reject_quorum=2)
-    decisions = Decisions(store, Judge(directory))
+    decisions = Decisions(store, Judge(directory), AS_BEFORE)
     await decisions.decide(state, ERIK, {0: APPROVE})
     seen = await newest(store, state)
     await decisions.decide(seen, ERIK, {0: REJECT})
@@ -413,12 +413,11 @@ async def test_one_who_changed_their_vote_since_is_not_asked_about(client, store
 async def is_shown(store: ApprovalStore, state: Approval, part: MessageId = CARD) -> None:
     """Have a bot be there, and a message of the card, as if since the card was asked."""
     await store.heartbeat("bot")
-    lane = store.keys
     since = unix_milliseconds(state.created_at)
-    await store._redis.hset(lane.watched, "since", since)
+    await store._redis.hset(store.keys.watched, "since", since)
     await store.lease_part(state.id, part, owner="me", lease=5_000)
     await store.save_part(state.id, part, owner="me", shown=Shown("C1", "1.2", "d"))
-    await store._redis.hset(lane.card(state.id), f"up:{part}", since)
+    await store._redis.hset(store.keys.card(state.id), f"up:{part}", since)
 
 
 @pytest.mark.parametrize("shown", [True, False])
@@ -673,7 +672,7 @@ async def test_no_clicks_decide_what_a_plain_model_of_the_rules_does_not(
         requester_may_decide=rules.requester_may_decide,
         decisions=rules.offered,
     )
-    decisions, wrote = Decisions(store, Judge(directory)), set()
+    decisions, wrote = Decisions(store, Judge(directory), AS_BEFORE), set()
     for person, kind, words in clicks:
         await decisions.decide(await newest(store, state), person, {0: meant(kind, words)})
         wrote.add((person, kind, words))

@@ -21,6 +21,7 @@ from bot.use_cases.judge import Judge
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, directory, for_several, newest
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt
+from tests.support.deciding import AS_BEFORE
 from tests.support.receipts import bot_signing
 
 __all__ = ["directory"]
@@ -79,7 +80,7 @@ def ask(client, store):
 
 @pytest.fixture
 def decide(store, directory):
-    decisions = Decisions(store, Judge(directory))
+    decisions = Decisions(store, Judge(directory), AS_BEFORE)
 
     async def decide(state, user, decision, *indices, **said):
         chosen = dict.fromkeys(indices or range(len(state.interrupt.request.action_requests)), decision)
@@ -389,11 +390,12 @@ def wake_up(redis, store):
     """Give the fields that the bot sent when a record was decided."""
 
     async def wake_up(state):
-        lane = store.keys
         waits = [
-            name.removeprefix("w:") for name in await redis.hkeys(lane.req(state.id)) if name.startswith("w:")
+            name.removeprefix("w:")
+            for name in await redis.hkeys(store.keys.req(state.id))
+            if name.startswith("w:")
         ]
-        entries = await redis.xrange(lane.replies(waits[0]))
+        entries = await redis.xrange(store.keys.replies(waits[0]))
         (answer,) = (entry["answer"] for _, entry in entries if entry["id"] == state.id and entry["answer"])
         return fields_sent(answer)
 
@@ -473,13 +475,13 @@ async def test_a_forged_wake_up_ends_no_wait(ask, decide, agent, wake_up, redis,
     state, other = await ask(a_payment()), await ask(a_payment(run="run-2"))
     await decide(other, DANA, APPROVE)
     waiting = asyncio.create_task(agent.wait(state.id))
-    lane, process = store.keys, agent._records.process
+    process = agent._records.process
     async with asyncio.timeout(30):
-        while f"w:{process}" not in await redis.hkeys(lane.req(state.id)):
+        while f"w:{process}" not in await redis.hkeys(store.keys.req(state.id)):
             await asyncio.sleep(0.01)
 
     for answer in (sent(await wake_up(other)), "d:0\n{}\nbody\n{", "\x00", "body"):
-        await redis.xadd(lane.replies(process), {"id": state.id, "answer": answer})
+        await redis.xadd(store.keys.replies(process), {"id": state.id, "answer": answer})
     # The genuine one comes behind them.
     await decide(state, ERIK, RejectDecision(message="no"))
     async with asyncio.timeout(30):
@@ -517,9 +519,8 @@ async def test_a_record_under_a_foreign_name_is_not_read(ask, decide, client, re
     """Everything about an approved question is copied under the name of another one."""
     state = await ask(a_payment())
     await decide(state, ERIK, APPROVE)
-    lane = store.keys
-    await redis.copy(lane.req(state.id), lane.req("billing.other"))
-    await redis.copy(lane.card(state.id), lane.card("billing.other"))
+    await redis.copy(store.keys.req(state.id), store.keys.req("billing.other"))
+    await redis.copy(store.keys.card(state.id), store.keys.card("billing.other"))
 
     with pytest.raises(InvalidRequestError, match="holds the interrupt"):
         await client.record("billing.other")

@@ -29,8 +29,10 @@ from tests.bot.store.test_votes import (
     is_shown,
     newest,
     press,
+    tokens_of,
 )
 from tests.support.builders import a_state, an_action, an_interrupt, on_terms
+from tests.support.deciding import AS_BEFORE, FACTS, record
 
 __all__ = ["directory"]
 
@@ -75,21 +77,22 @@ def a_proposal(name="one", by=DANA, amount=4000, **fields):
 
 async def propose(store, state, proposal, *, place=None, index=0):
     remark = Remark(kind="propose", places=(0,), actions=(index,), by=proposal.by)
-    return await store.propose(state.id, index, proposal, remark, place=place, deadline=5)
+    return await store.propose(state.id, index, proposal, remark, place=place, deadline=5, facts=FACTS)
 
 
 async def agree(store, state, by, proposal):
     text = dump_recorded(
         proposal.decision, fingerprint=state.actions[0].fingerprint, decided_by=by, policy=proposal.policy
     )
-    outcomes = await store.record_decision(
+    outcomes = await record(
+        store,
         state.id,
         {0: text},
         token=f"{by}-agrees",
         person=by,
-        deadline=5,
-        positions={0: proposal.position},
-        policies={0: proposal.policy},
+        position=proposal.position,
+        policy=proposal.policy,
+        voters=tokens_of(await newest(store, state)),
     )
     return str(outcomes[0])
 
@@ -195,7 +198,9 @@ async def test_nobody_agrees_with_a_proposal_that_they_were_not_shown(client, st
     for name in there:
         await propose(store, state, a_proposal(name))
 
-    answer = await Decisions(store, Judge(directory)).agree(await newest(store, state), ERIK, 0, "one")
+    answer = await Decisions(store, Judge(directory), AS_BEFORE).agree(
+        await newest(store, state), ERIK, 0, "one"
+    )
 
     assert answer == Answer(False, in_answer.GONE)
     assert 0 not in (await newest(store, state)).votes

@@ -44,6 +44,7 @@ from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, for_several, is_shown, newest
 from tests.support.builders import an_action, an_interrupt
+from tests.support.deciding import AS_BEFORE, record
 from tests.support.receipts import bot_signing
 
 __all__ = ["directory"]
@@ -93,7 +94,7 @@ def a_ring(key):
 
 @pytest.fixture
 def decisions(store, directory):
-    return Decisions(store, Judge(directory))
+    return Decisions(store, Judge(directory), AS_BEFORE)
 
 
 async def stored(redis, store, state):
@@ -188,13 +189,12 @@ async def test_nobody_decides_a_record_that_changed_while_their_click_was_judged
     store.signing = None
     before = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
     await decisions.decide(before, MIRA, {0: ApproveDecision()})
-    lane = store.keys
     if what == "the terms":
-        await redis.hset(lane.card(before.id), "use_within", str(30 * 24 * 3_600_000))
+        await redis.hset(store.keys.card(before.id), "use_within", str(30 * 24 * 3_600_000))
     else:
-        body = (await redis.hget(lane.req(before.id), "body")).replace('"al"', '"mallory"')
-        await redis.hset(lane.req(before.id), "body", body)
-        await redis.hset(lane.card(before.id), "asked", body_digest(body))
+        body = (await redis.hget(store.keys.req(before.id), "body")).replace('"al"', '"mallory"')
+        await redis.hset(store.keys.req(before.id), "body", body)
+        await redis.hset(store.keys.card(before.id), "asked", body_digest(body))
 
     answer = await decisions.decide(before, ERIK, {0: ApproveDecision()})
 
@@ -225,15 +225,8 @@ async def test_a_vote_that_was_cast_anew_meanwhile_makes_nothing_final(client, s
     [vote] = (await newest(store, state)).votes[0]
     await decisions.decide(await newest(store, state), ERIK, {0: ApproveDecision()}, note="still yes")
 
-    outcomes = await store.record_decision(
-        state.id,
-        {0: "{}"},
-        token="other",
-        person=MIRA,
-        deadline=5,
-        positions={0: "approve"},
-        voters={0: Voters(allowed=frozenset({vote.token}))},
-    )
+    judged = Voters(allowed=frozenset({vote.token}))
+    outcomes = await record(store, state.id, {0: "{}"}, token="other", person=MIRA, voters=judged)
 
     assert list(outcomes.values()) == ["judge_again"]
 
