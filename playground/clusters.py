@@ -128,24 +128,6 @@ class Cluster:
         self.servers[port].kill()
         wait_until(lambda: self._role(replica) == "master" and self._is_up(), "no replica has taken over")
 
-    @contextlib.contextmanager
-    def forgetting(self, port: int) -> Iterator[None]:
-        """Let the replica of a primary get nothing while the body runs. Then kill the primary, and the replica takes over.
-
-        Raises:
-            RedisServerError: when it does not.
-        """
-        replica = self.replica_of(port)
-        self.servers[replica].freeze()
-        try:
-            # What was sent already would wait for it in the system.
-            self.ask(port, "CLIENT KILL", "TYPE", "REPLICA")
-            yield
-            self.servers[port].kill()
-        finally:
-            self.servers[replica].thaw()
-        wait_until(lambda: self._role(replica) == "master" and self._is_up(), "no replica has taken over")
-
     def bring_back(self, port: int) -> None:
         """Start a server again that was killed. It follows the one that took over."""
         self.servers[port].start()
@@ -243,12 +225,6 @@ class Cluster:
         states = [_fields(self.ask(port, "CLUSTER INFO")) for port in alive]
         owners = {str(sorted(self._owners(port))) for port in alive}
         return len(owners) == 1 and all(state["cluster_state"] == "ok" for state in states)
-
-    def _serves(self, port: int) -> bool:
-        """Say whether a server takes writes, and knows one for every slot."""
-        return (
-            self._role(port) == "master" and _fields(self.ask(port, "CLUSTER INFO"))["cluster_state"] == "ok"
-        )
 
     def _owners(self, port: int) -> list[tuple[int, int]]:
         return [(first, place[1]) for first, _, place, *_ in self.ask(port, "CLUSTER SLOTS")]

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import settings as hypothesis_settings
@@ -31,6 +32,7 @@ from tests.support.redis_users import address_for
 from tests.support.topologies import ON, connected
 
 APPROVERS = "U0DANA,U0ERIK,U0MIRA"
+Service = TypeVar("Service", Cluster, Sentinels)
 SERVERS = {
     "redis_server",
     "redis_url",
@@ -98,15 +100,19 @@ def redis_url(request: pytest.FixtureRequest) -> str:
     return server.url
 
 
+def serving(service: Service) -> Iterator[Service]:
+    """Start a service of several servers, and stop it in the end."""
+    try:
+        service.start()
+        yield service
+    finally:
+        service.stop()
+
+
 @pytest.fixture(scope="session")
 def started_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """One real Redis Cluster for the whole run."""
-    started = Cluster(Path(tmp_path_factory.mktemp("c")), down_after=DOWN_AFTER)
-    try:
-        started.start()
-        yield started
-    finally:
-        started.stop()
+    yield from serving(Cluster(Path(tmp_path_factory.mktemp("c")), down_after=DOWN_AFTER))
 
 
 @pytest.fixture
@@ -120,12 +126,7 @@ def cluster(started_cluster: Cluster) -> Cluster:
 @pytest.fixture(scope="session")
 def started_sentinels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sentinels]:
     """A primary, two replicas and three Sentinels for the whole run."""
-    started = Sentinels(Path(tmp_path_factory.mktemp("s")), down_after=DOWN_AFTER)
-    try:
-        started.start()
-        yield started
-    finally:
-        started.stop()
+    yield from serving(Sentinels(Path(tmp_path_factory.mktemp("s")), down_after=DOWN_AFTER))
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The site of the documentation: what it is made of is there, and its own checker finds what it is for."""
 
 import importlib.util
-import tomllib
 
 import pytest
 
@@ -10,7 +9,6 @@ import agent_adapter.testing
 from tests.support.pages import ROOT, page
 
 API = page("docs/reference/api.md")
-SITE = tomllib.loads(page("zensical.toml"))["project"]
 
 
 def tool(name):

@@ -67,9 +67,8 @@ async def test_an_agent_hears_why_a_decision_did_not_count_until_the_deadline(
     await client.wait(interrupt_id)
     change(signing, signing.kid, revoked=True)
     with connected(redis_url, decode_responses=True) as redis:
-        lane = KEYS
-        redis.hset(lane.req(interrupt_id), mapping={"created": "1000", "deadline": "2000"})
-        redis.hset(lane.card(interrupt_id), "deadline", "2000")
+        redis.hset(KEYS.req(interrupt_id), mapping={"created": "1000", "deadline": "2000"})
+        redis.hset(KEYS.card(interrupt_id), "deadline", "2000")
 
     async with an_agent(redis_url) as other:
         resume = await other.wait(interrupt_id)
@@ -136,15 +135,15 @@ async def test_a_rejection_that_somebody_hides_in_redis_is_no_silence(
     """The bot that took it remembers it: put the card back as it was before, and the deadline still rejects."""
     await start_bot(**silent_rules)
     interrupt_id = await client.publish(asked("note"))
-    lane, shown = KEYS, await dana.card("note")
+    shown = await dana.card("note")
     with connected(redis_url) as redis:
-        before, due = redis.dump(lane.card(interrupt_id)), redis.zscore(lane.due, interrupt_id)
+        before, due = redis.dump(KEYS.card(interrupt_id)), redis.zscore(KEYS.due, interrupt_id)
 
         await dana.fill(await dana.opened(shown, "reject:0"), reason="never")
 
-        assert redis.hget(lane.card(interrupt_id), "d:0")
-        redis.restore(lane.card(interrupt_id), 0, before, replace=True)
-        redis.zadd(lane.due, {interrupt_id: due})
+        assert redis.hget(KEYS.card(interrupt_id), "d:0")
+        redis.restore(KEYS.card(interrupt_id), 0, before, replace=True)
+        redis.zadd(KEYS.due, {interrupt_id: due})
 
     decision = (await client.wait(interrupt_id)).decisions[0]
 

@@ -83,10 +83,9 @@ async def test_whoever_writes_to_redis_cannot_make_an_agent_verified(
         write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
     async with asking(redis_url, signer if fault == "other question" else stranger) as client:
         first, second = await client.publish(asked("pay")), await client.publish(asked("send"))
-    lane = KEYS
     with connected(redis_url, decode_responses=True) as redis:
         if fault == "other question":
-            redis.hset(lane.req(second), "signature", redis.hget(lane.req(first), "signature"))
+            redis.hset(KEYS.req(second), "signature", redis.hget(KEYS.req(first), "signature"))
 
     await start_bot()
 
@@ -123,9 +122,8 @@ async def test_what_was_verified_stays_so_and_what_was_not_is_not_verified_later
         before, after = await client.publish(asked("pay")), await plain.publish(asked("send"))
         await dana.card("pay")
         await dana.card("send")
-        lane = KEYS
         with connected(redis_url, decode_responses=True) as redis:
-            redis.hset(lane.req(after), "signature", redis.hget(lane.req(before), "signature"))
+            redis.hset(KEYS.req(after), "signature", redis.hget(KEYS.req(before), "signature"))
         write_keys(
             signing.ring_path,
             [

@@ -255,12 +255,11 @@ async def said(caplog, words):
 
 async def test_runs_that_nobody_takes_hold_up_no_other(redis_url, approvals, store, notes):
     """However many stand before it."""
-    lane = store.keys
     gone = {f"billing.{number}": number for number in range(1_100)}
     await asyncio.gather(
-        *(store._redis.hset(lane.req(id), "needs", "billing: langgraph/gone@1") for id in gone)
+        *(store._redis.hset(store.keys.req(id), "needs", "billing: langgraph/gone@1") for id in gone)
     )
-    await store._redis.zadd(lane.unresumed, gone)
+    await store._redis.zadd(store.keys.unresumed, gone)
     asked = await a_graph(notes, InMemorySaver()).start(GO, approvals=approvals, config=thread("t"))
     nothing = await approvals.runs.lease(["billing: langgraph/office@1"], limit=5, lease=50)
     assert nothing == ([], {"billing: langgraph/gone@1"})

@@ -35,18 +35,14 @@ _VIEW_BUTTONS = (
     *("in_form.CONTINUE", "in_form.SEE_CHANGES", "in_form.ASK_FOR_CHANGES", "in_form.reject_several"),
     *("in_form.approve_several", "in_form.agree_several"),
 )
-_OPTIONS = (
-    *("in_form.RUN_IT", "in_form.PROPOSE_AGAIN", "in_form.REJECT_LATER_CALLS", "in_form.SAME_ARGUMENTS"),
-    *("in_form.ANY_ARGUMENTS", "in_form.THIS_RUN", "in_home.ALL_AGENTS", "in_home.ALL_TOOLS"),
-)
 LIMITS: Mapping[str, int] = {
     **dict.fromkeys((*_TITLES, *_VIEW_BUTTONS), 24),
     **dict.fromkeys(("on_card.approve", "on_card.agree", "on_card.NOT_YET", "on_action.APPROVE"), 30),
     **dict.fromkeys(("on_card.approve_calls", "on_card.agree_to_calls"), 100),
     "in_text.more_characters": 40,
 }
-"""How many characters Slack takes where a sentence stands alone: titles and buttons of views, answers to a question,
-choices and buttons, and titles of questions; and where a text is cut."""
+"""How many characters Slack takes where a sentence stands alone: titles and buttons of views, answers to a question, and
+titles of questions; and where a text is cut."""
 
 
 @pytest.mark.parametrize("name", LIMITS)

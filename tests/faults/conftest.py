@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from playground.client import Control
+from playground.redis_server import RedisServer
 from playground.server import Playground
 from tests.conftest import settings_for
 from tests.support.failover import Failover
@@ -22,6 +23,22 @@ async def failover(tmp_path: Path) -> AsyncIterator[Failover]:
     await found.proxy.close()
     found.first.stop()
     found.second.stop()
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., RedisServer]]:
+    """Start a server of this test's own: `serve("--option", …)`."""
+    started: list[RedisServer] = []
+
+    def start(*options: str) -> RedisServer:
+        server = RedisServer(tmp_path / f"redis-{len(started)}", options)
+        server.start()
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        server.stop()
 
 
 @pytest.fixture

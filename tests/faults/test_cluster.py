@@ -9,6 +9,7 @@ import pytest
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.keys import Keys
 from playground.clusters import Cluster
+from tests.conftest import serving
 from tests.faults.flow import Flow, breaking
 from tests.support.builders import an_action
 from tests.support.faults import (
@@ -27,12 +28,7 @@ KEYS = Keys("assent")
 @pytest.fixture
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster of this test's own."""
-    service = Cluster(Path(tmp_path_factory.mktemp("c")))
-    try:
-        service.start()
-        yield service
-    finally:
-        service.stop()
+    yield from serving(Cluster(Path(tmp_path_factory.mktemp("c"))))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from agent_adapter import ApprovalClient
 from agent_adapter.errors import ServerUnreachableError
 from bot.app import running
 from bot.cli.doctor import examine
-from playground.redis_server import RedisServer, RedisServerError, free_port
+from playground.redis_server import RedisServerError, free_port
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import pressed_until_decided, take
@@ -24,22 +23,6 @@ pytestmark = pytest.mark.nightly
 
 RIGHTS = ("~{assent}:*", "&{assent}:*", "+@all", "-@dangerous", "-info", "-config")
 UNSAID = "does not say its version, whether it keeps an append-only file, what it evicts"
-
-
-@pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., RedisServer]]:
-    """Start a server of this test's own: `serve("--option", …)`."""
-    started: list[RedisServer] = []
-
-    def start(*options: str) -> RedisServer:
-        server = RedisServer(tmp_path / f"redis-{len(started)}", options)
-        server.start()
-        started.append(server)
-        return server
-
-    yield start
-    for server in started:
-        server.stop()
 
 
 def by_rights(serve) -> str:

@@ -10,6 +10,7 @@ import pytest
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.redis.pool import known_replicas, open_redis
 from playground.sentinels import Sentinels
+from tests.conftest import serving
 from tests.support.builders import an_action
 from tests.support.faults import (
     asking,
@@ -26,12 +27,7 @@ from tests.support.faults import (
 @pytest.fixture
 def sentinels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sentinels]:
     """A service of this test's own."""
-    service = Sentinels(Path(tmp_path_factory.mktemp("s")))
-    try:
-        service.start()
-        yield service
-    finally:
-        service.stop()
+    yield from serving(Sentinels(Path(tmp_path_factory.mktemp("s"))))
 
 
 @pytest.fixture

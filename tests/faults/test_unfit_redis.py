@@ -2,8 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from redis.asyncio import Redis
@@ -18,29 +17,12 @@ from agent_adapter.redis.pool import open_redis
 from bot.app import running
 from bot.cli.doctor import examine
 from playground.client import Control
-from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, Json, eventually, take
 from tests.support.proxy import proxied
 
 REPLICA = "is a replica, and replicas take no writes: use the address of the primary"
-
-
-@pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., RedisServer]]:
-    """Start a server of this test's own: `serve("--option", …)`."""
-    started: list[RedisServer] = []
-
-    def start(*options: str) -> RedisServer:
-        server = RedisServer(tmp_path / f"redis-{len(started)}", options)
-        server.start()
-        started.append(server)
-        return server
-
-    yield start
-    for server in started:
-        server.stop()
 
 
 @pytest.fixture

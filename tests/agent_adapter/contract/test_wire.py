@@ -208,7 +208,7 @@ def test_the_limits_themselves_are_allowed(interrupt: Interrupt):
 
 
 def test_an_agent_has_a_name_that_fits_a_key():
-    """The name leads from any id to its lane, so it is kept to what a key can carry."""
+    """Every key of an agent has its name, so it is kept to what a key can carry."""
     with pytest.raises(
         InvalidRequestError, match=r"Interrupt\.agent: 'Billing Team' cannot be the name of an agent"
     ):

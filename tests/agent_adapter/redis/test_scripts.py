@@ -15,7 +15,7 @@ ORDER = (
     "req", "card", "run", "inbox", "undrawn", "due", "unresumed", "standing", "failing",
     "inboxes", "bots", "epoch", "clock", "watched", "audit", "audit_move",
 )  # fmt: skip
-"""Of the keys of a lane, in every script."""
+"""Of the keys of a namespace, in every script."""
 
 
 def of(paths: list[Path]):
@@ -76,12 +76,12 @@ def test_luacheck_knows_the_prelude():
 
 def test_a_call_is_put_in_the_order_of_the_script():
     """Whatever the order in which somebody names things."""
-    lane = Keys()
+    named = Keys()
 
-    keys, args = read_script(AGENT_LUA, "withdraw").call(lane.of("billing.1"), {"reason": "changed my mind"})
+    keys, args = read_script(AGENT_LUA, "withdraw").call(named.of("billing.1"), {"reason": "changed my mind"})
 
-    assert keys == [lane.req("billing.1"), lane.inbox("billing")]
-    assert args == ["billing.1", lane.prefix, "changed my mind"]
+    assert keys == [named.req("billing.1"), named.inbox("billing")]
+    assert args == ["billing.1", named.prefix, "changed my mind"]
 
 
 def test_what_follows_the_names_keeps_its_order():

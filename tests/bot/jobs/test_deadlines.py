@@ -140,8 +140,7 @@ async def test_of_two_who_claim_one_looks(client, store):
 async def test_what_falls_due_for_an_unreadable_record_is_said_on_its_card(client, store, redis, clock):
     """Its card is owed a drawing, which says so; the record is looked at again later."""
     state = await admitted(client, store)
-    lane = store.keys
-    await redis.hset(lane.req(state.id), "body", "send money")
+    await redis.hset(store.keys.req(state.id), "body", "send money")
 
     assert await clock.on_due(state.id) == UNREADABLE_AGAIN
 

@@ -63,17 +63,16 @@ async def test_without_any_message_the_sweep_finds_the_inbox(client, store, woke
 
 async def test_a_flood_of_one_agent_does_not_delay_another(redis_url, client, store, redis, reader):
     """In one round each agent has as much taken as one script takes."""
-    lane = store.keys
     for number in range(2 * AT_ONCE):
-        await redis.xadd(lane.inbox("a-flood"), {"event": "published", "id": f"a-flood.{number}"})
+        await redis.xadd(store.keys.inbox("a-flood"), {"event": "published", "id": f"a-flood.{number}"})
     interrupt_id = await client.publish(an_interrupt())
     for agent in ("a-flood", "billing"):
         reader.look_at(agent)
 
     await reader._take_round()
 
-    assert await redis.zscore(lane.undrawn, interrupt_id)
-    assert await redis.xlen(lane.inbox("a-flood")) == AT_ONCE
+    assert await redis.zscore(store.keys.undrawn, interrupt_id)
+    assert await redis.xlen(store.keys.inbox("a-flood")) == AT_ONCE
 
 
 async def test_invented_names_without_end_do_not_delay_an_agent(client, store, redis, reader):

@@ -109,14 +109,13 @@ async def test_agents_take_turns_where_more_is_due_than_is_taken(store, owe):
 
 async def test_behind_thousands_the_others_are_seen_soon(store, owe, redis):
     """Only the first thousand are looked at; most of a flood then makes room, and comes again a second later."""
-    lane = store.keys
     await owe(*(f"flood.{number:04}" for number in range(2_500)))
-    await redis.zadd(lane.undrawn, {"quiet.1": 2})
+    await redis.zadd(store.keys.undrawn, {"quiet.1": 2})
 
     claims = [await store.lease_work("undrawn", limit=4, lease=60_000) for _ in range(3)]
 
     assert any(work.interrupt_id == "quiet.1" for work in claims[-1])
-    assert await redis.zcard(lane.undrawn) == 2_501
+    assert await redis.zcard(store.keys.undrawn) == 2_501
 
 
 async def test_a_lost_wake_up_is_made_good_by_the_sweep(store, owe, start):

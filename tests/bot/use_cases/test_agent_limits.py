@@ -62,8 +62,7 @@ async def test_what_has_ended_makes_room(client, store):
     assert await store.reserve("billing", limits, interrupt_id=ids[3]) == ("pending", 3)
 
     await store.settle(ids[0], "withdrawn")
-    lane = store.keys
-    await store._redis.delete(lane.req(ids[1]), lane.card(ids[1]))
+    await store._redis.delete(store.keys.req(ids[1]), store.keys.card(ids[1]))
 
     assert [await store.reserve("billing", limits, interrupt_id=each) for each in ids[3:]] == [None, None]
     assert await store.reserve("billing", limits) == ("pending", 3)

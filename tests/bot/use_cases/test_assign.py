@@ -40,8 +40,7 @@ async def asked(
         extension=Extension(by=30 * MINUTE),
     )
     await store.admit(await store.load(interrupt_id), admission)
-    lane = store.keys
-    for key, name in ((lane.req(interrupt_id), "created"), (lane.card(interrupt_id), "deadline")):
+    for key, name in ((store.keys.req(interrupt_id), "created"), (store.keys.card(interrupt_id), "deadline")):
         await store._redis.hincrby(key, name, -56 * 60_000)
     return await store.load(interrupt_id)
 
