@@ -5,26 +5,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-SHARED: Mapping[str, str] = {
-    "undrawn": "zset",
-    "due": "zset",
-    "failing": "hash",
-    "unresumed": "zset",
-    "sticky": "zset",
-    "inboxes": "zset",
-    "bots": "zset",
-    "epoch": "string",
-    "clock": "string",
-    "confirmed": "string",
-    "watched": "hash",
-    "server": "hash",
-    "audit": "stream",
-    "audit_seq": "string",
-    "audit_move": "hash",
-}
-"""The keys that all records share, with their types. The strings contain a number."""
 OWN = frozenset({"req", "card", "run", "thread", "replies", "held", "rate"})
 """The keys of one record, thread, process or agent; its id is the end of the key."""
+
+
+class Shared:
+    """A key that all records share, with its type as Redis names it. A string contains a number."""
+
+    def __init__(self, kind: str, name: str = "") -> None:
+        self.kind = kind
+        self.name = name
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = self.name or name
+
+    def __get__(self, keys: "Keys", owner: type) -> str:
+        return keys.prefix + self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,26 +143,32 @@ class Keys:
 
     namespace: str = "assent"
 
+    meta = Shared("hash")
+    api_keys = Shared("hash", "keys")
+    api_keys_used = Shared("hash", "keys:used")
+    undrawn = Shared("zset")
+    due = Shared("zset")
+    failing = Shared("hash")
+    unresumed = Shared("zset")
+    standing = Shared("zset", "sticky")
+    inboxes = Shared("zset")
+    bots = Shared("zset")
+    epoch = Shared("string")
+    clock = Shared("string")
+    confirmed = Shared("string")
+    watched = Shared("hash")
+    server = Shared("hash")
+    audit = Shared("stream")
+    audit_seq = Shared("string")
+    audit_move = Shared("hash")
+
     @property
     def prefix(self) -> str:
         return f"{{{self.namespace}}}:"
 
-    @property
-    def meta(self) -> str:
-        return f"{self.prefix}meta"
-
-    @property
-    def api_keys(self) -> str:
-        return f"{self.prefix}keys"
-
-    @property
-    def api_keys_used(self) -> str:
-        return f"{self.prefix}keys:used"
-
     def shared(self) -> dict[str, str]:
-        """Return the keys that all records share, with their types as Redis names them."""
-        hashes = dict.fromkeys((self.meta, self.api_keys, self.api_keys_used), "hash")
-        return hashes | {self.prefix + name: kind for name, kind in SHARED.items()}
+        """Return the keys that all records share, with their types."""
+        return {self.prefix + name: kind for name, kind in SHARED.items()}
 
     def pace(self, method: str, channel: str = "") -> str:
         return f"{self.prefix}pace:{method}" + (f":{channel}" if channel else "")
@@ -212,72 +214,16 @@ class Keys:
     def mine(self, what: str, user: str) -> str:
         return f"{self.prefix}{what}:{user}"
 
-    @property
-    def undrawn(self) -> str:
-        return f"{self.prefix}undrawn"
 
-    @property
-    def due(self) -> str:
-        return f"{self.prefix}due"
-
-    @property
-    def failing(self) -> str:
-        return f"{self.prefix}failing"
-
-    @property
-    def unresumed(self) -> str:
-        return f"{self.prefix}unresumed"
-
-    @property
-    def standing(self) -> str:
-        return f"{self.prefix}sticky"
-
-    @property
-    def inboxes(self) -> str:
-        return f"{self.prefix}inboxes"
-
-    @property
-    def bots(self) -> str:
-        return f"{self.prefix}bots"
-
-    @property
-    def clock(self) -> str:
-        return f"{self.prefix}clock"
-
-    @property
-    def confirmed(self) -> str:
-        return f"{self.prefix}confirmed"
-
-    @property
-    def watched(self) -> str:
-        return f"{self.prefix}watched"
-
-    @property
-    def server(self) -> str:
-        return f"{self.prefix}server"
-
-    @property
-    def epoch(self) -> str:
-        return f"{self.prefix}epoch"
-
-    @property
-    def audit(self) -> str:
-        return f"{self.prefix}audit"
-
-    @property
-    def audit_seq(self) -> str:
-        return f"{self.prefix}audit_seq"
-
-    @property
-    def audit_move(self) -> str:
-        return f"{self.prefix}audit_move"
+_SHARED = {name: key for name, key in vars(Keys).items() if isinstance(key, Shared)}
+SHARED: Mapping[str, str] = {key.name: key.kind for key in _SHARED.values()}
+"""The keys that all records share, with their types."""
 
 
 @lru_cache
 def _shared(namespace: str) -> dict[str, str]:
-    keys = Keys(namespace)
-    names = [name for name, kind in vars(Keys).items() if isinstance(kind, property)]
-    return {name: getattr(keys, name) for name in names}
+    prefix = Keys(namespace).prefix
+    return {"prefix": prefix, **{name: prefix + key.name for name, key in _SHARED.items()}}
 
 
 class Named(dict[str, str]):

@@ -3,7 +3,7 @@
 import pytest
 
 from agent_adapter.contract.identity import interrupt_id, pause_digest, thread_id
-from agent_adapter.contract.keys import SHARED, Keys
+from agent_adapter.contract.keys import Keys
 
 
 def test_every_key_of_a_namespace_shares_its_slot():
@@ -40,12 +40,3 @@ def test_namespaces_never_meet():
 
     assert not {*ours.shared()} & {*theirs.shared()}
     assert not theirs.meta.startswith(ours.prefix)
-
-
-def test_every_key_that_records_share_has_a_type():
-    """Whoever looks for overwritten keys misses none."""
-    keys = Keys("mine")
-    names = {name for name, value in vars(Keys).items() if isinstance(value, property)} - {"prefix"}
-
-    assert {getattr(keys, name) for name in names} == {*keys.shared()}
-    assert {keys.prefix + name for name in SHARED} < {*keys.shared()}

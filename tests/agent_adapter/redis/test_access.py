@@ -69,9 +69,7 @@ def test_users_may_run_the_commands_of_their_scripts(role: Role):
 
 def test_every_kind_of_key_is_one_that_exists():
     """A right for a key that nobody writes would be a hole without a use."""
-    outside = {"meta", "keys", "keys:used"}
-
-    assert {*OF_ALL} - outside <= {*SHARED}
+    assert {*OF_ALL} <= {*SHARED}
     assert {*OF_AGENTS} <= OWN | {"pause", "inbox"}
 
 
