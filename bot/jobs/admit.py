@@ -82,7 +82,7 @@ class Admissions:
             await self.trouble.refuse_unreachable(state, error)
             return None
         terms = tuple([await self.directory.named(own) for own in admission.terms])
-        told = await self._tellable(admission.told) if admission.told else None
+        told = await self._where_to_tell(admission.told) if admission.told else None
         places = tuple(filter(None, found))
         terms = await self._beside_earlier(state, terms, places, beside.changes)
         fixed: dict[str, object] = {"told": told, "places": places, "thread_author": author, "terms": terms}
@@ -133,7 +133,7 @@ class Admissions:
         """Give the actions that standing approvals answer: none that somebody has refused, as this process saw."""
         found = await self.standing.matching(state, admission)
         asked = [matched for matched in found if not self.store.refused.has(state.id, matched.index)]
-        return [matched for matched in asked if await self._still_holds(matched)]
+        return [matched for matched in asked if await self._is_still_active(matched)]
 
     async def _beside_earlier(
         self,
@@ -180,7 +180,7 @@ class Admissions:
         self.trouble.health.warnings.pop(PLACE + place.channel, None)
         return place.model_copy(update={"channel": channel})
 
-    async def _tellable(self, told: Told) -> Told | None:
+    async def _where_to_tell(self, told: Told) -> Told | None:
         """Give where a requester is told, with Slack's channel for a direct message. `None` when they cannot be told."""
         try:
             if why_not := await self._why_not_told(told):
@@ -202,7 +202,7 @@ class Admissions:
         missing = sorted(DIRECT_SCOPES.keys() - self.slack.me.scopes)
         return f"the app has no scope {', '.join(missing)}" if missing and not told.thread_ts else ""
 
-    async def _still_holds(self, matched: StandingMatch) -> bool:
+    async def _is_still_active(self, matched: StandingMatch) -> bool:
         """Whether a standing approval is still active, also in what people see in Slack. In doubt the call is asked."""
         interrupt_id, _, index = matched.name.rpartition(":")
         before = await self.store.admitted(interrupt_id)

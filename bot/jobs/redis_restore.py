@@ -118,7 +118,7 @@ class RestoreGuard:
         is_silent_end = state.status == "expired" and shown.stage == "open"
         if self.is_sure(shown) and not is_silent_end:
             return False
-        if not is_silent_end and await self._showed_no_more(state, part, shown):
+        if not is_silent_end and await self._agreed_with_record(state, part, shown):
             return False
         try:
             seen = await self.slack.look(shown.channel, thread_ts, shown.ts, shown.ts)
@@ -133,7 +133,7 @@ class RestoreGuard:
         """Read what a card in a channel shows, together with others, so that `is_behind` need not. As in `Readings`."""
         return 0 if self.is_sure(shown) else await self.readings.learn(shown, turn)
 
-    async def _showed_no_more(self, state: Approval, part: MessageId, shown: Shown) -> bool:
+    async def _agreed_with_record(self, state: Approval, part: MessageId, shown: Shown) -> bool:
         """Whether a message that was read with others showed only what its record knows."""
         label = self.readings.label(shown.channel, shown.ts)
         # What a standing approval shows is compared with its uses, and ends it.

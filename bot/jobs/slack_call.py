@@ -233,7 +233,7 @@ class SlackCall:
     async def _remove_second(self, ts: str = "") -> None:
         second = Second(
             ts,
-            kept=self._kept,
+            kept=self._ts_on_record,
             find=partial(self._find, self.state.now.timestamp(), digest=self.part.digest),
             delete=partial(self.line.slack.delete_message, self.part.channel),
             note=self._note_intent,
@@ -323,7 +323,7 @@ class SlackCall:
         except InterruptFaultError as error:
             logger.info("part.not_deleted", extra={"interrupt_id": self.state.id, "reason": str(error)})
 
-    async def _kept(self) -> str:
+    async def _ts_on_record(self) -> str:
         state = await self.line.store.admitted(self.state.id)
         kept = state.shown.get(self.part.id) if state else None
         return kept.ts if kept else ""

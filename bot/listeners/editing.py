@@ -189,7 +189,7 @@ async def _decide(services: Services, state: Approval, submission: Submission, d
     index, user = submission.meta.index, submission.user
     found = await offload(state, _read, state, index, draft)
     if not isinstance(found, Edited) or shown_as(found.args) != submission.meta.shown:
-        return await _again(services, submission, draft, in_form.CHANGED_SINCE)
+        return await _show_form_again(services, submission, draft, in_form.CHANGED_SINCE)
     edited = EditedAction(name=state.actions[index].request.name, args=found.args)
     decision = EditDecision(edited_action=edited)
     if objection := approval_objection(state.actions[index].as_decided(decision), submission):
@@ -203,12 +203,12 @@ async def _decide(services: Services, state: Approval, submission: Submission, d
         press=submission.press,
     )
     if not answer.recorded:
-        return await _again(services, submission, draft, answer.sentence)
+        return await _show_form_again(services, submission, draft, answer.sentence)
     await services.store.forget_draft(state.id, index, user)
     return closing(answer)
 
 
-async def _again(services: Services, submission: Submission, draft: Draft, sentence: str) -> Reply:
+async def _show_form_again(services: Services, submission: Submission, draft: Draft, sentence: str) -> Reply:
     """Show the form again with what was typed, and why nothing was recorded. Nothing is shown to change once it is over."""
     state, index = await services.store.admitted(submission.meta.id), submission.meta.index
     if state is None or not state.is_open_at(index):

@@ -22,7 +22,7 @@ from bot.use_cases.answers import closed
 async def may_decide(services: Services, state: Approval, click: Click, decision: str) -> str:
     """Those who may decide this action this way."""
     verdicts = await services.judge.may_decide(state, click.user, (click.number,), decision)
-    return verdicts[click.number].sentence or _told_closed(state, click.number)
+    return verdicts[click.number].sentence or _why_closed(state, click.number)
 
 
 async def may_give_standing(services: Services, state: Approval, click: Click, decision: str) -> str:
@@ -31,14 +31,14 @@ async def may_give_standing(services: Services, state: Approval, click: Click, d
     if sentence := verdicts[click.number].sentence:
         return sentence
     verdict = await services.judge.may_give_standing(state, click.user, click.number)
-    return verdict.sentence or _told_closed(state, click.number)
+    return verdict.sentence or _why_closed(state, click.number)
 
 
 async def may_agree(services: Services, state: Approval, click: Click, _: str) -> str:
     """Those who may decide the proposal."""
     if stricter := state.proposals.get(click.number):
         verdict = await services.judge.may_cast(state, click.user, Ballot.on_proposal(stricter))
-        return verdict.sentence or _told_closed(state, click.number)
+        return verdict.sentence or _why_closed(state, click.number)
     proposal = state.actions[click.number].proposal
     return await may_decide(services, state, click, proposal.decision.type if proposal else "edit")
 
@@ -60,7 +60,7 @@ async def anybody(_services: Services, state: Approval, click: Click, _: str) ->
     return in_answer.GONE if click.vote and state.actions[click.index].written(click.vote) is None else ""
 
 
-def _told_closed(state: Approval, index: int) -> str:
+def _why_closed(state: Approval, index: int) -> str:
     return "" if state.is_open_at(index) else closed(state, [index])
 
 

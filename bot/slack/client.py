@@ -462,7 +462,7 @@ class SlackClient:
                     method, **({"http_verb": "GET", "params": _query(given)} if as_query else {"json": given})
                 )
         except SlackApiError as error:
-            raise _sorted_error(method, error, _place_of(arguments)) from error
+            raise _as_our_error(method, error, _place_of(arguments)) from error
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError, AttributeError) as error:
             # An AttributeError is how slack_sdk 3.47 meets plain text in place of JSON.
             raise SlackUnclearError(method, str(error) or type(error).__name__, answered=False) from error
@@ -486,7 +486,7 @@ def _query(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: int(value) if isinstance(value, bool) else value for name, value in arguments.items()}
 
 
-def _sorted_error(method: str, error: SlackApiError, channel: str) -> SlackError:
+def _as_our_error(method: str, error: SlackApiError, channel: str) -> SlackError:
     response = error.response
     status = getattr(response, "status_code", 200)
     data = response.data if isinstance(getattr(response, "data", None), dict) else {}

@@ -25,7 +25,7 @@ from bot.domain.standing import Ended, StandingApproval, StandingLimits, Standin
 from bot.domain.votes import Proposal, Vote
 
 _SHORT = 512
-_LATER = {"rows", "opened_by", "assign", "proposed"}
+_RARE = {"rows", "opened_by", "assign", "proposed"}
 """The attributes that few places have."""
 ADMISSION = frozenset({
     "policy", "approvers", "named_only", "on_call", "requester", "decisions", "once", "quorum",
@@ -235,11 +235,11 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
 
 def place_field(place: Place) -> str:
     """Write a place as its field of the card keeps it."""
-    return encode([place.channel, place.thread_ts, place.actions, place.parts, *_later(place)])
+    return encode([place.channel, place.thread_ts, place.actions, place.parts, *_rare_attributes(place)])
 
 
-def _later(place: Place) -> list[dict[str, Any]]:
-    given = place.model_dump(mode="json", include=_LATER, exclude_defaults=True, by_alias=True)
+def _rare_attributes(place: Place) -> list[dict[str, Any]]:
+    given = place.model_dump(mode="json", include=_RARE, exclude_defaults=True, by_alias=True)
     return [given] if given else []
 
 

@@ -85,7 +85,10 @@ class Assignments:
             return in_answer.OVER
         # All at once, because Slack waits only three seconds for all of them together.
         judged = await asyncio.gather(
-            *(self.judge.may_decide(state, user, [index], _weightiest(state, index)) for index in still)
+            *(
+                self.judge.may_decide(state, user, [index], _decision_to_judge(state, index))
+                for index in still
+            )
         )
         verdicts = [verdict for each in judged for verdict in each.values()]
         return "" if any(verdict.allowed for verdict in verdicts) else verdicts[0].sentence
@@ -100,7 +103,7 @@ class Assignments:
                 return Answer(False, in_answer.OVER)
 
 
-def _weightiest(state: Approval, index: int) -> str:
+def _decision_to_judge(state: Approval, index: int) -> str:
     """Give the decision that stands for any decision. Most people may reject, so it is another one if there is one."""
     allowed = state.actions[index].config.allowed_decisions
     return next((decision for decision in allowed if decision != "reject"), allowed[0])

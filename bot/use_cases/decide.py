@@ -120,7 +120,7 @@ class Decisions:
             return Answer(False, sentence)
         for index, decision in decisions.items():
             if isinstance(decision, EditDecision):
-                met = await self._met(state, index, decision, user, until)
+                met = await self._judge_edit(state, index, decision, user, until)
                 if isinstance(met, str):
                     return Answer(False, met)
                 if met:
@@ -145,14 +145,14 @@ class Decisions:
 
     async def why_no_edit(self, state: Approval, index: int, decision: EditDecision, author: str) -> str:
         """Say why these values cannot be recorded, before their author is asked whether they are meant; empty when they can."""
-        met = await self._met(state, index, decision, author, look_up_until())
+        met = await self._judge_edit(state, index, decision, author, look_up_until())
         return met if isinstance(met, str) else ""
 
     @property
     def _voting(self) -> Voting:
         return Voting(self.store, self.judge)
 
-    async def _met(
+    async def _judge_edit(
         self, state: Approval, index: int, decision: EditDecision, author: str, until: float
     ) -> Opening | str | None:
         """Say what becomes of an edit: a sentence refuses it, a proposal asks it, and `None` decides it like the call."""

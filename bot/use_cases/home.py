@@ -109,10 +109,10 @@ class Home:
         self, search: _Search, user: str
     ) -> AsyncIterator[tuple[Spot, Approval, tuple[int, ...]]]:
         """Give the open requests, each with the actions that the list is about."""
-        async for spot, state in self._met(search):
+        async for spot, state in self._open_requests(search):
             yield spot, state, await self._mine(state, user)
 
-    async def _met(self, search: _Search) -> AsyncIterator[tuple[Spot, Approval]]:
+    async def _open_requests(self, search: _Search) -> AsyncIterator[tuple[Spot, Approval]]:
         """Give the open requests of the person's lists, in order. Forget what has ended."""
         while not search.is_long:
             spots = await self.store.waiting(

@@ -206,10 +206,10 @@ def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
 
 def _until(state: Approval, indices: Sequence[int]) -> str:
     """Say until when these are open, and what the deadline does with what is open then."""
-    return on_card.at_deadline(state.deadline, _then(state, indices))
+    return on_card.at_deadline(state.deadline, _at_deadline(state, indices))
 
 
-def _then(state: Approval, indices: Iterable[int]) -> Deadline:
+def _at_deadline(state: Approval, indices: Iterable[int]) -> Deadline:
     approved = {state.is_approved_by_silence(index) for index in indices if state.is_open_at(index)}
     if approved == {True}:
         return "approves"

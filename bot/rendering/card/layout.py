@@ -54,17 +54,19 @@ def _divided(interrupt: Interrupt, admission: Admission, place: Place, calls: Se
 
 def is_mixed(admission: Admission, place: Place) -> bool:
     """Tell whether different people decide the actions of a place, now or after a step."""
-    deciders = {(admission.terms[index].approvers, _later(admission, index)) for index in place.actions}
+    deciders = {
+        (admission.terms[index].approvers, _added_by_steps(admission, index)) for index in place.actions
+    }
     return len(deciders) > 1
 
 
 def is_timed(admission: Admission, place: Place) -> bool:
     """Tell whether a card shows something about its time besides the deadline."""
-    escalates = any(_later(admission, index) is not None for index in place.actions)
+    escalates = any(_added_by_steps(admission, index) is not None for index in place.actions)
     return bool(place.assign or admission.extension or escalates)
 
 
-def _later(admission: Admission, index: int) -> tuple[str, ...] | None:
+def _added_by_steps(admission: Admission, index: int) -> tuple[str, ...] | None:
     """Name who decides an action after a step as well; `None` without one."""
     steps = (step for step in admission.steps if step.kind == "escalate" and index in step.actions)
     return next((step.approvers for step in steps), None)

@@ -16,7 +16,7 @@ from bot.domain.errors import (
     WorkspaceFaultError,
 )
 from bot.domain.ids import EVENT_TYPE, Label, MessageId
-from bot.slack.client import SlackClient, _sorted_error
+from bot.slack.client import SlackClient, _as_our_error
 from playground.client import Control
 from playground.server import Playground
 
@@ -189,7 +189,7 @@ def test_what_the_app_may_not_do_in_one_place_is_told_from_what_it_needs_everywh
     )  # fmt: skip
     place = "" if method == "auth.test" else CHANNEL
 
-    error = _sorted_error(method, SlackApiError("", response), place)
+    error = _as_our_error(method, SlackApiError("", response), place)
 
     assert type(error) is expected
     assert not isinstance(error, InterruptFaultError) or error.place == CHANNEL
