@@ -11,7 +11,7 @@ from langgraph.checkpoint.serde.types import INTERRUPT, RESUME, TASKS
 from langgraph.pregel import Pregel
 from langgraph.types import Send
 
-# What a task gives back that was called, and whose an answer is that no task has taken yet.
+# What a called task gives back, and which task gets an answer that is still free.
 _RETURN, _NO_TASK = "__return__", "00000000-0000-0000-0000-000000000000"
 
 

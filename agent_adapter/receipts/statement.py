@@ -102,7 +102,7 @@ class Statement(WireModel):
     actions: tuple[ActionStatement, ...] = Field(min_length=1)
 
     def of(self, index: int) -> ActionStatement | None:
-        """Return what it says about one action, `None` when nothing."""
+        """Return what it says about one action; `None` when it does not name it."""
         return next((each for each in self.actions if each.i == index), None)
 
 

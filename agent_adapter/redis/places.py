@@ -70,7 +70,7 @@ class FoundPlace(Place):
 
     async def _find(self) -> Host:
         if self._finding is None or self._finding.done():
-            # Who asks meanwhile gets the same answer, also when the first one who asked has no more time.
+            # All callers of this time get the same answer, also when the first of them has given up.
             self._finding = in_background(self._found())
         found = await asyncio.shield(self._finding)
         if isinstance(found, Exception):

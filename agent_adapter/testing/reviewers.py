@@ -19,7 +19,7 @@ from agent_adapter.errors import AgentAdapterError
 Reviewer: TypeAlias = Callable[[ActionRequest, ReviewConfig], Decision | None]
 """Decides one action; `None` means that nobody decides it in time."""
 Answer: TypeAlias = Decision | Callable[[ActionRequest], Decision | None] | None
-"""A decision, a function that makes one from the action, or `None` when nobody decides."""
+"""A decision, a function of the action, or `None` when nobody decides."""
 
 
 class UnexpectedActionError(AgentAdapterError):

@@ -147,8 +147,8 @@ class State(WireModel):
     resumed_at: datetime | None
     """When the agent said that its run went on."""
     claim_lapsed_at: datetime | None
-    """When the claim lapsed under which a process took the answer, if it has neither said that the run went on nor
-    claimed again: it may have died in the middle, and what was approved may have run."""
+    """When the claim of the process that took the answer lapsed, if no process has said since then that the run went on
+    or has claimed it again. The process may have died in the middle, and what was approved may have run."""
 
     def dump(self) -> dict[str, Any]:
         """Give it as plain JSON values."""

@@ -68,7 +68,7 @@ class Action:
         return self._written_by(vote) if vote else None
 
     def written(self, name: str) -> Written | None:
-        """Give what somebody wrote, by its name. `None` when nothing has that name any more."""
+        """Give what somebody wrote, by its name; `None` when it is gone."""
         if self.stricter and self.stricter.name == name:
             return self.proposal
         return next((self._written_by(vote) for vote in self.votes if vote.name == name), None)

@@ -26,7 +26,7 @@ How = Literal["click", "form", "standing", "silence"]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the audit says about one decision, beside who decided what, when, and by which version of the rules."""
+    """What the audit says about one decision, beside its person, its time and the version of the rules."""
 
     text: str
     """A JSON object."""

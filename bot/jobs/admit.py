@@ -160,7 +160,7 @@ class Admissions:
         return proposed_again(before.actions[index], after, link=link, was_elsewhere=was_elsewhere)
 
     async def _thread_author(self, route: Route) -> str | None:
-        """Say who began the thread that the run came from, also when it is asked elsewhere."""
+        """Say who began the thread of the run, even if people are asked elsewhere."""
         if not route.channel or not route.thread_ts:
             return None
         return await self.directory.thread_author(route.channel, route.thread_ts)

@@ -43,7 +43,7 @@ def handed_over(person: str, to: Sequence[str]) -> str:
 
 
 def told(titles: Sequence[str], called: str, not_run: str) -> str:
-    """Say to the person for whom an agent acts how it ended, and that nothing ran where that is known."""
+    """Tell the requester how it ended, and that nothing ran, where that is known."""
     what = [
         *(f"*{title}*." for title in titles),
         *([f"{not_run[0].upper()}{not_run[1:]}."] if not_run else []),

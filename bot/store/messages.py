@@ -44,7 +44,7 @@ class Messages(Reading):
     async def save_part(
         self, interrupt_id: str, part: MessageId, *, owner: str, shown: Shown | None, forget: bool = False
     ) -> bool:
-        """Note what Slack shows now: `None` says that nothing was sent, `forget` that the message is gone.
+        """Note what Slack shows now: `None` when nothing was sent, `forget` when the message is gone.
 
         The cached record says what is shown, too, so that it need not be read again.
 

@@ -5,7 +5,7 @@ MOST = 100_000
 
 
 class Refused:
-    """Remembers for whom somebody said no, so that nothing approves a call whose no has disappeared from Redis."""
+    """Remembers which calls somebody refused. If Redis loses a refusal, nothing approves that call."""
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, int], bool] = {}

@@ -24,9 +24,9 @@ MAX_BLOCKS = 45
 _FRAME, _PART_FRAME, _FRAME_BLOCKS = 2_200, 2_200, 9
 # The line that says who is looking, and the buttons about time.
 _CLOCK, _CLOCK_BLOCKS = 900, 2
-# The line that says who decided, and the least that is shown of the words that go with it.
+# The line about who decided, and at least this much of their words.
 _OUTCOME, OUTCOME_TEXT = 450, 300
-# The line that says who decides an action, on a card where that differs.
+# The line about who decides an action, on a card where different people decide.
 _WHO_DECIDES = 350
 # The lines that count votes, with the button to agree, and the line about silence.
 _VOTES, _SILENCE = 1_050, 160

@@ -75,7 +75,7 @@ def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str 
 
 
 def _page_blocks(state: Approval, meta: ViewMeta, page: int, last: int) -> list[Block]:
-    """Say which page this is; on the first one also where the buttons are that turn it, and that approve."""
+    """Say which page this is; the first page also names the buttons that turn pages and approve."""
     if last == 1:
         return []
     named = [index for index in meta.calls if _is_approved_at_end(state, index)]
