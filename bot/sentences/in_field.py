@@ -54,11 +54,18 @@ def if_left_out(value: str) -> str:
     return f"(If left out: {value})"
 
 
-HOW_TO_WRITE = {
+_HOW_TO_WRITE = {
     "integer": "Digits only, as in 12500.",
     "number": "Decimal point, no separators: 12500.5",
 }
-"""Hints of inputs for numbers."""
+
+
+def hint(described: str, kind: str) -> str:
+    """Say what the schema says about a value, and how a number is written."""
+    how = _HOW_TO_WRITE.get(kind, "")
+    stop = "." if how and described and described[-1] not in ".!?…)" else ""
+    return f"{described}{stop} {how}".strip()
+
 
 # --- Choices ------------------------------------------------------------------------------------------------------------
 

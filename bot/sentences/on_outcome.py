@@ -41,7 +41,9 @@ def failed(indices: Sequence[int]) -> str:
 
 def in_thread(reported: int) -> str:
     """Say where every outcome is."""
-    return f"What became of each of the {reported} calls is in the thread."
+    return (
+        f"What became of {'the call' if reported == 1 else f'each of the {reported} calls'} is in the thread."
+    )
 
 
 def call(number: int, tool: str) -> str:

@@ -101,6 +101,15 @@ def decided_call(action: Action) -> tuple[dict[str, Any], Terms]:
     return recorded.decision.edited_action.args, proposal.terms if proposal and is_proposal else action.terms
 
 
+def as_it_ran(action: Action) -> Action:
+    """Give the call as it was decided: an edit with its changes, any other as it was asked."""
+    args, terms = decided_call(action)
+    if args is action.request.args:
+        return action
+    request = action.request.model_copy(update={"args": args})
+    return replace(action, request=request, terms=terms, pages=0, kept={})
+
+
 def _seen(args: dict[str, Any], terms: Terms, headline: Sequence[str]) -> dict[str, Any]:
     return headline_first(hide(args, terms.masked, terms.modal_only), headline)
 

@@ -86,7 +86,7 @@ def run_words(state: Approval, place: Place) -> list[str]:
     if state.claim_has_lapsed:
         return [on_card.LAPSED]
     if state.stalled:
-        return [on_card.STALLED]
+        return [on_card.RUN_ENDED if state.outcomes else on_card.STALLED]
     if state.outcomes:
         return [on_card.GOING_ON]
     if state.is_untaken:

@@ -245,7 +245,7 @@ class Form:
             "optional": _may_be_empty(field),
         }
         # Slack says of a number that it does not take only that it is none.
-        hint = " ".join(filter(None, [field.hint, in_field.HOW_TO_WRITE.get(field.kind, "")]))
+        hint = in_field.hint(field.hint, field.kind)
         return {**block, "hint": plain(hint)} if hint else block
 
     def _box(self, box: Box, suited: list[Part]) -> Block:

@@ -6,15 +6,20 @@ from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
 from bot.domain.votes import Written
 from bot.rendering.arguments import change_lines, text_lines
-from bot.rendering.blocks import Block, actions, context, literal, section
+from bot.rendering.blocks import Block, actions, context, literal, literal_within, quote, section
 from bot.rendering.buttons import EDIT, PAGE, READ, value_of, value_within
 from bot.rendering.calls import title_blocks
+from bot.rendering.card.folded import as_it_ran
+from bot.rendering.card.outcomes import is_edited, outcome_line, outcome_text
 from bot.rendering.modal.argument_form import form_of
 from bot.rendering.modal.questions import approval_inputs, note_input
 from bot.rendering.modal.view import asking, call_cautions, care_blocks, index_in_title, modal
 from bot.rendering.pages import PAGE_SIZE, call_written, pages_of
 from bot.sentences import in_form
 from bot.text.literal import units
+
+DECIDED = 3_000
+"""JSON characters of what somebody changed or wrote, above a call that is decided."""
 
 
 def render_reading_view(
@@ -25,7 +30,7 @@ def render_reading_view(
     pages_read: int,
     written: Written | None = None,
 ) -> Block:
-    """Draw one page (from 1) of everything an action says.
+    """Draw one page (from 1) of everything an action says. Once it is decided, that is the call as it ran.
 
     Args:
         state: the record.
@@ -38,13 +43,15 @@ def render_reading_view(
         A view. Its last page can be submitted by a person who was shown all others, which approves the call.
     """
     asked = state.actions[index]
-    action = call_written(asked, written) if written else asked
+    action = call_written(asked, written) if written else as_it_ran(asked)
     pages = pages_of(action)
     page = min(max(page, 1), len(pages))
     blocks = [*title_blocks(action), context("page", in_form.page(page, len(pages))), *care_blocks(action)]
     blocks += call_cautions(action)
     if written:
         blocks += _written_blocks(asked, written, page)
+    elif page == 1 and not state.is_open_at(index):
+        blocks += decided_blocks(state, asked)
     for name, lines in pages[page - 1]:
         blocks += [context(f"{name}:label", in_form.SECTIONS[name]), literal(name, "\n".join(lines))]
     done = page == len(pages) and pages_read >= page - 1 and state.is_open_at(index)
@@ -61,6 +68,13 @@ def render_reading_view(
     elif submit:
         blocks += [*approval_inputs(action), note_input()]
     return modal(READ.verb, in_form.read_title(index_in_title(state, index)), blocks, meta, submit=submit)
+
+
+def decided_blocks(state: Approval, action: Action) -> list[Block]:
+    """Say who decided a call and how, with what they changed or wrote."""
+    line, text = context(f"a:{action.index}:outcome", outcome_line(state, action)), outcome_text(action)
+    draw = literal if is_edited(action) else quote
+    return [line, *([literal_within(f"a:{action.index}:told", text, DECIDED, draw)] if text else [])]
 
 
 def is_read(state: Approval, index: int, found: Written) -> bool:

@@ -23,6 +23,7 @@ from bot.rendering.blocks import (
 from bot.rendering.buttons import REVIEW, TURN, button_blocks, value_of, value_within
 from bot.rendering.calls import care_words, safe_name, title_blocks
 from bot.rendering.card.again import again_blocks
+from bot.rendering.card.folded import as_it_ran
 from bot.rendering.card.header import blocks_above
 from bot.rendering.card.outcomes import outcome_line
 from bot.rendering.card.ran import outcome_blocks
@@ -30,6 +31,7 @@ from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import totals
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.modal.questions import confirm_input, note_input
+from bot.rendering.modal.reading import decided_blocks
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal, question_in
 from bot.rendering.pages import pages_of
 from bot.sentences import in_form, on_card, words
@@ -116,9 +118,9 @@ def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
     pages: list[list[Piece]] = []
     room, count = 0, 0
     for piece in _pieces(state, calls):
-        blocks = _content(state.actions[piece[0]], piece[1])
+        blocks = _content(_call(state, piece[0], is_over=is_over), piece[1])
         if is_over:
-            blocks += _ran(state, piece)
+            blocks += [*_decided(state, piece), *_ran(state, piece)]
         # In ASCII, as it travels: a letter of most languages takes six characters.
         # Below it: who decided it; or how it stands, what somebody proposes, its buttons, and what they really do.
         below = 1 if is_over else 3 + bool(state.actions[piece[0]].config.effects)
@@ -137,7 +139,14 @@ def _has_end(state: Approval, calls: Sequence[int]) -> bool:
 
 
 def _pieces(state: Approval, calls: Sequence[int]) -> list[Piece]:
-    return [(index, page) for index in calls for page in range(1, len(pages_of(state.actions[index])) + 1)]
+    is_over = _is_over(state, calls)
+    lengths = {index: len(pages_of(_call(state, index, is_over=is_over))) for index in calls}
+    return [(index, page) for index, length in lengths.items() for page in range(1, length + 1)]
+
+
+def _call(state: Approval, index: int, *, is_over: bool) -> Action:
+    """Give a call as people decide it, or as it ran once all is decided."""
+    return as_it_ran(state.actions[index]) if is_over else state.actions[index]
 
 
 def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block]:
@@ -145,9 +154,9 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block
     index, page = piece
     action = state.actions[index]
     if not state.is_open_at(index):
-        shown = _content(action, page) if is_over else _title(action, page)
-        ran = _ran(state, piece) if is_over else []
-        return [*shown, context(f"a:{index}:outcome:{page}", outcome_line(state, action)), *ran]
+        if not is_over:
+            return [*_title(action, page), context(f"a:{index}:outcome:{page}", outcome_line(state, action))]
+        return [*_content(as_it_ran(action), page), *_decided(state, piece), *_ran(state, piece)]
     is_last = page == len(pages_of(action))
     foot = (
         [
@@ -169,11 +178,19 @@ def _standing(state: Approval, action: Action) -> list[Block]:
     return blocks
 
 
+def _decided(state: Approval, piece: Piece) -> list[Block]:
+    """Say who decided a call and how, below the last page of it."""
+    return decided_blocks(state, state.actions[piece[0]]) if _is_last(state, piece) else []
+
+
+def _is_last(state: Approval, piece: Piece) -> bool:
+    """Whether a page is the last one of a call that ran."""
+    return piece[1] == len(pages_of(as_it_ran(state.actions[piece[0]])))
+
+
 def _ran(state: Approval, piece: Piece) -> list[Block]:
     """Draw what became of a call, below the last page of it."""
-    index, page = piece
-    is_last = page == len(pages_of(state.actions[index]))
-    return outcome_blocks(state, index) if is_last else []
+    return outcome_blocks(state, piece[0]) if _is_last(state, piece) else []
 
 
 def _content(action: Action, page: int) -> list[Block]:

@@ -18,6 +18,7 @@ from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.rendering.card.table import WIDTH
 from bot.rendering.limits import check_view
+from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
 from bot.text.literal import visible
@@ -710,6 +711,18 @@ def test_what_became_of_many_calls_fits_on_the_pages_that_show_them():
         check_view(page)
     found = [block_id for page in pages for block_id in block_ids(page["blocks"])]
     assert [each for each in found if each.endswith(":text")] == [f"ran:{index}:text" for index in range(60)]
+
+
+def test_a_decided_call_is_read_as_it_ran():
+    """With who decided it, and what they changed or wrote."""
+    call, edited = an_action("mail", {"amount": 899}), EditedAction(name="mail", args={"amount": 450})
+    decisions = [EditDecision(edited_action=edited), RejectDecision(message="Ask finance")]
+    state = laid_out(call, call, decided=dict(enumerate(decisions)))
+
+    readings = [render_reading_view(state, index, 1, pages_read=0) for index in (0, 1)]
+    for text in (shown(review(state)["blocks"]), "".join(shown(view["blocks"]) for view in readings)):
+        assert text.count("amount: 450") == text.count("amount: 899") == text.count("Ask finance") == 1
+        assert text.count("<@U0ERIK>") == 2
 
 
 def review(state, page=1):

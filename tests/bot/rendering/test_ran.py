@@ -231,16 +231,21 @@ def test_a_masked_value_is_in_no_message():
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"),
+    ("reports", "fields", "says"),
     [
-        ({"resumed_at": None}, "waiting for the agent"),
-        ({"resumed_at": None, "untaken": True}, "the agent has not gone on"),
-        ({"resumed_at": None, "stalled": "the run failed with OSError"}, "the agent could not go on"),
-        ({"stalled": "the run failed with OSError"}, "its run ended with an error; no outcome was reported"),
+        ([None], {"resumed_at": None}, "waiting for the agent"),
+        ([None], {"resumed_at": None, "untaken": True}, "the agent has not gone on"),
+        ([None], {"resumed_at": None, "stalled": "it failed with OSError"}, "the agent could not go on"),
+        (
+            [Outcome.done(), None],
+            {"resumed_at": None, "stalled": "it failed"},
+            " · its run ended with an error",
+        ),
+        ([None], {"stalled": "it failed"}, "its run ended with an error; no outcome was reported"),
     ],
 )
-def test_a_card_says_why_nothing_was_reported(fields, says):
-    card, *_ = drawn(None, **fields)
+def test_a_card_says_why_nothing_was_reported(reports, fields, says):
+    card, *_ = drawn(*reports, tools=["pay"] * len(reports), **fields)
     assert says in text_of(block_of(card.blocks, "who"))
 
 
