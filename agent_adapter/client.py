@@ -204,9 +204,13 @@ class ApprovalClient:
         expect(url, str, where="url", cure="pass the address of a Redis, as in 'redis://localhost:6379/0'")
         address = address_of(url)
         every = settings.get("reconcile_every", timedelta(seconds=BLOCK)).total_seconds()
+        commands = open_redis(url, namespace=namespace, credentials=credentials)
+        block = min(BLOCK, every)
         return cls(
-            open_redis(url, namespace=namespace, credentials=credentials),
-            open_blocking_redis(url, block=min(BLOCK, every), namespace=namespace, credentials=credentials),
+            commands,
+            open_blocking_redis(
+                url, block=block, namespace=namespace, credentials=credentials, beside=commands
+            ),
             agent=agent,
             namespace=namespace,
             address=address,

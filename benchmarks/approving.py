@@ -28,6 +28,8 @@ READS_EVERY = 0.5
 """Seconds between two looks of a person at a card that they have decided."""
 ASKS_AGAIN_AFTER = 5.0
 """Seconds after which a button that is still there, or is there again, asks again."""
+READS_WITHIN = 0.1
+"""Seconds until a person has read what only they see: Slack takes that before the press is shown as accepted."""
 LOOK_AFTER = 10.0
 """Seconds after which every card has to be as its record."""
 _BEFORE = timedelta(seconds=5)
@@ -161,15 +163,24 @@ class Load:
             agent.cancel()
 
     async def _press(self, flow: Flow, asked: Asked, index: int) -> None:
+        """Press until Slack shows it as accepted, and the person does not read that nothing was recorded."""
         await asyncio.sleep(random.uniform(0, 0.5))
         user = random.choice(PEOPLE)
-        if await flow.approve(user, asked.interrupt.id, index):
-            asked.accepted[index], asked.accepted_at[index] = user, time.monotonic()
-            self._accepted_at.append(asked.accepted_at[index])
+        read = len(self._watcher.notices(user))
+        while await flow.approve(user, asked.interrupt.id, index):
+            await asyncio.sleep(READS_WITHIN)
+            said = self._watcher.notices(user)[read:]
+            read += len(said)
+            if not any("othing was recorded" in each for each in said):
+                asked.accepted[index], asked.accepted_at[index] = user, time.monotonic()
+                self._accepted_at.append(asked.accepted_at[index])
+                return
+            if any("Look for a newer card" in each for each in said):
+                flow.newest.add(asked.interrupt.id)
 
     async def _press_again(self, flow: Flow, asked: Asked) -> None:
         """Approve again what the card still asks, or asks again."""
-        [card, *_] = self._watcher.cards(asked.interrupt.id)
+        card = flow.card(asked.interrupt.id)
         for index in {*asked.accepted} - asked.again:
             is_late = time.monotonic() - asked.accepted_at[index] > ASKS_AGAIN_AFTER
             if is_late and f"approve:{index}" in buttons(card):

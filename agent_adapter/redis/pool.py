@@ -280,8 +280,12 @@ def open_blocking_redis(
     block: float,
     namespace: str = "assent",
     credentials: CredentialProvider | str | None = None,
+    beside: Redis | None = None,
 ) -> Redis:
-    """Open the single connection of a loop that blocks in XREAD for `block` seconds. The loop itself retries."""
+    """Open the single connection of a loop that blocks in XREAD for `block` seconds. The loop itself retries.
+
+    With `beside`, it goes where the connections for commands go: a former primary may be one for ten seconds more.
+    """
     return _open(
         url,
         # Only this loop uses the connection, so nobody waits for a free one.
@@ -296,6 +300,7 @@ def open_blocking_redis(
         socket_timeout=block + COMMAND_TIMEOUT,
         socket_connect_timeout=CONNECT_TIMEOUT,
         retry=Retry(NoBackoff(), 0),
+        place=_place(beside) if beside else None,
     )
 
 
@@ -304,13 +309,15 @@ def _open(
     kind: type[ConnectionPool],
     namespace: str,
     credentials: CredentialProvider | str | None,
+    *,
+    place: Place | None = None,
     **options: Any,
 ) -> Redis:
     address = Address.of(url)
     pool = kind.from_url(address.server_url, **options)
     _authenticate(pool, credentials)
     # The pool's class by then says whether the connections are encrypted.
-    pool.connection_kwargs["place"] = _place_of(address, namespace, pool)
+    pool.connection_kwargs["place"] = place or _place_of(address, namespace, pool)
     pool.connection_class = (_FINDING if address.hosts else _SENDING)[pool.connection_class]
     return Redis.from_pool(pool)
 

@@ -17,6 +17,7 @@ from bot.domain.ballot import Ballot
 from bot.domain.errors import (
     AsksOtherwiseError,
     KeyUnfitError,
+    NotConfirmedError,
     PersonUnknownError,
     StoreUnavailableError,
     VotersUnknownError,
@@ -85,6 +86,12 @@ class Voting:
             outcomes, gone = await self._record(
                 state, user, ballots, standing, shown=shown, until=until, press=press
             )
+        except StoreUnavailableError as error:
+            # Redis has it or may have it, and may lose it again.
+            is_there = isinstance(error, NotConfirmedError)
+            said = Outcome.REPEAT if is_there else Outcome.COUNTED
+            self._remember(state, ballots, dict.fromkeys(ballots, said))
+            raise
         except AsksOtherwiseError:
             return Answer(False, in_answer.ASKS_OTHERWISE, is_final=True, draws_anew=True, why="outdated")
         except SigningError as error:
@@ -97,10 +104,9 @@ class Voting:
             unfit = isinstance(error, KeyUnfitError)
             sentence = in_answer.MAY_NOT_SIGN if unfit else in_answer.NOT_SIGNED
             return Answer(False, sentence, is_final=True, why="not_signed")
-        for index, outcome in outcomes.items():
+        for outcome in outcomes.values():
             DECISIONS.labels(kind, outcome).inc()
-            if outcome in {Outcome.RECORDED, Outcome.COUNTED} and ballots[index].decision.type not in RUNS:
-                self.store.refused.add(state.id, index, is_final=outcome is Outcome.RECORDED)
+        self._remember(state, ballots, outcomes)
         logger.info(
             "click.decided",
             extra={
@@ -122,6 +128,18 @@ class Voting:
         newest = await self.store.admitted(state.id) or state
         sentences = [closed(newest, lost), so_far(newest, user, outcomes), uncounted(gone), left_out]
         return Answer(len(lost) < len(outcomes), " ".join(filter(None, sentences)), why="outdated")
+
+    def _remember(
+        self, state: Approval, ballots: Mapping[int, Ballot], outcomes: Mapping[int, Outcome]
+    ) -> None:
+        """Keep in this process what was refused."""
+        for index, outcome in outcomes.items():
+            is_there = outcome in {Outcome.RECORDED, Outcome.COUNTED, Outcome.REPEAT}
+            if is_there and ballots[index].decision.type not in RUNS:
+                is_final = outcome is Outcome.RECORDED or (
+                    outcome is Outcome.REPEAT and ballots[index].needed == 1
+                )
+                self.store.refused.add(state.id, index, is_final=is_final)
 
     async def _is_refusal_lost(self, state: Approval, ballots: Mapping[int, Ballot]) -> bool:
         """Whether this would let a call run that somebody refused for good, and Redis went back to a time before that."""

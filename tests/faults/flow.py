@@ -27,6 +27,8 @@ class Flow:
         self, client: ApprovalClient, slack: Control, store: ApprovalStore, watcher: Watcher
     ) -> None:
         self.client, self.slack, self.store, self.watcher = client, slack, store, watcher
+        self.newest = set[str]()
+        """The requests of which people were told to look for a newer card."""
         self._busy: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def run(self, batches: int, *, at_once: int = 10) -> None:
@@ -111,11 +113,13 @@ class Flow:
 
     async def _press(self, user: str, interrupt_id: str, button: str) -> Json | None:
         """Press; `None` when the button is gone, because a click shown as failed was stored all the same."""
-        # The post of a stalled bot may stand beside it until it is taken away.
-        card, *_ = self.watcher.cards(interrupt_id)
         with contextlib.suppress(ControlError):
-            return await self.slack.click(user, CHANNEL, card["ts"], button)
+            return await self.slack.click(user, CHANNEL, self.card(interrupt_id)["ts"], button)
         return None
+
+    def card(self, interrupt_id: str) -> Json:
+        """Give the card that people press: the post of a stalled bot may stand beside it until it is taken away."""
+        return self.watcher.cards(interrupt_id)[-1 if interrupt_id in self.newest else 0]
 
 
 @asynccontextmanager

@@ -29,6 +29,10 @@ if (not status or status == 'pending') and at <= (deadline or asked) + grace the
   return { 'pending' }
 end
 local holder, till, its_lease, fence = unpack(redis.call('HMGET', req, 'claim_by', 'claim_until', 'claim_for', 'fence'))
+if is_given_back and holder ~= owner then
+  -- Another one has it since, or Redis has lost it: nothing is left to give back.
+  return { 'mine', tonumber(fence or 0) }
+end
 -- A process that held the claim and was too late does not go on, also when the next one has given it back. Where Redis has
 -- lost the claim that is renewed, an older one is there.
 if held ~= '' and holder and holder ~= owner and tonumber(fence or 0) >= tonumber(held) then
@@ -43,7 +47,7 @@ if holder and holder ~= owner then
     return { 'claimed', left }
   end
 end
-if holder ~= owner and held == '' and not is_given_back then
+if holder ~= owner and held == '' then
   -- What was asked since this server answers has no claim that it could have lost.
   local unsure = unsure_for(prefix, tonumber(lease), at, tonumber(redis.call('HGET', req, 'created')))
   if unsure > 0 then
@@ -57,10 +61,12 @@ if has_lapsed or not (is_renewed or is_given_back) then
   note_for_bots(inbox, 'claimed', id)
 end
 if holder ~= owner or has_lapsed then
-  redis.call('HINCRBY', req, 'fence', 1)
+  -- By the clock, so that it is newer than a claim that Redis has lost.
+  fence = text(math.max(tonumber(fence or 0) + 1, at))
+  redis.call('HSET', req, 'fence', fence)
 end
 if is_given_back then
-  redis.call('HSET', req, 'claim_by', owner, 'claim_until', '0')
+  redis.call('HSET', req, 'claim_until', '0')
 else
   redis.call('HSET', req, 'claim_by', owner, 'claim_until', text(at + lease), 'claim_for', lease)
 end
@@ -68,7 +74,7 @@ end
 if has_lapsed then
   wake_bots(prefix, id)
 end
-fence = tonumber(redis.call('HGET', req, 'fence'))
+fence = tonumber(fence)
 if is_read == '0' then
   return { 'mine', fence }
 end

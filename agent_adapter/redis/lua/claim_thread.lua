@@ -1,4 +1,5 @@
--- Take, renew or (with a lease of 0) give back the right to run one thread. It expires if nobody renews it.
+-- Take, renew or (with a lease of 0) give back the right to run one thread. It expires if nobody renews it. Who had it last is
+-- kept for an hour: a process that was too late does not go on with what another one has run.
 --
 -- KEYS  thread
 -- ARGV  prefix
@@ -10,19 +11,23 @@
 
 local thread = unpack(KEYS)
 local prefix, owner, lease, renews = unpack(ARGV)
+local FREE, KEPT = 'free:', 3600000
 local is_given_back = lease == '0'
 
 local holder = redis.call('GET', thread)
-if holder and holder ~= owner then
+local is_free = not holder or string.sub(holder, 1, #FREE) == FREE
+if holder and holder ~= owner and (renews == '1' or not is_free) then
   return { 'claimed', math.max(1, redis.call('PTTL', thread)) }
 end
-local is_new = not holder and renews == '0' and not is_given_back
+local is_new = is_free and renews == '0' and not is_given_back
 local unsure = is_new and unsure_for(prefix, tonumber(lease), now()) or 0
 if unsure > 0 then
   return { 'unsure', unsure }
 end
 if is_given_back then
-  redis.call('DEL', thread)
+  if holder == owner then
+    redis.call('SET', thread, FREE .. owner, 'PX', KEPT)
+  end
 else
   redis.call('SET', thread, owner, 'PX', lease)
 end

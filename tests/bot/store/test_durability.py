@@ -9,7 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
-from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import ServerUnsuitableError
 from agent_adapter.redis.pool import freeze_meta
@@ -19,11 +19,15 @@ from bot.domain.errors import NotConfirmedError
 from bot.domain.messages import Remark
 from bot.domain.press import Press
 from bot.domain.standing import StandingTerms
+from bot.sentences import in_answer
+from bot.slack.directory import Directory
 from bot.store.durability import Durability, durability_on, missing_on
 from bot.store.records import ApprovalStore
 from bot.store.votes import Outcome
+from bot.use_cases.decide import Decisions
+from bot.use_cases.judge import Judge
 from tests.support.builders import an_action, an_admission, an_interrupt
-from tests.support.deciding import record
+from tests.support.deciding import AS_BEFORE, record
 from tests.support.replicas import Group, replicated
 
 ONLINE = {"state": "online", "lag": 0}
@@ -187,6 +191,25 @@ async def test_the_answer_to_the_same_body_has_to_be_confirmed(
 
     group.replicas[0].thaw()
     await decide(store, state, 1, press=press)
+
+
+async def test_nobody_approves_what_was_refused_and_then_lost_before_a_replica_had_it(
+    store: ApprovalStore, state: Approval, group: Group, redis: Redis, directory: Directory
+):
+    """The bot that took the refusal remembers it, although Slack has shown the click as failed."""
+    decisions, card = Decisions(store, Judge(directory), AS_BEFORE), store.keys.card(state.id)
+    before = await redis.hgetall(card)
+    group.replicas[0].freeze()
+    with pytest.raises(NotConfirmedError):
+        await decisions.decide(state, "U0ERIK", {1: RejectDecision()})
+    group.replicas[0].thaw()
+    await redis.delete(card)
+    await redis.hset(card, mapping=before)
+
+    answer = await decisions.decide(await store.admitted(state.id), "U0ERIK", {1: ApproveDecision()})
+
+    assert answer.sentence == in_answer.REFUSAL_LOST
+    assert store.refused.has(state.id, 1)
 
 
 async def test_a_connection_that_is_lost_while_it_waits_does_not_confirm_anything(
