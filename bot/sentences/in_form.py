@@ -10,7 +10,7 @@ CLOSE, CANCEL = "Close", "Cancel"
 APPROVE, APPROVE_AS_ASKED, APPROVE_WITH_CHANGES = "Approve", "Approve unchanged", "Approve with changes"
 PROPOSE_CHANGE = "Propose this change"
 AGREE, REJECT, ANSWER = "Agree", "Reject", "Answer"
-REJECT_ALL, HAND_OVER = "Reject all", "Hand over"
+APPROVE_FROM_NOW_ON, HAND_OVER = "Approve from now on", "Hand over"
 
 
 def title(index: int | None) -> str:
@@ -54,8 +54,8 @@ def read_title(index: int | None) -> str:
 
 
 def reject_several(count: int) -> str:
-    """Label the button that rejects several actions."""
-    return f"Reject {count}"
+    """Title the form that rejects several actions, and label its button."""
+    return f"Reject {count} {'call' if count == 1 else 'calls'}"
 
 
 # --- The call that a form is about --------------------------------------------------------------------------------------

@@ -63,9 +63,9 @@ def done(decision: str, by: Sequence[str], people: int) -> str:
     return f"{how} by {people} people" if people > 1 else how
 
 
-def ran(done: int, failed: int, runs: int) -> str:
-    """End a title with how many of the calls that run are done, and how many failed."""
-    if runs in {done, failed}:
+def ran(done: int, failed: int, runs: int, of: int) -> str:
+    """End a title with how many of the calls that run are done, and how many failed. `of` counts those that do not run, too."""
+    if of in {done, failed}:
         return ", done" if done else ", failed"
     counts = {"failed": failed, "done": done, "not reported": runs - done - failed}
     return ", " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)

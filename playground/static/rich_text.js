@@ -52,7 +52,7 @@ const LEAVES = {
 };
 
 function styled(node, { bold, italic, strike, code, underline } = {}) {
-  const wrappers = [code && "code", strike && "s", underline && "u", italic && "em", bold && "strong"].filter(
+  const wrappers = [strike && "s", code && "code", underline && "u", italic && "em", bold && "strong"].filter(
     Boolean,
   );
   return wrappers.reduce((inner, name) => el(name, {}, inner), node);

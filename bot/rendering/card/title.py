@@ -52,7 +52,9 @@ def run_suffix(state: Approval, place: Place) -> str:
     """End a title with what became of the calls, as far as the agent has reported it."""
     runs = state.running(place.actions)
     reported = Counter(state.outcomes[index].outcome.status for index in runs if index in state.outcomes)
-    return on_card.ran(reported["done"], reported["failed"], len(runs)) if reported else ""
+    return (
+        on_card.ran(reported["done"], reported["failed"], len(runs), len(place.actions)) if reported else ""
+    )
 
 
 def _title(state: Approval, place: Place) -> str:

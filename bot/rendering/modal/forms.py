@@ -81,14 +81,14 @@ def render_reject_all_view(state: Approval, place: int) -> Block:
     """Draw the question why all open actions of a place are rejected."""
     rejected = decided_together(state, state.admission.places[place].actions, "reject")
     if not rejected:
-        return render_notice_view(in_form.REJECT_ALL, in_form.NOTHING_TO_REJECT)
+        return render_notice_view(in_form.REJECT, in_form.NOTHING_TO_REJECT)
     blocks = [
         section("about", in_form.to_be_rejected(rejected)),
         values_block("values", [state.actions[index] for index in rejected], _MOST_CALLS),
         *reason_inputs(_shared_reasons(state, rejected)),
     ]
-    submit = in_form.reject_several(len(rejected))
-    return modal(REJECT_ALL.verb, in_form.REJECT_ALL, blocks, asking(state, REJECT_ALL, place), submit=submit)
+    rejects = in_form.reject_several(len(rejected))
+    return modal(REJECT_ALL.verb, rejects, blocks, asking(state, REJECT_ALL, place), submit=rejects)
 
 
 def _shared_reasons(state: Approval, rejected: Sequence[int]) -> list[str]:

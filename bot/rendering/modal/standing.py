@@ -12,7 +12,7 @@ from bot.rendering.calls import arguments_text, title_blocks
 from bot.rendering.card.standing_uses import given_words, name_blocks, revoke_button, used_words
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal.questions import approval_inputs
-from bot.rendering.modal.view import asking, care_blocks, index_in_title, modal
+from bot.rendering.modal.view import asking, care_blocks, modal
 from bot.sentences import in_form, in_list, words
 
 LISTED = 20
@@ -40,10 +40,10 @@ def render_standing_view(state: Approval, index: int) -> Block:
     ]
     return modal(
         STANDING.verb,
-        in_form.approve_title(index_in_title(state, index)),
+        in_form.APPROVE_FROM_NOW_ON,
         blocks,
         asking(state, STANDING, index),
-        submit=in_form.APPROVE,
+        submit=in_form.APPROVE_FROM_NOW_ON,
     )
 
 

@@ -78,6 +78,10 @@ def test_a_title_says_what_became_of_the_calls_and_first_what_failed(reports, sa
     assert title(*reports, tools=["send_payment"] * len(reports)) == says
 
 
+def test_a_title_counts_what_is_done_where_not_every_call_ran():
+    assert title(PAID, tools=["pay"] * 2, how={0: APPROVE, 1: RejectDecision()}).endswith(", 1 done")
+
+
 def test_a_long_title_keeps_its_end():
     """What became of the call is not cut, whatever the tool is called."""
     assert title(PAID, tools=["x" * 128]).endswith(", done")
