@@ -13,7 +13,7 @@ from playground.server import Playground
 from tests.support.browser import CHROMIUM, Screen, browsing
 from tests.support.lanes import require
 
-DONE = ", done"
+DONE = ", 2 done"
 
 
 @pytest.fixture(autouse=True)
