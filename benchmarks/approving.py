@@ -55,8 +55,8 @@ class Asked:
 
     @property
     def lost(self) -> int:
-        """How many of the accepted approvals the agent did not get, or not before somebody approved again."""
-        return len(self.accepted) - self.reached + len(self.again)
+        """How many of the accepted approvals the agent did not get."""
+        return len(self.accepted) - self.reached
 
     def _has(self, index: int, user: str) -> bool:
         if not self.resume:
@@ -165,17 +165,21 @@ class Load:
     async def _press(self, flow: Flow, asked: Asked, index: int) -> None:
         """Press until Slack shows it as accepted, and the person does not read that nothing was recorded."""
         await asyncio.sleep(random.uniform(0, 0.5))
-        user = random.choice(PEOPLE)
+        # Another one than before, so that it is seen whose approval the agent got.
+        user = random.choice([each for each in PEOPLE if each != asked.accepted.get(index)])
         read = len(self._watcher.notices(user))
         while await flow.approve(user, asked.interrupt.id, index):
             await asyncio.sleep(READS_WITHIN)
             said = self._watcher.notices(user)[read:]
             read += len(said)
             if not any("othing was recorded" in each for each in said):
-                asked.accepted[index], asked.accepted_at[index] = user, time.monotonic()
+                asked.accepted.setdefault(index, user)
+                asked.accepted_at[index] = time.monotonic()
                 self._accepted_at.append(asked.accepted_at[index])
                 return
             if any("Look for a newer card" in each for each in said):
+                if asked.interrupt.id in flow.newest:
+                    return
                 flow.newest.add(asked.interrupt.id)
 
     async def _press_again(self, flow: Flow, asked: Asked) -> None:
