@@ -82,7 +82,7 @@ async def test_a_click_that_an_error_kept_from_being_stored_is_entered(bot, clie
     card = await dana.card()
     await slack.fault("users.info", "error", times=None, error="internal_error")
 
-    await dana.press(card, "approve:0")
+    await slack.click("U0DANA", card["channel"], card["ts"], "approve:0")
 
     (found,) = await entered(bot, "click_failed")
     assert (found["by"], found["button"]) == ("U0DANA", "approve")

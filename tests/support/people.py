@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import Any
 
-from bot.sentences.in_answer import NOT_SAVED
+from bot.sentences.in_answer import NOT_SAVED, WHO_ARE_YOU
 from playground.client import Control
 
 Json = dict[str, Any]
@@ -39,9 +40,12 @@ class Someone:
         )
 
     async def press(self, card: Json, button: str) -> Json:
-        """Press a button by its `action_id`, also where it is a choice in a menu."""
+        """Press a button by its `action_id`, also in a menu; once more where a busy bot could not ask Slack in time who presses."""
         menu, choice = in_menu(card, button) or (button, None)
-        return await self.slack.click(self.user, card["channel"], card["ts"], menu, selected=choice)
+        pressed = partial(self.slack.click, self.user, card["channel"], card["ts"], menu, selected=choice)
+        answer = await pressed()
+        messages = await self.slack.messages(card["channel"], as_user=self.user)
+        return await pressed() if [each["text"] for each in messages[-1:]] == [WHO_ARE_YOU] else answer
 
     async def press_in(self, view: Json, button: str) -> Json:
         """Press a button of a view by its `action_id`, also where it is a choice in a menu."""
