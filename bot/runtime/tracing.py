@@ -7,7 +7,7 @@ from bot.domain.approval import Published
 
 
 def span_about(state: Published, name: str, **said: Value | None) -> AbstractContextManager[Span]:
-    """Make a span of the body in the agent's trace. There is no span where the agent does not trace."""
+    """Make a span of the body in the agent's trace. An agent without traces gets none."""
     if state.trace is None:
         return nullcontext(NOTHING)
     return span(name, state.trace, interrupt_id=state.id, agent=state.agent, **said)
