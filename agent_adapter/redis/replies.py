@@ -225,9 +225,6 @@ class Replies:
                 failures += 1
                 said = explained(self._scripts.address, error)
                 loop.hinder(str(said))
-                logger.warning(
-                    "replies.disconnected: %s", said, extra={"reason": str(said), "failures": failures}
-                )
                 self._end_refused(said)
                 await asyncio.sleep(_backoff(failures))
                 continue
@@ -277,7 +274,6 @@ class Replies:
                 loop.beat()
             except ServerUnreachableError as error:
                 loop.hinder(str(error))
-                logger.warning("replies.unreachable: %s", error, extra={"reason": str(error)})
                 self._end_refused(error)
                 # This connection may still lead to the old server after a failover.
                 await self._redis.connection_pool.disconnect()

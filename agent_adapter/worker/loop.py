@@ -108,7 +108,6 @@ class ResumeWorker:
                 loop.beat()
             except AgentAdapterError as error:
                 loop.hinder(str(error))
-                logger.warning("worker.unreachable", extra={"reason": str(error)})
             await self._rest()
 
     async def _take(self) -> None:

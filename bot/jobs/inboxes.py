@@ -61,7 +61,6 @@ class InboxReader:
                     await self._take_round()
                 loop.beat()
             except AgentAdapterError as error:
-                logger.warning("inbox.unreachable", extra={"reason": str(error)})
                 loop.hinder(str(error))
                 self.look_at_all()
                 await asyncio.sleep(min(1.0, self._sweep))

@@ -91,7 +91,6 @@ class Worker:
                 else:
                     loop.beat()
             except AgentAdapterError as error:
-                logger.warning("work.unreachable", extra={"kind": self._kind, "reason": str(error)})
                 loop.hinder(str(error))
                 more = False
             if not more:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
-from agent_adapter.loops import Loop
+from agent_adapter.loops import Complaint, Loop
 from bot.domain.approval import Approval
 from bot.domain.errors import InterruptFaultError, SlackBusyError, SlackError
 from bot.domain.ids import KEPT, Label, MessageId
@@ -59,7 +59,7 @@ class SlackWatch:
 
     async def run(self, loop: Loop) -> None:
         """Look until cancelled."""
-        started = time.monotonic()
+        started, complaint = time.monotonic(), Complaint("lookout")
         while True:
             loop.beat(within=ROUND_WITHIN)
             # After a round that took longer, the next one follows at once.
@@ -70,8 +70,9 @@ class SlackWatch:
             try:
                 await self.look()
             except AgentAdapterError as error:
-                logger.warning("lookout.unreachable", extra={"reason": str(error)})
-                loop.hinder(str(error))
+                complaint.again(str(error))
+            else:
+                complaint.over()
 
     async def look(self) -> None:
         """Look at the channels and threads of some open records. The next look is at the next records."""

@@ -1,7 +1,6 @@
 """Listens for what wakes this bot: an agent that has noted something in its inbox, and a card to draw."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable
 
@@ -15,8 +14,6 @@ from agent_adapter.redis.pool import open_blocking_redis
 from agent_adapter.redis.server_check import explained
 from bot.jobs.inboxes import InboxReader
 from bot.jobs.redis_restore import RestoreGuard
-
-logger = logging.getLogger(__name__)
 
 QUIET = 3.0
 """Seconds after which a new connection is opened: after a failover, one to the old server only goes silent."""
@@ -60,7 +57,6 @@ class WakeUps:
                 try:
                     await self._listen(redis, loop)
                 except (RedisError, OSError) as error:
-                    logger.warning("wake.disconnected", extra={"reason": str(error)})
                     self._is_connected = False
                     loop.hinder(str(explained(self._address, error)))
                     await asyncio.sleep(AGAIN_IN)

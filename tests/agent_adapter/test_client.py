@@ -738,7 +738,7 @@ async def test_a_wait_may_begin_while_redis_is_away(
     """It says so, goes on when Redis is back, and gives the answer."""
     server, client, interrupt_id = lost_server
     waiting = asyncio.create_task(client.wait(interrupt_id))
-    await until(lambda: "wait.unreachable" in caplog.text)
+    await until(lambda: "loop.hindered: wait" in caplog.text)
     server.start()
 
     async with open_redis(server.url) as redis, asyncio.timeout(30):
@@ -763,7 +763,7 @@ async def test_a_run_that_went_on_while_redis_was_away_keeps_its_result(
             await decide(store, interrupt_id, 0, ApproveDecision())
         async with client.resuming(interrupt_id):
             server.kill()
-        await until(lambda: "wait.unreachable" in caplog.text)
+        await until(lambda: "loop.hindered: wait" in caplog.text)
         if comes_back:
             server.start()
             async with asyncio.timeout(30):
@@ -807,7 +807,7 @@ async def test_waits_are_looked_at_again_after_redis_was_away(
     """A process that has lost Redis once still notices that nobody answers."""
     server, client, _ = lost_server
     # An agent that sets up no logging prints the message alone, so it has the reason.
-    await until(lambda: "replies.unreachable: Redis at " in caplog.text)
+    await until(lambda: "loop.hindered: reconciling: Redis at " in caplog.text)
     server.start()
 
     async with asyncio.timeout(30):
@@ -823,7 +823,7 @@ async def test_closing_while_redis_is_away_ends_what_waits(
         asyncio.create_task(client.wait(interrupt_id)),
         asyncio.create_task(anext(client.decisions(interrupt_id))),
     ]
-    await until(lambda: caplog.text.count("wait.unreachable") >= 2)
+    await until(lambda: caplog.text.count("loop.hindered: wait") >= 2)
     await client.close()
     server.start()
 

@@ -108,3 +108,17 @@ async def test_a_loop_without_progress_is_overdue(monkeypatch):
 
     loop.hinder("Redis is away")
     assert loop.trouble == "Redis is away"
+
+
+def test_the_log_says_less_and_less_often_what_fails_again(caplog):
+    """The same sentence at the 1st, 2nd, 4th and 8th time, another one at once, and once that it works again."""
+    caplog.set_level(logging.INFO)
+    loop = Loop("drawing", within=5)
+    for reason in [*["Redis is away"] * 9, "Redis is loading"]:
+        loop.hinder(reason)
+    loop.beat()
+    loop.beat()
+
+    away, loading = "loop.hindered: drawing: Redis is away", "loop.hindered: drawing: Redis is loading"
+    said = [(record.getMessage(), record.failures) for record in caplog.records]
+    assert said == [*[(away, n) for n in (1, 2, 4, 8)], (loading, 1), ("loop.goes_on: drawing", 10)]

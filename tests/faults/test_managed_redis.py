@@ -64,7 +64,7 @@ async def test_a_redis_that_does_not_say_how_it_is_set_up_is_used(
         said = [record.name for record in caplog.records if UNSAID in record.getMessage()]
         assert said == ["bot.app", "agent_adapter.client"]
         # It has listened all the time, and not only swept.
-        assert "wake.disconnected" not in caplog.text
+        assert "loop.hindered" not in caplog.text
         found = [finding async for finding in examine(settings)]
     assert [finding.verdict for finding in found if UNSAID in finding.sentence] == ["note"]
     assert [finding.sentence for finding in found if finding.verdict == "fail"] == []

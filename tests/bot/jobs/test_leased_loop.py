@@ -324,7 +324,7 @@ async def test_a_worker_outlives_its_redis(tmp_path: Path, caplog: pytest.LogCap
         running = asyncio.create_task(
             Worker(store, "undrawn", handle, lease=60, sweep=0.05).run(Loop("drawing", within=60))
         )
-        await until(lambda: "work.unreachable" in caplog.text)
+        await until(lambda: "loop.hindered: drawing" in caplog.text)
         server.start()
         await redis.zadd(store.keys.undrawn, {"a": 1})
         await until(lambda: done == ["a"])
