@@ -45,9 +45,8 @@ class SyncApprovalClient:
         cure = 'for the address of a Redis, write `with SyncApprovalClient.from_url("redis://…", agent="billing")`'
         expect(client, ApprovalClient, where="client", cure=cure)
         self.client = client
-        self._loop: asyncio.AbstractEventLoop
-        self._is_over = False
-        self._thread = threading.Thread(target=self._serve, name="approvals", daemon=True)
+        self._background: _Background | None = None
+        self._calls: set[asyncio.Task[Any] | None] = set()
 
     @classmethod
     def from_url(
@@ -85,12 +84,11 @@ class SyncApprovalClient:
     def __enter__(self) -> Self:
         """Connect. Errors are as in `ApprovalClient.__aenter__` and in `run`."""
         _refuse_to_block_a_loop()
-        self._loop = asyncio.new_event_loop()
-        self._thread.start()
+        self._background = _background()
         try:
             self._run(self.client.__aenter__())
         except BaseException:
-            self._end()
+            self._background = None
             raise
         return self
 
@@ -100,7 +98,9 @@ class SyncApprovalClient:
         try:
             self._run(self.client.close())
         finally:
-            self._end()
+            # A call that still waits in another thread ends with a cancellation.
+            self._run(self._cancel_others())
+            self._background = None
 
     if not TYPE_CHECKING:
 
@@ -115,13 +115,15 @@ class SyncApprovalClient:
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine on the background loop, wait, and return its result. Ctrl-C in the caller cancels it.
 
+        A process has one background loop, which all its clients share: connections of a model or a database stay usable.
+
         Raises:
             AgentAdapterError: when the client is not connected, or when a coroutine calls this on the background loop.
             InvalidRequestError: when an event loop runs in this thread, because this call would block it.
         """
         cure = "call the asynchronous function, as in approvals.run(run(graph, input, approvals=approvals.client))"
         expect(work, Coroutine, where="work", cure=cure)
-        if threading.current_thread() is not self._thread:
+        if not self._is_inside():
             try:
                 _refuse_to_block_a_loop()
             except InvalidRequestError:
@@ -129,23 +131,41 @@ class SyncApprovalClient:
                 raise
         return self._run(work)
 
+    def _is_inside(self) -> bool:
+        return self._background is not None and threading.current_thread() is self._background.thread
+
     def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        if not self._thread.is_alive():
+        # A fork of the process has no such thread.
+        if self._background is None or not self._background.thread.is_alive():
             work.close()
             raise AgentAdapterError(
                 "this client is not connected: use it inside `with SyncApprovalClient.from_url(…) as approvals:`"
             )
-        if threading.current_thread() is self._thread:
+        if self._is_inside():
             work.close()
             raise AgentAdapterError(
                 "a blocking method was called inside `run`, so it would wait for itself: await the method of `client` instead"
             )
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = asyncio.run_coroutine_threadsafe(self._noted(work), self._background.loop)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
+
+    async def _noted(self, work: Coroutine[Any, Any, _T]) -> _T:
+        task = asyncio.current_task()
+        self._calls.add(task)
+        try:
+            return await work
+        finally:
+            self._calls.discard(task)
+
+    async def _cancel_others(self) -> None:
+        others = [task for task in self._calls if task and task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
     @spelled_out
     def interrupt(
@@ -230,21 +250,36 @@ class SyncApprovalClient:
             raise
         self._run(_leave(context, None))
 
+
+class _Background:
+    """The event loop of all blocking clients of the process, in a thread of its own.
+
+    It is never closed: the pools of model clients outlive an approval client, and belong to the loop that they were first used in.
+    """
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self._serve, name="approvals", daemon=True)
+        self.thread.start()
+
     def _serve(self) -> None:
-        while not self._is_over:
+        while True:
             try:
-                self._loop.run_forever()
+                self.loop.run_forever()
             except (SystemExit, KeyboardInterrupt):
                 # A coroutine of `run` raised it. The caller of `run` gets it; other callers are not affected.
                 logger.warning("sync.exit_refused")
 
-    def _end(self) -> None:
-        # A call that still waits in another thread ends with a cancellation.
-        self._run(_cancel_others())
-        self._is_over = True
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+
+_starting = threading.Lock()
+_started: list[_Background] = []
+
+
+def _background() -> _Background:
+    with _starting:
+        if not _started or not _started[-1].thread.is_alive():
+            _started.append(_Background())
+        return _started[-1]
 
 
 def _refuse_to_block_a_loop() -> None:
@@ -274,10 +309,3 @@ async def _enter(context: AbstractAsyncContextManager[DecidedResume]) -> tuple[D
 async def _leave(context: AbstractAsyncContextManager[DecidedResume], error: BaseException | None) -> None:
     # The context only has to know of the error; the caller's thread raises it again.
     await context.__aexit__(type(error) if error else None, error, error.__traceback__ if error else None)
-
-
-async def _cancel_others() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)

@@ -20,7 +20,8 @@ from tests.agent_adapter.integrations.test_openai_agents_kinds import (
     shell,
 )
 from tests.conftest import an_agent
-from tests.support.pages import run_page
+from tests.support.model_api import ModelApi
+from tests.support.pages import start_page
 from tests.support.people import Someone, buttons, words
 from tests.test_project import everything_is_approved
 
@@ -231,26 +232,23 @@ server.run()
 
 
 async def test_the_page_about_it_runs_as_it_stands(everything_is_approved, redis_url, tmp_path):
-    """With a model of the reader's, every e-mail of the page is sent once it is approved, and the file is written."""
-    mail = says(("send_email", {"to": "dana@example.com", "body": "Due."}))
-    file = says(("write_file", {"path": "open.txt"}))
-    model = ScriptedModel([*[mail, DONE] * 2, file, DONE, *[mail, DONE] * 4])
+    """As one program with a real client of a model: every e-mail of the page is sent once it is approved, and the file is written."""
+    calls = {"send_email": {"to": "dana@example.com", "body": "Due."}, "write_file": {"path": "open.txt"}}
     script = tmp_path / "files.py"
     script.write_text(FILES)
     npx = '{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]}'
-    server = {"command": sys.executable, "args": [str(script)]}
+    server = {npx: repr({"command": sys.executable, "args": [str(script)]})}
 
-    ran = await run_page(
-        "docs/how-to/use-from-openai-agents.md", redis_url, instead={'"gpt-5"': model, npx: server}
-    )
+    async with ModelApi(**calls).serving() as api:
+        printed = await start_page("docs/how-to/use-from-openai-agents.md", redis_url, api.url, server)
 
-    lines = ran.printed.splitlines()
+    lines = printed.splitlines()
     assert lines[:4] == ["done", "done", "done", "['sent to dana@example.com']"]
     assert lines[-4:] == ["done", "['send_email']", "done", "done"]
     answers = [
         str(item["output"])
-        for call in model.calls
-        for item in call.input
+        for conversation in api.asked
+        for item in conversation
         if isinstance(item, dict) and "output" in item
     ]
     assert "open.txt is written" in answers.pop(2)

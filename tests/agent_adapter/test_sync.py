@@ -6,10 +6,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,6 @@ from agent_adapter.errors import (
     ConsumedError,
     InterruptWithdrawnError,
     InvalidRequestError,
-    ServerUnreachableError,
     UnknownInterruptError,
     WrongArgumentError,
 )
@@ -253,27 +251,68 @@ def test_an_interrupted_caller_leaves_nothing_running(approvals: SyncApprovalCli
     assert ended.wait(5)
 
 
-def test_a_client_that_cannot_connect_leaves_no_thread_behind(tmp_path: Path):
-    """The error is the asynchronous client's, in one sentence."""
-    with (
-        pytest.raises(ServerUnreachableError, match="is it running, and is this the right address"),
-        SyncApprovalClient.from_url(f"unix://{tmp_path}/nobody.sock", agent="billing"),
-    ):
+def enter_and_leave(approvals: SyncApprovalClient) -> None:
+    with approvals:
         pass
 
-    assert background_threads() == []
+
+def leave_where_a_loop_runs(approvals: SyncApprovalClient) -> None:
+    approvals.__enter__()
+
+    async def clean_up() -> None:
+        approvals.__exit__(None, None, None)
+
+    asyncio.run(clean_up())
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_client_that_is_not_connected_says_so(redis_url: str, when: str):
+@pytest.mark.parametrize("before", [lambda _: None, enter_and_leave, leave_where_a_loop_runs])
+def test_a_client_that_is_not_connected_says_so(redis_url: str, before: Callable[..., None]):
     """Outside of its context a verb is an error, and no wait for a loop that does not run."""
     approvals = SyncApprovalClient.from_url(redis_url, agent="billing")
-    if when == "after":
-        with approvals:
-            pass
+    before(approvals)
 
     with pytest.raises(AgentAdapterError, match="not connected: use it inside `with SyncApprovalClient"):
         approvals.publish(an_interrupt())
+
+
+def test_what_is_connected_inside_of_one_client_serves_inside_of_the_next(redis_url: str):
+    """As the connections of a model: they belong to their loop, and a process has one."""
+    redis = open_redis(redis_url)
+    for _ in range(2):
+        with SyncApprovalClient.from_url(redis_url, agent="billing") as approvals:
+            assert approvals.run(redis.ping())
+
+    with approvals:
+        approvals.run(redis.aclose())
+    assert len(background_threads()) == 1
+
+
+def test_leaving_a_client_ends_the_calls_of_other_threads(redis_url: str, elsewhere: ThreadPoolExecutor):
+    """They are cancelled and have cleaned up; the calls of another client go on."""
+    begun, ended = threading.Barrier(3), threading.Event()
+
+    async def wait_for_ever() -> None:
+        try:
+            await asyncio.to_thread(begun.wait)
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.set()
+
+    async def go_on() -> str:
+        await asyncio.to_thread(begun.wait)
+        await asyncio.to_thread(ended.wait)
+        return "still here"
+
+    with SyncApprovalClient.from_url(redis_url, agent="other") as other:
+        staying = elsewhere.submit(other.run, go_on())
+        with SyncApprovalClient.from_url(redis_url, agent="billing") as approvals:
+            leaving = elsewhere.submit(approvals.run, wait_for_ever())
+            begun.wait()
+
+        assert ended.is_set()
+        assert isinstance(leaving.exception(5), CancelledError)
+        assert staying.result(5) == "still here"
 
 
 def test_work_that_ends_the_program_ends_only_for_its_caller(approvals, elsewhere):
@@ -325,26 +364,12 @@ async def test_a_client_that_blocks_does_not_connect_where_a_loop_runs(redis_url
     client = SyncApprovalClient.from_url(redis_url, agent="billing")
     with pytest.raises(InvalidRequestError, match="a cell may await"), client:
         pass
-    assert background_threads() == []
 
     def elsewhere() -> str:
         with client:
             return client.publish(an_interrupt())
 
     assert await asyncio.to_thread(elsewhere)
-
-
-def test_a_client_may_be_left_where_a_loop_runs(redis_url: str):
-    """Whoever cleans up in a coroutine leaves nothing behind."""
-    client = SyncApprovalClient.from_url(redis_url, agent="billing")
-    client.__enter__()
-
-    async def clean_up() -> None:
-        client.__exit__(None, None, None)
-
-    asyncio.run(clean_up())
-
-    assert background_threads() == []
 
 
 async def test_each_client_names_the_statement_that_it_is_for(redis_url: str):

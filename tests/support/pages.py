@@ -3,7 +3,10 @@
 import asyncio
 import contextlib
 import io
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +15,8 @@ from tests.support.redis_users import address_for
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 REDIS = "redis://localhost:6379/0"
+CLAUDE = '__import__("langchain_anthropic").ChatAnthropic(model="claude", max_retries=0)'
+"""The client of LangChain that is installed. A second try would hide that a connection is of no use."""
 
 
 def name_of(page):
@@ -77,3 +82,20 @@ async def run_program(source: str, name: str, redis_url: str, instead: dict[str,
     with contextlib.redirect_stdout(printed):
         await asyncio.to_thread(exec, compile(source, name, "exec"), names)
     return Ran(names, printed.getvalue())
+
+
+async def start_page(name: str, redis_url: str, model_url: str, instead: dict[str, str] | None = None) -> str:
+    """Run the one program of a page in a process of its own, with the model behind this address, and give what it printed."""
+    (source,) = files_of(name).values()
+    source = _with_users(source, redis_url)
+    for piece, other in {'"openai:gpt-5"': CLAUDE, **(instead or {})}.items():
+        source = source.replace(piece, other)
+    keys = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+    urls = {"OPENAI_BASE_URL": f"{model_url}/v1", "ANTHROPIC_BASE_URL": model_url}
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", source, env={**os.environ, "PYTHONPATH": str(ROOT), **keys, **urls},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    printed, errors = await program.communicate()
+    assert program.returncode == 0, errors.decode()
+    return printed.decode()
