@@ -9,6 +9,7 @@ from typing import Any, TypedDict, TypeVar, get_args, get_type_hints
 
 from agent_adapter.contract.interrupt import Context, Continuation, OnExpiry
 from agent_adapter.contract.names import did_you_mean
+from agent_adapter.contract.wire import MAX_LIFE
 from agent_adapter.errors import WrongArgumentError
 from agent_adapter.expected import expect
 
@@ -24,8 +25,8 @@ class Asking(TypedDict, total=False):
     """The `ts` of a Slack message: ask in its thread."""
     context: Context
     """Who asks and why; shown on the card."""
-    expires_in: timedelta
-    """How long people may take; one hour by default."""
+    expires_in: timedelta | float
+    """How long people may take, as a duration or in seconds; one hour by default."""
     on_expiry: OnExpiry
     """What happens when nobody decides in time: `reject` (the default) or `raise`."""
     continuation: Continuation | None
@@ -36,11 +37,15 @@ _KINDS: Mapping[str, tuple[type | UnionType, str]] = {
     "channel": (str | None, "pass the id of a Slack channel, as in 'C0123ABCD'"),
     "thread_ts": (str | None, "pass the ts of a Slack message, as in '1700000000.000100'"),
     "context": (Context | None, "pass a Context, as in Context(requested_by='U0123ABCD')"),
-    "expires_in": (timedelta | float | int | None, "pass a timedelta, as in timedelta(minutes=5)"),
+    "expires_in": (
+        timedelta | float | int | None,
+        "pass a timedelta, as in timedelta(minutes=5), or seconds",
+    ),
     "continuation": (Continuation | None, "pass a Continuation"),
 }
 
 
+_MOST = MAX_LIFE.total_seconds()
 _CHANNEL = re.compile("[A-Z0-9]+")
 _DEFAULTS: Mapping[str, Any] = {"expires_in": timedelta(hours=1), "on_expiry": "reject"}
 
@@ -63,6 +68,8 @@ def check_asking(asking: Mapping[str, Any]) -> None:
             expect(given, NoneType if isinstance(given, bool) else kind, where=name, cure=cure)
             if given == "":
                 raise WrongArgumentError(f"{name}: this text is empty: {cure}, or leave it out")
+            if name == "expires_in" and given is not None and not 0 < _seconds(given) <= _MOST:
+                raise WrongArgumentError(f"expires_in: {given} is not from 1 second to 7 days: {cure}")
             if name == "channel" and given and not _CHANNEL.fullmatch(given):
                 raise WrongArgumentError(f"channel: {given!r} is not the id of a channel: {cure}")
         elif given not in get_args(OnExpiry):
@@ -70,6 +77,10 @@ def check_asking(asking: Mapping[str, Any]) -> None:
                 f"on_expiry: {given!r} is not one of reject, raise{did_you_mean(given, get_args(OnExpiry))}; "
                 "approve is one only where a rule of the policy says on_timeout: approve"
             )
+
+
+def _seconds(given: timedelta | float) -> float:
+    return given.total_seconds() if isinstance(given, timedelta) else given
 
 
 def spelled_out(function: _Asks) -> _Asks:

@@ -203,6 +203,8 @@ class ApprovalClient:
         """
         expect(url, str, where="url", cure="pass the address of a Redis, as in 'redis://localhost:6379/0'")
         address = address_of(url)
+        for name, given in settings.items():
+            expect(given, timedelta, where=name, cure="pass a timedelta, as in timedelta(seconds=30)")
         every = settings.get("reconcile_every", timedelta(seconds=BLOCK)).total_seconds()
         commands = open_redis(url, namespace=namespace, credentials=credentials)
         block = min(BLOCK, every)

@@ -161,6 +161,11 @@ class Thread:
         if input is not None:
             return True
         state = await self._state()
+        if not (state.created_at or state.values or state.next):
+            raise InvalidRequestError(
+                f"the input is None, but the thread {self.id!r} has never run: pass its first input; to go on after a "
+                "restart, pass the same thread_id, and use a checkpointer that keeps threads"
+            )
         if not isinstance(self.graph, Pregel) and not any(task.error for task in state.tasks):
             _check_ended(state)
         return not state.interrupts

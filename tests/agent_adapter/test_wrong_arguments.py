@@ -1,6 +1,7 @@
 """What stands in the wrong place is answered with what to pass instead, before anything runs or is stored."""
 
 import asyncio
+from datetime import timedelta
 from functools import partial
 
 import pytest
@@ -67,6 +68,13 @@ def test_an_address_is_a_text(given):
     for kind in (ApprovalClient, SyncApprovalClient):
         with pytest.raises(WrongArgumentError, match=r"url: this is .*as in 'redis://localhost:6379/0'"):
             kind.from_url(given, agent="billing")
+
+
+def test_a_setting_of_a_client_is_a_duration():
+    """Not a number, whose unit nobody sees."""
+    for kind in (ApprovalClient, SyncApprovalClient):
+        with pytest.raises(WrongArgumentError, match=r"claim_lease: this is an int: pass a timedelta, as in"):
+            kind.from_url(URL, agent="billing", claim_lease=30)
 
 
 @pytest.mark.parametrize("given", [URL, DICTIONARY, None])
@@ -183,7 +191,10 @@ def test_a_gate_takes_the_client_of_its_functions_kind():
 
 WRONG_OPTIONS = [
     ({"expires_in": "5m"}, r"expires_in: this is a text: pass a timedelta, as in timedelta\(minutes=5\)"),
-    ({"expires_in": True}, r"expires_in: this is a bool: pass a timedelta, as in timedelta\(minutes=5\)"),
+    ({"expires_in": True}, r"expires_in: this is a bool: pass a timedelta, as in timedelta\(minutes=5\), or seconds"),
+    ({"expires_in": -5}, r"expires_in: -5 is not from 1 second to 7 days: pass a timedelta"),
+    ({"expires_in": float("nan")}, r"expires_in: nan is not from 1 second to 7 days"),
+    ({"expires_in": timedelta(days=8)}, r"expires_in: 8 days, 0:00:00 is not from 1 second to 7 days"),
     ({"channel": ""}, "channel: this text is empty: pass the id of a Slack channel, as in 'C0123ABCD', or leave it out"),
     ({"channel": 5}, "channel: this is an int: pass the id of a Slack channel"),
     ({"thread_ts": ""}, "thread_ts: this text is empty: pass the ts of a Slack message"),

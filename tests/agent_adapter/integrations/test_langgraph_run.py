@@ -140,22 +140,25 @@ async def test_options_reach_every_call_of_the_graph():
 
 
 @pytest.mark.parametrize(
-    ("config", "checkpointer", "says_what"),
+    ("given", "config", "checkpointer", "says_what"),
     [
-        ({}, InMemorySaver(), "thread_id"),
-        ({"configurable": {"thread_id": ""}}, InMemorySaver(), "thread_id"),
-        ({"configurable": {"thread_id": "t", "checkpoint_id": "c"}}, InMemorySaver(), "leave it out"),
-        (CONFIG, None, r"no checkpointer.*compile"),
+        (GO, {}, InMemorySaver(), "thread_id"),
+        (GO, {"configurable": {"thread_id": ""}}, InMemorySaver(), "thread_id"),
+        (GO, {"configurable": {"thread_id": "t", "checkpoint_id": "c"}}, InMemorySaver(), "leave it out"),
+        (GO, CONFIG, None, r"no checkpointer.*compile"),
+        (None, CONFIG, InMemorySaver(), r"'.+' has never run: pass its first input.*same thread_id"),
     ],
 )
-async def test_what_could_not_be_resumed_is_refused_before_the_graph_runs(config, checkpointer, says_what):
+async def test_what_could_not_be_resumed_is_refused_before_the_graph_runs(
+    given, config, checkpointer, says_what
+):
     """The sentence names what to pass."""
     office = Office()
     agent = office.agent(TURN, DONE)
     agent.checkpointer = checkpointer
 
     with pytest.raises(InvalidRequestError, match=says_what):
-        await run(agent, GO, approvals=deciding(), config=config)
+        await run(agent, given, approvals=deciding(), config=config)
 
     assert office.ran == []
 
