@@ -13,14 +13,17 @@ import asyncio
 import os
 from typing import Any, Self
 
-from deepagents import SubAgent, create_deep_agent
+from agent_adapter import ApprovalClient
+from agent_adapter.integrations.langgraph import run
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel, FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent_adapter import ApprovalClient
-from agent_adapter.integrations.langgraph import run
+try:
+    from deepagents import SubAgent, create_deep_agent
+except ImportError as error:
+    raise ImportError(f"this example needs: .venv/bin/pip install deepagents ({error})") from error
 
 
 def send_email(to: str, subject: str) -> str:

@@ -14,15 +14,14 @@ import os
 from datetime import timedelta
 from typing import Any, Self
 
+from agent_adapter import ApprovalClient
+from agent_adapter.integrations.langchain_dev_utils import handler, run
 from langchain.agents import create_agent
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel, FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
 from langchain_dev_utils.tool_calling import human_in_the_loop
 from langgraph.checkpoint.memory import InMemorySaver
-
-from agent_adapter import ApprovalClient
-from agent_adapter.integrations.langchain_dev_utils import handler, run
 
 
 @human_in_the_loop(handler=handler)  # without a handler of ours, the decorator's own cannot reject

@@ -13,15 +13,14 @@ import os
 from datetime import timedelta
 from typing import Any, Self
 
+from agent_adapter import ApprovalClient
+from agent_adapter.integrations.langgraph import run
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel, FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
-
-from agent_adapter import ApprovalClient
-from agent_adapter.integrations.langgraph import run
 
 
 def send_email(to: str, subject: str, body: str) -> str:

@@ -10,12 +10,11 @@ import os
 from datetime import timedelta
 from typing import TypedDict
 
+from agent_adapter import ApprovalClient
+from agent_adapter.integrations.langgraph import run
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
-
-from agent_adapter import ApprovalClient
-from agent_adapter.integrations.langgraph import run
 
 
 class Release(TypedDict):

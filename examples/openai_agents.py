@@ -13,11 +13,10 @@ import asyncio
 import os
 from datetime import timedelta
 
-from agents import Agent, Model, function_tool, set_tracing_disabled
-from agents.testing import ScriptedModel, assistant_message, function_call
-
 from agent_adapter import ApprovalClient
 from agent_adapter.integrations.openai_agents import editable, run
+from agents import Agent, Model, function_tool, set_tracing_disabled
+from agents.testing import ScriptedModel, assistant_message, function_call
 
 
 @editable  # a person may also change the arguments

@@ -10,10 +10,9 @@ import os
 from datetime import date, timedelta
 from typing import Annotated
 
-from pydantic import Field
-
 from agent_adapter import ApprovalClient, Context
 from agent_adapter.integrations.functions import asking, requires_approval
+from pydantic import Field
 
 approvals = ApprovalClient.from_url(os.environ.get("REDIS_URL", "redis://localhost:6379/0"), agent="billing")
 

@@ -14,13 +14,12 @@ import logging
 import os
 from typing import Any
 
+from agent_adapter import ApprovalClient
+from agent_adapter.integrations.spoon import run
 from spoon_ai.agents import ToolCallAgent
 from spoon_ai.chat import ChatBot
 from spoon_ai.schema import Function, LLMResponse, ToolCall
 from spoon_ai.tools import BaseTool, ToolManager
-
-from agent_adapter import ApprovalClient
-from agent_adapter.integrations.spoon import run
 
 TEXT = {"type": "string"}
 EMAIL = {"properties": {"to": TEXT, "subject": TEXT, "body": TEXT}, "required": ["to", "subject", "body"]}

@@ -415,22 +415,23 @@ def test_every_cure_names_packages_that_pip_finds(place, wanted):
 @pytest.mark.parametrize(
     ("module", "package", "extra"),
     [
-        ("integrations.langgraph", "langgraph", "langgraph"),
-        ("integrations.langchain_dev_utils", "langchain_dev_utils", "langchain-dev-utils"),
-        ("integrations.openai_agents", "agents", "openai-agents"),
-        ("integrations.spoon", "spoon_ai", "spoon"),
-        ("worker.langgraph", "langchain_core", "langgraph"),
-        ("worker.openai_agents", "agents", "openai-agents"),
+        ("examples.langgraph_agent", "langgraph", "langgraph"),
+        ("examples.langchain_dev_utils_agent", "langchain_dev_utils", "langchain-dev-utils"),
+        ("examples.openai_agents", "agents", "openai-agents"),
+        ("examples.spoon_agent", "spoon_ai", "spoon"),
+        ("examples.deepagents_agent", "deepagents", None),
+        ("agent_adapter.worker.langgraph", "langchain_core", "langgraph"),
+        ("agent_adapter.worker.openai_agents", "agents", "openai-agents"),
     ],
 )
-def test_an_integration_without_its_framework_says_what_to_install(module, package, extra):
-    """Its packages with their versions, and what could not be imported."""
-    code = f"import sys; sys.modules[{package!r}] = None; import agent_adapter.{module}"
+def test_a_program_without_its_framework_says_what_to_install(module, package, extra):
+    """The packages of an integration with their versions, and what could not be imported."""
+    code = f"import sys; sys.modules[{package!r}] = None; import {module}"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
 
     last = done.stderr.strip().splitlines()[-1]
-    wanted = " ".join(f'"{each}"' for each in PACKAGES[extra])
-    assert f"needs: pip install {wanted} (" in last
+    wanted = " ".join(f'"{each}"' for each in PACKAGES[extra]) if extra else package
+    assert f"pip install {wanted} (" in last
     assert package in last
     assert "assent[" not in last
 

@@ -1,8 +1,6 @@
 """What every integration does alike, whatever the framework: one call, each decision, each way to end."""
 
 import asyncio
-import importlib
-import sys
 from contextlib import suppress
 from typing import Any
 
@@ -228,23 +226,3 @@ async def test_the_error_of_an_approved_call_is_reported(ask):
     (reported,) = (await approvals.record(approvals.asked[0].id)).outcomes()
     assert reported.outcome.status == "failed"
     assert "no such order" in reported.outcome.text
-
-
-@pytest.mark.parametrize(
-    ("module", "package", "says_what"),
-    [
-        ("langgraph", "langgraph", r'pip install "langchain>=1\.4\.6" "langgraph>=1\.2\.20"'),
-        ("openai_agents", "agents", r'pip install "openai-agents>=0\.22" \(.*agents.*\)'),
-    ],
-)
-def test_missing_framework_is_named_with_its_packages(monkeypatch, module, package, says_what):
-    """Who has not installed it reads what to install."""
-    name = f"agent_adapter.integrations.{module}"
-    for loaded in [*sys.modules]:
-        if loaded.startswith(name):
-            monkeypatch.delitem(sys.modules, loaded)
-        elif loaded.partition(".")[0] == package:
-            monkeypatch.setitem(sys.modules, loaded, None)
-
-    with pytest.raises(ImportError, match=says_what):
-        importlib.import_module(name)
