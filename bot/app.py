@@ -28,7 +28,7 @@ from agent_adapter.redis.pool import (
     on_change,
     open_redis,
 )
-from agent_adapter.redis.server_check import check_server, explaining, read_info
+from agent_adapter.redis.server_check import check_server, explaining, judge_server, read_info
 from bot.api.rates import Rates
 from bot.api.routes import build_api
 from bot.domain.errors import NotConfirmedError, SettingsError
@@ -47,8 +47,8 @@ from bot.listeners.home import HomeTab
 from bot.listeners.views import Forms
 from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import UNSIGNED, BotKeys
-from bot.runtime.health import NOT_YET, Health
-from bot.runtime.host_clock import Look
+from bot.runtime.health import CLOCK, NOT_YET, REDIS, Health
+from bot.runtime.host_clock import Look, apart
 from bot.runtime.metrics import build_registry
 from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import NOT_KEPT, Settings
@@ -264,16 +264,19 @@ class Bot:
         except NotConfirmedError as error:
             logger.warning("redis.not_confirmed", extra={"reason": str(error)})
 
+    async def _look_at_server(self, redis: Redis) -> None:
+        address = self.store.scripts.address
+        with explaining(address):
+            info = await read_info(redis)
+        self.health.warn(REDIS, "; ".join(judge_server(info, address)))
+
     async def _look_at_durability(self, redis: Redis) -> None:
         """Warn while no click can be confirmed, so that Slack shows each as failed."""
         if self.store.durability.mode == "local":
             return
         with explaining(self.store.scripts.address):
             info = await read_info(redis, "replication")
-        if sentence := missing_on(info, self.store.durability):
-            self.health.warnings["durability"] = sentence
-        else:
-            self.health.warnings.pop("durability", None)
+        self.health.warn("durability", missing_on(info, self.store.durability))
 
     async def _serve(self, site: web.Application, connections: Connections) -> None:
         self._runner = web.AppRunner(
@@ -349,7 +352,7 @@ class Bot:
             try:
                 async with asyncio.timeout(within):
                     # A failover can have made it a replica, and an operator can have changed its settings.
-                    await check_server(redis, self.store.scripts.address)
+                    await self._look_at_server(redis)
                     await self.served.check(redis)
                     await self._look_at_durability(redis)
                     await self._count(await self._look_at_the_clock())
@@ -376,6 +379,7 @@ class Bot:
         at = (await self.restore_guard.beat(quiet_for=self._quiet_for())).at
         look, before = Look(at, asked, time.monotonic()), self._look
         self._look = look
+        self.health.warn(CLOCK, apart(at / 1000, time.time()))
         if before and look.stepped_since(before):
             logger.warning("redis.clock_set", extra={"at": at})
             within = int((look.answered - before.asked) * 1000)
@@ -441,7 +445,7 @@ async def main(settings: Settings) -> None:
     """Run a bot until SIGTERM or SIGINT.
 
     Raises:
-        SettingsError: when the policy file cannot be used, or Slack does not know somebody or something that it names.
+        SettingsError: when the policy file cannot be used, or nobody is left who can decide.
         AgentAdapterError: when this Redis cannot be used, or a loop fails again and again.
     """
     stop = asyncio.Event()

@@ -13,9 +13,17 @@ _SHOWN = 80
 
 def did_you_mean(written: object, known: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)` with the most similar known name; empty if none is similar."""
+    name = nearest(written, known)
+    return f" (did you mean {name!r}?)" if name else ""
+
+
+def nearest(written: object, known: Iterable[str]) -> str | None:
+    """Return the known name that was written with a slip; `None` if none is near. `deadline` is no slip for `headline`."""
     plain = {name.replace("_", "").lower(): name for name in known}
-    close = get_close_matches(str(written).replace("_", "").lower(), plain, n=1, cutoff=0.7)
-    return f" (did you mean {plain[close[0]]!r}?)" if close else ""
+    word = str(written).replace("_", "").lower()
+    close = get_close_matches(word, plain, n=3, cutoff=0.75)
+    # People rarely miss the first letter of another word.
+    return next((plain[each] for each in close if each[:1] == word[:1] or each in word or word in each), None)
 
 
 def _checked(pattern: str, what: str, words: str, example: str) -> Callable[[str], str]:

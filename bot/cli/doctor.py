@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
 
 import aiohttp
 import typer
@@ -30,17 +31,30 @@ _WITHIN = 10.0
 
 
 def main() -> int:
-    """Print every finding; 0 when the bot can work, 1 when something has to be fixed."""
-    failed = False
+    """Print every finding, what has to be fixed at the end; 0 when the bot can work, 1 when something has to be fixed."""
+    found: list[Finding] = []
 
-    async def print_all() -> None:
-        nonlocal failed
+    async def print_as_found() -> None:
         async for finding in examine_environment():
-            failed = failed or finding.verdict == "fail"
-            typer.echo(str(finding))
+            found.append(finding)
+            if finding.verdict in {"ok", "note"}:
+                typer.echo(str(finding))
 
-    asyncio.run(print_all())
-    return int(failed)
+    asyncio.run(print_as_found())
+    for verdict in ("warn", "fail"):
+        for finding in found:
+            if finding.verdict == verdict:
+                typer.echo(str(finding))
+    typer.echo(summary(found))
+    return int(any(finding.verdict == "fail" for finding in found))
+
+
+def summary(found: Sequence[Finding]) -> str:
+    """Say in one line what the findings come to."""
+    count = Counter(finding.verdict for finding in found)
+    verdicts = ("ok", "note", "warn", "fail")
+    numbers = ", ".join(f"{count[verdict]} {verdict}" for verdict in verdicts if count[verdict])
+    return f"{numbers}: {'correct what failed' if count['fail'] else 'the bot can work'}"
 
 
 async def examine_environment() -> AsyncIterator[Finding]:

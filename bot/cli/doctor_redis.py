@@ -1,5 +1,6 @@
 """What `doctor` finds in Redis: the server, the namespace, and what is stored."""
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -25,10 +26,8 @@ from agent_adapter.redis.server_check import (
 )
 from bot.cli.finding import Finding
 from bot.jobs.quarantine import Failing, Quarantine
-from bot.runtime.settings import (
-    Access,
-    Settings,
-)
+from bot.runtime.host_clock import apart
+from bot.runtime.settings import Access, Settings
 from bot.store.durability import durability_on, following, missing_on, unknown_on
 from bot.store.records import ApprovalStore
 
@@ -60,12 +59,20 @@ async def examine_redis(settings: Settings | Access) -> list[Finding]:
                 found += judge_durability(info, address, settings, await known_replicas(redis))
             if any(finding.verdict == "fail" for finding in found):
                 return found
+            found += await _clock(redis)
             cipher = Cipher.parse(settings.record_key)
             return found + await _namespace(redis, settings, address, cipher)
     except AgentAdapterError as error:
         return [Finding("fail", "redis", str(error))]
     except Exception as error:  # noqa: BLE001  # whatever it is, Redis cannot be used
         return [Finding("fail", "redis", str(explained(address, error)))]
+
+
+async def _clock(redis: Redis) -> list[Finding]:
+    asked = time.time()
+    seconds, microseconds = await redis.time()
+    sentence = apart(seconds + microseconds / 1e6, (asked + time.time()) / 2)
+    return [Finding("warn", "clock", sentence)] if sentence else []
 
 
 async def _namespace(

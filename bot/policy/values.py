@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import time, timedelta
-from difflib import get_close_matches
 from functools import partial
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, available_timezones
@@ -12,6 +11,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
+from agent_adapter.contract.names import nearest
 from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE
 from agent_adapter.receipts.statement import LONGEST_USE
 from bot.policy.yaml_values import Loc
@@ -41,8 +41,8 @@ def shown(value: Any) -> str:
 
 def meant(word: Any, known: Sequence[str], otherwise: str) -> str:
     """Say which known word may have been meant."""
-    close = get_close_matches(str(word), known, 1, 0.6)
-    return f"did you mean {close[0]!r}?" if close else otherwise
+    near = nearest(word, known)
+    return f"did you mean {near!r}?" if near else otherwise
 
 
 def refuse(faults: Iterable[Fault]) -> None:

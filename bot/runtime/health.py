@@ -11,6 +11,8 @@ logger = logging.getLogger(__name__)
 NOT_YET = "not connected yet"
 PLACE = "place "
 """The start of the name of a warning about a place that the policy names."""
+APPROVERS, CLOCK, REDIS = "approvers", "clock", "redis"
+"""Names of warnings: about whom the policy names, about the clock of the Redis host, and about its settings."""
 LASTING = 20.0
 """Seconds after which a warning says that all calls of a method fail. Nobody notices a shorter failure."""
 FORGOTTEN = 60.0
@@ -81,6 +83,13 @@ class Health:
     def recover(self, part: str) -> None:
         """Note that a part works again."""
         self.faults.pop(part, None)
+
+    def warn(self, name: str, sentence: str) -> None:
+        """Note what somebody has to fix; an empty sentence says that nothing is left to fix."""
+        if sentence:
+            self.warnings[name] = sentence
+        else:
+            self.warnings.pop(name, None)
 
     def call_failed(self, method: str, reason: str, *, again_in: float) -> None:
         """Note that a call to Slack failed, and after how many seconds it is tried again."""

@@ -1,9 +1,11 @@
-"""Detects that the clock of the Redis host was set, by comparing it with the clock of this process. Pure."""
+"""Compares the clock of the Redis host with the clocks of this process: was it set, and is it right? Pure."""
 
 from dataclasses import dataclass
 
 SLACK = 1.0
 """Seconds by which two correct clocks may differ between two readings."""
+APART = 5.0
+"""Seconds by which the clocks of two machines may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +23,19 @@ class Look:
         passed = (self.at - earlier.at) / 1000
         least, most = self.asked - earlier.answered, self.answered - earlier.asked
         return not least - SLACK <= passed <= most + SLACK
+
+
+def apart(at: float, now: float) -> str:
+    """Say that the clock of the Redis host differs from this machine's, with the cure; empty when it hardly does.
+
+    Args:
+        at: The time there, in seconds since 1970.
+        now: The time here.
+    """
+    if abs(at - now) <= APART:
+        return ""
+    which = "ahead of" if at > now else "behind"
+    return (
+        f"the clock of Redis is {abs(at - now):.0f} seconds {which} this machine's, and all deadlines are by it: "
+        "let NTP keep both clocks"
+    )

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -21,7 +20,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agent_adapter.cipher import Cipher
-from agent_adapter.contract.names import Namespace
+from agent_adapter.contract.names import Namespace, nearest
 from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.credentials import load_provider
@@ -421,8 +420,8 @@ def _unknown(name: str, known: Collection[str]) -> str:
         return f"{name} is read from the environment only, so it does nothing in .env"
     # The common prefix would make every name look similar.
     short = {each.removeprefix(_PREFIX): each for each in known}
-    close = get_close_matches(name.removeprefix(_PREFIX).removesuffix("_FILE"), short, 1, 0.6)
-    cure = f"did you mean {short[close[0]]}?" if close else "docs/reference/settings.md lists all settings"
+    near = nearest(name.removeprefix(_PREFIX).removesuffix("_FILE"), short)
+    cure = f"did you mean {short[near]}?" if near else "docs/reference/settings.md lists all settings"
     return f"{name} is not a setting of the bot, so it does nothing: {cure}"
 
 

@@ -17,6 +17,7 @@ from agent_adapter.redis.pool import open_redis
 from bot.app import running
 from bot.cli.doctor import examine
 from playground.client import Control
+from playground.redis_server import RedisServer, start_process
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, Json, eventually, take
@@ -66,6 +67,19 @@ async def test_a_replica_is_refused_by_name_and_names_its_primary(serve, refused
     sentence = await refused(server.url)
     assert REPLICA in sentence
     assert "(it follows 127.0.0.1:1)" in sentence
+
+
+async def test_a_redis_that_is_too_old_for_the_first_command_is_named(tmp_path, refused):
+    """Redis 5 does not know HELLO, with which every connection begins."""
+    server = RedisServer(tmp_path, ("--rename-command", "HELLO", ""))
+    process = start_process(server.command)
+    try:
+        await until((tmp_path / "redis.sock").exists)
+        sentence = await refused(server.url, ServerRefusesError)
+    finally:
+        process.kill()
+        process.wait()
+    assert "is too old, or a proxy: it does not know HELLO. 6.2 or newer" in sentence
 
 
 @pytest.fixture

@@ -168,6 +168,7 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
     ("rule", "said"),
     [
         ("people: 2", "a rule has no 'people': there are agent_channel_may_decide, requester"),
+        ("deadline: 1h", "a rule has no 'deadline': there are agent_channel_may_decide, requester"),
         ("approver: [U0DANA]", "a rule has no 'approver': did you mean 'approvers'?"),
         ("pay", "a rule has keys and values"),
         ("name: 12", "12 is not a name: write a text, in quotes if it looks like something else"),
