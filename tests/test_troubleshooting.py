@@ -141,6 +141,7 @@ def reasons():
         loops |= {
             value(call.args[0], module) for call in calls(tree, "_run", "run", "start") if len(call.args) > 1
         }
+        warnings |= {value(call.args[0], module) for call in calls(tree, "warn")}
         for node in ast.walk(tree):
             for target in node.targets if isinstance(node, ast.Assign) else ():
                 if isinstance(target, ast.Subscript) and getattr(target.value, "attr", "") == "warnings":

@@ -1,19 +1,19 @@
 """What `doctor` finds in Slack: tokens, scopes, channels and people."""
 
 import contextlib
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Collection, Iterable
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
 
 from bot.cli.finding import Finding
 from bot.domain.errors import SettingsError, SlackError, SlackUnclearError
-from bot.domain.person import Person
+from bot.domain.on_call import is_on_call
+from bot.jobs.mentioned import look_at, undecidable
 from bot.jobs.policy_watch import scopes_for
 from bot.on_call.reading import UnansweredError
 from bot.on_call.schedules import Schedules
-from bot.policy.file import PolicyFile
+from bot.policy.file import Mention, PolicyFile
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.settings import (
@@ -21,7 +21,6 @@ from bot.runtime.settings import (
     Settings,
 )
 from bot.slack.client import Identity, SlackClient
-from bot.slack.directory import Directory
 from bot.slack.manifest import (
     COMMAND,
     COMMAND_SCOPE,
@@ -36,7 +35,6 @@ from bot.slack.manifest import (
 TRANSPORT_ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 _TOKEN_CURE = "copy the bot token (xoxb-…) again from your Slack app, under OAuth & Permissions"  # noqa: S105  # no token
 _APP_TOKEN_CURE = "make an app-level token (xapp-…) with connections:write, under Basic Information"  # noqa: S105  # no token
-_CHANNEL_CURE = "copy the id from the channel's details; into a private channel the bot must be invited first"
 
 
 async def examine_slack(
@@ -54,7 +52,6 @@ async def examine_slack(
         keys = load_bot_keys(settings)
         if keys and (problem := keys.wrong_team(me.team_id)):
             yield Finding("fail", "receipts", problem)
-    mentions = named.mentions if named else ()
     needed = scopes_for(named) if named else needed_scopes(())
     yield judge_scopes(me.scopes, needed)
     yield judge_commands(me.scopes)
@@ -62,14 +59,10 @@ async def examine_slack(
         yield finding
     if named and any(rule.tell_requester == "direct" for rule in (*named.policy.rules, named.policy.default)):
         yield judge_telling(me.scopes)
-    if not settings.policy:
-        yield await _channel(slack, settings, settings.channel)
-    named_in_policy = [m.id for m in mentions if m.is_place and m.id[0] not in "UW"]
-    for channel in _distinct([*named_in_policy, *_own_channels(settings)]):
-        yield await _channel(slack, settings, channel)
-    approvers = settings.approvers if not settings.policy else [m.id for m in mentions if m.id[0] in "UWS"]
-    for entry in _distinct(approvers):
-        yield await _approver(slack, settings, entry, me.team_id)
+    if not settings.policy and not settings.channel:
+        yield Finding("warn", "channel", "ASSENT_CHANNEL is not set: only agents that name a channel can ask")
+    for finding in await _mentioned(slack, settings, named):
+        yield finding
     for finding in await _schedules(slack, settings, named) if named else ():
         yield finding
 
@@ -125,43 +118,40 @@ async def examine_app_token(slack: SlackClient, settings: Settings | Access) -> 
     return Finding("ok", "app token", "Socket Mode can be opened")
 
 
-def _distinct(ids: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(ids))
-
-
-def _own_channels(settings: Settings) -> list[str]:
-    """Name the channels for what the bot says by itself."""
-    return [*filter(None, [settings.audit_channel])]
-
-
-async def _channel(slack: SlackClient, settings: Settings, channel: str | None) -> Finding:
-    if not channel:
-        return Finding(
-            "warn", "channel", "ASSENT_CHANNEL is not set: only agents that name a channel can ask"
-        )
-    try:
-        return judge_channel(await slack.channel(channel))
-    except SlackError as error:
-        return Finding("fail", "channel", f"{channel}: {_cured(error, settings, _CHANNEL_CURE)}")
-
-
-async def _approver(slack: SlackClient, settings: Settings, entry: str, team: str) -> Finding:
-    directory = Directory(slack)
-    try:
-        if entry == "channel":
-            return await _channel_members(slack, settings)
-        if entry.startswith("S"):
-            return judge_group(entry, await slack.group_members(entry))
-        return judge_approver(await directory.person(entry), team)
-    except SlackError as error:
-        cure = "take it off the approvers, or correct the id"
-        return Finding("fail", "approvers", f"{entry}: {_cured(error, settings, cure)}")
+async def _mentioned(slack: SlackClient, settings: Settings, named: PolicyFile | None) -> list[Finding]:
+    """Judge each channel and approver once: which approvers can never decide, and by which rules nobody can."""
+    own = [Mention(settings.audit_channel, is_place=True)] if settings.audit_channel else []
+    mentions = {(each.id, each.is_place): each for each in (*own, *(named.mentions if named else ()))}
+    found, gone = [], set()
+    for mention in sorted(mentions.values(), key=lambda each: not each.is_place):
+        subject = "channel" if mention.is_place else "approvers"
+        if is_on_call(mention.id):
+            continue
+        try:
+            look = await look_at(mention, slack)
+        except SlackError as error:
+            cure = "correct the id, or take it out"
+            found.append(Finding("fail", subject, f"{mention.id}: {_cured(error, settings, cure)}"))
+            continue
+        if look.wrong and not mention.is_place:
+            gone.add(mention.id)
+        if look.wrong:
+            found.append(Finding("fail" if mention.is_place else "warn", subject, look.wrong))
+        else:
+            found.append(Finding("warn" if look.remark else "ok", subject, look.remark or look.name))
+    if "channel" in settings.approvers:
+        found.append(await _channel_members(slack, settings))
+    stuck = undecidable(named.policy, gone) if named else ()
+    return [*found, *(Finding("fail", "approvers", problem.sentence) for problem in stuck)]
 
 
 async def _channel_members(slack: SlackClient, settings: Settings) -> Finding:
     if not settings.channel:
         return Finding("ok", "approvers", "the members of the channel that the agent names")
-    members = await slack.channel_members(settings.channel)
+    try:
+        members = await slack.channel_members(settings.channel)
+    except SlackError as error:
+        return Finding("fail", "approvers", _cured(error, settings, "invite the bot there"))
     return Finding("ok", "approvers", f"the {len(members)} members of {settings.channel}")
 
 
@@ -218,47 +208,6 @@ def judge_telling(granted: Collection[str]) -> Finding:
         return Finding("ok", "tell_requester", "the bot can tell requesters in direct messages")
     cure = "add them under OAuth & Permissions, then reinstall the app"
     return Finding("warn", "tell_requester", f"nobody is told, since {', '.join(missing)} is missing: {cure}")
-
-
-def judge_channel(channel: Mapping[str, Any]) -> Finding:
-    """Judge the channel in which the bot asks."""
-    name = f"#{channel['name']}" if channel.get("name") else str(channel["id"])
-    if channel.get("is_archived"):
-        return Finding("fail", "channel", f"{name} is archived: unarchive it, or name another channel")
-    if not (channel.get("is_member") or channel.get("is_im")):
-        return Finding("fail", "channel", f"the bot is not in {name}: write /invite @assent there")
-    if channel.get("is_ext_shared") or channel.get("is_pending_ext_shared"):
-        return Finding(
-            "warn", "channel", f"{name} is shared with another company, which can read what agents ask"
-        )
-    return Finding("ok", "channel", name)
-
-
-def judge_approver(person: Person, team: str) -> Finding:
-    """Judge somebody who is named as an approver."""
-    if person.is_deactivated:
-        return Finding(
-            "fail",
-            "approvers",
-            f"{person.id} is deactivated and can never decide: take them off the approvers",
-        )
-    if person.is_bot:
-        return Finding("fail", "approvers", f"{person.id} is a bot and presses no buttons: name a person")
-    if person.is_stranger or person.team_id != team:
-        return Finding("warn", "approvers", f"{person.id} is of another company; may decide, since named")
-    if person.is_guest:
-        return Finding("warn", "approvers", f"{person.id} is a guest; may decide, since named")
-    return Finding("ok", "approvers", person.id)
-
-
-def judge_group(group: str, members: Iterable[str]) -> Finding:
-    """Judge a user group that is named as an approver."""
-    count = len(list(members))
-    if not count:
-        return Finding(
-            "fail", "approvers", f"user group {group} is empty, so nobody in it can decide: add people"
-        )
-    return Finding("ok", "approvers", f"user group {group} of {count}")
 
 
 def _cured(error: SlackError, settings: Settings | Access, cure: str) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Annotated, NoReturn
 
@@ -20,8 +20,9 @@ from bot.domain.policy import AGENT, Policy
 from bot.domain.refusal import look_alike
 from bot.domain.rules import THREAD, Rule
 from bot.domain.standing import StandingLimits
-from bot.jobs.policy_watch import check_mentions, read_text
-from bot.policy.file import PolicyFile, PolicyFileError, read_policy
+from bot.jobs.mentioned import Look, look_at_all, undecidable
+from bot.jobs.policy_watch import read_text
+from bot.policy.file import Mention, PolicyFile, PolicyFileError, read_policy
 from bot.policy.gaps import gaps, without_ring
 from bot.policy.keys import json_schema
 from bot.policy.yaml_values import Problem
@@ -49,25 +50,27 @@ def check(file: _File = "") -> None:
     access = _access()
     path, found = _read(file, access)
     rules = f"{len(found.policy.rules)} {'rule' if len(found.policy.rules) == 1 else 'rules'} and a default"
-    useless: dict[str, str] = {}
+    wrong: dict[Mention, Look] = {}
     asked = "people and channels were not checked in Slack: SLACK_BOT_TOKEN is not set"
     if access.slack_bot_token:
         try:
-            useless = asyncio.run(_ask_slack(found, path, access))
-        except SettingsError as error:
-            _fail(str(error))
+            wrong = asyncio.run(_ask_slack(found, access))
         except SlackError as error:
             _fail(
                 f"{path}: the rules are sound, but Slack did not say whether it knows whom they name: {error}"
             )
         asked = "Slack knows everybody and every channel"
-    named = {Problem(each.line, useless[each.id]) for each in found.mentions if each.id in useless}
+    unusable = [each for each, look in wrong.items() if each.is_place or not look.is_known]
+    if unusable:
+        _fail(str(PolicyFileError(path, [Problem(each.line, wrong[each].wrong) for each in unusable])))
+    gone = {each.id: look.wrong for each, look in wrong.items()}
+    named = {Problem(each.line, gone[each.id]) for each in found.mentions if each.id in gone}
     for warning in sorted({*gaps(found.policy), *named}):
         sys.stderr.write(f"{path}, line {warning.line}: warning: {warning.sentence}\n")
     if not access.ring and (sentence := without_ring(found.policy)):
         sys.stderr.write(f"{path}: warning: {sentence}\n")
-    if empty := [*_without_approvers(found.policy, useless)]:
-        _fail(str(PolicyFileError(path, empty)))
+    if stuck := [*undecidable(found.policy, gone)]:
+        _fail(str(PolicyFileError(path, stuck)))
     typer.echo(f"{path}: {rules}, version {found.policy.version}; {asked}")
 
 
@@ -116,18 +119,10 @@ def _read(file: str, access: Access) -> tuple[str, PolicyFile]:
         _fail(str(error))
 
 
-async def _ask_slack(found: PolicyFile, path: str, access: Access) -> dict[str, str]:
+async def _ask_slack(found: PolicyFile, access: Access) -> dict[Mention, Look]:
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_WITHIN)) as session:
         slack = SlackClient(access.slack_bot_token, access.slack_api_url, session)
-        return await check_mentions(found, slack, path)
-
-
-def _without_approvers(policy: Policy, useless: Collection[str]) -> Iterator[Problem]:
-    for rule in (policy.default, *policy.rules):
-        if all(entry in useless for entry in rule.approvers):
-            yield Problem(
-                rule.line, f"nobody is left who can decide by {rule.name!r}: name a person or a group"
-            )
+        return {each: look for each, look in (await look_at_all(found, slack)).items() if look.wrong}
 
 
 def _tried(policy: Policy, decides: Rule, agent: str, tool: str, args: object) -> Iterator[tuple[str, str]]:

@@ -63,6 +63,12 @@ class Policy:
         wished = replace(default, channel=THREAD, agent_channel_may_decide=agent_channel_may_decide)
         return cls(default, (wished,))
 
+    @property
+    def reachable(self) -> list[Rule]:
+        """The rules, and the default unless a rule matches every call."""
+        covers_all = any(rule.match.covers(self.default.match) for rule in self.rules)
+        return [*self.rules, *([] if covers_all else [self.default])]
+
     def rule_for(self, agent: str, tool: str, args: Any) -> Rule:
         """Find the rule that decides about a call."""
         matching = (rule for rule in self.rules if not rule.match.mismatch(agent, tool, args))

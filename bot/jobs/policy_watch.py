@@ -3,18 +3,15 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from agent_adapter.loops import Loop
 from bot.domain.errors import SettingsError, SlackError
-from bot.domain.on_call import is_on_call
 from bot.domain.policy import Policy
+from bot.jobs.mentioned import look_at_all, undecidable
 from bot.policy.file import Mention, PolicyFile, PolicyFileError, read_policy
 from bot.policy.yaml_values import Problem
-from bot.runtime.health import PLACE, Health
+from bot.runtime.health import APPROVERS, PLACE, Health
 from bot.runtime.settings import Settings
 from bot.slack.client import SlackClient
 from bot.slack.manifest import needed_scopes
@@ -25,7 +22,6 @@ LOOK_EVERY = 2.0
 """Seconds between two looks at the file."""
 CHECK_WITHIN = 300.0
 """Seconds that Slack may take to say whom a policy names."""
-UNKNOWN = {"user_not_found", "no_such_subteam", "channel_not_found"}
 
 
 class PolicyKeeper:
@@ -37,7 +33,7 @@ class PolicyKeeper:
         Raises:
             SettingsError: with everything that is wrong with its file.
         """
-        self._path, self._channel = settings.policy, settings.channel
+        self._path = settings.policy
         self._in_force = load_policy(settings)
         self._refused = ""
         self._health = health
@@ -56,17 +52,35 @@ class PolicyKeeper:
     async def check(self, slack: SlackClient) -> None:
         """Ask Slack about everybody and everything that the policy names. Otherwise a wrong id is noticed too late.
 
-        A wrong ASSENT_CHANNEL is only a warning in `/readyz`: agents can name channels of their own, and a channel can be
-        archived at any time.
-
         Raises:
-            SettingsError: with what Slack does not know.
+            SettingsError: when nobody is left who can decide anything.
             SlackError: when Slack does not say.
         """
-        _log_useless(await check_mentions(self._in_force, slack, self._path))
-        if channel := self._channel:
-            fault = (await _look_at(Mention(channel, is_place=True), slack)).fault
-            self._health.warnings.update({PLACE + channel: f"ASSENT_CHANNEL: {fault}"} if fault else {})
+        await self._look_at(self._in_force, slack)
+
+    async def _look_at(self, file: PolicyFile, slack: SlackClient) -> None:
+        """Warn of each id that counts for nobody, and of each rule that nobody is left for."""
+        wrong = {named: look.wrong for named, look in (await look_at_all(file, slack)).items() if look.wrong}
+        gone = {named.id: why for named, why in wrong.items() if not named.is_place}
+        stuck = [*undecidable(file.policy, gone)]
+        if len(stuck) == len(file.policy.reachable):
+            problems = [*(Problem(named.line, why) for named, why in wrong.items()), *stuck]
+            if self._path:
+                raise PolicyFileError(self._path, problems)
+            raise SettingsError("\n".join(f"ASSENT_APPROVERS: {problem.sentence}" for problem in problems))
+        # What the file before named wrongly may be right now.
+        for name in [name for name in self._health.warnings if name.startswith(PLACE)]:
+            del self._health.warnings[name]
+        for named, reason in wrong.items():
+            if named.is_place:
+                logger.error("policy.place_unreachable", extra={"place": named.id, "reason": reason})
+                self._health.warn(PLACE + named.id, reason)
+            else:
+                logger.warning("approver.cannot_decide", extra={"approver": named.id, "reason": reason})
+        for problem in stuck:
+            logger.error("policy.nobody_left", extra={"reason": problem.sentence})
+        said = [*gone.values(), *(problem.sentence for problem in stuck)]
+        self._health.warn(APPROVERS, "; ".join(said))
 
     def look_now(self) -> None:
         """Read the file now, also when the same file was refused before."""
@@ -92,12 +106,9 @@ class PolicyKeeper:
             elif text != self._refused:
                 changed = read_policy(text, path)
                 check_scopes(changed, slack, path)
-                _log_useless(await check_mentions(changed, slack, path))
+                await self._look_at(changed, slack)
                 self._in_force, self._refused = changed, ""
                 self._health.warnings.pop("policy", None)
-                # Ids that the new file still names wrongly are reported again.
-                for name in [name for name in self._health.warnings if name.startswith(PLACE)]:
-                    del self._health.warnings[name]
                 logger.info("policy.loaded", extra={"path": path, "version": self.policy.version})
         except SlackError as error:
             logger.warning("policy.not_checked", extra={"path": path, "reason": str(error)})
@@ -142,7 +153,9 @@ def policy_of(settings: Settings) -> PolicyFile:
         requester_may_decide=settings.requester_may_approve,
         agent_channel_may_decide=settings.agent_channel_may_decide,
     )
-    return PolicyFile(policy, tuple(Mention(entry) for entry in settings.approvers if entry != "channel"))
+    approvers = [Mention(entry) for entry in settings.approvers if entry != "channel"]
+    places = [Mention(settings.channel, is_place=True)] if settings.channel else []
+    return PolicyFile(policy, (*approvers, *places))
 
 
 def read_text(path: str, *, named_by: str = "ASSENT_POLICY") -> str:
@@ -178,70 +191,3 @@ def check_scopes(file: PolicyFile, slack: SlackClient, path: str) -> None:
             f"the app lacks the scope {', '.join(missing)} for these rules: add it under OAuth & Permissions"
         )
         raise PolicyFileError(path, [Problem(1, f"{sentence}, and install the app again")])
-
-
-async def check_mentions(file: PolicyFile, slack: SlackClient, path: str | None) -> dict[str, str]:
-    """Ask Slack about everybody and everything that rules name.
-
-    Returns:
-        The approvers who can never decide, each with the reason and the cure. Other people can be on the same list.
-
-    Raises:
-        SettingsError: with what Slack does not know.
-        SlackError: when Slack does not say.
-    """
-    distinct = {(mention.id, mention.is_place): mention for mention in reversed(file.mentions)}.values()
-    found = {mention: await _look_at(mention, slack) for mention in distinct}
-    problems = [Problem(mention.line, look.fault) for mention, look in found.items() if look.fault]
-    if problems and path is None:
-        raise SettingsError("\n".join(f"ASSENT_APPROVERS: {problem.sentence}" for problem in problems))
-    if problems:
-        raise PolicyFileError(path or "", problems)
-    return {mention.id: look.useless for mention, look in found.items() if look.useless}
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What Slack says about an id. Both are empty when nothing is wrong with it."""
-
-    fault: str = ""
-    """Why it cannot be used."""
-    useless: str = ""
-    """Why this approver can never decide."""
-
-
-async def _look_at(mention: Mention, slack: SlackClient) -> _Look:
-    id = mention.id
-    if is_on_call(id):
-        # Who is on call is asked at every click. `doctor` says whether the schedule answers.
-        return _Look()
-    try:
-        if id[0] == "S":
-            await slack.group_members(id)
-        elif id[0] in "UW":
-            return _look_at_person(mention, await slack.user(id))
-        elif (await slack.channel(id)).get("is_archived"):
-            return _Look(f"the channel {id} is archived: unarchive it, or ask elsewhere")
-    except SlackError as error:
-        if error.code not in UNKNOWN:
-            raise
-        cure = "take it out" if id[0] in "UWS" else "invite the bot there"
-        return _Look(f"Slack knows no {id} in this workspace: correct the id, or {cure}")
-    return _Look()
-
-
-def _look_at_person(mention: Mention, user: Mapping[str, Any]) -> _Look:
-    if user.get("deleted"):
-        what = "is deactivated"
-    elif user.get("is_bot") or user.get("is_app_user"):
-        what = "is a bot"
-    else:
-        return _Look()
-    if mention.is_place:
-        return _Look(f"{mention.id} {what} and reads no direct message: ask elsewhere")
-    return _Look(useless=f"{mention.id} {what} and can never decide: name somebody else")
-
-
-def _log_useless(approvers: Mapping[str, str]) -> None:
-    for approver, reason in approvers.items():
-        logger.warning("approver.cannot_decide", extra={"approver": approver, "reason": reason})

@@ -47,8 +47,7 @@ class SlackLink:
         """Keep the connection until cancelled.
 
         Raises:
-            SettingsError: when Slack does not know somebody or something that the policy names, or the signing key is for
-                another workspace.
+            SettingsError: when nobody is left who can decide, or the signing key is for another workspace.
         """
         delay = LOOK_EVERY
         while True:

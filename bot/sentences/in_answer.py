@@ -285,7 +285,7 @@ def hand_over_refused(person: str) -> str:
     return f"{person} may not decide this, so it stays with you."
 
 
-DEACTIVATED = "This account is deactivated."
+DEACTIVATED = "This account is deactivated, or not of this workspace."
 FOR_YOU = "The agent acts for you here, so somebody else has to approve it."
 YOUR_THREAD = "This comes from a thread that you started, so somebody else has to approve it."
 FIRST_CHANNEL = "the members of the channel where it was asked first"

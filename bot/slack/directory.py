@@ -13,7 +13,7 @@ from bot.domain.admission import Terms
 from bot.domain.errors import SlackBusyError, SlackError
 from bot.domain.on_call import entry_of, is_on_call, schedule_of
 from bot.domain.person import Person, is_person
-from bot.slack.client import SlackClient
+from bot.slack.client import Identity, SlackClient
 from bot.slack.manifest import GROUP_SCOPE
 
 _T = TypeVar("_T")
@@ -23,6 +23,8 @@ FRESH_FOR = 60.0
 REMEMBERED = 10_000
 MOST_ON_CALL = 3
 """People of one schedule whom a card mentions."""
+UNKNOWN = frozenset({"user_not_found", "user_not_visible", "no_such_subteam", "channel_not_found"})
+"""What Slack answers about an id that this workspace does not have, or no longer."""
 _ALL_GROUPS = ("groups", "")
 
 
@@ -201,7 +203,7 @@ class Directory:
             return await self._fresh(
                 ("on call", entry), lambda: self._on_call.people(schedule_of(entry)), within
             )
-        return await self._fresh(("group", entry), lambda: self._slack.group_members(entry), within)
+        return await self._fresh(("group", entry), lambda: self._ask_group(entry), within)
 
     def name_of(self, user_id: str) -> str:
         """Give the name of somebody who was looked up just now; empty when Slack would have to be asked."""
@@ -219,22 +221,22 @@ class Directory:
         groups = cast("Mapping[str, frozenset[str]] | None", self._recall(_ALL_GROUPS, within))
         return members if members is not None else (groups or {}).get(entry)
 
+    async def _ask_group(self, group: str) -> frozenset[str]:
+        """A group that is gone has nobody: the others on its list can decide."""
+        try:
+            return await self._slack.group_members(group)
+        except SlackError as error:
+            if error.code not in UNKNOWN:
+                raise
+            return frozenset()
+
     async def _ask_person(self, user_id: str) -> Person:
-        user, me = await self._slack.user(user_id), self._slack.me
-        team_id, workspaces = str(user.get("team_id", "")), {me.team_id}
-        if me.enterprise_id:
-            theirs = user.get("enterprise_user") or {}
-            team_id, workspaces = str(theirs.get("enterprise_id", "")), {team_id, *theirs.get("teams", ())}
-        return Person(
-            id=user_id,
-            team_id=team_id,
-            is_deactivated=bool(user.get("deleted")),
-            is_bot=bool(user.get("is_bot") or user.get("is_app_user")),
-            is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
-            is_stranger=bool(user.get("is_stranger")),
-            workspaces=frozenset(workspaces - {""}),
-            name=_name_of(user),
-        )
+        try:
+            return person_of(user_id, await self._slack.user(user_id), self._slack.me)
+        except SlackError as error:
+            if error.code not in UNKNOWN:
+                raise
+            return Person(user_id, "", is_deactivated=True)
 
     def _recall(self, name: tuple[str, str], within: float) -> object | None:
         asked_at, found = self._kept.get(name, (-inf, None))
@@ -287,6 +289,24 @@ class Directory:
         if len(self._kept) >= REMEMBERED:
             self._kept.clear()
         self._kept[name] = answer
+
+
+def person_of(user_id: str, user: Mapping[str, Any], me: Identity) -> Person:
+    """Read what Slack says about a user."""
+    team_id, workspaces = str(user.get("team_id", "")), {me.team_id}
+    if me.enterprise_id:
+        theirs = user.get("enterprise_user") or {}
+        team_id, workspaces = str(theirs.get("enterprise_id", "")), {team_id, *theirs.get("teams", ())}
+    return Person(
+        id=user_id,
+        team_id=team_id,
+        is_deactivated=bool(user.get("deleted")),
+        is_bot=bool(user.get("is_bot") or user.get("is_app_user")),
+        is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
+        is_stranger=bool(user.get("is_stranger")),
+        workspaces=frozenset(workspaces - {""}),
+        name=_name_of(user),
+    )
 
 
 def _name_of(user: Mapping[str, Any]) -> str:

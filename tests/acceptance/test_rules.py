@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 
 from agent_adapter import InterruptRefusedError
+from bot.cli.doctor import examine
 from tests.conftest import until
 from tests.support.builders import an_action, review
 from tests.support.people import Someone, buttons, words
@@ -176,6 +177,31 @@ async def test_a_changed_file_holds_for_what_is_asked_later(bot, slack, client, 
         assert fields["policy"] == recorded["policy"] == versions[recorded["decided_by"]]
     audit = [entry for _, entry in await bot.store._redis.xrange(bot.store.keys.audit)]
     assert {entry["by"]: entry["policy"] for entry in audit if entry["event"] == "decided"} == versions
+
+
+async def test_who_is_gone_counts_for_nobody_and_the_others_decide(start_bot, slack, client, policy, caplog):
+    """A bot that starts after somebody has left works on. Log, `/readyz` and `doctor` name them, and what nobody can decide."""
+    policy.write_text(
+        "default: {channel: C0APPROVALS, approvers: [U0NOBODY, S0NONE, U0LEFT, U0DANA]}\n"
+        "rules: [{name: old, match: {tool: delete}, channel: C0OLD, approvers: [U0LEFT]}]\n"
+    )
+    bot = await start_bot(policy=str(policy), approvers="", channel=None)
+    reviewing = review(client, an_action("mail"))
+    dana = Someone(slack, "U0DANA")
+    await dana.press(await dana.card(), "approve:0")
+
+    assert (await reviewing).decisions[0].type == "approve"
+    warned = "; ".join(bot.health.warnings.values())
+    for told in (
+        "knows no U0NOBODY",
+        "knows no S0NONE",
+        "U0LEFT is",
+        "nobody is left who can decide by 'old'",
+    ):
+        assert told in warned
+        assert told in " ".join(getattr(record, "reason", "") for record in caplog.records)
+    found = [each async for each in examine(bot.settings) if each.subject in {"channel", "approvers"}]
+    assert {each.sentence for each in found if each.verdict != "ok"} == {*warned.split("; ")}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from playground.redis_server import RedisServer
 from tests.support.commands import run_bot
 
 ROOT = Path(__file__).parents[3]
@@ -133,23 +132,6 @@ async def test_an_unreachable_redis_ends_the_bot_with_one_sentence_and_code_1(co
     assert "Traceback" not in errors
 
 
-async def test_a_redis_that_evicts_is_refused(command, tmp_path):
-    """Pending approvals could vanish there."""
-    server = RedisServer(tmp_path / "redis", ("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"))
-    server.start()
-    try:
-        code, _, errors = await command(REDIS_URL=server.url)
-    finally:
-        server.stop()
-
-    assert code == 1
-    sentence = errors.splitlines()[-1]
-    assert (
-        "evicts pending approvals (maxmemory-policy allkeys-lru): set maxmemory-policy noeviction" in sentence
-    )
-    assert "Traceback" not in errors
-
-
 async def test_a_namespace_of_another_version_is_refused(command, redis_url):
     """Nothing is written into it."""
     with Redis.from_url(redis_url, decode_responses=True) as redis:
@@ -209,9 +191,22 @@ async def test_the_doctor_prints_a_line_for_each_check_and_exits_0(command, tmp_
     )
 
     assert code == 0
+    *lines, last = output.splitlines()
     # What Slack does not tell is a note.
-    assert {line.split()[0] for line in output.splitlines()} == {"ok", "note"}, output
+    assert {line.split()[0] for line in lines} == {"ok", "note"}, output
+    assert last.endswith(" note: the bot can work")
     assert errors == ""
+
+
+async def test_what_the_doctor_wants_corrected_comes_last_and_is_counted(command):
+    """Nobody has to scroll for it."""
+    code, output, _ = await command("doctor", ASSENT_CHANNEL="C0OLD", ASSENT_APPROVERS="U0LEFT,U0DANA")
+
+    *lines, last = output.splitlines()
+    assert (code, lines[-1].split()[:2]) == (1, ["fail", "channel:"])
+    worse = [line.split()[0] for line in lines if line.split()[0] in {"warn", "fail"}]
+    assert worse == ["warn"] * 3 + ["fail"]
+    assert last.endswith(" 3 warn, 1 fail: correct what failed")
 
 
 async def test_a_manifest_is_printed_without_any_setting(command, playground):

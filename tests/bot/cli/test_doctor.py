@@ -125,8 +125,11 @@ async def test_a_revoked_token_is_reported_and_redis_is_still_checked(slack, fin
     ("channel", "expected"),
     [
         ("C0OLD", "fail  channel: #old is archived: unarchive it, or name another channel"),
-        ("C0NONE", "fail  channel: C0NONE: Slack refuses it (channel_not_found): copy the id"),
-        ("C0PRIVATE", "fail  channel: C0PRIVATE: Slack refuses it (channel_not_found): copy the id"),
+        (
+            "C0NONE",
+            "fail  channel: Slack knows no C0NONE in this workspace: correct the id, or invite the bot there",
+        ),
+        ("C0PRIVATE", "fail  channel: Slack knows no C0PRIVATE in this workspace"),
         ("C0SHARED", "warn  channel: #shared is shared with another company, which can read what agents ask"),
         (None, "warn  channel: ASSENT_CHANNEL is not set"),
     ],
@@ -150,10 +153,13 @@ async def test_the_bot_must_be_in_the_channel(slack, findings):
 @pytest.mark.parametrize(
     ("approver", "expected"),
     [
-        ("U0LEFT", "fail  approvers: U0LEFT is deactivated and can never decide"),
-        ("U0ROBO", "fail  approvers: U0ROBO is a bot"),
-        ("U0NOBODY", "fail  approvers: U0NOBODY: Slack refuses it (user_not_found)"),
-        ("S0NONE", "fail  approvers: S0NONE: Slack refuses it (no_such_subteam)"),
+        ("U0LEFT", "warn  approvers: U0LEFT is deactivated and can never decide: name somebody else"),
+        ("U0ROBO", "warn  approvers: U0ROBO is a bot and can never decide"),
+        (
+            "U0NOBODY",
+            "warn  approvers: Slack knows no U0NOBODY in this workspace: correct the id, or take it out",
+        ),
+        ("S0NONE", "warn  approvers: Slack knows no S0NONE in this workspace"),
         ("U0GUEST", "warn  approvers: U0GUEST is a guest; may decide, since named"),
         ("U0CONN", "warn  approvers: U0CONN is of another company; may decide, since named"),
     ],
@@ -228,7 +234,13 @@ async def test_places_and_people_of_a_policy_file_are_looked_at(findings, tmp_pa
     lines = await findings(policy=str(policy), approvers=(), channel=None)
 
     assert [line for line in lines if line.startswith("ok    channel")] == ["ok    channel: #approvals"]
-    assert [line.partition(":")[2].split()[0] for line in not_ok(lines)] == ["#old", "U0LEFT"]
+    assert [line.partition(":")[2].split()[0] for line in not_ok(lines)] == [
+        "#old",
+        "U0LEFT",
+        "nobody",
+        "nobody",
+    ]
+    assert lines[-1] == "fail  approvers: nobody is left who can decide by 'older': name a person or a group"
 
 
 async def test_the_doctor_asks_each_schedule_who_is_on_call(findings, slack, tmp_path):

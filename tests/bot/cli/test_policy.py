@@ -145,10 +145,12 @@ async def test_an_id_that_slack_does_not_know_is_reported_with_its_line(command,
 
 
 async def test_approvers_who_can_never_decide_are_named_with_their_line(command, policy):
-    """Others on the list can decide, so the file may be used; a rule of such people alone may not."""
+    """Others on the list, or of its escalation, can decide, so the file may be used; with too few of them it may not."""
     policy.write_text(
         "default:\n  channel: C0APPROVALS\n  approvers: [U0LEFT, U0DANA]\n"
         "rules:\n  - {match: {tool: pay}, approvers: [U0ROBO]}\n"
+        "  - {match: {tool: wire}, quorum: 2}\n"
+        "  - {match: {tool: mail}, approvers: [U0ROBO], escalation: {after: 1h, approvers: [U0ERIK]}}\n"
     )
     code, output, errors = await command("policy", "check")
 
@@ -156,7 +158,9 @@ async def test_approvers_who_can_never_decide_are_named_with_their_line(command,
     assert errors.splitlines() == [
         f"{policy}, line 3: warning: U0LEFT is deactivated and can never decide: name somebody else",
         f"{policy}, line 5: warning: U0ROBO is a bot and can never decide: name somebody else",
+        f"{policy}, line 7: warning: U0ROBO is a bot and can never decide: name somebody else",
         f"{policy}, line 5: nobody is left who can decide by 'rule 1': name a person or a group",
+        f"{policy}, line 6: 'rule 2' has quorum 2, and only 1 of its approvers can decide: name more",
     ]
 
     policy.write_text(policy.read_text().partition("rules")[0])
@@ -285,14 +289,29 @@ def test_explaining_shows_what_each_key_does(key, tmp_path, monkeypatch):
     assert explained(f", {key}: {KEYS[key]}") != explained("")
 
 
-async def test_a_broken_policy_never_starts_and_tells_every_mistake(command, policy):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BROKEN, SAID),
+        (
+            "default: {channel: C0APPROVALS, approvers: [U0NOBODY, U0LEFT]}",
+            [
+                "line 1: Slack knows no U0NOBODY in this workspace: correct the id, or take it out",
+                "line 1: U0LEFT is deactivated and can never decide: name somebody else",
+                "line 1: nobody is left who can decide by 'default': name a person or a group",
+            ],
+        ),
+    ],
+    ids=["mistakes", "nobody left"],
+)
+async def test_a_broken_policy_never_starts_and_tells_every_mistake(command, policy, text, said):
     """With the exit code of wrong settings."""
-    policy.write_text(BROKEN)
+    policy.write_text(text)
     code, output, errors = await command()
 
-    said = [line for line in errors.splitlines() if not line.startswith("{")]
+    written = [line for line in errors.splitlines() if not line.startswith("{")]
     assert (code, output) == (2, "")
-    assert said == [f"{policy}, {sentence}" for sentence in SAID]
+    assert written == [f"{policy}, {sentence}" for sentence in said]
 
 
 async def test_a_hangup_has_the_bot_read_its_rules_again(start, policy):

@@ -56,7 +56,7 @@ connect       ++++   oooo   oooo     oooo   oooo    oooo        oooo
 deactivated   dddd   dddd   dddd     dddd   dddd    dddd        dddd
 bot           ++++   bbbb   bbbb     bbbb   bbbb    bbbb        bbbb
 other_team    ++++   oooo   oooo     oooo   oooo    oooo        oooo
-unknown       uuuu   uuuu   uuuu     uuuu   uuuu    uuuu        uuuu
+unknown       dddd   dddd   dddd     dddd   dddd    dddd        dddd
 no_answer     uuuu   uuuu   uuuu     uuuu   uuuu    uuuu        uuuu
 """
 IDS = {
@@ -69,7 +69,7 @@ SIGNS = {
     "g": "Guests may not decide here, unless the policy names them by their id.",
     "o": "People of other workspaces may not decide here, unless the policy names them by their id.",
     "b": "Bots may not decide here, unless the policy names them by their id.",
-    "d": "This account is deactivated.",
+    "d": "This account is deactivated, or not of this workspace.",
     "s": "The agent acts for you here, so somebody else has to approve it.",
 }
 OFFERED = {"narrow": "approve, reject", "narrow_own": "reject"}

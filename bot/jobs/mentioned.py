@@ -1,0 +1,102 @@
+"""What Slack says about everybody and everything that rules name: at the start, in `policy check` and in `doctor`."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.domain.errors import SlackError
+from bot.domain.on_call import is_on_call
+from bot.domain.person import Person, is_person
+from bot.domain.policy import Policy
+from bot.policy.file import Mention, PolicyFile
+from bot.policy.yaml_values import Problem
+from bot.slack.client import SlackClient
+from bot.slack.directory import UNKNOWN, person_of
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What Slack says about an id."""
+
+    name: str
+    wrong: str = ""
+    """Why nobody decides by it, or is asked there, with the cure; empty when it can be used."""
+    remark: str = ""
+    """What somebody should know who uses it."""
+    is_known: bool = True
+
+
+async def look_at_all(file: PolicyFile, slack: SlackClient) -> dict[Mention, Look]:
+    """Ask Slack once about each id that rules name. Who is on call is asked at every click instead.
+
+    Raises:
+        SlackError: when Slack does not say.
+    """
+    mentions = [mention for mention in file.mentions if not is_on_call(mention.id)]
+    distinct = {(mention.id, mention.is_place): mention for mention in reversed(mentions)}
+    return {mention: await look_at(mention, slack) for mention in distinct.values()}
+
+
+async def look_at(mention: Mention, slack: SlackClient) -> Look:
+    """Ask Slack about one id.
+
+    Raises:
+        SlackError: when Slack does not say.
+    """
+    id = mention.id
+    try:
+        if id[0] == "S":
+            return _look_at_group(id, await slack.group_members(id))
+        if id[0] in "UW":
+            return _look_at_person(mention, person_of(id, await slack.user(id), slack.me), slack.me.home)
+        return _look_at_channel(await slack.channel(id))
+    except SlackError as error:
+        if error.code not in UNKNOWN:
+            raise
+    cure = "take it out" if id[0] in "UWS" else "invite the bot there"
+    wrong = f"Slack knows no {id} in this workspace: correct the id, or {cure}"
+    return Look(id, wrong, is_known=False)
+
+
+def _look_at_group(id: str, members: Collection[str]) -> Look:
+    wrong = "" if members else f"user group {id} is empty, so nobody in it can decide: add people"
+    return Look(f"user group {id} of {len(members)}", wrong)
+
+
+def _look_at_person(mention: Mention, person: Person, home: str) -> Look:
+    id = person.id
+    if person.is_deactivated or person.is_bot:
+        what = f"{id} is {'deactivated' if person.is_deactivated else 'a bot'}"
+        if mention.is_place:
+            return Look(id, f"{what} and reads no direct message: ask elsewhere")
+        return Look(id, f"{what} and can never decide: name somebody else")
+    if mention.is_place:
+        return Look(id)
+    if person.is_stranger or person.team_id != home:
+        return Look(id, remark=f"{id} is of another company; may decide, since named")
+    return Look(id, remark=f"{id} is a guest; may decide, since named" if person.is_guest else "")
+
+
+def _look_at_channel(channel: Mapping[str, Any]) -> Look:
+    name = f"#{channel['name']}" if channel.get("name") else str(channel["id"])
+    if channel.get("is_archived"):
+        return Look(name, f"{name} is archived: unarchive it, or name another channel")
+    if not (channel.get("is_member") or channel.get("is_im")):
+        return Look(name, f"the bot is not in {name}: write /invite @assent there")
+    is_shared = channel.get("is_ext_shared") or channel.get("is_pending_ext_shared")
+    shared = f"{name} is shared with another company, which can read what agents ask"
+    return Look(name, remark=shared if is_shared else "")
+
+
+def undecidable(policy: Policy, gone: Collection[str]) -> Iterator[Problem]:
+    """Name the rules by which nothing can be approved, when these approvers count for nobody."""
+    for rule in policy.reachable:
+        joining = rule.escalation.approvers if rule.escalation else ()
+        left = {*rule.approvers, *joining}.difference(gone)
+        if not left:
+            sentence = f"nobody is left who can decide by {rule.name!r}: name a person or a group"
+        elif len(left) < rule.quorum and all(map(is_person, left)):
+            sentence = f"{rule.name!r} has quorum {rule.quorum}, and only {len(left)} of its approvers can decide: name more"
+        else:
+            continue
+        yield Problem(rule.line, sentence)
