@@ -1,6 +1,7 @@
 """Requests and decisions, with the fields and names of LangChain."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import (
     BaseModel,
@@ -31,11 +32,16 @@ class WrittenModel(WireModel):
         Raises:
             WrongArgumentError: naming the place, and for an unknown field the most similar one.
         """
-        _check_written(type(self), unnamed, given)
+        where = type(self).__name__
+        if unnamed:
+            raise WrongArgumentError(
+                f"{where}: pass everything by its name: {', '.join(type(self).model_fields)}"
+            )
+        check_written(type(self), given, where=where)
         try:
             super().__init__(**given)
         except ValidationError as error:
-            raise WrongArgumentError(first_problem(error, where=type(self).__name__)) from None
+            raise WrongArgumentError(first_problem(error, where=where)) from None
 
     # pydantic puts this mark on its own `__init__`. Without it, `model_validate` would call this one.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # pydantic reads it
@@ -48,24 +54,42 @@ def first_problem(error: ValidationError, *, where: str) -> str:
     return f"{where}{path}: {first['msg'].removeprefix('Value error, ')}"
 
 
-def _check_written(kind: type[BaseModel], unnamed: tuple[Any, ...], given: dict[str, Any]) -> None:
-    known = kind.model_fields
-    if unnamed:
-        raise WrongArgumentError(f"{kind.__name__}: pass everything by its name: {', '.join(known)}")
+def check_written(
+    kind: type[BaseModel], given: Mapping[str, Any], *, where: str, newer: bool = False
+) -> None:
+    """Refuse fields that do not exist, and decisions that are none, at any depth.
+
+    Args:
+        kind: What is written.
+        given: Its fields, as they are written.
+        where: How the error names it.
+        newer: A framework may have fields that are not known here. Only those are refused that look like a known one.
+
+    Raises:
+        WrongArgumentError: naming the place, and the most similar name.
+    """
+    known = {field.alias or name: field for name, field in kind.model_fields.items()}
     for name, value in given.items():
-        if name not in known:
-            meant = did_you_mean(name, known)
+        meant = "" if name in known else did_you_mean(name, known)
+        if name not in known and (meant or not newer):
             raise WrongArgumentError(
-                f"{kind.__name__}: there is no {name!r}{meant}; the fields are {', '.join(known)}"
+                f"{where}: there is no {name!r}{meant}; the fields are {', '.join(known)}"
             )
-        for part in value if isinstance(value, list | tuple) else ():
-            if name == "allowed_decisions" and part not in KNOWN_DECISIONS:
+        if name not in known or not isinstance(value, list | tuple):
+            continue
+        place = f"{where}.{name}"
+        inner, *_ = get_args(known[name].annotation) or (None,)
+        for index, part in enumerate(value):
+            if name in _DECISIONS and part not in KNOWN_DECISIONS:
                 raise WrongArgumentError(
-                    f"{kind.__name__}.{name}: {part!r} is not a decision{did_you_mean(part, KNOWN_DECISIONS)}; "
+                    f"{place}: {part!r} is not a decision{did_you_mean(part, KNOWN_DECISIONS)}; "
                     f"choose from {', '.join(KNOWN_DECISIONS)}"
                 )
-            if name in _PARTS and isinstance(part, dict):
-                _check_written(_PARTS[name], (), part)
+            if isinstance(part, dict) and isinstance(inner, type) and issubclass(inner, BaseModel):
+                check_written(inner, part, where=f"{place}[{index}]", newer=newer)
+
+
+_DECISIONS = ("allowed_decisions", "allowedDecisions")
 
 
 class ActionRequest(WrittenModel):
@@ -122,9 +146,6 @@ class HITLRequest(WrittenModel):
                     f"but action_requests[{index}].name is {action.name!r}"
                 )
         return self
-
-
-_PARTS: dict[str, type[BaseModel]] = {"action_requests": ActionRequest, "review_configs": ReviewConfig}
 
 
 class EditedAction(WrittenModel):

@@ -64,7 +64,7 @@ class Keys:
                                                     `once` `quorum` `reject_quorum` `risk` `confirm` `silence`
                                                     `use_within` `type` `mask` `mask_random` `mask_key`
                                                     `modal_only` `headline` `reject_reasons` `resembles`
-                                                    `rule` its name, `sticky` the widest standing approval,
+                                                    `matched` `rule` its name, `sticky` the widest standing approval,
                                                     `again` which call it is proposed instead of, or
                                                     `<term>:<i>` of an action that has its own,
                                                     `votes:<i>` one line for each person: who, position, token,

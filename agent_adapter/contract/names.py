@@ -8,6 +8,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+from agent_adapter.contract.unseen import is_unseen
+
 _SHOWN = 80
 
 
@@ -44,6 +46,13 @@ def _meant(text: str, pattern: re.Pattern[str]) -> str:
     """Return an allowed name that is close to this text; empty if there is none."""
     found = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     return found if pattern.fullmatch(found) else ""
+
+
+def problem_of_tool(name: str) -> str:
+    """Say why no tool can have this name: people and rules would take it for another one. Empty where one can."""
+    if name == name.strip() and not any(map(is_unseen, name)):
+        return ""
+    return f"{name[:_SHOWN]!a} has blanks at its ends, or characters that nobody sees: rename the tool"
 
 
 _AGENT = r"[a-z0-9-]{1,40}"

@@ -28,7 +28,7 @@ from agent_adapter.contract.interrupt import (
     Continuation,
     Interrupt,
 )
-from agent_adapter.contract.names import AgentName
+from agent_adapter.contract.names import AgentName, problem_of_tool
 from agent_adapter.errors import InvalidRequestError
 
 MAX_ENVELOPE_BYTES = 256 * 1024
@@ -82,6 +82,8 @@ def check_request(request: HITLRequest) -> None:
             raise InvalidRequestError(
                 f"action_requests[{index}].name: {len(action.name)} characters, from 1 to {MAX_NAME}"
             )
+        if problem := problem_of_tool(action.name):
+            raise InvalidRequestError(f"action_requests[{index}].name: {problem}")
         for part in ("name", "description", "id"):
             check_text(getattr(action, part), where=f"action_requests[{index}].{part}")
         check_arguments(action.args, where=f"action_requests[{index}].args")

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from agent_adapter.contract.arguments import KEY_SHOWN
-from agent_adapter.contract.hitl import HITLRequest
+from agent_adapter.contract.hitl import HITLRequest, WireModel
 from agent_adapter.dialects import (
     camel_case,
     generic,
@@ -17,7 +17,7 @@ from agent_adapter.dialects import (
 from agent_adapter.dialects.generic import custom
 from agent_adapter.errors import InvalidRequestError, UnknownDialectError
 
-__all__ = ["DIALECTS", "RECOGNISED", "Dialect", "by_name", "custom", "detect"]
+__all__ = ["DIALECTS", "FORMS", "RECOGNISED", "Dialect", "by_name", "custom", "detect"]
 
 KEYS_SHOWN = 20
 """How many keys of a payload an error shows."""
@@ -67,6 +67,12 @@ DIALECTS: Mapping[str, Dialect] = {
     "accept_reject_response": generic.ACCEPT_REJECT_RESPONSE,
 }
 """All dialects by name: those that are recognised, and those that the caller has to name."""
+
+FORMS: Mapping[str, type[WireModel]] = {
+    "langchain": HITLRequest,
+    **dict.fromkeys(("camel_case", "langchain_js"), camel_case.Pause),
+}
+"""The fields of the dialects that people write by hand, too."""
 
 
 def detect(payload: Any) -> str:

@@ -42,7 +42,9 @@ class _Review(_CamelModel):
     args_schema: dict[str, Any] | None = None
 
 
-class _Pause(_CamelModel):
+class Pause(_CamelModel):
+    """The fields of a batched pause."""
+
     action_requests: tuple[_Action, ...]
     review_configs: tuple[_Review, ...]
 
@@ -66,7 +68,7 @@ class CamelCase:
         Raises:
             InvalidRequestError: naming the place.
         """
-        pause = to_model(_Pause.model_validate, payload, where="pause")
+        pause = to_model(Pause.model_validate, payload, where="pause")
         drops = self.reject_drops_batch and len(pause.action_requests) > 1
         effects = ("reject_drops_batch",) if drops else ()
         request = to_model(

@@ -7,14 +7,14 @@ let a call run again.
 import os
 import sqlite3
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from redis import Redis
+from redis import ConnectionPool, Redis
 from redis.exceptions import NoPermissionError
 
 from agent_adapter.contract.keys import Keys
@@ -180,6 +180,9 @@ class PostgresUsed(_Closing):
 class RedisUsed(_Closing):
     """Keeps used keys in a Redis of the tool's own. It must keep what it wrote: AOF on, and no eviction.
 
+    The first use looks through the keys of the server for a namespace of Assent, in every database. A user without the rights
+    to `info` and `scan` finds only the namespace of this process.
+
     Args:
         url: The address of the server.
         namespace: The prefix of the keys.
@@ -207,14 +210,27 @@ class RedisUsed(_Closing):
         self._redis.close()
 
     def _refuse_assents_own(self) -> None:
+        for name in self._namespaces():
+            raise InvalidRequestError(
+                f"RedisUsed: Assent keeps its namespace {name!r} on this server, and everybody who can write there could "
+                "let a call run again: give the tool a Redis of its own, or use SqliteUsed or PostgresUsed"
+            )
+
+    def _namespaces(self) -> Iterator[str]:
+        """Find Assent on this server. Who may not look at a key cannot change it either."""
         for name in (self._namespace, os.environ.get("ASSENT_NAMESPACE") or "assent"):
             with suppress(NoPermissionError):
-                # A user who cannot see Assent's keys cannot change them either.
                 if self._redis.exists(Keys(name).meta):
-                    raise InvalidRequestError(
-                        f"RedisUsed: Assent keeps its namespace {name!r} on this server, and everybody who can write there could "
-                        "let a call run again: give the tool a Redis of its own, or use SqliteUsed or PostgresUsed"
-                    )
+                    yield name
+        pool = self._redis.connection_pool
+        with suppress(NoPermissionError):
+            # Who can write to one database of a server can write to the others.
+            for database in self._redis.info("keyspace"):
+                options = pool.connection_kwargs | {"db": int(database.removeprefix("db"))}
+                with Redis.from_pool(ConnectionPool(pool.connection_class, **options)) as redis:
+                    for key in redis.scan_iter(Keys("*").meta, count=10_000, _type="hash"):
+                        if redis.hexists(key, "schema"):
+                            yield key.decode()[1:].partition("}")[0]
 
 
 def _milliseconds(moment: datetime) -> int:

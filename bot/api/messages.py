@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_adapter.contract.hitl import Decision, WireModel, first_problem
-from agent_adapter.contract.interrupt import Context, DecisionRecord, OnExpiry, Status
+from agent_adapter.contract.interrupt import Context, DecisionRecord, Link, OnExpiry, Status
 from agent_adapter.contract.names import Claim
 from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE, dump_decision
 from agent_adapter.dialects import DIALECTS
@@ -29,10 +29,17 @@ class Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
+class AskLink(Link):
+    """A link with a label, shown as text."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 class AskContext(Context):
     """Who asks and why. Shown on the card."""
 
     model_config = ConfigDict(extra="forbid")
+    links: tuple[AskLink, ...] = ()
 
 
 class Ask(Body):
@@ -73,13 +80,14 @@ def read_body(model: type[_Model], value: object) -> _Model:
 def _sentence(model: type[BaseModel], error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     *around, field = first["loc"] or ("",)
-    kind, place = (AskContext, "body.context") if around == ["context"] else (model, "body")
+    kind = AskLink if "links" in around else AskContext if around else model
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in around)
     known = [*kind.model_fields]
     match first["type"]:
         case "missing":
-            return f"{place} has no {field!r}: add it"
+            return f"body{place} has no {field!r}: add it"
         case "extra_forbidden":
-            return f"{place} has no {field!r}: {meant(field, known, 'there are ' + ', '.join(known))}"
+            return f"body{place} has no {field!r}: {meant(field, known, 'there are ' + ', '.join(known))}"
     return first_problem(error, where="body")
 
 

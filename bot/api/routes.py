@@ -13,14 +13,14 @@ from pydantic import BaseModel
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode
-from agent_adapter.contract.hitl import HITLRequest
+from agent_adapter.contract.hitl import HITLRequest, check_written
 from agent_adapter.contract.interrupt import Interrupt, Source
 from agent_adapter.contract.numbers import as_floats
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.contract.record import decided
 from agent_adapter.contract.trace import TRACEPARENT, TraceContext
 from agent_adapter.contract.wire import dump_interrupt
-from agent_adapter.dialects import DIALECTS, detect
+from agent_adapter.dialects import DIALECTS, FORMS, detect
 from agent_adapter.errors import (
     ClaimLostError,
     ConsumedError,
@@ -287,10 +287,14 @@ def _interrupt(agent: ApprovalClient, body: Ask) -> Interrupt:
 
 def _request(body: Ask, dialect: str) -> HITLRequest:
     try:
-        return DIALECTS[dialect].to_request(body.payload)
+        request = DIALECTS[dialect].to_request(body.payload)
+        # Nobody can tell a pause that was typed from one of a framework. Who names the dialect says that it may be newer.
+        if form := FORMS.get(dialect):
+            check_written(form, body.payload, where="pause", newer=body.dialect is not None)
     except InvalidRequestError as error:
         # A dialect speaks of the pause, which a caller has sent as the payload.
         raise InvalidRequestError(re.sub(r"^pause\b", "body.payload", str(error))) from error
+    return request
 
 
 def _with_requester(body: Ask, key: ApiKey) -> Ask:

@@ -112,6 +112,8 @@ class Terms(WireModel, populate_by_name=True):
     """That it is proposed again."""
     resembles: str = ""
     """The name in another rule that the tool's name looks like, and that rule."""
+    matched: str = ""
+    """The glob by which its rule is about the tool. Empty where the rule names the tool itself."""
     rule: str = ""
     """The name of the rule, for people. A proposal names its rule itself."""
 

@@ -12,7 +12,7 @@ from agent_adapter.contract.interrupt import Interrupt, Route
 from bot.domain.admission import Terms
 from bot.domain.agent_limits import Limits
 from bot.domain.on_call import Schedule
-from bot.domain.rules import THREAD, Rule, is_any_of
+from bot.domain.rules import THREAD, Match, Rule, is_any_of
 from bot.domain.standing import StandingLimits
 from bot.text.look_alikes import resembled
 
@@ -90,6 +90,12 @@ class Policy:
                 return f"{glob} in {earlier.name!r}"
         return ""
 
+    def matched_by(self, tool: str, rule: Rule) -> str:
+        """Give the glob by which a rule is about a tool. Empty where it names the tool, and where no rule tells tools apart."""
+        if tool in rule.match.tools or all(each.match.tools == Match().tools for each in self.rules):
+            return ""
+        return next((glob for glob in rule.match.tools if is_any_of(tool, [glob])), "")
+
     def decides_by_arguments(self, agent: str, tool: str, rule: Rule) -> bool:
         """Whether other arguments of the same tool could meet another rule than this one."""
         tried = [*takewhile(lambda other: other is not rule, self.rules), rule]
@@ -166,5 +172,6 @@ class Policy:
             use_within=rule.use_within,
             standing=self.standing_for(agent, action.name, rule),
             resembles=self.resembled_by(agent, action.name, rule),
+            matched=self.matched_by(action.name, rule),
             rule=rule.name,
         )

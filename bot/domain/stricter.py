@@ -65,6 +65,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "standing": lambda *_: None,
     "again": lambda *_: None,
     "resembles": lambda one, other: one or other,
+    "matched": lambda admitted, _: admitted,
     # A proposal names its rule itself.
     "rule": lambda *_: "",
 }
@@ -82,5 +83,6 @@ _NOT_OF_EDITS = {
     "standing",
     "again",
     "resembles",
+    "matched",
     "rule",
 }

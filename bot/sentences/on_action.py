@@ -270,6 +270,11 @@ def resembles(rule: str) -> str:
     )
 
 
+def matched_by(pattern: str) -> str:
+    """Say that a rule is about a tool because of a pattern."""
+    return f"The tool is matched by `{pattern}`, not by its name."
+
+
 # --- Silence ------------------------------------------------------------------------------------------------------------
 
 APPROVED_AT_DEADLINE = "*Approved at the deadline* unless somebody decides before."

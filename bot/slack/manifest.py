@@ -42,6 +42,7 @@ GROUP_CHANGED = "subteam_members_changed"
 """The event of a changed user group. Slack sends it only with `GROUP_SCOPE`."""
 _EVENTS = (HOME_OPENED, LEFT_CHANNEL)
 _GROUP_EVENTS = (GROUP_CHANGED,)
+_ADDRESS = re.compile(r"https://[\w.:\[\]-]+(/[\w.~%-]*)*", re.ASCII)
 _PLAIN = re.compile(r"[A-Za-z_][\w:/.-]*\w")
 _WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off"}
 
@@ -79,13 +80,15 @@ def build_manifest(
         on_call: Whether people who are on call may be approvers.
 
     Raises:
-        ValueError: HTTP mode without an `https://` address.
+        ValueError: HTTP mode without an `https://` address, or with blanks, line breaks or more than a path in it.
     """
     events = [*_EVENTS, *(_GROUP_EVENTS if groups else ())]
     reached_at: dict[str, str] = {}
     if mode == "http":
-        if not (url or "").startswith("https://"):
-            raise ValueError("HTTP mode needs the address at which Slack reaches the bot: --url https://…")
+        if not _ADDRESS.fullmatch(url or ""):
+            raise ValueError(
+                "HTTP mode needs the address at which Slack reaches the bot, of a host and at most a path: --url https://…"
+            )
         reached_at = {"request_url": f"{(url or '').rstrip('/')}{EVENTS_PATH}"}
     return {
         "_metadata": {"major_version": 1, "minor_version": 1},

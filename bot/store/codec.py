@@ -30,7 +30,7 @@ _RARE = {"rows", "opened_by", "assign", "proposed"}
 ADMISSION = frozenset({
     "policy", "approvers", "named_only", "on_call", "requester", "decisions", "once", "quorum",
     "reject_quorum", "risk", "confirm", "use_within", "silence", "sticky", "again", "type", "resembles",
-    "rule", "mask_key", "mask", "mask_random", "modal_only", "headline", "reject_reasons", "requested_by",
+    "matched", "rule", "mask_key", "mask", "mask_random", "modal_only", "headline", "reject_reasons", "requested_by",
     "requester_known", "agent_verified", "unsigned", "thread_author", "told", "on_timeout", "extend", "pages", "place", "step", "asked"
 })  # fmt: skip
 """The kinds of fields that are fixed at admission."""
@@ -221,8 +221,8 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
         fields[f"sticky{of}"] = dumped(terms.standing)
     if terms.again:
         fields[f"again{of}"] = dumped(terms.again)
-    texts = {"type": terms.type, "resembles": terms.resembles, "rule": terms.rule, "mask_key": terms.mask_key}
-    fields |= {f"{name}{of}": text for name, text in texts.items() if text}
+    texts = ("type", "resembles", "matched", "rule", "mask_key")
+    fields |= {f"{name}{of}": text for name in texts if (text := getattr(terms, name))}
     names = {
         "mask": terms.mask,
         "mask_random": terms.mask_random,
@@ -345,6 +345,7 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         else USE_WITHIN,
         "again": Again.model_validate(decode(card[f"again{of}"])) if f"again{of}" in card else None,
         "resembles": card.get(f"resembles{of}", ""),
+        "matched": card.get(f"matched{of}", ""),
         "rule": card.get(f"rule{of}", ""),
         "mask": tuple(decode(card.get(f"mask{of}", "[]"))),
         "mask_random": tuple(decode(card.get(f"mask_random{of}", "[]"))),

@@ -6,17 +6,10 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import groupby
 
+from agent_adapter.contract.unseen import IGNORABLE, is_unseen
 from bot.sentences import in_text
 from bot.text.emoji import KEYCAP, SEQUENCE
 
-_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
-# Code points outside Cf that renderers draw as nothing (Unicode's Default_Ignorable_Code_Point), and the blank Braille cell.
-_IGNORABLE = frozenset(
-    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180F, 0x2800, 0x3164, 0xFFA0}
-    # Blank glyphs and placeholders of other scripts.
-    | {0x2D7F, 0xFFFC, 0x1107F, 0x16FE4, 0x1D159}
-    | {*range(0x180B, 0x180E), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000)}
-)
 _NAMED = {"\t": "\\t"}
 _MAX_MARKS = 8
 _COUNTED = re.compile(r"\\| {21,}|\n{5,}")
@@ -39,7 +32,7 @@ def char_ranges(chars: Iterable[str]) -> str:
 
 
 # Quick checks of a text. Outside of the basic plane they find too much.
-_BLANK = re.compile(f"[{char_ranges(map(chr, sorted(_IGNORABLE)))}]")
+_BLANK = re.compile(f"[{char_ranges(map(chr, sorted(IGNORABLE)))}]")
 _DRAWN_OVER = (char for char in _SCRIPTS if char <= "\uffff" and unicodedata.category(char) in {"Mn", "Me"})
 _MANY_MARKS = re.compile(f"[{char_ranges(_DRAWN_OVER)}]{{{_MAX_MARKS + 1}}}|[\U00010000-\U0001e94f]")
 # Characters that Unicode may join with the letter before: marks, and the vowels and consonants of some scripts.
@@ -272,10 +265,9 @@ def _code(char: str, count: int) -> str:
 
 @lru_cache(maxsize=65_536)
 def _kind(char: str) -> str:
-    category = unicodedata.category(char)
-    if category in _HIDDEN_CATEGORIES or ord(char) in _IGNORABLE:
+    if is_unseen(char):
         return "hidden"
-    return "mark" if category in {"Mn", "Me"} else "shown"
+    return "mark" if unicodedata.category(char) in {"Mn", "Me"} else "shown"
 
 
 def key_text(key: str) -> str:

@@ -30,8 +30,8 @@ _OUTCOME, OUTCOME_TEXT = 450, 300
 _WHO_DECIDES = 350
 # The lines that count votes, with the button to agree, and the line about silence.
 _VOTES, _SILENCE = 1_050, 160
-# The line that warns of a tool's name.
-_LOOK_ALIKE = 1_500
+# The lines that warn of a tool's name, and say by which pattern it is matched.
+_LOOK_ALIKE, _MATCHED = 1_500, 600
 
 
 def lay_out(interrupt: Interrupt, admission: Admission) -> Admission:
@@ -148,9 +148,9 @@ def _around(action: Action, value: str) -> tuple[int, int]:
 
 
 def _votes_cost(terms: Terms) -> int:
-    warns = bool(terms.resembles)
+    named = _LOOK_ALIKE * bool(terms.resembles) + _MATCHED * bool(terms.matched)
     again = AGAIN if terms.again else 0
-    return again + _VOTES * terms.needs_votes + _SILENCE * terms.by_silence + _LOOK_ALIKE * warns
+    return again + _VOTES * terms.needs_votes + _SILENCE * terms.by_silence + named
 
 
 def _fits(costs: Collection[tuple[int, int]], frame: int, frame_blocks: int = _FRAME_BLOCKS) -> bool:

@@ -82,9 +82,12 @@ def words_while_open(state: Approval, action: Action) -> list[str]:
 
 
 def resembles_words(action: Action) -> list[str]:
-    """Say which known tool the name of this one looks like."""
+    """Say which known tool the name of this one looks like, and by which pattern its rule matches it."""
     known = action.terms.resembles
-    return [on_action.resembles(mrkdwn(one_line(clip(known, 200))))] if known else []
+    said = [on_action.resembles(mrkdwn(one_line(clip(known, 200))))] if known else []
+    if glob := action.terms.matched:
+        said.append(on_action.matched_by(mrkdwn(clip(one_line(glob), 60)).replace("`", "'")))
+    return said
 
 
 def _approver_words(state: Approval, action: Action) -> list[str]:

@@ -154,6 +154,8 @@ for _ in range(40):
         (an_interrupt(*[an_action(args={"a": "x" * 60_000})] * 5), "interrupt: 300,"),
         (an_interrupt(an_action(), an_action(name="")), "action_requests[1].name: 0 characters, from 1 to 128"),
         (an_interrupt(an_action(name="x" * 129)), "action_requests[0].name: 129 characters, from 1 to 128"),
+        *((an_interrupt(an_action(name=name)), f"action_requests[0].name: {name!a} has blanks at its ends, or characters that nobody sees")
+          for name in (" pay", "pay ", "pa\u200by", "pay\n", "pa\u00a0y", "pa\u3164y", "\u202epay", "pay\ufe0f")),
         (an_interrupt(an_action(), an_action(args={"a": [float("nan")]})),
          "action_requests[1].args.a[0]: nan is not a JSON number; send null or a string"),
         (an_interrupt(an_action(allowed=("approve", "approve"))),
@@ -170,7 +172,6 @@ for _ in range(40):
         (an_interrupt().model_copy(update={"pauses": ("a", "b")}), "pauses: 2 for 1 actions; they pair by index"),
         (an_interrupt(an_action(description=f"x{HALF_A_PAIR}")),
          "action_requests[0].description: half of a surrogate pair at character 1"),
-        (an_interrupt(an_action(name=HALF_A_PAIR)), "action_requests[0].name: half of a surrogate pair"),
         (an_interrupt(an_action(allowed=("approve", HALF_A_PAIR))),
          "review_configs[0].allowed_decisions[1]: half of a surrogate pair"),
         (an_interrupt(context=Context(title=HALF_A_PAIR)), "interrupt.context.title: half of a surrogate pair"),
@@ -179,8 +180,8 @@ for _ in range(40):
         (an_interrupt(run=HALF_A_PAIR), "interrupt.run: half of a surrogate pair"),
     ],
     ids=[
-        "actions", "envelope", "no name", "long name", "args", "twice", "typo", "schema size", "schema depth",
-        "too short", "too long", "pauses", "description", "name", "decision", "title", "source", "run",
+        "actions", "envelope", "no name", "long name", *(f"name {n}" for n in range(8)), "args", "twice", "typo", "schema size", "schema depth",
+        "too short", "too long", "pauses", "description", "decision", "title", "source", "run",
     ],
 )  # fmt: skip
 def test_what_could_not_be_shown_or_answered_is_refused_at_publish(interrupt: Interrupt, sentence: str):

@@ -11,6 +11,7 @@ import pytest
 from redis import Redis
 
 from agent_adapter import InvalidRequestError
+from agent_adapter.contract.keys import Keys
 from agent_adapter.receipts.used import KEEP, PostgresUsed, RedisUsed, SqliteUsed
 
 KEY = "billing.0123:0"
@@ -93,25 +94,33 @@ def test_redis_forgets_a_key_a_day_after_it_could_be_used(redis_url):
     assert KEEP < left <= KEEP + timedelta(hours=1)
 
 
-@pytest.mark.parametrize("namespace", ["assent", "tools"])
-def test_the_redis_of_assent_itself_is_refused(redis_url, namespace):
-    """Who forges approvals there could also free used keys."""
+@pytest.mark.parametrize("namespace", ["assent", "staging"])
+@pytest.mark.parametrize("database", [0, 3])
+def test_the_redis_of_assent_itself_is_refused(redis_url, namespace, database):
+    """Who forges approvals there could also free used keys, whatever the namespace and the database."""
+    with Redis.from_url(redis_url, db=database) as redis:
+        redis.hset(Keys(namespace).meta, "schema", "1")
     with Redis.from_url(redis_url) as redis:
-        redis.hset("{assent}:meta", "schema", "1")
+        redis.hset("{queue}:meta", "opts.maxLenEvents", "1")
 
-    with pytest.raises(InvalidRequestError, match="a Redis of its own"):
-        RedisUsed(redis_url, namespace)(KEY, soon())
+    with pytest.raises(InvalidRequestError, match=f"its namespace '{namespace}' .* a Redis of its own"):
+        RedisUsed(redis_url, "tools")(KEY, soon())
     with Redis.from_url(redis_url) as redis:
         assert redis.keys("*used*") == []
 
 
-def test_the_namespace_of_this_process_is_refused(redis_url, monkeypatch):
+def test_a_user_who_may_not_list_keys_finds_the_namespace_of_this_process(redis_url, monkeypatch):
+    """Of its own keys and those of Assent alike."""
     monkeypatch.setenv("ASSENT_NAMESPACE", "staging")
     with Redis.from_url(redis_url) as redis:
+        redis.acl_setuser("tools", enabled=True, nopass=True, keys=["*"], commands=["+set", "+exists"])
+        own = redis_url.replace("//", "//tools:x@", 1)
+        assert RedisUsed(own, "tools")(KEY, soon())
         redis.hset("{staging}:meta", "schema", "1")
 
-    with pytest.raises(InvalidRequestError, match="'staging'"):
-        RedisUsed(redis_url, "tools")(KEY, soon())
+        with pytest.raises(InvalidRequestError, match="'staging'"):
+            RedisUsed(own, "tools")("another", soon())
+        redis.acl_deluser("tools")
 
 
 def test_a_transaction_that_fails_frees_the_key_with_its_effect(postgres_server):

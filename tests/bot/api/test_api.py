@@ -8,9 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.wire import check_request
+from agent_adapter.errors import InvalidRequestError
 from agent_adapter.redis.pool import open_redis
 from bot.api.failures import RefusedError
 from bot.api.keys import KeyRing
@@ -136,6 +140,20 @@ async def test_more_requests_than_allowed_are_429_with_the_seconds_to_wait(start
 # --- What is refused ----------------------------------------------------------------------------------------------
 
 
+OWN = {
+    "action_requests": [{"name": "pay", "args": {}, "description": "Pay it."}],
+    "review_configs": [
+        {
+            "action_name": "pay",
+            "allowed_decisions": ["approve", "reject"],
+            "args_schema": {},
+            "allow_always": False,
+        }
+        | {"headline": ["to"], "effects": []}
+    ],
+}
+
+
 @pytest.mark.parametrize(
     ("body", "expected", "saying"),
     [
@@ -175,6 +193,9 @@ async def test_a_body_that_cannot_be_asked_is_refused_with_its_place(caller, bod
         ({"expires_in": True}, "body.expires_in"),
         ({"expires_in": 10**9}, "body.expires_in"),
         ({"on_expiry": "later"}, "body.on_expiry"),
+        ({"context": {"links": [{"label": "a", "url": "b", "link": "c"}]}}, "body.context.links"),
+        ({"payload": {**OWN, "review_configs": [{**OWN["review_configs"][0], "allow_alway": True}]}, "dialect": "langchain"},
+         "body.payload.review_configs[0]: there is no 'allow_alway' (did you mean 'allow_always'?)"),
         ({"context": {"requestedBy": "U0DANA"}}, "body.context has no 'requestedBy': did you mean 'requested_by'?"),
         ({"run": "thread-1"}, "run and pause"),
         ({"pause": "p-1"}, "run and pause"),
@@ -194,6 +215,36 @@ async def test_a_field_that_cannot_be_is_named(caller, given, place):
 
     assert answer[0] == 422
     assert place in answer[1]["error"]["message"]
+
+
+ONLY_OURS = {"allow_always", "headline", "effects"}
+
+
+def misspelt():
+    """Each field of a request, and each decision, with two letters that changed places, once in words of JavaScript."""
+    for part, [fields] in OWN.items():
+        for name in fields:
+            wrong = {name[:3] + name[4] + name[3] + name[5:] if len(name) > 4 else name[::-1]: fields[name]}
+            yield {**OWN, part: [fields | wrong]}
+    for wrong in ("aprove", "Approve", "yes", "accept", ""):
+        config = OWN["review_configs"][0]
+        yield {**OWN, "review_configs": [config | {"allowed_decisions": ["reject", wrong]}]}
+    for name in (" pay", "pa\u200by"):
+        yield {"action_requests": [{"name": name, "args": {}}], "review_configs": [OWN["review_configs"][0] | {"action_name": name}]}  # fmt: skip
+
+
+async def test_what_the_library_refuses_is_refused_over_http(caller):
+    """Whoever writes a request by hand misspells the same words there. In JavaScript's spelling, too."""
+    assert (await caller.send("POST", "/interrupts", json={"payload": OWN}))[0] == 201
+    for wrong in misspelt():
+        with pytest.raises(InvalidRequestError):
+            check_request(HITLRequest(**wrong))
+        camel = {
+            to_camel(part): [{to_camel(name): fields[name] for name in fields.keys() - ONLY_OURS} for fields in listed]
+            for part, listed in wrong.items()
+        }  # fmt: skip
+        for payload in (wrong, camel):
+            assert (await caller.send("POST", "/interrupts", json={"payload": payload}))[0] == 422, payload
 
 
 @pytest.mark.parametrize("wait", ["-1", "61", "soon", "nan", "inf", ""])

@@ -374,6 +374,16 @@ def test_a_look_alike_never_falls_to_a_later_rule_without_a_word(tool, looks_lik
     assert [warned.terms[index].resembles for index in range(2)] == ["", looks_like]
 
 
+def test_a_call_that_only_a_pattern_matches_says_which():
+    """A tool that no rule was written for is seen as one. Where no rule tells tools apart, there is nothing to say."""
+    calls = [an_action(tool) for tool in ("pay_x", "send_email", "send", "pay")]
+
+    matched = [admit(LOOKS, an_interrupt(call)).terms[0].matched for call in calls]
+
+    assert matched == ["pay_*", "", "*", "*"]
+    assert admit(replace(LOOKS, rules=(a_rule("all"),)), an_interrupt(calls[0])).terms[0].matched == ""
+
+
 @pytest.mark.parametrize(
     ("approvers", "route", "consent", "deciding"),
     [

@@ -679,12 +679,14 @@ def test_what_is_no_word_is_no_unit(unit):
 
 
 def test_a_page_of_a_review_has_the_warnings_of_the_card():
-    """What a call looks like, and that it was sent back."""
-    state = laid_out(*refunds(), resembles="refund_customers", again=Again(number=2, by="U0ERIK"))
+    """What a call looks like, by which pattern its rule is about it, and that it was sent back."""
+    again = Again(number=2, by="U0ERIK")
+    state = laid_out(*refunds(), resembles="refund_customers", matched="refund_*", again=again)
 
     text = shown(review(state)["blocks"])
 
     assert "refund_customers" in text
+    assert "matched by `refund_*`" in text
     assert "2nd proposal" in text
 
 

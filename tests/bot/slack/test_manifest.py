@@ -61,8 +61,11 @@ def test_slack_calls_one_address_in_http_mode():
     assert settings["socket_mode_enabled"] is False
 
 
-@pytest.mark.parametrize("url", [None, "", "http://a.example", "a.example"])
-def test_http_mode_without_an_address_is_refused(url):
+@pytest.mark.parametrize(
+    "url",
+    [None, "", "http://a.example", "a.example", "https://", "https://a b", "https://a\n", "https://a?x=1", "https://\u200ba", "https://u@a"],
+)  # fmt: skip
+def test_http_mode_without_a_plain_address_is_refused(url):
     """The sentence names the option."""
     with pytest.raises(ValueError, match="--url https://"):
         build_manifest("http", url)

@@ -261,6 +261,7 @@ async def test_what_was_fixed_is_read_as_it_was_written(client: ApprovalClient, 
             5: Terms(
                 approvers=("U0DANA",),
                 resembles="pay_* in 'a'",
+                matched="*",
                 risk="low",
                 by_silence=True,
                 mask=("a b", "c"),
