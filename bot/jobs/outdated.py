@@ -1,12 +1,16 @@
 """Finds messages in Slack that do not show what the record says, and messages that are not needed. Pure."""
 
+from collections.abc import Container
+
 from bot.domain.approval import Approval
 from bot.domain.ids import KEPT, MessageId
 from bot.rendering.card.card import Part, draw_parts
 
 
-def first_outdated(state: Approval, only: MessageId | None = None) -> Part | None:
-    """Give the first message, or this one, that does not show what the record says.
+def first_outdated(
+    state: Approval, only: MessageId | None = None, besides: Container[MessageId] = ()
+) -> Part | None:
+    """Give the first message, or only this one, that does not show what the record says; none of those `besides`.
 
     The message above numbered parts is edited after them: what somebody pressed is drawn first, and several presses
     are counted by one edit. What is missing in its thread comes after it: it may be gone.
@@ -14,7 +18,7 @@ def first_outdated(state: Approval, only: MessageId | None = None) -> Part | Non
     above = None
     for part in draw_parts(state, only):
         shown = state.shown.get(part.id)
-        if shown and shown.digest in {part.digest, KEPT}:
+        if part.id in besides or (shown and shown.digest in {part.digest, KEPT}):
             continue
         if not is_wanted(state, part.id) and part.id not in state.begun:
             continue

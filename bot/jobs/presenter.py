@@ -15,6 +15,7 @@ from bot.domain.errors import (
     SlackUnclearError,
     WorkspaceFaultError,
 )
+from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import FULL
@@ -79,11 +80,21 @@ class Presenter:
         if state and state.status == "new":
             await self.line.trouble.say_full(interrupt_id)
             return WORKSPACE_RETRY
-        while isinstance(state, Approval) and (part := await offload(state, first_outdated, state)):
+        refused: dict[MessageId, int] = {}
+        while isinstance(state, Approval) and (
+            part := await offload(state, first_outdated, state, besides=refused)
+        ):
+            shown = state.shown.get(part.id)
+            if shown and (left := self.line.refused.wait(shown)):
+                # The other messages do not wait for it.
+                refused[part.id] = left
+                continue
             drawn = await self._draw(state, part)
             if isinstance(drawn, int):
                 return drawn
             state = drawn or await self.store.load(interrupt_id)
+        if refused:
+            return min(refused.values())
         if state and state.stage != "open":
             await self.store.start_retention(interrupt_id, stalled_after=stalled_after(state))
         return None

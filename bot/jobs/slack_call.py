@@ -2,7 +2,7 @@
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from agent_adapter.errors import ServerUnreachableError
@@ -20,7 +20,9 @@ from bot.jobs.orphans import Second, remove_second
 from bot.jobs.outdated import is_extra, is_wanted
 from bot.jobs.patience import noted_by
 from bot.jobs.redis_restore import RestoreGuard
+from bot.jobs.refused_edits import TRIED_FOR, RefusedEdits
 from bot.jobs.slack_trouble import EDIT, POST, RETRY, SlackTrouble
+from bot.rendering.blocks import Block
 from bot.rendering.card.card import Part
 from bot.rendering.limits import SlackLimitError, check_message
 from bot.runtime.health import PLACE, Health
@@ -38,6 +40,8 @@ NOWHERE = "?"
 """Kept in place of the `ts` of a message that could not be posted."""
 GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
+_TOP = 2
+"""How many blocks are left of a picture that is drawn plainer: its title, and the line below."""
 DELETED_AT_MOST = 10
 """How many deleted messages of one record are posted again. If more are deleted, somebody or a program deletes them all."""
 
@@ -55,6 +59,7 @@ class Line:
     tasks: Tasks
     lease: int
     """Milliseconds that one call may take before another replica takes over."""
+    refused: RefusedEdits = field(default_factory=RefusedEdits)
 
 
 @dataclass(slots=True)
@@ -88,7 +93,6 @@ class SlackCall:
 
     async def _make(self) -> int | None:
         try:
-            check_message(self.part.text, self.part.blocks)
             return await (self._update(self.shown) if self.shown else self._post())
         except SlackLimitError as error:
             return await self._on_refused(InterruptFaultError("render", "msg_too_long", [str(error)]))
@@ -129,6 +133,7 @@ class SlackCall:
         began = time.monotonic()
         if began + self.line.slack.within > self.leased_until:
             return await self._on_late()
+        check_message(self.part.text, self.part.blocks)
         ts = await self.line.slack.post_message(
             self.part.channel,
             text=self.part.text,
@@ -159,9 +164,8 @@ class SlackCall:
         except ServerUnreachableError:
             await self.give_back()
             raise
-        await self.line.slack.update_message(
-            shown.channel, shown.ts, text=self.part.text, blocks=self.part.blocks, label=self._label()
-        )
+        await self._edit(shown, self.part.blocks)
+        self.line.refused.forget(shown)
         self.line.health.call_worked(EDIT)
         self.line.pacing.note_edit(shown.channel, shown.ts)
         self.is_drawn = await self._save(self._drawn(shown.channel, shown.ts))
@@ -170,6 +174,26 @@ class SlackCall:
             await self.line.store.invalidate_part(self.state.id, self.part.id)
         await self._clear_notice()
         return None
+
+    async def _edit(self, shown: Shown, blocks: list[Block]) -> None:
+        """Edit a message. If it asks nothing, a picture that Slack refuses is drawn plainer: its top, and then its text alone."""
+        try:
+            if blocks:
+                check_message(self.part.text, blocks)
+            await self.line.slack.update_message(
+                shown.channel, shown.ts, text=self.part.text, blocks=blocks, label=self._label()
+            )
+        except (SlackLimitError, InterruptFaultError) as error:
+            is_picture = isinstance(error, SlackLimitError) or not (error.place or error.code in GONE)
+            if self._asks or not blocks or not is_picture:
+                raise
+            logger.warning("card.plainer", extra={"interrupt_id": self.state.id, "reason": str(error)})
+            await self._edit(shown, blocks[:_TOP] if len(blocks) > _TOP else [])
+
+    @property
+    def _asks(self) -> bool:
+        """Whether people need this message in order to decide."""
+        return self.state.is_open and not is_extra(self.state, self.part.id)
 
     def _measure(self, began: float) -> None:
         """Measure how long the first card of a request took. One that was deleted and comes back is not measured."""
@@ -265,10 +289,10 @@ class SlackCall:
         return False
 
     async def _on_refused(self, error: InterruptFaultError) -> int | None:
-        """Do without a message that Slack never takes. If nobody can decide without it, refuse the interrupt."""
-        shown, is_open = self.shown, self.state.is_open
+        """Do without a message that Slack does not take now, or never. If nobody can decide without it, refuse the interrupt."""
+        shown = self.shown
         is_lost = shown and error.code in GONE and shown.ts != NOWHERE and not self.part.id.is_beside
-        if is_lost and is_open:
+        if is_lost and self.state.is_open:
             return await self._on_deleted()
         if self.part.parent and not self.part.thread_ts and error.code in _NO_THREAD:
             # The thread is missing, so its card is probably gone. The card is checked first.
@@ -276,21 +300,25 @@ class SlackCall:
             if not self.part.id.is_beside:
                 await self.give_back()
                 return RETRY
+        if self._asks and (error.place or not shown):
+            await self.give_back()
+            await self.line.trouble.refuse_unreachable(self.state, error)
+            return None
+        if shown and self._may_pass(shown, error):
+            if self.line.refused.note(shown, by_channel=bool(error.place)):
+                logger.warning("card.not_drawn", extra={"interrupt_id": self.state.id, "reason": str(error)})
+            return await self.give_back()
+        # Nothing more can be done for this message.
         if is_extra(self.state, self.part.id):
             logger.warning("extra.not_shown", extra={"interrupt_id": self.state.id, "reason": str(error)})
-            await self._save(self._drawn(self.part.channel, shown.ts if shown else NOWHERE))
-            return None
-        if shown:
-            # Nothing more can be done for this message.
-            await self._save(self._drawn(shown.channel, shown.ts))
-        elif is_open:
-            await self.give_back()
-        else:
-            # The record has ended, and this message will never be shown.
-            await self._save(self._drawn(self.part.channel, NOWHERE))
-        if is_open:
-            await self.line.trouble.refuse_unreachable(self.state, error)
+        await self._save(self._drawn(*((shown.channel, shown.ts) if shown else (self.part.channel, NOWHERE))))
         return None
+
+    def _may_pass(self, shown: Shown, error: InterruptFaultError) -> bool:
+        """Whether a message that is in Slack may be edited later."""
+        ended = self.state.settled_at or self.state.now
+        is_lost = shown.ts == NOWHERE or error.code in GONE | _NO_THREAD
+        return not is_lost and self.state.now - ended < TRIED_FOR
 
     async def _on_deleted(self) -> int | None:
         """Have a deleted message of an open request posted again: a card together with all its parts.

@@ -10,6 +10,7 @@ from bot.runtime import health
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
+from tests.support.people import buttons
 
 PASSING = [
     {"kind": "ratelimited", "seconds": 1},
@@ -84,7 +85,80 @@ async def test_card_that_can_no_longer_be_changed_is_refused(client, slack, stor
 
     state = await store.load(interrupt.id)
     assert [recorded and recorded.decided_by for recorded in state.recorded] == ["U0DANA", None]
-    await nothing_owed(store)
+
+
+RULES = """\
+default: {channel: C0APPROVALS, approvers: [U0DANA]}
+rules: [{match: {tool: b}, channel: C0FINANCE}]
+"""
+
+
+@pytest.mark.parametrize("closed", [{"is_archived": True}, {"members": ["U0DANA"]}], ids=str)
+async def test_card_in_a_closed_channel_loses_its_buttons_once_the_channel_is_back(
+    closed, start_bot, client, slack, store, watcher, tmp_path, caplog
+):
+    """A bot draws the card of another channel at once. This one stays owed, and the log says why; then it shows the decision."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(RULES)
+    await slack.channel("C0FINANCE", members=["U0BOT", "U0DANA"])
+    await start_bot(policy=str(policy), approvers="", channel=None)
+    interrupt = client.interrupt(asking(an_action("a"), an_action("b")))
+    async with asyncio.timeout(120):
+        agent = asyncio.create_task(take(client, interrupt))
+        await until(lambda: len(watcher.cards(interrupt.id)) == 2)
+        await slack.click("U0DANA", CHANNEL, watcher.showing(interrupt.id, "approve:0")["ts"], "approve:0")
+        other = watcher.showing(interrupt.id, "approve:1")["ts"]
+        await settled_card(store, watcher, interrupt.id, stage="open")
+        await slack.channel(CHANNEL, **closed)
+        await slack.click("U0DANA", "C0FINANCE", other, "approve:1")
+        await agent
+
+        await until(lambda: "waiting" not in watcher.shown[other][-1])
+        await until(lambda: "card.not_drawn" in caplog.messages)
+        assert (await store.owed())["undrawn"] == 1
+        await slack.channel(CHANNEL, is_archived=False, members=["U0BOT", "U0DANA"])
+
+        await settled_card(store, watcher, interrupt.id, stage="resumed")
+        await nothing_owed(store)
+
+
+@pytest.mark.parametrize(
+    ("times", "code"), [(1, "invalid_blocks"), (2, "msg_too_long"), (3, "invalid_blocks")]
+)
+async def test_decided_card_whose_picture_slack_refuses_is_drawn_plainer(
+    times, code, start_bot, client, slack, watcher
+):
+    """First its top, then its text alone, and a little later all of it again: it keeps no button, and says who decided."""
+    await start_bot()
+    interrupt_id = await client.publish(client.interrupt(asking(an_action())))
+    card = await watcher.card(interrupt_id)
+    await slack.fault("chat.update", "error", error=code, times=times)
+
+    await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0")
+
+    await until(lambda: "Approved by Dana" in watcher.shown[card["ts"]][-1])
+    [drawn] = watcher.cards(interrupt_id)
+    assert not buttons(drawn)
+    assert {1: len(drawn["blocks"]) == 2, 2: not drawn["blocks"], 3: len(drawn["blocks"]) > 2}[times]
+
+
+async def test_open_card_whose_picture_slack_refuses_once_is_still_decided(
+    start_bot, client, slack, store, watcher
+):
+    """It keeps the picture of before, and a little later shows what was decided meanwhile."""
+    await start_bot()
+    interrupt = client.interrupt(asking(an_action("a"), an_action("b")))
+    async with asyncio.timeout(120):
+        agent = asyncio.create_task(take(client, interrupt))
+        card = await watcher.card(interrupt.id)
+        await slack.fault("chat.update", "error", error="invalid_blocks")
+        await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0")
+
+        await until(lambda: "approve:0" not in buttons(watcher.cards(interrupt.id)[0]))
+        await slack.click("U0DANA", CHANNEL, card["ts"], "approve:1")
+
+        assert (await agent).status == "decided"
+        await settled_card(store, watcher, interrupt.id, stage="resumed")
 
 
 async def revoke(slack):
