@@ -11,7 +11,7 @@ import typer
 from bot.cli.doctor_audit import judge_audit, judge_log, judge_signing
 from bot.cli.doctor_redis import examine_redis
 from bot.cli.doctor_slack import examine_app_token, examine_bot_token, examine_slack
-from bot.cli.finding import Finding
+from bot.cli.finding import VERDICTS, Finding
 from bot.domain.errors import SettingsError
 from bot.jobs.policy_watch import load_policy
 from bot.policy.gaps import without_ring
@@ -52,8 +52,7 @@ def main() -> int:
 def summary(found: Sequence[Finding]) -> str:
     """Say in one line what the findings come to."""
     count = Counter(finding.verdict for finding in found)
-    verdicts = ("ok", "note", "warn", "fail")
-    numbers = ", ".join(f"{count[verdict]} {verdict}" for verdict in verdicts if count[verdict])
+    numbers = ", ".join(f"{count[verdict]} {verdict}" for verdict in VERDICTS if count[verdict])
     return f"{numbers}: {'correct what failed' if count['fail'] else 'the bot can work'}"
 
 

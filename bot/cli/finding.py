@@ -1,14 +1,17 @@
 """One line of `doctor`."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
+
+Verdict: TypeAlias = Literal["ok", "note", "warn", "fail"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What one check found."""
 
-    verdict: Literal["ok", "note", "warn", "fail"]
+    verdict: Verdict
     """`note`: it cannot be checked, so somebody has to look."""
     subject: str
     sentence: str
