@@ -44,6 +44,13 @@ _PREFIX = "ASSENT_"
 # Settings of agents, workers and examples, which can share an environment with a bot.
 _OF_OTHERS = frozenset({"ASSENT_AGENT", "ASSENT_AGENT_KEY", "ASSENT_KEY", "ASSENT_STATE_KEY", "ASSENT_URL"})
 
+# By how a token of Slack begins: the setting for it, and what it is.
+_TOKENS = {
+    "xoxb": ("SLACK_BOT_TOKEN", "a bot token (xoxb-…)"),
+    "xapp": ("SLACK_APP_TOKEN", "an app-level token (xapp-…)"),
+    "xoxp": ("", "a user's token (xoxp-…)"),
+}
+
 _NAMES = {
     "slack_bot_token": "SLACK_BOT_TOKEN",
     "slack_app_token": "SLACK_APP_TOKEN",
@@ -176,6 +183,16 @@ class Settings(_Environment):
     """How often the bot looks for owed work without a wake-up."""
     pace: bool = True
     """Wait to stay within Slack's rate limits. Turn it off only for a server without limits."""
+
+    @field_validator("slack_bot_token", "slack_app_token", "slack_signing_secret")
+    @classmethod
+    def _not_another_one(cls, value: str | None, info: ValidationInfo) -> str | None:
+        variable = variable_of(str(info.field_name))
+        belongs, kind = _TOKENS.get((value or "").partition("-")[0], (variable, ""))
+        if belongs != variable:
+            # A token is a secret, so no error repeats it.
+            raise ValueError(f"this is {kind}: {CURES[variable]}")
+        return value
 
     @field_validator("slack_app_token")
     @classmethod
@@ -490,6 +507,7 @@ MAKES = {
 }
 """The command that makes a key."""
 CURES = {
+    "SLACK_SIGNING_SECRET": "copy the signing secret from your Slack app, under Basic Information, into .env",
     "SLACK_BOT_TOKEN": "copy the bot token (xoxb-…) from your Slack app, under OAuth & Permissions, into .env",
     "SLACK_APP_TOKEN": "make an app-level token (xapp-…) with connections:write, under Basic Information, and copy it into .env; "
     "or set SLACK_SIGNING_SECRET for HTTP mode",

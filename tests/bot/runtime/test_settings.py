@@ -170,6 +170,12 @@ def test_a_signing_secret_alone_means_http_mode(read):
     ("changed", "sentence"),
     [
         ({"SLACK_APP_TOKEN": None}, "SLACK_APP_TOKEN is not set: .* or set SLACK_SIGNING_SECRET"),
+        (
+            {"SLACK_BOT_TOKEN": "xapp-a-secret", "SLACK_APP_TOKEN": "xoxb-a-secret"},
+            "^SLACK_BOT_TOKEN: this is an app-level token .*: copy the bot [^\n]*\nSLACK_APP_TOKEN: this is a bot token",
+        ),
+        ({"SLACK_SIGNING_SECRET": "xapp-1"}, "this is an app-level token .*copy the signing secret"),
+        ({"SLACK_BOT_TOKEN": "xoxp-1"}, "this is a user's token .*: copy the bot token"),
         ({"ASSENT_CHANNEL": "#approvals"}, "'#approvals' is not a channel id"),
         (
             {"ASSENT_HTTP_PORT": "abc"},
@@ -208,9 +214,11 @@ def test_a_signing_secret_alone_means_http_mode(read):
     ],
 )
 def test_a_wrong_setting_is_named(read, changed, sentence):
-    """With what to write instead."""
-    with pytest.raises(SettingsError, match=sentence):
+    """With what to write instead, and without a secret."""
+    with pytest.raises(SettingsError, match=sentence) as refused:
         read(**changed)
+
+    assert "a-secret" not in str(refused.value)
 
 
 def test_what_has_to_confirm_a_click_is_read(read):
