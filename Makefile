@@ -9,8 +9,6 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # and then finds no hash for it.
 INSTALL = -m pip install --quiet --disable-pip-version-check --require-hashes -r $< -c $<
 PYTEST := -m pytest -q -n $(JOBS) --dist worksteal
-# Ends with how to get a Redis where there is none: from Python 3.13 on, no package brings one.
-REDIS := playground/redis_server.py >/dev/null
 # What needs neither a server nor a framework that is slow to import.
 UNIT := $(addprefix tests/agent_adapter/,contract dialects test_gating.py test_function_schema.py test_cipher.py) \
 	$(addprefix tests/bot/,domain listeners policy rendering text slack/test_manifest.py)
@@ -21,17 +19,22 @@ SECOND := tests/agent_adapter $(addprefix tests/bot/,cli http runtime slack) \
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo playground doctor up unit test format check versions faults bench pictures docs dist system lock clean
+.PHONY: help redis demo playground doctor up unit test format check versions faults bench pictures docs dist system lock clean
 
 help:
 	@awk -F ':.*## ' '/^##@/{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+: .*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nA part of the tests: make test ARGS="tests/bot -k doctor". In one process, for a debugger: JOBS=0.\n'
 
+# From Python 3.13 on, no package brings a Redis. Who has none reads it here, and not after a minute of installing.
+redis:
+	@python="$(or $(wildcard $(BIN)/python),$(PYTHON))"; "$$python" -c "import sys; sys.exit(sys.version_info >= (3, 13))" \
+	|| "$$python" playground/redis_server.py >/dev/null
+
 ##@ Try it
-demo: .venv/demo.ok     ## See the main job: a page to click at a terminal, a played tour without one
+demo: $(if $(REDIS_URL),,redis) .venv/demo.ok     ## See the main job: a page to click at a terminal, a played tour without one
 	@$(BIN)/python -m playground.demo
 
-playground: .venv/demo.ok     ## A page, a bot and a Redis for an agent of your own; prints the lines to paste
+playground: redis .venv/demo.ok     ## A page, a bot and a Redis for an agent of your own; prints the lines to paste
 	@$(BIN)/python -m playground.demo own
 
 doctor: .venv/demo.ok     ## Check settings, Redis, Slack, channel and approvers
@@ -44,8 +47,7 @@ up: .venv/demo.ok     ## Run the bot with the settings of .env
 unit: .venv/dev.ok     ## Pure tests, without servers: half a minute
 	@$(BIN)/python $(PYTEST) -m "not server" $(UNIT) $(ARGS)
 
-test: .venv/dev.ok .venv/tools.ok .venv-server/server.ok     ## The whole suite, with real servers and frameworks (ON=sentinel or cluster for another Redis)
-	@$(BIN)/python $(REDIS)
+test: redis .venv/dev.ok .venv/tools.ok .venv-server/server.ok     ## The whole suite, with real servers and frameworks (ON=sentinel or cluster for another Redis)
 	@$(if $(ON),ASSENT_TESTS_ON=$(ON)) $(BIN)/python $(PYTEST) $(ARGS)
 
 format: .venv/dev.ok     ## Format, and fix what can be fixed
@@ -63,13 +65,12 @@ check: .venv/dev.ok     ## Format, lint, types, import contracts, then the whole
 	else echo "luacheck was skipped: it is not on the PATH (make system installs it)"; fi
 	@$(MAKE) --no-print-directory test
 
-versions: .venv/tools.ok .venv-server/server.ok     ## What another Python can change, on 3.12 with SpoonAI, the lowest and the newest packages (ON=312 for one)
+versions: redis .venv/tools.ok .venv-server/server.ok     ## What another Python can change, on 3.12 with SpoonAI, the lowest and the newest packages (ON=312 for one)
 	@for each in $(or $(ON),312 lowest newest); do \
-	$(MAKE) --no-print-directory .venv$$each/packages.ok && .venv$$each/bin/python $(REDIS) && \
+	$(MAKE) --no-print-directory .venv$$each/packages.ok && \
 	.venv$$each/bin/python $(PYTEST) $(or $(ARGS),$(SECOND)) || exit 1; done
 
-faults: .venv/dev.ok     ## Kills, races and generated input in their full counts: 20 minutes
-	@$(BIN)/python $(REDIS)
+faults: redis .venv/dev.ok     ## Kills, races and generated input in their full counts: 20 minutes
 	@ASSENT_FAULTS=full $(BIN)/python $(PYTEST) -m "faults or hypothesis" tests/faults tests/agent_adapter tests/bot tests/playground tests/test_log_verifier.py $(ARGS)
 
 bench: .venv/dev.ok     ## Measure against the floors, in one run
@@ -81,8 +82,7 @@ docs: .venv-docs/docs.ok     ## Build the documentation as a site, in .site
 	@.venv-docs/bin/python docs/site/check.py .site
 	@echo "Look at it: .venv-docs/bin/python -m http.server -d .site 8000, then http://localhost:8000"
 
-pictures: .venv/dev.ok .venv/pictures.ok     ## Ask, decide and measure what docs/gallery.md shows, and draw its pictures
-	@$(BIN)/python $(REDIS)
+pictures: redis .venv/dev.ok .venv/pictures.ok     ## Ask, decide and measure what docs/gallery.md shows, and draw its pictures
 	@$(BIN)/python -m tests.support.gallery
 
 dist: .venv/tools.ok     ## Build what is published, the library and the bot, into dist/

@@ -1,7 +1,6 @@
 """Shows the demo, or serves its parts for an agent of your own, until it has ended or is interrupted."""
 
 import asyncio
-import contextlib
 import signal
 import sys
 from collections.abc import Coroutine
@@ -27,13 +26,14 @@ def main() -> int:
     """Run the demo, or with the argument `own` everything but its agent.
 
     Returns:
-        The exit code: 0 when the tour went as it should, or when the person at the terminal ended the demo.
+        The exit code: 0 when the tour went as it should, or when a person ended what is served.
     """
     set_up_logging("WARNING")
     is_own = "own" in sys.argv[1:]
     show = _for_your_own if is_own else _at_terminal if sys.stdin.isatty() else _tour
     try:
-        return asyncio.run(_until_signal(show()))
+        # A tour that was interrupted has not come to its end. The others end so, and `make` reports any code but 0.
+        return asyncio.run(_until_signal(show(), interrupted=INTERRUPTED if show is _tour else 0))
     except* (AgentAdapterError, BotError, ControlError, RedisServerError, OSError, ValueError) as errors:
         for error in errors.exceptions:
             sys.stderr.write(f"{'The playground did not start' if is_own else 'The demo failed'}: {error}\n")
@@ -41,9 +41,8 @@ def main() -> int:
 
 
 async def _at_terminal() -> int:
-    with contextlib.suppress(asyncio.CancelledError):
-        async with on_stage(PORT) as stage:
-            await serve(stage, _say)
+    async with on_stage(PORT) as stage:
+        await serve(stage, _say)
     return 0
 
 
@@ -75,7 +74,7 @@ async def _tour() -> int:
     return 0
 
 
-async def _until_signal(work: Coroutine[Any, Any, int]) -> int:
+async def _until_signal(work: Coroutine[Any, Any, int], *, interrupted: int) -> int:
     """Do the work, or end it in order at the first signal."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -87,7 +86,7 @@ async def _until_signal(work: Coroutine[Any, Any, int]) -> int:
     try:
         return await working
     except asyncio.CancelledError:
-        return INTERRUPTED
+        return interrupted
 
 
 def _say(text: str) -> None:

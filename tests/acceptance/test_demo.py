@@ -229,7 +229,7 @@ async def test_make_playground_prints_lines_that_ask_when_they_are_pasted(served
 
     assert "Error" not in shell.shown
     served.send_signal(signal.SIGINT)
-    assert served.wait(30) == 130
+    assert served.wait(30) == 0
     assert left_over(folder) == []
 
 
