@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import (
@@ -37,6 +37,8 @@ SIGNED = "signed:"
 GRACE = timedelta(seconds=30)
 """How long after a deadline an agent waits for the bot to end the record; the default."""
 EXPIRED_MESSAGE = "Nobody decided in time."
+NO_ANSWER = "No person has answered: this text comes from the approval service."
+"""What follows where the agent takes any text for a person's answer."""
 NO_BOT = "No bot was running: start one with this agent's REDIS_URL and namespace."
 NOT_COUNTED = "A stored decision does not count."
 
@@ -354,11 +356,21 @@ def _resume(
 
 def by_silence(config: ReviewConfig, message: str = EXPIRED_MESSAGE) -> Decision | None:
     """Return the decision when nobody decides: the kind of no that the action allows, or `None` when it allows none."""
+    match kind_of_silence(config):
+        case "reject":
+            return RejectDecision(message=message)
+        case "respond":
+            return RespondDecision(message=f"{message} {NO_ANSWER}")
+    return None
+
+
+def kind_of_silence(config: ReviewConfig) -> Literal["reject", "respond"] | None:
+    """Name the kind of that decision."""
     if "reject" in config.allowed_decisions:
-        return RejectDecision(message=message)
+        return "reject"
     # A program that reads plain words would take any words as a person's answer.
     answerable = "respond" in config.allowed_decisions and "words_only" not in config.effects
-    return RespondDecision(message=message) if answerable else None
+    return "respond" if answerable else None
 
 
 def _status(card: Fields, *, deadline: int, now: int, grace: int) -> Status | None:

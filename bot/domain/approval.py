@@ -8,7 +8,7 @@ from typing import Any, Literal
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Interrupt, OnExpiry
 from agent_adapter.contract.outcome import RUNS, Reported
-from agent_adapter.contract.record import Recorded
+from agent_adapter.contract.record import Recorded, kind_of_silence
 from agent_adapter.contract.trace import TraceContext
 from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms, Told
@@ -17,6 +17,7 @@ from bot.domain.masking import secrets_of
 from bot.domain.messages import Remark, Shown, Stage
 from bot.domain.standing import StandingApproval
 from bot.domain.votes import Proposal, Vote, Written
+from bot.sentences.kinds import Deadline
 
 CardStatus = Literal["new", "pending", "decided", "expired", "withdrawn", "refused"]
 
@@ -217,6 +218,25 @@ class Approval(Published):
         """What becomes of an open action at the deadline. The policy goes before the agent."""
         return self.admission.on_timeout or self.interrupt.on_expiry
 
+    @property
+    def raises_at_deadline(self) -> bool:
+        """Whether the deadline is an error for the agent, which then resumes nothing: as asked, or for an open action without any no."""
+        left = zip(self.recorded, self.interrupt.request.review_configs, strict=True)
+        return self.on_expiry == "raise" or any(
+            recorded is None and kind_of_silence(config) is None for recorded, config in left
+        )
+
+    def at_deadline(self, indices: Iterable[int]) -> Deadline:
+        """Say what the deadline does with those of these actions that are open then."""
+        if self.raises_at_deadline:
+            return "raises"
+        still = [index for index in indices if self.is_open_at(index)]
+        approved = {self.is_approved_by_silence(index) for index in still}
+        if True in approved:
+            return "as_said" if False in approved else "approves"
+        configs = self.interrupt.request.review_configs
+        return "rejects" if {kind_of_silence(configs[index]) for index in still} == {"reject"} else "tells"
+
     def is_approved_by_silence(self, index: int) -> bool:
         """Whether the deadline approves this action when nobody decides it. Not while there is a proposal for it."""
         action = self.actions[index]
@@ -226,7 +246,7 @@ class Approval(Published):
             and action.allows("approve")
             # Silence approves nothing when nobody could have objected.
             and action.allows("reject")
-            and self.on_expiry != "raise"
+            and not self.raises_at_deadline
         )
 
     def place_of(self, index: int) -> Place:
@@ -297,9 +317,7 @@ class Approval(Published):
 
     def running(self, actions: Iterable[int]) -> tuple[int, ...]:
         """Give those of these actions whose call runs: they were approved, and the approval holds."""
-        if self.status not in {"decided", "expired"} or (
-            self.status == "expired" and self.on_expiry == "raise"
-        ):
+        if self.status != "decided" and not (self.status == "expired" and not self.raises_at_deadline):
             return ()
         recorded = ((index, self.recorded[index]) for index in actions)
         return tuple(index for index, found in recorded if found and found.decision.type in RUNS)

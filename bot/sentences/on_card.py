@@ -177,8 +177,9 @@ def closed(at: datetime) -> str:
 
 _AT_DEADLINE: dict[Deadline, str] = {
     "approves": "or it is *approved*",
-    "as_said": "or what is open is approved or rejected, as each call says",
+    "as_said": "or what is open is approved or not, as each call says",
     "rejects": "or it is rejected",
+    "tells": "or the agent hears that nobody decided",
     "raises": "or it expires",
 }
 

@@ -18,6 +18,7 @@ from agent_adapter.contract.hitl import (
     ReviewConfig,
 )
 from agent_adapter.contract.interrupt import Resume
+from agent_adapter.contract.record import EXPIRED_MESSAGE
 from agent_adapter.dialects.answers import check_answers
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.openai_agents.tools import (
@@ -265,6 +266,8 @@ def words(decision: Decision) -> str | None:
     match decision:
         case RespondDecision():
             return decision.message
+        case RejectDecision(message=str() as reason) if reason.startswith(EXPIRED_MESSAGE):
+            return f"This call was not executed. {reason}"
         case RejectDecision(message=str() as reason) if reason:
             return f"A person did not approve this call. Their reason: {reason}"
         case _:

@@ -20,7 +20,6 @@ from bot.rendering.card.times import assignment_blocks
 from bot.rendering.card.title import how, subject, title
 from bot.rendering.card.votes import votes_text
 from bot.sentences import on_card, words
-from bot.sentences.kinds import Deadline
 from bot.text.literal import clip, mrkdwn
 
 _SHOWN_APPROVERS = 8
@@ -206,16 +205,7 @@ def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
 
 def _until(state: Approval, indices: Sequence[int]) -> str:
     """Say until when these are open, and what the deadline does with what is open then."""
-    return on_card.at_deadline(state.deadline, _at_deadline(state, indices))
-
-
-def _at_deadline(state: Approval, indices: Iterable[int]) -> Deadline:
-    approved = {state.is_approved_by_silence(index) for index in indices if state.is_open_at(index)}
-    if approved == {True}:
-        return "approves"
-    if True in approved:
-        return "as_said"
-    return "rejects" if state.on_expiry == "reject" else "raises"
+    return on_card.at_deadline(state.deadline, state.at_deadline(indices))
 
 
 def _asked_also(state: Approval, place: Place) -> list[str]:

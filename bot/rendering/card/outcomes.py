@@ -36,7 +36,7 @@ def status_of(state: Approval, action: Action) -> str:
             return on_action.WITHDRAWN
         case "refused":
             return on_action.REFUSED
-        case "expired" if state.on_expiry == "reject" and "reject" in _allowed_by_agent(state, action):
+        case "expired" if not state.raises_at_deadline and "reject" in _allowed_by_agent(state, action):
             return on_action.rejected_in_silence(votes_text(action))
         case _:
             return on_action.not_decided(votes_text(action))
@@ -49,7 +49,7 @@ def _allowed_by_agent(state: Approval, action: Action) -> tuple[str, ...]:
 
 def is_void(state: Approval) -> bool:
     """Say whether nothing that was decided will be run or passed on."""
-    raised = state.status == "expired" and state.on_expiry == "raise"
+    raised = state.status == "expired" and state.raises_at_deadline
     return raised or state.status in {"withdrawn", "refused"}
 
 

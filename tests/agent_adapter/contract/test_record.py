@@ -18,6 +18,7 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.record import (
+    NO_ANSWER,
     Asked,
     dump_recorded,
     load_recorded,
@@ -108,13 +109,13 @@ def test_on_expiry_the_decisions_of_people_stand(on_expiry: str, open_action: De
     ("allowed", "becomes"),
     [
         (("approve", "reject", "respond"), RejectDecision(message="Nobody decided in time.")),
-        (("approve", "respond"), RespondDecision(message="Nobody decided in time.")),
+        (("approve", "respond"), RespondDecision(message=f"Nobody decided in time. {NO_ANSWER}")),
         (("approve", "edit"), None),
     ],
     ids=["reject", "respond", "no kind of no"],
 )
 def test_silence_becomes_a_no_that_the_action_allows(allowed: tuple[str, ...], becomes: Decision | None):
-    """An action that allows no kind of no is left open, so that nothing is resumed."""
+    """An answer says that no person has given it. An action that allows no kind of no is left open, so that nothing is resumed."""
     interrupt = an_interrupt(an_action(allowed=allowed))
 
     assert read(interrupt, card(interrupt, {}, status="expired")).decisions == (becomes,)

@@ -184,7 +184,7 @@ EVERY = pytest.mark.parametrize(
 async def test_each_decision_does_what_it_says(ask, decision, paid, heard, outcome):
     """The approved call runs as it was shown, with a person's changes or not at all; it has its key and its receipt.
 
-    What became of it is reported, and its answer is used up.
+    What became of it is reported, and its answer is used up. Silence never reads as what a person said.
     """
     approvals = deciding(decision)
     till = Till(approvals)
@@ -194,6 +194,7 @@ async def test_each_decision_does_what_it_says(ask, decision, paid, heard, outco
     assert [(action.name, action.args) for action in approvals.reviewer.asked] == [CALL]
     assert till.paid == paid
     assert heard in str(said)
+    assert decision or "A person" not in str(said)
     (asked,) = approvals.asked
     assert till.keys == [f"{asked.id}:0" for _ in paid]
     assert approval_key() is approval_receipt() is None

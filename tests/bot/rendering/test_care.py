@@ -409,7 +409,7 @@ def test_a_card_says_from_the_beginning_what_silence_approves():
     some = text_of(state_of(an_action("a"), an_action("b"), own=silent))
     every = text_of(state_of(an_action("a"), by_silence=True))
 
-    assert ", or what is open is approved or rejected, as each call says\n" in some
+    assert ", or what is open is approved or not, as each call says\n" in some
     assert some.count("*Approved at the deadline* unless somebody decides before.") == 1
     assert ", or it is *approved*\n" in every
 

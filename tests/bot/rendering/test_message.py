@@ -16,7 +16,8 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
 )
 from agent_adapter.contract.interrupt import Context, Link
-from agent_adapter.contract.record import EXPIRED
+from agent_adapter.contract.record import EXPIRED, decided, read_resume
+from agent_adapter.errors import InterruptExpiredError
 from bot.domain.admission import Place, Terms
 from bot.domain.bulk import decided_together
 from bot.domain.ids import MessageId
@@ -38,6 +39,7 @@ from tests.bot.rendering.slack_side import (
     typed_texts,
 )
 from tests.support.builders import (
+    ALL_DECISIONS,
     NOW,
     a_decision,
     a_state,
@@ -752,22 +754,46 @@ def test_how_many_have_to_agree_is_said_once(quorum, said):
     assert words(part.blocks).count("agree") == said
 
 
+@bounded(200)
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from(ALL_DECISIONS), min_size=1, unique=True),
+            st.sampled_from([(), ("words_only",)]),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.sampled_from(["reject", "raise"]),
+)
+def test_a_card_announces_what_the_agent_gets_at_the_deadline(calls, on_expiry):
+    """Whatever the calls allow, questions too. The time comes first, so that no open card reads as if it had ended."""
+    actions = (an_action(allowed=allowed, effects=effects) for allowed, effects in calls)
+    interrupt = an_interrupt(*actions, on_expiry=on_expiry)
+    resume = read_resume(interrupt, {"status": "expired"}, deadline=1, now=2, grace=0)
+    try:
+        kinds = {decision.type for decision in decided(interrupt, resume).decisions}
+        then = "or it is rejected" if kinds == {"reject"} else "or the agent hears that nobody decided"
+    except InterruptExpiredError:
+        kinds, then = set(), "or it expires"
+
+    assert line_of(card(a_state(interrupt))).split("\n")[1] == f"Decide by {BY}, {then}"
+    ended = shown(card(a_state(interrupt, status="expired")).blocks)
+    assert "Rejected" not in ended or "reject" in kinds
+
+
 @pytest.mark.parametrize(
-    ("on_expiry", "silent", "ends"),
+    ("silent", "other", "ends"),
     [
-        ("reject", (), "or it is rejected"),
-        ("raise", (), "or it expires"),
-        ("approve", (0, 1), "or it is *approved*"),
-        ("approve", (0,), "or what is open is approved or rejected, as each call says"),
+        ((0, 1), ALL_DECISIONS, "or it is *approved*"),
+        ((0,), ALL_DECISIONS, "or what is open is approved or not, as each call says"),
+        ((0,), ("approve", "edit"), "or it expires"),
     ],
 )
-def test_an_open_card_never_reads_as_if_it_had_ended(on_expiry, silent, ends):
-    """The time comes before what happens then, in every form of the line."""
-    interrupt = an_interrupt(
-        an_action("a"), an_action("b"), on_expiry="raise" if on_expiry == "raise" else "reject"
-    )
+def test_a_card_announces_what_silence_approves(silent, other, ends):
+    """It approves nothing beside a call that has no kind of no: the agent then resumes nothing."""
     own = {index: Terms(approvers=("U0ERIK",), by_silence=True) for index in silent}
     admission = an_admission(places=[Place(channel="C0APPROVALS", actions=(0, 1))], own=own)
-    state = a_state(interrupt, admission=admission)
+    state = a_state(an_interrupt(an_action("a"), an_action("b", allowed=other)), admission=admission)
 
     assert line_of(card(state)).split("\n")[1] == f"Decide by {BY}, {ends}"
