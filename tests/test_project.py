@@ -484,13 +484,20 @@ def test_one_environment_has_one_version_of_each_package(name):
 
 
 def test_the_compose_file_keeps_approvals():
-    """Its Redis writes an append-only file and evicts nothing, and secrets come from files."""
+    """Its Redis writes an append-only file, evicts nothing and refuses to write in time, and secrets come from files."""
     services = yaml.safe_load(page("deploy/compose.yaml"))["services"]
     environment = services["bot"]["environment"]
 
     assert services["redis"]["command"][1:5] == ["--appendonly", "yes", "--maxmemory-policy", "noeviction"]
-    assert services["redis"]["command"][5:] == ["--aclfile", "/run/secrets/redis_users"]
+    assert services["redis"]["command"][5:] == [
+        "--maxmemory",
+        "512mb",
+        "--aclfile",
+        "/run/secrets/redis_users",
+    ]
     assert "ports" not in services["redis"]
+    assert all(each.startswith("127.0.0.1:") for each in services["bot"]["ports"])
+    assert "\nEnvironment=ASSENT_HTTP_HOST=127.0.0.1\n" in page("deploy/assent.service")
     assert not {"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"} & set(environment)
     assert {name.removesuffix("_FILE") for name in environment} <= {
         variable_of(field) for field in Settings.model_fields
