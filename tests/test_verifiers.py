@@ -5,15 +5,21 @@ import importlib.util
 import json
 import subprocess
 import sys
+from copy import deepcopy
 from datetime import UTC, datetime
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
 
 from agent_adapter import InvalidRequestError, Receipt, ReceiptError, verify_receipt
 from agent_adapter.receipts.ring import Ring
+from agent_adapter.receipts.statement import Requester, dump_statement
 from tests.support.node import EXAMPLES, install
 from tests.support.receipts import Signing, listed, ring_text
+from verifiers import make_vectors
+from verifiers.make_vectors import ARGS, BOT
 
 VERIFIERS = Path(__file__).parents[1] / "verifiers"
 VECTORS = json.loads((VERIFIERS / "vectors.json").read_text(encoding="utf-8"))
@@ -97,11 +103,13 @@ def test_the_library_and_the_verifier_in_python_say_what_a_vector_expects(vector
     assert (said_by_library(vector), said_by_python(vector)) == (vector["expected"],) * 2
 
 
-def test_the_verifier_in_typescript_says_what_each_vector_expects(typescript):
+def said_by_typescript(typescript, vectors):
+    path = typescript.with_name("vectors.json")
+    path.write_text(json.dumps(vectors), encoding="utf-8")
     script = f"""
         import {{ readFileSync }} from "node:fs";
         import {{ verify, Refused }} from "file://{typescript}";
-        const vectors = JSON.parse(readFileSync("{VERIFIERS / "vectors.json"}", "utf8"));
+        const vectors = JSON.parse(readFileSync("{path}", "utf8"));
         const said = vectors.map((each) => {{
             try {{
                 verify(each.ring, each.receipt, {{ ...each, args: Buffer.from(each.args, "base64") }});
@@ -112,10 +120,80 @@ def test_the_verifier_in_typescript_says_what_each_vector_expects(typescript):
         }});
         console.log(JSON.stringify(said));
     """
-    ended = run("node", "--input-type=module", "--eval", script)
+    return json.loads(run("node", "--input-type=module", "--eval", script).stdout)
 
-    said = dict(zip(NAMES, json.loads(ended.stdout), strict=True))
+
+def test_the_verifier_in_typescript_says_what_each_vector_expects(typescript):
+    said = dict(zip(NAMES, said_by_typescript(typescript, VECTORS), strict=True))
     assert said == {each["name"]: each["expected"] for each in VECTORS}
+
+
+VALUES = [
+    *(
+        "true",
+        "false",
+        "null",
+        "0",
+        "1",
+        "1.0",
+        "1e0",
+        "-0",
+        "-1",
+        "0.5",
+        "1e30",
+        "9007199254740993",
+        "1e400",
+    ),
+    *('"1"', '""', '"x"', "[]", "[1]", '["x"]', "{}", f"1{'0' * 400}", "1" * 5000, "[" * 200 + "]" * 200),
+]
+
+
+def mutants(fields):
+    """The JSON of some fields with each value changed or left out, and with one that nobody knows."""
+    for path in paths(fields):
+        for written in VALUES:
+            changed = deepcopy(fields)
+            reduce(getitem, path[:-1], changed)[path[-1]] = "@"
+            yield f"{path} {written[:20]}", json.dumps(changed).replace('"@"', written)
+        shorter = deepcopy(fields)
+        del reduce(getitem, path[:-1], shorter)[path[-1]]
+        yield f"{path} is missing", json.dumps(shorter)
+    yield "one more", json.dumps(fields | {"more": 1.5})
+
+
+def paths(value, above=()):
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in inner:
+        yield (*above, key)
+        yield from paths(child, (*above, key))
+
+
+def changed_vectors():
+    """A receipt that all take, with each value of it, of what is signed in it and of the ring changed."""
+    statement = BOT.statement(BOT.action(ARGS, rule="r"), message="m", requester=Requester(user="U0NOOR"))
+    signed = json.loads(dump_statement(statement)) | {"silence": "reject"}
+    signed["requester"]["vouched_by"], signed["actions"][0]["counts"] = "key a", ["0" * 64]
+    base = make_vectors.vector("", "", BOT.receipt(ARGS), ring=ring_text(listed(BOT, not_before="2026-01-01T00:00:00Z", not_after="2027-01-01T00:00:00Z", revoked=False)))  # fmt: skip
+    for name, text in mutants(json.loads(base["ring"])):
+        yield base | {"name": f"ring {name}", "ring": text}
+    for name, text in mutants(json.loads(base["receipt"])):
+        yield base | {"name": f"receipt {name}", "receipt": text}
+    for name, text in mutants(signed):
+        yield base | {"name": f"statement {name}", "receipt": make_vectors.of(text.encode()).dump()}
+
+
+def test_all_say_the_same_of_a_receipt_in_which_anything_is_changed(typescript):
+    """Whether people approved is one thing. Nothing but a refusal is raised, whatever stands there."""
+    vectors = [*changed_vectors()]
+
+    said = zip(
+        vectors,
+        map(said_by_library, vectors),
+        map(said_by_python, vectors),
+        said_by_typescript(typescript, vectors),
+        strict=True,
+    )
+    assert [(each["name"], *words) for each, *words in said if len({*words}) > 1] == []
 
 
 def test_the_vectors_are_what_their_script_writes():

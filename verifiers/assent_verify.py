@@ -13,6 +13,8 @@ import base64
 import binascii
 import hashlib
 import json
+import math
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -27,12 +29,15 @@ TYPE = "application/vnd.assent.receipt.v1+json"
 MOST_RECEIPT, MOST_ENVELOPE, MOST_ENVELOPES, MOST_SIGNATURES = 1024 * 1024, 256 * 1024, 64, 8
 DAY = 24 * 60 * 60 * 1000
 TOLERANCE = 30 * 1000
+LAST, DEEPEST = 253_402_300_799_999, 96
 KEY_FIELDS = {"kid", "public", "purpose", "namespace", "team", "agent", "not_before", "not_after", "revoked"}
 TEXTS, NUMBERS = {"kid", "ns", "team", "rec", "run", "aud", "body", "policy"}, {"at", "deadline", "use_by"}
 STATEMENT_FIELDS = TEXTS | NUMBERS | {"v", "requester", "message", "silence", "actions"}
 ACTION_TEXTS = {"pause", "tool", "asked", "stored", "kind", "position", "by", "how"}
 ACTION_FIELDS = ACTION_TEXTS | {"i", "quorum", "runs", "rule", "counts"}
 KINDS = {"approve", "edit", "reject", "respond"}
+NAMESPACE = "[A-Za-z0-9_.:-]{1,64}"
+OWNERS = {"receipts": "team", "agent": "agent", "log": ""}
 P = 2**255 - 19
 Y8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
 SMALL_ORDER = {0, 1, P - 1, Y8, P - Y8}
@@ -100,8 +105,10 @@ def read_ring(text: str) -> dict[str, dict[str, Any]]:
     """Read the file of public keys."""
     try:
         ring = parse(text)
-        if set(ring) != {"version", "keys"} or ring["version"] != 1:
+        if set(ring) != {"version", "keys"} or whole(ring["version"]) != 1:
             raise ValueError("it is not a ring of version 1")
+        if type(ring["keys"]) is not list:
+            raise TypeError("its keys are no list")
         keys = {each["kid"]: read_key(each) for each in ring["keys"]}
         if len(keys) != len(ring["keys"]):
             raise ValueError("a key is listed twice")
@@ -119,15 +126,23 @@ def read_key(fields: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("a public key is not one that can be trusted")
     if hashlib.sha256(public).hexdigest()[:16] != fields["kid"]:
         raise ValueError("a key has a name that is not its own")
-    if not isinstance(fields["namespace"], str) or not isinstance(fields.get("revoked", False), bool):
-        raise TypeError("`namespace` is a text, and `revoked` is true or false")
-    if fields["purpose"] == "receipts" and not isinstance(fields["team"], str):
-        raise TypeError("a key for receipts has a team")
+    if not re.fullmatch(NAMESPACE, fields["namespace"]) or type(fields.get("revoked", False)) is not bool:
+        raise ValueError("`namespace` is a name, and `revoked` is true or false")
+    owner = OWNERS[fields["purpose"]]
+    for name, form in (("team", "[TE][A-Z0-9]+"), ("agent", "[a-z0-9-]{1,40}")):
+        found = fields.get(name)
+        if (found is not None) != (name == owner) or (found is not None and not re.fullmatch(form, found)):
+            raise ValueError(
+                "a key for receipts has a `team`, one of an agent has its `agent`, no other has one"
+            )
+    early, late = milliseconds(fields.get("not_before"), 0), milliseconds(fields.get("not_after"), 2**63)
+    if early > late:
+        raise ValueError("`not_before` is later than `not_after`")
     return {
         **fields,
         "verifier": Ed25519PublicKey.from_public_bytes(public),
-        "from": milliseconds(fields.get("not_before"), 0),
-        "until": milliseconds(fields.get("not_after"), 2**63),
+        "from": early,
+        "until": late,
     }
 
 
@@ -137,12 +152,19 @@ def read_receipt(text: str) -> tuple[list[dict[str, Any]], int, str]:
         raise Refused("size", "it is too large")
     try:
         fields = parse(text)
-        if type(fields["v"]) is int and fields["v"] != 1:
-            raise Refused("version", f"it has version {fields['v']}, and this file knows 1")
-        envelopes, index, args = fields["envelopes"], fields["index"], fields["args"]
+        version = whole(fields["v"])
+        if version not in {None, 1}:
+            raise Refused("version", f"it has version {version}, and this file knows 1")
+        envelopes, index, args = fields["envelopes"], whole(fields["index"]), fields["args"]
     except (ValueError, TypeError, KeyError) as error:
         raise Refused("form", f"it is not a receipt: {error}") from error
-    if type(index) is not int or type(args) is not str or type(envelopes) is not list or not envelopes:
+    if (
+        version is None
+        or index is None
+        or type(args) is not str
+        or type(envelopes) is not list
+        or not envelopes
+    ):
         raise Refused("form", "it is not a receipt")
     if len(envelopes) > MOST_ENVELOPES:
         raise Refused("size", "it has too many statements")
@@ -153,7 +175,7 @@ def open_statement(
     envelope: Any, keys: dict[str, dict[str, Any]], namespace: str
 ) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """Return a statement, its digest and the key that signed it (DSSE with Ed25519)."""
-    if len(json.dumps(envelope)) > MOST_ENVELOPE:
+    if len(json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))) > MOST_ENVELOPE:
         raise Refused("size", "a statement is too large")
     try:
         kind, payload = envelope["payloadType"], decode(envelope["payload"])
@@ -194,24 +216,37 @@ def signer_of(
 def read_statement(payload: bytes) -> dict[str, Any]:
     try:
         fields = parse(payload.decode())
-        version = fields["v"]
+        version = whole(fields["v"])
     except (ValueError, TypeError, KeyError) as error:
         raise Refused("form", "what was signed is not a statement") from error
-    if version != 1:
-        raise Refused("version", f"a statement has version {version!r}, and this file knows 1")
+    if version not in {None, 1}:
+        raise Refused("version", f"a statement has version {version}, and this file knows 1")
     actions = fields.get("actions")
     is_whole = (
-        set(fields) <= STATEMENT_FIELDS
+        version is not None
+        and set(fields) <= STATEMENT_FIELDS
         and all(type(fields.get(name)) is str for name in TEXTS)
-        and all(type(fields.get(name)) is int for name in NUMBERS)
+        and all(whole(fields.get(name), 0, LAST) is not None for name in NUMBERS)
+        and type(fields.get("message", "")) is str
+        and fields.get("silence", "reject") in ("reject", "raise", "approve")
+        and is_requester(fields.get("requester"))
         and type(actions) is list
         and actions
         and all(map(is_action, actions))
-        and len({each["i"] for each in actions}) == len(actions)
+        and len({whole(each["i"]) for each in actions}) == len(actions)
     )
     if not is_whole:
         raise Refused("form", "what was signed is not a statement")
-    return dict(fields)
+    return fields | {name: whole(fields[name]) for name in NUMBERS}
+
+
+def is_requester(fields: Any) -> bool:
+    return fields is None or (
+        type(fields) is dict
+        and "user" in fields
+        and set(fields) <= {"user", "vouched_by"}
+        and all(type(each) is str for each in fields.values())
+    )
 
 
 def is_action(fields: Any) -> bool:
@@ -219,10 +254,10 @@ def is_action(fields: Any) -> bool:
         type(fields) is dict
         and set(fields) <= ACTION_FIELDS
         and all(type(fields.get(name)) is str for name in ACTION_TEXTS)
-        and all(type(fields.get(name)) is int for name in ("i", "quorum"))
-        and fields["i"] >= 0
-        and fields["quorum"] >= 1
+        and whole(fields.get("i"), 0) is not None
+        and whole(fields.get("quorum"), 1) is not None
         and type(fields.get("runs")) in {str, type(None)}
+        and type(fields.get("rule", "")) is str
         and type(fields.get("counts", [])) is list
         and all(type(each) is str for each in fields.get("counts", []))
         and fields["kind"] in KINDS
@@ -251,12 +286,12 @@ def check_statement(statement: dict[str, Any], key: dict[str, Any], namespace: s
 
 
 def vote_on(statement: dict[str, Any], index: int) -> dict[str, Any]:
-    found = next((each for each in statement["actions"] if each["i"] == index), None)
+    found = next((each for each in statement["actions"] if whole(each["i"]) == index), None)
     if found is None:
         raise Refused("action", f"a statement says nothing about action {index}")
     if found["kind"] not in {"approve", "edit"} or found.get("runs") is None:
         raise Refused("kind", f"people decided {found['kind']!r}, so nothing may run")
-    return dict(found)
+    return found | {"quorum": whole(found["quorum"])}
 
 
 def people_who_agreed(opened: list[Any], votes: list[dict[str, Any]], least: int) -> list[str]:
@@ -288,10 +323,27 @@ def parse(text: str) -> Any:
     def constant(name: str) -> Any:
         raise ValueError(f"{name} is not JSON")
 
+    def number(digits: str) -> float:
+        if not math.isfinite(float(digits)):
+            raise ValueError("a number is too large")
+        return float(digits)
+
+    depth = 0
+    for bracket in re.findall(r'"(?:[^"\\]|\\.)*+"|[\[{\]}]', text, re.DOTALL):
+        depth += (bracket in "[{") - (bracket in "]}")
+        if depth > DEEPEST:
+            raise ValueError("nested too deeply")
     try:
-        return json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+        return json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_float=number)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def whole(value: Any, least: int = -(2**53) + 1, most: int = 2**53 - 1) -> int | None:
+    """Return the integer that a JSON number is, if it is whole: 1, 1.0 and 1e0 are the same, and true is none."""
+    if type(value) not in {int, float} or not least <= value <= most or value != int(value):
+        return None
+    return int(value)
 
 
 def decode(text: str) -> bytes:

@@ -23,6 +23,8 @@ const MOST_ENVELOPES = 64;
 const MOST_SIGNATURES = 8;
 const DAY = 24 * 60 * 60 * 1000;
 const TOLERANCE = 30 * 1000;
+const LAST = 253_402_300_799_999;
+const DEEPEST = 96;
 const KEY_FIELDS = ["kid", "public", "purpose", "namespace", "team", "agent", "not_before", "not_after", "revoked"];
 const TEXTS = ["kid", "ns", "team", "rec", "run", "aud", "body", "policy"];
 const NUMBERS = ["at", "deadline", "use_by"];
@@ -30,6 +32,8 @@ const STATEMENT_FIELDS = [...TEXTS, ...NUMBERS, "v", "requester", "message", "si
 const ACTION_TEXTS = ["pause", "tool", "asked", "stored", "kind", "position", "by", "how"];
 const ACTION_FIELDS = [...ACTION_TEXTS, "i", "quorum", "runs", "rule", "counts"];
 const KINDS = ["approve", "edit", "reject", "respond"];
+const NAMESPACE = /^[A-Za-z0-9_.:-]{1,64}$/;
+const OWNERS: Record<string, string> = { receipts: "team", agent: "agent", log: "" };
 const P = 2n ** 255n - 19n;
 const Y8 = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n;
 const SMALL_ORDER = [0n, 1n, P - 1n, Y8, P - Y8];
@@ -138,23 +142,31 @@ function readKey(fields: Fields): Key {
   const y = BigInt(`0x${Buffer.from(raw).reverse().toString("hex") || "0"}`) & (2n ** 255n - 1n);
   if (raw.length !== 32 || y >= P || SMALL_ORDER.includes(y)) throw new Error("a public key is not one that can be trusted");
   if (sha256(raw).slice(0, 16) !== fields.kid) throw new Error("a key has a name that is not its own");
-  if (typeof fields.namespace !== "string" || typeof (fields.revoked ?? false) !== "boolean") {
-    throw new Error("`namespace` is a text, and `revoked` is true or false");
+  if (!isNamed(fields.namespace, NAMESPACE) || typeof (fields.revoked ?? false) !== "boolean" || fields.revoked === null) {
+    throw new Error("`namespace` is a name, and `revoked` is true or false");
   }
-  if (fields.purpose === "receipts" && typeof fields.team !== "string") throw new Error("a key for receipts has a team");
+  if (!Object.hasOwn(OWNERS, text(fields.purpose))) throw new Error("a key has a purpose that is not known");
+  for (const [name, form] of [["team", /^[TE][A-Z0-9]+$/], ["agent", /^[a-z0-9-]{1,40}$/]] as const) {
+    const found = fields[name] ?? null;
+    if ((found !== null) !== (OWNERS[fields.purpose] === name) || (found !== null && !isNamed(found, form))) {
+      throw new Error("a key for receipts has a `team`, one of an agent has its `agent`, no other has one");
+    }
+  }
+  const [from, until] = [milliseconds(fields.not_before, 0), milliseconds(fields.not_after, Infinity)];
+  if (from > until) throw new Error("`not_before` is later than `not_after`");
   const jwk = { kty: "OKP", crv: "Ed25519", x: raw.toString("base64url") };
   return {
     ...fields,
     verifier: createPublicKey({ key: jwk, format: "jwk" }),
-    from: milliseconds(fields.not_before, 0),
-    until: milliseconds(fields.not_after, Infinity),
+    from,
+    until,
   };
 }
 
 function readReceipt(text: string): { envelopes: unknown[]; index: number; carried: string } {
   if (text.length > MOST_RECEIPT) throw new Refused("size", "it is too large");
   const fields = tried("form", "it is not a receipt", () => parse(text));
-  if (isObject(fields) && Number.isInteger(fields.v) && fields.v !== 1) {
+  if (isObject(fields) && Number.isSafeInteger(fields.v) && fields.v !== 1) {
     throw new Refused("version", `it has version ${fields.v}, and this file knows 1`);
   }
   const isWhole =
@@ -162,7 +174,7 @@ function readReceipt(text: string): { envelopes: unknown[]; index: number; carri
     fields.v === 1 &&
     Array.isArray(fields.envelopes) &&
     fields.envelopes.length > 0 &&
-    Number.isInteger(fields.index) &&
+    Number.isSafeInteger(fields.index) &&
     typeof fields.args === "string";
   if (!isWhole) throw new Refused("form", "it is not a receipt");
   if (fields.envelopes.length > MOST_ENVELOPES) throw new Refused("size", "it has too many statements");
@@ -204,19 +216,35 @@ function signerOf(signatures: { kid: string; bytes: Buffer }[], signed: Buffer, 
 function readStatement(payload: Buffer): Fields {
   const wrong = "what was signed is not a statement";
   const fields = tried("form", wrong, () => parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload)));
-  if (!isObject(fields) || !("v" in fields)) throw new Refused("form", wrong);
+  if (!isObject(fields) || !Number.isSafeInteger(fields.v)) throw new Refused("form", wrong);
   if (fields.v !== 1) throw new Refused("version", `a statement has version ${fields.v}, and this file knows 1`);
   const actions = fields.actions;
   const isWhole =
     hasOnly(fields, STATEMENT_FIELDS) &&
     TEXTS.every((name) => typeof fields[name] === "string") &&
-    NUMBERS.every((name) => Number.isSafeInteger(fields[name])) &&
+    NUMBERS.every((name) => Number.isSafeInteger(fields[name]) && fields[name] >= 0 && fields[name] <= LAST) &&
+    isTextOrMissing(fields.message) &&
+    (fields.silence === undefined || ["reject", "raise", "approve"].includes(fields.silence)) &&
+    isRequester(fields.requester) &&
     Array.isArray(actions) &&
     actions.length > 0 &&
     actions.every(isAction) &&
     new Set(actions.map((each) => each.i)).size === actions.length;
   if (!isWhole) throw new Refused("form", wrong);
   return fields;
+}
+
+function isNamed(value: unknown, form: RegExp): boolean {
+  return typeof value === "string" && form.test(value);
+}
+
+function isTextOrMissing(value: unknown): boolean {
+  return value === undefined || typeof value === "string";
+}
+
+function isRequester(fields: unknown): boolean {
+  if (fields === undefined || fields === null) return true;
+  return isObject(fields) && hasOnly(fields, ["user", "vouched_by"]) && typeof fields.user === "string" && isTextOrMissing(fields.vouched_by);
 }
 
 function isAction(fields: any): boolean {
@@ -229,7 +257,8 @@ function isAction(fields: any): boolean {
     fields.i >= 0 &&
     fields.quorum >= 1 &&
     (fields.runs === undefined || fields.runs === null || typeof fields.runs === "string") &&
-    Array.isArray(fields.counts ?? []) &&
+    isTextOrMissing(fields.rule) &&
+    (fields.counts === undefined || Array.isArray(fields.counts)) &&
     (fields.counts ?? []).every((each: unknown) => typeof each === "string") &&
     KINDS.includes(fields.kind)
   );
@@ -280,12 +309,16 @@ function peopleWhoAgreed(opened: Opened[], votes: Fields[], least: number): stri
 
 /** Read strict JSON: no key twice. */
 function parse(json: string): any {
-  const value = JSON.parse(json);
+  const value = JSON.parse(json, (_, each) => {
+    if (each === Infinity || each === -Infinity) throw new Error("a number is too large");
+    return each;
+  });
   // It is valid JSON, so strings and brackets are all that has to be told apart.
   const open: (Set<string> | null)[] = [];
   let isKey = false;
   for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]:,]/gs)) {
     const keys = open[open.length - 1];
+    if (open.length > DEEPEST) throw new Error("nested too deeply");
     if (token === "{" || token === "[") open.push(token === "{" ? new Set() : null);
     else if (token === "}" || token === "]") open.pop();
     else if (token.startsWith('"') && isKey && keys) {

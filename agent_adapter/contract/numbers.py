@@ -14,6 +14,8 @@ from agent_adapter.errors import InvalidRequestError
 
 MAX_DIGITS = 4_000
 """Characters of a number with decimals or an exponent."""
+MAX_SAFE_INTEGER = 2**53 - 1
+"""The largest integer that JavaScript stores exactly, together with its neighbours."""
 MAX_EXPONENT = 9_999
 """The largest exponent. Even zero may have one, and computing with a large exponent can fill all memory."""
 
@@ -79,6 +81,14 @@ def read_number(text: str) -> float | Number:
 def read_integer(text: str) -> int | Number:
     """Read a JSON number without decimals and exponent. `-0` is a `Number`, because Python's integers have no minus zero."""
     return Number(text) if text == "-0" else int(text)
+
+
+def whole(value: Any) -> int | None:
+    """Return the integer that a JSON number is, if it is whole and JavaScript keeps it: `1`, `1.0` and `1e0` are the same."""
+    if type(value) not in {int, float, Number}:
+        return None
+    number = value if type(value) is int else float(value)
+    return int(number) if abs(number) <= MAX_SAFE_INTEGER and number == int(number) else None
 
 
 def is_exact(number: Number) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.numbers import whole
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 
 HEADER = "Assent-Receipt"
@@ -109,26 +110,18 @@ class Receipt:
 
     @classmethod
     def _read(cls, fields: Any) -> Self:
-        version = fields.get("v") if type(fields) is dict else None
-        if type(version) is int and version != VERSION:
+        version = whole(fields.get("v")) if type(fields) is dict else None
+        if version not in {None, VERSION}:
             raise ReceiptError(
                 f"a receipt has version {version}, and this version of Assent knows {VERSION}: update Assent here",
                 code="version",
             )
         match fields:
-            case {
-                "v": int(),
-                "envelopes": [_, *_] as envelopes,
-                "index": int() as index,
-                "args": str() as args,
-            }:
+            case {"envelopes": [_, *_] as envelopes, "index": index, "args": str() as args} if version:
                 if len(envelopes) > MOST_ENVELOPES:
                     raise ReceiptError(f"a receipt of {len(envelopes)} statements is too large", code="size")
-                if (
-                    type(version) is int
-                    and type(index) is int
-                    and all(type(each) is dict for each in envelopes)
-                ):
+                index = whole(index)
+                if index is not None and all(type(each) is dict for each in envelopes):
                     return cls(tuple(encode(each) for each in envelopes), index, args)
         raise ReceiptError(
             "this is not a receipt: pass what `Receipt.dump`, `header` or `meta` wrote", code="form"

@@ -16,13 +16,10 @@ from agent_adapter.contract.hitl import (
     ReviewConfig,
     WireModel,
 )
-from agent_adapter.contract.numbers import Number, is_exact
+from agent_adapter.contract.numbers import MAX_SAFE_INTEGER, Number, is_exact
 from agent_adapter.contract.wire import check_request, dump_decision, to_model
 from agent_adapter.dialects.answers import check_answers, without_respond
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
-
-MAX_SAFE_INTEGER = 2**53 - 1
-"""The largest integer that JavaScript stores exactly, together with its neighbours."""
 
 
 class _CamelModel(WireModel):

@@ -18,6 +18,7 @@ from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, StringCo
 from agent_adapter.contract.arguments import decode, encode_indented
 from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.names import AgentName, Namespace
+from agent_adapter.contract.numbers import whole
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.extras import needs
@@ -410,7 +411,7 @@ def parse_keys(text: str, *, where: str) -> tuple[RingKey, ...]:
     except InvalidRequestError as error:
         raise InvalidRequestError(f"{where}: {error}") from error
     version = fields.get("version") if isinstance(fields, dict) else None
-    if type(version) is not int or version != RING_VERSION:
+    if whole(version) != RING_VERSION:
         raise InvalidRequestError(
             f'{where}: this version of Assent reads rings with "version": {RING_VERSION}; make one with '
             f"{CREATE}"

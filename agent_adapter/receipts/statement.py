@@ -3,13 +3,14 @@
 import hashlib
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.interrupt import OnExpiry
+from agent_adapter.contract.numbers import whole
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 
@@ -21,6 +22,9 @@ LONGEST_USE = timedelta(days=30)
 KEPT = 1024
 """How many digests of runs and of pauses are kept in memory: a record is read again at every click."""
 
+Whole = Annotated[int, BeforeValidator(whole)]
+Moment = Annotated[Whole, Field(ge=0, le=253_402_300_799_999)]
+"""Unix milliseconds, until the end of the year 9999."""
 Kind = Literal["approve", "edit", "reject", "respond"]
 
 
@@ -39,7 +43,7 @@ class ActionStatement(WireModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    i: int = Field(ge=0)
+    i: Whole = Field(ge=0)
     """The index of the action in its record."""
     pause: str
     """The digest of the framework's pause, and of the action's position in it: `pause_of`."""
@@ -57,7 +61,7 @@ class ActionStatement(WireModel):
     """The Slack user id of who decided. With silence, it is `expired`."""
     how: str
     """`click`, `form`, `typed` (a code or a value), `standing:<record>:<index>` or `silence:<rule>`."""
-    quorum: int = Field(ge=1)
+    quorum: Whole = Field(ge=1)
     """How many people have to agree before the decision counts."""
     rule: str = ""
     """The name of the rule that judged the person."""
@@ -70,7 +74,7 @@ class Statement(WireModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    v: Literal[1] = VERSION
+    v: Annotated[Literal[1], BeforeValidator(whole)] = VERSION
     kid: str
     """The name of the key that signs it."""
     ns: str
@@ -91,11 +95,11 @@ class Statement(WireModel):
     message: str = ""
     """The digest of what the message or form showed that was pressed: its button carried it. Empty where nothing was shown,
     as with a standing approval."""
-    at: int
+    at: Moment
     """When it was decided, in Unix milliseconds of the bot's clock."""
-    deadline: int
+    deadline: Moment
     """Until when people could decide, in Unix milliseconds."""
-    use_by: int
+    use_by: Moment
     """Until when an approved call may run, in Unix milliseconds."""
     silence: OnExpiry = "reject"
     """What the deadline does with the actions that are open then: with `raise`, nothing runs."""
@@ -119,12 +123,12 @@ def load_statement(payload: bytes) -> Statement:
     """
     try:
         fields: Any = decode(payload)
-        version = fields["v"]
+        version = whole(fields["v"])
     except (InvalidRequestError, LookupError, TypeError) as error:
         raise ReceiptError("a receipt does not contain a statement", code="form") from error
-    if version != VERSION:
+    if version not in {None, VERSION}:
         raise ReceiptError(
-            f"a receipt has version {version!r}, and this version of Assent knows {VERSION}: update Assent here",
+            f"a receipt has version {version}, and this version of Assent knows {VERSION}: update Assent here",
             code="version",
         )
     try:

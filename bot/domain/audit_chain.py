@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -89,8 +90,12 @@ def read(text: bytes) -> Line:
     try:
         line: Line = json.loads(text)
         head, texts = line.get("head", dict.fromkeys(_OF_HEAD, "")), line.get("texts", {})
-        is_right = tuple(line) in _KEYS and write(line).encode() == text and type(line["n"]) is int
+        is_right = (
+            tuple(line) in _KEYS and write(line).encode() == text and type(line["n"]) is int and line["n"] > 0
+        )
+        is_right &= isinstance(line.get("said", {}), dict) and isinstance(head.get("key", ""), str)
         is_right &= all(isinstance(head[name], str) for name in _OF_HEAD) and type(head.get("seq", 0)) is int
+        is_right &= "head" not in line or datetime.fromisoformat(head["at"]).tzinfo is not None
         changed = [name for name, salted in texts.items() if line["said"][name] != _hidden(*salted)]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         is_right, changed = False, []
@@ -119,7 +124,7 @@ class Chain:
     erased: int = 0
     """Lines of which something was erased."""
     is_signed: bool = False
-    """Whether the last head has a signature."""
+    """Whether a head has a signature."""
     last: str = ""
     """The text of the last line."""
     _file: str = ""
@@ -159,16 +164,21 @@ class Chain:
         self.take(write(line).encode(), file)
         return self.last
 
+    def end_file(self, file: str) -> None:
+        """Check that a file ended with a head of its own, which covers all of it.
+
+        Raises:
+            ValueError: when it did not.
+        """
+        if not self.head or self.head["file"] != file:
+            raise ValueError("it ends before its head: lines were cut off or added, or a bot died there")
+
     def end(self) -> None:
-        """Check that a head covers all lines, and that the log still has the heads from before.
+        """Check that the log still has the heads from before.
 
         Raises:
             ValueError: when it does not.
         """
-        if not self.head:
-            raise ValueError(
-                "it ends with lines that no head covers: somebody added them, or a bot died there"
-            )
         for text in sorted(self.against):
             n = read(text.encode())["n"]
             what = "it was cut" if n > self.n else "it was written anew, or its files from before are gone"
@@ -179,7 +189,7 @@ class Chain:
             raise ValueError(f"it was written into {head['file']}")
         if self.log not in {"", head["log"]}:
             raise ValueError(f"it is of the log {head['log']}, not of {self.log}")
-        self.log, self.at, self.is_signed = head["log"], head["at"], "sig" in line
+        self.log, self.at, self.is_signed = head["log"], head["at"], self.is_signed or "sig" in line
         self.against.discard(self.last)
         data = write(line, without="sig").encode()
         if self.verify and (problem := self.verify(head, _signature(line), data)):

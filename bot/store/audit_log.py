@@ -149,7 +149,7 @@ class AuditLog:
             # What is written from now on is for the next check.
             sizes = {day: self._path(day).stat().st_size for day in self.days()}
         for day, size in sizes.items():
-            _take_all(chain, day, _lines(self._path(day), size))
+            _take_all(chain, day, _lines(self._path(day), size), is_whole=True)
         chain.end()
         return chain
 
@@ -186,16 +186,17 @@ def _lines(path: Path, size: float = inf) -> Iterator[bytes]:
             yield line
 
 
-def _take_all(chain: Chain, day: str, lines: Iterable[bytes]) -> None:
-    number = 0
-    for number, line in enumerate(lines, 1):
-        try:
+def _take_all(chain: Chain, day: str, lines: Iterable[bytes], *, is_whole: bool = False) -> None:
+    number = 1
+    try:
+        for line in lines:
             # A line without its end is no line.
             chain.take(line[:-1] if line.endswith(_END) else b"", day)
-        except ValueError as error:
-            raise ValueError(f"{day}.jsonl line {number}: {error}") from None
-    if not number:
-        raise ValueError(f"{day}.jsonl is empty")
+            number += 1
+        if is_whole:
+            chain.end_file(day)
+    except ValueError as error:
+        raise ValueError(f"{day}.jsonl line {number}: {error}") from None
 
 
 def _without(text: bytes, wanted: Callable[[AuditEntry], set[str]]) -> bytes:
