@@ -19,7 +19,7 @@ SECOND := tests/agent_adapter $(addprefix tests/bot/,cli http runtime slack) \
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help redis demo playground doctor up unit test format check versions faults bench pictures docs dist system lock audit clean
+.PHONY: help redis demo playground doctor up unit test format check versions faults bench pictures docs dist system lock clean
 
 help:
 	@awk -F ':.*## ' '/^##@/{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+: .*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,11 +104,6 @@ lock: .venv/tools.ok     ## Resolve the locked versions anew
 	$(COMPILE) --python-version 3.11 --group docs -o requirements/docs.txt
 	$(COMPILE) --python-version 3.11 --group tools --constraint requirements/dev.txt -o requirements/tools.txt
 	$(COMPILE) --python-version 3.11 --group pictures --constraint requirements/dev.txt -o requirements/pictures.txt
-
-# In an environment of its own, which pip-audit brings a pip for.
-audit: .venv/tools.ok     ## Look for known holes in the locked versions
-	@for lock in requirements/*.txt; do echo $$lock; \
-	  $(BIN)/uv tool run -q --from pip-audit==2.10.1 pip-audit --disable-pip --require-hashes -r $$lock || failed=1; done; test -z "$$failed"
 
 clean:     ## Remove what was set up
 	rm -rf .venv .venv312 .venvlowest .venvnewest .venv-server .venv-docs .data .site .cache dist examples/node/node_modules examples/node/dist tests/node/node_modules
