@@ -9,7 +9,7 @@ from slack_sdk.errors import SlackApiError
 from bot.cli.finding import Finding
 from bot.domain.errors import SettingsError, SlackError, SlackUnclearError
 from bot.domain.on_call import is_on_call
-from bot.jobs.mentioned import look_at, undecidable
+from bot.jobs.mentioned import Look, look_at, undecidable
 from bot.jobs.policy_watch import scopes_for
 from bot.on_call.reading import UnansweredError
 from bot.on_call.schedules import Schedules
@@ -122,26 +122,25 @@ async def _mentioned(slack: SlackClient, settings: Settings, named: PolicyFile |
     """Judge each channel and approver once: which approvers can never decide, and by which rules nobody can."""
     own = [Mention(settings.audit_channel, is_place=True)] if settings.audit_channel else []
     mentions = {(each.id, each.is_place): each for each in (*own, *(named.mentions if named else ()))}
-    found, gone = [], set()
+    found: list[Finding] = []
+    looks: dict[Mention, Look] = {}
     for mention in sorted(mentions.values(), key=lambda each: not each.is_place):
         subject = "channel" if mention.is_place else "approvers"
         if is_on_call(mention.id):
             continue
         try:
-            look = await look_at(mention, slack)
+            look = looks[mention] = await look_at(mention, slack)
         except SlackError as error:
             cure = "correct the id, or take it out"
             found.append(Finding("fail", subject, f"{mention.id}: {_cured(error, settings, cure)}"))
             continue
-        if look.wrong and not mention.is_place:
-            gone.add(mention.id)
         if look.wrong:
             found.append(Finding("fail" if mention.is_place else "warn", subject, look.wrong))
         else:
             found.append(Finding("warn" if look.remark else "ok", subject, look.remark or look.name))
     if "channel" in settings.approvers:
         found.append(await _channel_members(slack, settings))
-    stuck = undecidable(named.policy, gone) if named else ()
+    stuck = undecidable(named.policy, looks) if named else ()
     return [*found, *(Finding("fail", "approvers", problem.sentence) for problem in stuck)]
 
 

@@ -50,16 +50,17 @@ def check(file: _File = "") -> None:
     access = _access()
     path, found = _read(file, access)
     rules = f"{len(found.policy.rules)} {'rule' if len(found.policy.rules) == 1 else 'rules'} and a default"
-    wrong: dict[Mention, Look] = {}
+    looks: dict[Mention, Look] = {}
     asked = "people and channels were not checked in Slack: SLACK_BOT_TOKEN is not set"
     if access.slack_bot_token:
         try:
-            wrong = asyncio.run(_ask_slack(found, access))
+            looks = asyncio.run(_ask_slack(found, access))
         except SlackError as error:
             _fail(
                 f"{path}: the rules are sound, but Slack did not say whether it knows whom they name: {error}"
             )
         asked = "Slack knows everybody and every channel"
+    wrong = {each: look for each, look in looks.items() if look.wrong}
     unusable = [each for each, look in wrong.items() if each.is_place or not look.is_known]
     if unusable:
         _fail(str(PolicyFileError(path, [Problem(each.line, wrong[each].wrong) for each in unusable])))
@@ -69,7 +70,7 @@ def check(file: _File = "") -> None:
         sys.stderr.write(f"{path}, line {warning.line}: warning: {warning.sentence}\n")
     if not access.ring and (sentence := without_ring(found.policy)):
         sys.stderr.write(f"{path}: warning: {sentence}\n")
-    if stuck := [*undecidable(found.policy, gone)]:
+    if stuck := [*undecidable(found.policy, looks)]:
         _fail(str(PolicyFileError(path, stuck)))
     typer.echo(f"{path}: {rules}, version {found.policy.version}; {asked}")
 
@@ -122,7 +123,7 @@ def _read(file: str, access: Access) -> tuple[str, PolicyFile]:
 async def _ask_slack(found: PolicyFile, access: Access) -> dict[Mention, Look]:
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_WITHIN)) as session:
         slack = SlackClient(access.slack_bot_token, access.slack_api_url, session)
-        return {each: look for each, look in (await look_at_all(found, slack)).items() if look.wrong}
+        return await look_at_all(found, slack)
 
 
 def _tried(policy: Policy, decides: Rule, agent: str, tool: str, args: object) -> Iterator[tuple[str, str]]:

@@ -1,12 +1,12 @@
 """What Slack says about everybody and everything that rules name: at the start, in `policy check` and in `doctor`."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from bot.domain.errors import SlackError
 from bot.domain.on_call import is_on_call
-from bot.domain.person import Person, is_person
+from bot.domain.person import Person
 from bot.domain.policy import Policy
 from bot.policy.file import Mention, PolicyFile
 from bot.policy.yaml_values import Problem
@@ -24,6 +24,8 @@ class Look:
     remark: str = ""
     """What somebody should know who uses it."""
     is_known: bool = True
+    people: frozenset[str] = frozenset()
+    """Who can decide by it."""
 
 
 async def look_at_all(file: PolicyFile, slack: SlackClient) -> dict[Mention, Look]:
@@ -58,9 +60,9 @@ async def look_at(mention: Mention, slack: SlackClient) -> Look:
     return Look(id, wrong, is_known=False)
 
 
-def _look_at_group(id: str, members: Collection[str]) -> Look:
+def _look_at_group(id: str, members: frozenset[str]) -> Look:
     wrong = "" if members else f"user group {id} is empty, so nobody in it can decide: add people"
-    return Look(f"user group {id} of {len(members)}", wrong)
+    return Look(f"user group {id} of {len(members)}", wrong, people=members)
 
 
 def _look_at_person(mention: Mention, person: Person, home: str) -> Look:
@@ -70,11 +72,10 @@ def _look_at_person(mention: Mention, person: Person, home: str) -> Look:
         if mention.is_place:
             return Look(id, f"{what} and reads no direct message: ask elsewhere")
         return Look(id, f"{what} and can never decide: name somebody else")
-    if mention.is_place:
-        return Look(id)
-    if person.is_stranger or person.team_id != home:
-        return Look(id, remark=f"{id} is of another company; may decide, since named")
-    return Look(id, remark=f"{id} is a guest; may decide, since named" if person.is_guest else "")
+    is_outside = person.is_stranger or person.team_id != home
+    what = "of another company" if is_outside else "a guest" if person.is_guest else ""
+    remark = f"{id} is {what}; may decide, since named" if what and not mention.is_place else ""
+    return Look(id, remark=remark, people=frozenset({id}))
 
 
 def _look_at_channel(channel: Mapping[str, Any]) -> Look:
@@ -88,15 +89,18 @@ def _look_at_channel(channel: Mapping[str, Any]) -> Look:
     return Look(name, remark=shared if is_shared else "")
 
 
-def undecidable(policy: Policy, gone: Collection[str]) -> Iterator[Problem]:
-    """Name the rules by which nothing can be approved, when these approvers count for nobody."""
+def undecidable(policy: Policy, looks: Mapping[Mention, Look]) -> Iterator[Problem]:
+    """Name the rules by which nothing can be approved: too few people are left, as far as Slack says who they are."""
+    people = {named.id: look.people for named, look in looks.items() if not named.is_place}
     for rule in policy.reachable:
-        joining = rule.escalation.approvers if rule.escalation else ()
-        left = {*rule.approvers, *joining}.difference(gone)
-        if not left:
-            sentence = f"nobody is left who can decide by {rule.name!r}: name a person or a group"
-        elif len(left) < rule.quorum and all(map(is_person, left)):
-            sentence = f"{rule.name!r} has quorum {rule.quorum}, and only {len(left)} of its approvers can decide: name more"
-        else:
+        entries = {*rule.approvers, *(rule.escalation.approvers if rule.escalation else ())}
+        if not entries <= people.keys():
             continue
-        yield Problem(rule.line, sentence)
+        left = len(frozenset().union(*(people[entry] for entry in entries)))
+        if not left:
+            yield Problem(
+                rule.line, f"nobody is left who can decide by {rule.name!r}: name a person or a group"
+            )
+        elif left < rule.quorum:
+            only = f"only {left} of its approvers can decide" if left > 1 else "only one person can decide"
+            yield Problem(rule.line, f"{rule.name!r} has quorum {rule.quorum}, and {only}: name more")

@@ -60,9 +60,9 @@ class PolicyKeeper:
 
     async def _look_at(self, file: PolicyFile, slack: SlackClient) -> None:
         """Warn of each id that counts for nobody, and of each rule that nobody is left for."""
-        wrong = {named: look.wrong for named, look in (await look_at_all(file, slack)).items() if look.wrong}
-        gone = {named.id: why for named, why in wrong.items() if not named.is_place}
-        stuck = [*undecidable(file.policy, gone)]
+        looks = await look_at_all(file, slack)
+        wrong = {named: look.wrong for named, look in looks.items() if look.wrong}
+        stuck = [*undecidable(file.policy, looks)]
         if len(stuck) == len(file.policy.reachable):
             problems = [*(Problem(named.line, why) for named, why in wrong.items()), *stuck]
             if self._path:
@@ -79,7 +79,8 @@ class PolicyKeeper:
                 logger.warning("approver.cannot_decide", extra={"approver": named.id, "reason": reason})
         for problem in stuck:
             logger.error("policy.nobody_left", extra={"reason": problem.sentence})
-        said = [*gone.values(), *(problem.sentence for problem in stuck)]
+        said = [why for named, why in wrong.items() if not named.is_place]
+        said += [problem.sentence for problem in stuck]
         self._health.warn(APPROVERS, "; ".join(said))
 
     def look_now(self) -> None:

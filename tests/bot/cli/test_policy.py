@@ -150,6 +150,7 @@ async def test_approvers_who_can_never_decide_are_named_with_their_line(command,
         "default:\n  channel: C0APPROVALS\n  approvers: [U0LEFT, U0DANA]\n"
         "rules:\n  - {match: {tool: pay}, approvers: [U0ROBO]}\n"
         "  - {match: {tool: wire}, quorum: 2}\n"
+        "  - {match: {tool: move}, approvers: [S0OPS, U0ERIK], quorum: 3}\n"
         "  - {match: {tool: mail}, approvers: [U0ROBO], escalation: {after: 1h, approvers: [U0ERIK]}}\n"
     )
     code, output, errors = await command("policy", "check")
@@ -158,9 +159,10 @@ async def test_approvers_who_can_never_decide_are_named_with_their_line(command,
     assert errors.splitlines() == [
         f"{policy}, line 3: warning: U0LEFT is deactivated and can never decide: name somebody else",
         f"{policy}, line 5: warning: U0ROBO is a bot and can never decide: name somebody else",
-        f"{policy}, line 7: warning: U0ROBO is a bot and can never decide: name somebody else",
+        f"{policy}, line 8: warning: U0ROBO is a bot and can never decide: name somebody else",
         f"{policy}, line 5: nobody is left who can decide by 'rule 1': name a person or a group",
-        f"{policy}, line 6: 'rule 2' has quorum 2, and only 1 of its approvers can decide: name more",
+        f"{policy}, line 6: 'rule 2' has quorum 2, and only one person can decide: name more",
+        f"{policy}, line 7: 'rule 3' has quorum 3, and only 2 of its approvers can decide: name more",
     ]
 
     policy.write_text(policy.read_text().partition("rules")[0])
