@@ -16,6 +16,7 @@ from functools import partial
 import aiohttp
 from aiohttp import web
 from redis.asyncio import Redis
+from redis.exceptions import TimeoutError as RedisTimeoutError
 from slack_bolt.authorization import AuthorizeResult
 
 from agent_adapter.background import in_background
@@ -49,6 +50,7 @@ from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import UNSIGNED, BotKeys
 from bot.runtime.health import CLOCK, NOT_YET, REDIS, Health
 from bot.runtime.host_clock import Look, apart
+from bot.runtime.lateness import blaming
 from bot.runtime.metrics import build_registry
 from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import NOT_KEPT, Settings
@@ -348,6 +350,7 @@ class Bot:
         within = loop.within / 2
         while True:
             loop.beat(within=2 * loop.within)
+            due = time.monotonic() + within
             self.health.look_at_calls()
             try:
                 async with asyncio.timeout(within):
@@ -358,9 +361,11 @@ class Bot:
                     await self._count(await self._look_at_the_clock())
                 self.health.recover("redis")
             except TimeoutError:
-                self.health.fault("redis", f"Redis does not answer within {within:.0f} seconds")
+                reason = f"Redis does not answer within {within:.0f} seconds"
+                self.health.fault("redis", await blaming(reason, due))
             except AgentAdapterError as error:
-                self.health.fault("redis", str(error))
+                is_silent = isinstance(error.__cause__, RedisTimeoutError)
+                self.health.fault("redis", await blaming(str(error)) if is_silent else str(error))
                 # After a failover the address can lead to another server.
                 await redis.connection_pool.disconnect(inuse_connections=False)
             await asyncio.sleep(min(HEARTBEAT, self.settings.sweep_seconds))

@@ -32,11 +32,11 @@ class RefusedEdits:
         return 0
 
     def note(self, shown: Shown, *, by_channel: bool) -> bool:
-        """Note that Slack refused an edit. Gives whether it did not before."""
-        channel, message = _names(shown)
-        before, name = len(self._tries), channel if by_channel else message
+        """Note that Slack refused an edit. False when it refused the same before."""
+        name = _names(shown)[not by_channel]
+        is_new = name not in self._tries
         self._tries.setdefault(name, (time.monotonic() + FIRST_PAUSE, FIRST_PAUSE))
-        return len(self._tries) > before
+        return is_new
 
     def forget(self, shown: Shown) -> None:
         """Note that Slack took an edit."""

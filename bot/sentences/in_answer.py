@@ -11,7 +11,7 @@ NOT_DONE = "Not done"
 RECORDED = "Recorded"
 
 NOT_SUBMITTED = (
-    "This may *not* be recorded, because the store of the bot did not answer in time. Please submit it again: "
+    "This may *not* be recorded, because the bot or its store was too slow. Please submit it again: "
     "it counts only once."
 )
 NOT_CONFIRMED = (
@@ -23,10 +23,10 @@ MAY_NOT_SIGN = (
     "The signing key of the bot may not sign now, so nothing was recorded. "
     "The operator of the bot has to set another key; pressing again does not help before."
 )
-NOT_SAVED = "Not saved: the store did not answer in time. Your text is still here, please try again."
+NOT_SAVED = "Not saved: the bot or its store was too slow. Your text is still here, please try again."
 REFUSAL_LOST = (
-    "Nothing was recorded: this call was refused before, and a technical fault has lost that. Refuse it again, or have "
-    "the agent ask again."
+    "Nothing was recorded: this call was refused before, and the bot was too slow to store that, or a technical fault has "
+    "lost it. Refuse it again, or have the agent ask again."
 )
 OUTDATED = "The bot no longer has the record of this card, so nothing was recorded. Look for a newer card."
 UNREADABLE = (
@@ -42,8 +42,8 @@ ASKS_OTHERWISE = (
     "Nothing was recorded, because the request is not the one that you saw when you pressed. "
     "The card is drawn again now: look at it before you decide."
 )
-WHO_ARE_YOU = "Slack did not say who you are, so nothing was recorded. Please press again."
-WHO_AGREED = "Slack did not say whether everybody who agreed may still decide this, so nothing is final. Please press again."
+WHO_ARE_YOU = "Slack did not say in time who you are, so nothing was recorded. Please press again."
+WHO_AGREED = "Slack did not say in time whether everybody who agreed may still decide this, so nothing is final. Please press again."
 CHANNEL_UNKNOWN = (
     "Slack did not say whether the bot can ask in the channel where these values belong. "
     "Nothing was recorded: please submit it again."
@@ -78,13 +78,13 @@ _ENDED = {
 
 
 def not_recorded(card: str) -> str:
-    """Say that Redis did not answer in time.
+    """Say that it took too long to store a decision.
 
     Args:
         card: The address of the message that was pressed, or empty.
     """
     return (
-        "Your decision may *not* be recorded, because the store of the bot did not answer in time. "
+        "Your decision may *not* be recorded, because the bot or its store was too slow. "
         f"Please press the same button again on {_card(card)}: it counts only once."
     )
 
@@ -132,9 +132,9 @@ def not_approved(indices: Sequence[int]) -> str:
 
 
 def not_reviewed(indices: Sequence[int]) -> str:
-    """Say which actions the end of a review left out: something about them has changed, or a fault lost what was read."""
+    """Say which actions the end of a review left out: something about them has changed, or it is not stored what was read."""
     return (
-        f"Not approved: {actions(indices)}. Something has changed there, or a technical fault lost what you have read: please "
+        f"Not approved: {actions(indices)}. Something has changed there, or it was not stored that you have read it: please "
         "review again."
     )
 

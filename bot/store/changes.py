@@ -1,13 +1,10 @@
 """Which call of a run was sent back for changes, so that the next proposal is shown beside it."""
 
-import asyncio
 from datetime import timedelta
 
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.interrupt import Interrupt
-from agent_adapter.errors import ServerUnreachableError
 from bot.domain.approval import Approval
-from bot.domain.errors import StoreUnavailableError
 from bot.store.connected import WITHIN
 from bot.store.reading import Reading, referred
 
@@ -24,11 +21,8 @@ class Changes(Reading):
             StoreUnavailableError: when Redis does not answer in time.
         """
         name = self._changes_of(state.interrupt, index)
-        try:
-            async with asyncio.timeout(WITHIN):
-                await self._guarded(self._redis.set(name, f"{state.id}:{index}", px=KEPT_FOR))
-        except (TimeoutError, ServerUnreachableError) as error:
-            raise StoreUnavailableError("Redis did not take the change in time") from error
+        noted = self._guarded(self._redis.set(name, f"{state.id}:{index}", px=KEPT_FOR))
+        await self._in_time(noted, WITHIN)
 
     async def sent_back(self, interrupt: Interrupt, name: str) -> tuple[Approval, int] | None:
         """Give the record and index of a call to which people asked for changes, and which one of this interrupt is instead of.

@@ -14,6 +14,7 @@ from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Seal
+from bot.runtime.lateness import blaming
 from bot.runtime.statements import Signing
 from bot.store.durability import LOCAL, Confirming, Durability, ends
 from bot.store.refused import Refused
@@ -87,12 +88,13 @@ class Connected:
         return str(await self._in_time(run, WITHIN + self.durability.extra))
 
     async def _in_time(self, call: Awaitable[_T], within: float) -> _T:
-        before = ends.set(time.monotonic() + within)
+        due = time.monotonic() + max(0.0, within)
+        before = ends.set(due)
         try:
             async with asyncio.timeout(within):
                 return await call
         except (TimeoutError, ServerUnreachableError) as error:
-            raise StoreUnavailableError("Redis did not take the change in time") from error
+            raise StoreUnavailableError(await blaming("Redis did not answer in time", due)) from error
         finally:
             ends.reset(before)
 

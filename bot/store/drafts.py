@@ -1,10 +1,9 @@
 """What people have filled into forms, until they decide."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from agent_adapter.errors import LockedRecordError, ServerUnreachableError
+from agent_adapter.errors import LockedRecordError
 from agent_adapter.redis.private import Private
 from bot.domain.drafts import Draft
 from bot.domain.errors import StoreUnavailableError
@@ -42,13 +41,8 @@ class Drafts(Connected):
             before = await self._written(key)
             draft = await change(self._read(key, before))
             after = Private("" if draft.is_empty else draft.dump(), _FIELD, record=key)
-            try:
-                async with asyncio.timeout(WITHIN):
-                    outcome = await self.scripts(
-                        "save_draft", {"draft": key}, before=before, after=after, kept=kept
-                    )
-            except (TimeoutError, ServerUnreachableError) as error:
-                raise StoreUnavailableError("Redis did not take the change in time") from error
+            saving = self.scripts("save_draft", {"draft": key}, before=before, after=after, kept=kept)
+            outcome = await self._in_time(saving, WITHIN)
             if outcome == "saved":
                 return draft
         raise StoreUnavailableError("this form is changed too often")
@@ -72,9 +66,5 @@ class Drafts(Connected):
         return self.keys.draft(interrupt_id, index, user)
 
     async def _written(self, key: str) -> str:
-        try:
-            async with asyncio.timeout(WITHIN):
-                found: str | None = await self._guarded(self._redis.get(key))
-        except (TimeoutError, ServerUnreachableError) as error:
-            raise StoreUnavailableError("Redis did not answer in time") from error
+        found: str | None = await self._in_time(self._guarded(self._redis.get(key)), WITHIN)
         return found or ""

@@ -78,7 +78,7 @@ async def test_slack_not_saying_who_somebody_is_decides_nothing(start_bot, slack
     await slack.event({"type": "subteam_members_changed", "subteam_id": "S0OPS"})
     await slack.fault("usergroups.users.list", "error", error="fatal_error", times=None)
     await dana.press(card, "approve:0")
-    await dana.notice("Slack did not say who you are")
+    await dana.notice("Slack did not say in time who you are")
     kept = await dana.fill(form, reason="no")
     assert kept["result"] == "errors"
     await slack.clear_faults()

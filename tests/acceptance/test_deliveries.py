@@ -170,6 +170,7 @@ async def pressed_in_vain(slack, redis_url, person, card):
         for server in servers:
             server.client_unpause()
     assert not failed["ack"]["ok"]
+    assert failed["ack"]["error"] != "timeout", "Slack still listened"
     return failed
 
 

@@ -348,7 +348,9 @@ async def test_nothing_is_final_while_slack_does_not_say_whether_the_others_stil
     # Who Erik is was asked a moment ago: only Dana is asked about again.
     await slack.fault("users.info", "error", error="fatal_error", times=None)
     await erik.press(card, "approve:0")
-    await erik.notice("did not say whether everybody who agreed may still decide this, so nothing is final")
+    await erik.notice(
+        "did not say in time whether everybody who agreed may still decide this, so nothing is final"
+    )
     await slack.clear_faults()
     await erik.press(card, "approve:0")
     resume = await reviewing

@@ -1,7 +1,6 @@
 """What people, agents and operators see when something around the bot does not work."""
 
 import asyncio
-import contextlib
 
 import aiohttp
 import pytest
@@ -9,12 +8,10 @@ import pytest
 from agent_adapter import HITLRequest
 from agent_adapter.errors import DecisionNotAllowedError
 from bot.app import running
-from playground.errors import ControlError
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_action
 from tests.support.people import Someone, words
-from tests.support.topologies import each_primary
 
 
 def review(client, **asked):
@@ -66,7 +63,6 @@ async def test_a_click_without_redis_fails_visibly_and_can_be_repeated(transport
         await until(lambda: not bot.health.ready)
         status, reason = await faults_of(bot, "redis")
         assert status == 503
-        assert "does not answer" in reason
         async with asyncio.timeout(30):
             # A bot that is busy may first see that an answer takes too long.
             while "is it running, and is this the right address?" not in reason:
@@ -78,29 +74,6 @@ async def test_a_click_without_redis_fails_visibly_and_can_be_repeated(transport
         while not (await dana.press(card, "approve:0"))["ack"]["ok"]:
             await asyncio.sleep(0.2)
         assert (await reviewing).decisions[0].type == "approve"
-
-
-async def test_a_redis_that_takes_too_long_is_reported_while_slack_still_listens(
-    start_bot, slack, client, redis_url
-):
-    """Within the three seconds; what was stored in the end all the same is not stored twice by pressing again."""
-    await start_bot()
-    dana = Someone(slack, "U0DANA")
-    reviewing = review(client)
-    card = await dana.card()
-    for server in each_primary(redis_url):
-        server.client_pause(4_000)
-
-    pressed = (await dana.press(card, "approve:0"))["ack"]
-
-    assert not pressed["ok"]
-    assert pressed["error"] != "timeout"
-    await dana.notice("may *not* be recorded")
-    # The button is gone once the card shows what was stored.
-    with contextlib.suppress(ControlError):
-        while not (await dana.press(card, "approve:0"))["ack"]["ok"]:
-            await asyncio.sleep(0.2)
-    assert (await reviewing).records[0].decided_by == "U0DANA"
 
 
 @pytest.mark.parametrize("fault", [("error", {"error": "internal_error"}), ("delay", {"seconds": 4})])

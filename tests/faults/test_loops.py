@@ -1,6 +1,7 @@
 """Errors that nobody expected, in the loops of a bot and of an agent: they go on, or say that they cannot."""
 
 import asyncio
+import time
 
 import aiohttp
 import pytest
@@ -10,6 +11,8 @@ from agent_adapter import loops
 from agent_adapter.errors import LoopBrokenError
 from agent_adapter.redis.pool import open_redis
 from bot.app import main
+from bot.domain.errors import StoreUnavailableError
+from bot.runtime.lateness import LATE
 from bot.store.records import ApprovalStore
 from tests.conftest import settings_for, until
 from tests.support.builders import an_interrupt
@@ -128,6 +131,26 @@ async def test_a_loop_that_hangs_turns_both_probes_red(start_bot, monkeypatch):
     assert answers == {"/healthz": 503, "/readyz": 503}
     assert said["faults"].keys() >= {"drawing"}
     assert "no progress for" in said["faults"]["drawing"]
+
+
+async def test_a_bot_that_has_too_much_to_do_does_not_blame_redis(start_bot, monkeypatch):
+    """Its own work leaves no turn for the answers of an idle Redis: `/readyz` and a click say so, and it recovers."""
+    monkeypatch.setattr(loops, "SHORTEST_PATIENCE", 0.6)
+    bot = await start_bot(sweep_seconds=0.1)
+
+    async def work() -> None:
+        while True:
+            time.sleep(LATE)  # noqa: ASYNC251  # this is the fault
+            await asyncio.sleep(0)
+
+    working = asyncio.create_task(work())
+    await until(lambda: "seconds late itself" in bot.health.faults.get("redis", ""), within=60)
+    monkeypatch.setattr("bot.store.connected.WITHIN", LATE / 10)
+    with pytest.raises(StoreUnavailableError, match="seconds late itself"):
+        await bot.store.mark_missed("billing.x")
+    working.cancel()
+
+    await until(lambda: bot.health.ready, within=60)
 
 
 async def test_a_redis_that_does_not_answer_does_not_cause_a_restart(start_bot, redis, monkeypatch):

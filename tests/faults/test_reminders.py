@@ -8,7 +8,7 @@ from bot.app import running
 from tests.conftest import settings_for
 from tests.faults.test_bot_killed import QUICK, MortalBot, nothing_undrawn
 from tests.support.builders import an_action
-from tests.support.faults import asking, eventually, rounds, settled_card
+from tests.support.faults import asking, rounds, settled_card
 
 pytestmark = pytest.mark.nightly
 
@@ -62,31 +62,3 @@ async def test_death_between_post_and_save_leaves_one_reminder(settings, client,
                 await settled_card(store, watcher, interrupt_id)
 
             assert len(reminders(watcher, interrupt_id)) == 1
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"kind": "drop"},
-        {"kind": "ratelimited", "seconds": 1},
-        {"kind": "error", "error": "internal_error"},
-        {"kind": "error", "error": "fatal_error", "times": 3},
-    ],
-    ids=["answer lost", "busy", "failed", "failing"],
-)
-async def test_a_fault_delays_a_reminder_and_never_doubles_it(fault, settings, client, slack, store, watcher):
-    """The same one way to post as for cards."""
-    async with running(settings), running(settings):
-        interrupt_id = await client.publish(client.interrupt(asking(an_action())))
-        await watcher.card(interrupt_id)
-        await slack.fault("chat.postMessage", **fault)
-        await eventually(lambda: reminded(store, interrupt_id))
-        await settled_card(store, watcher, interrupt_id)
-
-        assert len(reminders(watcher, interrupt_id)) == 1
-
-
-async def reminded(store, interrupt_id):
-    state = await store.admitted(interrupt_id)
-    return state and state.remarks

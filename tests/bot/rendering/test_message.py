@@ -541,13 +541,6 @@ def test_a_withdrawn_card_says_who_took_it_back_when_and_that_the_call_did_not_r
     assert line_of(part).startswith(f"the call did not run · withdrawn by `billing` {when(NOW)} · asked for ")
 
 
-def test_what_silence_approved_is_never_said_not_to_have_run():
-    interrupt = an_interrupt()
-    silent = a_decision(interrupt, 0, ApproveDecision(), by="expired")
-    part = card(a_state(interrupt, decided={0: silent}, status="expired", settled_at=NOW))
-    assert "did not run" not in shown(part.blocks)
-
-
 def test_nobody_says_of_a_program_that_only_asks_that_its_call_did_not_run():
     """Only the program knows what it does with a rejection."""
     interrupt = an_interrupt(an_action(effects=("words_only",)))
@@ -788,12 +781,15 @@ def test_a_card_announces_what_the_agent_gets_at_the_deadline(calls, on_expiry):
         ((0, 1), ALL_DECISIONS, "or it is *approved*"),
         ((0,), ALL_DECISIONS, "or what is open is approved or not, as each call says"),
         ((0,), ("approve", "edit"), "or it expires"),
+        ((0, 1), ("approve",), "or it expires"),
     ],
 )
 def test_a_card_announces_what_silence_approves(silent, other, ends):
-    """It approves nothing beside a call that has no kind of no: the agent then resumes nothing."""
+    """Also at the call, where they differ. Nothing where a call has no kind of no: the agent then resumes nothing."""
     own = {index: Terms(approvers=("U0ERIK",), by_silence=True) for index in silent}
     admission = an_admission(places=[Place(channel="C0APPROVALS", actions=(0, 1))], own=own)
     state = a_state(an_interrupt(an_action("a"), an_action("b", allowed=other)), admission=admission)
 
     assert line_of(card(state)).split("\n")[1] == f"Decide by {BY}, {ends}"
+    said = shown(card(state).blocks).count("*Approved at the deadline* unless somebody decides before.")
+    assert said == (0 if "expires" in ends else len(silent))

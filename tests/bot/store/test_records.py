@@ -178,7 +178,7 @@ async def test_a_request_for_changes_is_not_held_by_a_redis_that_hangs(client, s
 
     async with asyncio.timeout(30):
         await redis.client_pause(1_000)
-        with pytest.raises(StoreUnavailableError, match="did not take the change in time"):
+        with pytest.raises(StoreUnavailableError, match="Redis did not answer in time"):
             await store.note_changes(state, 0)
 
 
