@@ -45,7 +45,6 @@ _KINDS: Mapping[str, tuple[type | UnionType, str]] = {
 }
 
 
-_MOST = MAX_LIFE.total_seconds()
 _CHANNEL = re.compile("[A-Z0-9]+")
 _DEFAULTS: Mapping[str, Any] = {"expires_in": timedelta(hours=1), "on_expiry": "reject"}
 
@@ -68,7 +67,8 @@ def check_asking(asking: Mapping[str, Any]) -> None:
             expect(given, NoneType if isinstance(given, bool) else kind, where=name, cure=cure)
             if given == "":
                 raise WrongArgumentError(f"{name}: this text is empty: {cure}, or leave it out")
-            if name == "expires_in" and given is not None and not 0 < _seconds(given) <= _MOST:
+            seconds = given.total_seconds() if isinstance(given, timedelta) else given
+            if name == "expires_in" and given is not None and not 0 < seconds <= MAX_LIFE.total_seconds():
                 raise WrongArgumentError(f"expires_in: {given} is not from 1 second to 7 days: {cure}")
             if name == "channel" and given and not _CHANNEL.fullmatch(given):
                 raise WrongArgumentError(f"channel: {given!r} is not the id of a channel: {cure}")
@@ -77,10 +77,6 @@ def check_asking(asking: Mapping[str, Any]) -> None:
                 f"on_expiry: {given!r} is not one of reject, raise{did_you_mean(given, get_args(OnExpiry))}; "
                 "approve is one only where a rule of the policy says on_timeout: approve"
             )
-
-
-def _seconds(given: timedelta | float) -> float:
-    return given.total_seconds() if isinstance(given, timedelta) else given
 
 
 def spelled_out(function: _Asks) -> _Asks:

@@ -22,28 +22,6 @@ SHORTEST_PATIENCE = 5.0
 """Seconds without progress that are always allowed, because the machine may be busy."""
 
 
-class Complaint:
-    """Says in the log what fails again and again: at its 1st, 2nd, 4th, 8th … time in a row, and once when it is over."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._failures: Counter[str] = Counter()
-
-    def again(self, reason: str) -> None:
-        """It has failed."""
-        self._failures[reason] += 1
-        failures = self._failures[reason]
-        if failures.bit_count() == 1:
-            # An agent that sets up no logging prints the message alone, so it has the reason.
-            logger.warning("loop.hindered: %s: %s", self._name, reason, extra={"failures": failures})
-
-    def over(self) -> None:
-        """It has worked."""
-        if self._failures:
-            logger.info("loop.goes_on: %s", self._name, extra={"failures": self._failures.total()})
-            self._failures.clear()
-
-
 class Loop:
     """The state of one loop, for supervisors: whether it makes progress, and what stops it."""
 
@@ -55,7 +33,8 @@ class Loop:
         self.hindrance = ""
         """Why its last round failed; empty when it succeeded."""
         self._due = time.monotonic() + self.within
-        self._complaint = Complaint(name)
+        self._failed: Counter[str] = Counter()
+        """How often in a row, by the reason."""
 
     def beat(self, *, within: float = 0.0) -> None:
         """Note that a round succeeded.
@@ -64,20 +43,22 @@ class Loop:
             within: Seconds that the next round may take, if that is longer than usual.
         """
         self.hindrance = ""
-        self._expect(within)
-        self._complaint.over()
+        self.expect(within)
+        if self._failed:
+            logger.info("loop.goes_on: %s", self.name, extra={"failures": self._failed.total()})
+            self._failed.clear()
 
     def hinder(self, reason: str) -> None:
-        """Note that a round failed, for a known reason."""
-        self._complaint.again(reason)
-        self.hold(reason)
-
-    def hold(self, reason: str) -> None:
-        """Note that a round failed, where the log says so already."""
+        """Note that a round failed, for a known reason. The log says it at the 1st, 2nd, 4th, 8th … time in a row."""
+        self._failed[reason] += 1
+        if (failures := self._failed[reason]).bit_count() == 1:
+            # An agent that sets up no logging prints the message alone, so it has the reason.
+            logger.warning("loop.hindered: %s: %s", self.name, reason, extra={"failures": failures})
         self.hindrance = reason
-        self._expect()
+        self.expect()
 
-    def _expect(self, within: float = 0.0) -> None:
+    def expect(self, within: float = 0.0) -> None:
+        """Expect the next sign of progress in due time from now."""
         self._due = time.monotonic() + max(within, self.within)
 
     @property
@@ -184,7 +165,8 @@ async def supervise(loop: Loop, work: Work, *, fatal: tuple[type[Exception], ...
                 f"the loop {loop.name!r} failed {FEW} times in a row, at last with {describe(reason)}: "
                 "the log says where; please report it"
             ) from reason
-        loop.hold(f"failed and starts again: {describe(reason)}")
+        loop.expect()
+        loop.hindrance = f"failed and starts again: {describe(reason)}"
         await asyncio.sleep(FIRST_PAUSE * 2 ** (recent - 1))
 
 

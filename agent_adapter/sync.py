@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -46,7 +47,7 @@ class SyncApprovalClient:
         expect(client, ApprovalClient, where="client", cure=cure)
         self.client = client
         self._background: _Background | None = None
-        self._calls: set[asyncio.Task[Any] | None] = set()
+        self._calls: set[Future[Any]] = set()
 
     @classmethod
     def from_url(
@@ -98,9 +99,10 @@ class SyncApprovalClient:
         try:
             self._run(self.client.close())
         finally:
-            # A call that still waits in another thread ends with a cancellation.
-            self._run(self._cancel_others())
             self._background = None
+            # A call that still waits in another thread ends with a cancellation.
+            for call in list(self._calls):
+                call.cancel()
 
     if not TYPE_CHECKING:
 
@@ -135,8 +137,9 @@ class SyncApprovalClient:
         return self._background is not None and threading.current_thread() is self._background.thread
 
     def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        background = self._background
         # A fork of the process has no such thread.
-        if self._background is None or not self._background.thread.is_alive():
+        if background is None or not background.thread.is_alive():
             work.close()
             raise AgentAdapterError(
                 "this client is not connected: use it inside `with SyncApprovalClient.from_url(…) as approvals:`"
@@ -146,26 +149,14 @@ class SyncApprovalClient:
             raise AgentAdapterError(
                 "a blocking method was called inside `run`, so it would wait for itself: await the method of `client` instead"
             )
-        future = asyncio.run_coroutine_threadsafe(self._noted(work), self._background.loop)
+        future = asyncio.run_coroutine_threadsafe(work, background.loop)
+        self._calls.add(future)
+        future.add_done_callback(self._calls.discard)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
-
-    async def _noted(self, work: Coroutine[Any, Any, _T]) -> _T:
-        task = asyncio.current_task()
-        self._calls.add(task)
-        try:
-            return await work
-        finally:
-            self._calls.discard(task)
-
-    async def _cancel_others(self) -> None:
-        others = [task for task in self._calls if task and task is not asyncio.current_task()]
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
 
     @spelled_out
     def interrupt(

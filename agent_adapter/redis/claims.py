@@ -23,7 +23,7 @@ from agent_adapter.errors import (
     ServerUnreachableError,
     UnknownInterruptError,
 )
-from agent_adapter.loops import Complaint, Loop, supervise
+from agent_adapter.loops import Loop, supervise
 from agent_adapter.redis.pool import end_task
 from agent_adapter.redis.records import Record, Records, UnsureError
 from agent_adapter.redis.runs import failed_with
@@ -205,7 +205,7 @@ async def patiently(attempt: Callable[[], Awaitable[_T]], *, writes: bool = Fals
         ServerRefusesError: when Redis refuses this client until somebody changes something.
         ServerUnreachableError: when `writes` is true and Redis accepts no writes.
     """
-    complaint = Complaint("wait")
+    waiting = Loop("wait", within=RETRY_EVERY)
     while True:
         try:
             answer = await attempt()
@@ -214,8 +214,8 @@ async def patiently(attempt: Callable[[], Awaitable[_T]], *, writes: bool = Fals
         except ServerUnreachableError as error:
             if writes and error.code in NO_WRITES:
                 raise
-            complaint.again(str(error))
+            waiting.hinder(str(error))
             await asyncio.sleep(RETRY_EVERY)
         else:
-            complaint.over()
+            waiting.beat()
             return answer

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
-from agent_adapter.loops import Complaint, Loop
+from agent_adapter.loops import Loop
 from bot.domain.approval import Approval
 from bot.domain.errors import InterruptFaultError, SlackBusyError, SlackError
 from bot.domain.ids import KEPT, Label, MessageId
@@ -59,7 +59,8 @@ class SlackWatch:
 
     async def run(self, loop: Loop) -> None:
         """Look until cancelled."""
-        started, complaint = time.monotonic(), Complaint("lookout")
+        # A look that fails does not make the bot less ready, so it is noted elsewhere.
+        started, looking = time.monotonic(), Loop("lookout", within=ROUND_WITHIN)
         while True:
             loop.beat(within=ROUND_WITHIN)
             # After a round that took longer, the next one follows at once.
@@ -70,9 +71,9 @@ class SlackWatch:
             try:
                 await self.look()
             except AgentAdapterError as error:
-                complaint.again(str(error))
+                looking.hinder(str(error))
             else:
-                complaint.over()
+                looking.beat()
 
     async def look(self) -> None:
         """Look at the channels and threads of some open records. The next look is at the next records."""
