@@ -46,7 +46,6 @@ from tests.support.pages import (
     start_page,
 )
 from tests.support.people import buttons
-from tests.support.scripted_model import ScriptedModel, says
 
 # --- Examples -----------------------------------------------------------------------------------------------------
 
@@ -71,19 +70,30 @@ async def everything_is_approved(start_bot, slack):
     task.cancel()
 
 
-def a_model():
-    return ScriptedModel(
-        turns=[says(("send_email", {"to": "dana@example.com", "subject": "Your invoice"})), says(text="done")]
-    )
+CALLS = {
+    "task": {"description": "Send it.", "subagent_type": "mailer"},
+    "send_email": {"to": "dana@example.com", "subject": "Your invoice"},
+    "delete_file": {"path": "a.txt"},
+}
+"""What the model calls where it can."""
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/how-to/use-from-langgraph.md"])
-async def test_the_langgraph_examples_run(everything_is_approved, redis_url, name):
-    """As they stand, with a chat model of the reader's: the email is sent once it is approved."""
-    async with ModelApi(send_email={"to": "dana@example.com", "subject": "Your invoice"}).serving() as api:
+@pytest.mark.parametrize(
+    ("name", "answered"),
+    [
+        ("README.md", {"sent to dana@example.com"}),
+        ("docs/how-to/use-from-langgraph.md", {"sent to dana@example.com"}),
+        ("docs/how-to/use-from-deepagents.md", {"done"}),
+        ("docs/how-to/use-from-langchain-dev-utils.md", {"sent to dana@example.com", "deleted a.txt"}),
+    ],
+)
+async def test_the_langgraph_pages_run(everything_is_approved, redis_url, name, answered):
+    """Each as one program with a real client of a model: the tools answer once their calls are approved."""
+    async with ModelApi(**CALLS).serving() as api:
         printed = await start_page(name, redis_url, api.url)
 
-    assert "sent to dana@example.com" in printed
+    said = re.findall(r"^=+ Tool Message =+\nName: .*\n\n(.*)$", printed, re.MULTILINE)
+    assert set(said) == answered
 
 
 async def test_the_client_examples_run(everything_is_approved, redis_url):

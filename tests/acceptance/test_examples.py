@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.support.people import Someone
 from tests.support.redis_users import address_for
 
@@ -38,14 +40,29 @@ async def example(
         await process.communicate()
 
 
-async def test_langgraph_agent_sends_what_was_approved(start_bot, slack, redis_url):
-    """Given the example and a bot, when a person approves, then the e-mail is sent."""
+@pytest.mark.parametrize(
+    ("name", "asks", "typed", "done"),
+    [
+        ("langgraph_agent.py", "send_email", {}, f"{SENT}That is settled."),
+        ("langgraph_raw.py", "Release to production?", {}, "build 17: released"),
+        ("deepagents_agent.py", "send_email", {}, "sent to dana@example.com: Invoice 17\nThat is settled."),
+        ("langchain_dev_utils_agent.py", "pay", {"amount": "4"}, "paid 4 to Dana\nThat is settled."),
+        ("openai_agents.py", "send_email", {}, "To: dana@example.com\nInvoice 17 is due.\n"),
+        ("plain_functions.py", "send_reminder", {}, "To: dana@example.com\nYour invoice 17 is due on 2026-12-01.\n\nsent"),
+    ],
+)  # fmt: skip
+async def test_an_example_does_what_was_decided(start_bot, slack, redis_url, name, asks, typed, done):
+    """Given an example and a bot, when a person approves or edits, then exactly that happens."""
     await start_bot()
     dana = Someone(slack, "U0DANA")
 
-    async with example("langgraph_agent.py", redis_url) as agent:
-        await dana.press(await dana.card("send_email", within=60), "approve:0")
+    async with example(name, redis_url) as agent:
+        card = await dana.card(asks, within=60)
+        if typed:
+            await dana.fill(await dana.opened(card, "edit:0"), **typed)
+        else:
+            await dana.press(card, "approve:0")
         printed, _ = await agent.communicate()
 
-    assert printed.decode() == f"asking in Slack …\n{SENT}That is settled.\n"
+    assert printed.decode().startswith(f"asking in Slack …\n{done}")
     assert agent.returncode == 0

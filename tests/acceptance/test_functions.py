@@ -10,10 +10,9 @@ import pytest
 from pydantic import BaseModel, Field
 
 from agent_adapter import Context
-from agent_adapter.errors import ConsumedError, RejectedError
+from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.functions import asking, requires_approval
 from agent_adapter.sync import SyncApprovalClient
-from tests.acceptance.test_examples import example
 from tests.conftest import an_agent
 from tests.support.pages import run_page
 from tests.support.people import Someone, buttons, words
@@ -106,34 +105,6 @@ async def test_an_edited_function_runs_with_what_the_form_says(dana, client):
     assert bank.paid[0][1] is DANAS
 
 
-async def test_a_rejected_function_does_not_run(dana, client):
-    """Given a call, when it is rejected with a reason, then the caller gets that reason as an error."""
-    bank = Bank()
-    calling = asyncio.create_task(requires_approval(client)(bank.transfer)(Decimal("19.90"), DANAS, due=DUE))
-
-    card = await dana.card("transfer")
-    await dana.fill(await dana.opened(card, "reject:0"), reason="Already paid.")
-
-    with pytest.raises(
-        RejectedError, match="transfer was rejected and did not run: Already paid"
-    ) as rejected:
-        await calling
-    assert rejected.value.decided_by == "U0DANA"
-    assert bank.paid == []
-
-
-async def test_an_answer_is_what_the_caller_gets(dana, client):
-    """Given a function that returns text, when the person responds, then their words are its result."""
-    bank = Bank()
-    calling = asyncio.create_task(requires_approval(client)(bank.transfer)(Decimal("19.90"), DANAS, due=DUE))
-
-    card = await dana.card("transfer")
-    await dana.fill(await dana.opened(card, "respond:0"), answer="I did it at the counter.")
-
-    assert await calling == "I did it at the counter."
-    assert bank.paid == []
-
-
 async def test_a_program_that_starts_again_finds_its_question(dana, redis_url):
     """Given a question with a key, when its program ends and starts again, then it is one card and one run."""
     bank = Bank()
@@ -174,16 +145,6 @@ async def test_a_blocking_function_waits_in_its_own_thread(dana, redis_url):
     await dana.fill(await dana.opened(await dana.card("b.txt"), "reject:0"), reason="Keep it.")
 
     assert await working == ["deleted a.txt", "delete was rejected and did not run: Keep it."]
-
-
-async def test_the_example_sends_what_was_approved(dana, redis_url):
-    """Given the example and a bot, when a person approves, then the reminder is sent."""
-    async with example("plain_functions.py", redis_url) as program:
-        await dana.press(await dana.card("send_reminder", within=60), "approve:0")
-        out, _ = await program.communicate()
-
-    assert "To: dana@example.com\nYour invoice 17 is due on 2026-12-01.\n\nsent\n" in out.decode()
-    assert program.returncode == 0
 
 
 async def test_the_page_about_functions_runs(everything_is_approved, redis_url):

@@ -6,8 +6,8 @@ import pytest
 
 from agent_adapter.integrations.langchain_dev_utils import handler, handler_async, run
 from tests.agent_adapter.integrations.office import CONFIG, GO, answers_to_model
-from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence
-from tests.support.people import Someone, buttons, words
+from tests.agent_adapter.integrations.till import Till, agent
+from tests.support.people import Someone
 
 REJECTED = "A person rejected this call of pay, and it was not executed. Their reason: Too much."
 OURS = {"sync": handler, "async": handler_async}
@@ -38,31 +38,3 @@ async def test_four_decorated_calls_are_one_card_and_each_is_decided(start_bot, 
     assert sorted(till.paid) == [("al", 5), ("ed", 7)]
     assert [text for _, text in said.values()] == ["paid 5 to al", "paid 7 to ed", REJECTED, "Paid by hand."]
     await dana.card("the agent has resumed")
-
-
-@pytest.mark.parametrize(
-    ("button", "paid", "said"),
-    [
-        ("approve:0", [("al", 5)], "paid 5 to al"),
-        ("reject:0", [], "User rejected this tool call"),
-    ],
-)
-async def test_question_of_a_custom_handler_is_shown_word_for_word(
-    start_bot, slack, client, button, paid, said
-):
-    """A handler that pauses with a sentence and reads accept or reject gets one of the two."""
-    await start_bot()
-    till, dana = Till(), Someone(slack, "U0DANA")
-    graph = agent(till.decorated("sync", asks_in_a_sentence))
-    running = asyncio.create_task(run(graph, GO, approvals=client, config=CONFIG))
-
-    card = await dana.card("I am about to call pay. Go on?")
-    assert not {"edit:0", "respond:0"} & set(buttons(card))
-    await dana.press(card, button)
-    if button == "reject:0":
-        await dana.fill(await slack.wait_for_view(dana.user))
-    result = await running
-
-    assert till.paid == paid
-    assert answers_to_model(result) == {"call_1": ("success", said)}
-    assert "Go on?" in words((await dana.card("the agent has resumed"))["blocks"])

@@ -9,7 +9,6 @@ from agents.testing import ScriptedModel
 
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.openai_agents import PausedRun, resume_state, run, stream
-from tests.acceptance.test_examples import example
 from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
 from tests.agent_adapter.integrations.test_openai_agents_kinds import (
     HOSTED,
@@ -200,16 +199,6 @@ async def test_another_process_resumes_a_stored_run_once(dana, client, redis_url
     assert desk.ran == [("cancel_order", {"order": 8, "reason": "late"})]
     assert "A person changed the arguments" in answers_to_model(result)["call_1"]
     await dana.card("the agent has resumed")
-
-
-async def test_the_example_sends_what_was_approved(dana, redis_url):
-    """Given the example and a bot, when a person approves, then the e-mail is sent."""
-    async with example("openai_agents.py", redis_url) as agent:
-        await dana.press(await dana.card("send_email", within=60), "approve:0")
-        printed, _ = await agent.communicate()
-
-    assert "To: dana@example.com\nInvoice 17 is due.\n" in printed.decode()
-    assert agent.returncode == 0
 
 
 FILES = """

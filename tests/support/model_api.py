@@ -1,6 +1,5 @@
 """A local stand-in for the HTTP API of a model: real clients keep their connections to it, as they do to the real one."""
 
-import itertools
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,53 +11,49 @@ from aiohttp import web
 class ModelApi:
     """Speaks as much of OpenAI's Responses and of Anthropic's Messages as agents need.
 
-    It answers a person with the first tool of the request that it has arguments for, and a tool with *done*.
+    It answers a person with a call of each tool that it has arguments for, and a tool with *done*.
     """
 
     def __init__(self, **calls: dict[str, Any]) -> None:
         self.calls = calls
-        self.asked: list[Any] = []
+        self.asked: list[list[Any]] = []
         """The conversations, as they came."""
         self.url = ""
-        self._ids = itertools.count(1)
 
-    def _turn(self, conversation: Any, body: Any) -> tuple[str, dict[str, Any]] | None:
-        self.asked.append(conversation)
-        last = conversation[-1] if isinstance(conversation, list) else {"role": "user"}
+    def _calls(self, conversation: Any, tools: list[Any]) -> dict[str, dict[str, Any]]:
+        self.asked.append(conversation if isinstance(conversation, list) else [{"role": "user"}])
+        last = self.asked[-1][-1]
+        named = {tool["name"] for tool in tools} & self.calls.keys()
         is_person = last.get("role") == "user" and "tool_result" not in str(last)
-        names = [tool["name"] for tool in body["tools"] if tool["name"] in self.calls]
-        return (names[0], self.calls[names[0]]) if is_person else None
+        return {f"{name}:{len(self.asked)}": self.calls[name] for name in named} if is_person else {}
 
-    async def responses(self, request: web.Request) -> web.Response:
+    async def _openai(self, request: web.Request) -> web.Response:
         body = await request.json()
-        number = next(self._ids)
-        if call := self._turn(body["input"], body):
-            name, arguments = call
-            item = {"type": "function_call", "call_id": f"call_{number}", "name": name,
-                    "arguments": json.dumps(arguments)}  # fmt: skip
-        else:
-            text = {"type": "output_text", "text": "done", "annotations": []}
-            item = {"type": "message", "role": "assistant", "content": [text]}
-        output = [{"id": f"item_{number}", "status": "completed", **item}]
-        response = {"id": f"resp_{number}", "object": "response", "created_at": 0, "model": "gpt-5",
-                    "status": "completed", "output": output, "parallel_tool_calls": True,
-                    "tool_choice": "auto", "tools": []}  # fmt: skip
+        output: list[dict[str, Any]] = [
+            {"type": "function_call", "call_id": id, "name": id.partition(":")[0], "arguments": json.dumps(args)}
+            for id, args in self._calls(body["input"], body["tools"]).items()
+        ]  # fmt: skip
+        said = {"type": "output_text", "text": "done", "annotations": []}
+        output = output or [
+            {"type": "message", "role": "assistant", "status": "completed", "content": [said]}
+        ]
+        response = {"id": "r", "object": "response", "created_at": 0, "model": "gpt-5", "tools": [],
+                    "output": [{"id": "i", **item} for item in output], "tool_choice": "auto",
+                    "parallel_tool_calls": True}  # fmt: skip
         if not body.get("stream"):
             return web.json_response(response)
         event = {"type": "response.completed", "sequence_number": 0, "response": response}
-        text = f"event: response.completed\ndata: {json.dumps(event)}\n\n"
-        return web.Response(text=text, content_type="text/event-stream")
+        return web.Response(text=f"data: {json.dumps(event)}\n\n", content_type="text/event-stream")
 
-    async def messages(self, request: web.Request) -> web.Response:
+    async def _anthropic(self, request: web.Request) -> web.Response:
         body = await request.json()
-        number = next(self._ids)
-        if call := self._turn(body["messages"], body):
-            content = {"type": "tool_use", "id": f"call_{number}", "name": call[0], "input": call[1]}
-        else:
-            content = {"type": "text", "text": "done"}
+        content = [
+            {"type": "tool_use", "id": id, "name": id.partition(":")[0], "input": args}
+            for id, args in self._calls(body["messages"], body.get("tools", [])).items()
+        ]
         return web.json_response(
-            {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "claude",
-             "content": [content], "stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None,
+            {"id": "m", "type": "message", "role": "assistant", "model": "claude",
+             "content": content or [{"type": "text", "text": "done"}],
              "usage": {"input_tokens": 1, "output_tokens": 1}}
         )  # fmt: skip
 
@@ -66,12 +61,10 @@ class ModelApi:
     async def serving(self) -> AsyncIterator["ModelApi"]:
         """Serve in this event loop while the body runs."""
         app = web.Application()
-        app.router.add_post("/v1/responses", self.responses)
-        app.router.add_post("/v1/messages", self.messages)
+        app.add_routes([web.post("/v1/responses", self._openai), web.post("/v1/messages", self._anthropic)])
         runner = web.AppRunner(app)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
         self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
         try:
             yield self

@@ -81,14 +81,17 @@ async def run_program(source: str, name: str, redis_url: str, instead: dict[str,
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         await asyncio.to_thread(exec, compile(source, name, "exec"), names)
+    # A process that ends leaves nothing open.
+    if isinstance(runner := names.get("loop"), asyncio.Runner):
+        await asyncio.to_thread(runner.close)
     return Ran(names, printed.getvalue())
 
 
 async def start_page(name: str, redis_url: str, model_url: str, instead: dict[str, str] | None = None) -> str:
     """Run the one program of a page in a process of its own, with the model behind this address, and give what it printed."""
     (source,) = files_of(name).values()
-    source = _with_users(source, redis_url)
-    for piece, other in {'"openai:gpt-5"': CLAUDE, **(instead or {})}.items():
+    source = re.sub('"openai:[^"]+"', CLAUDE, _with_users(source, redis_url))
+    for piece, other in (instead or {}).items():
         source = source.replace(piece, other)
     keys = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
     urls = {"OPENAI_BASE_URL": f"{model_url}/v1", "ANTHROPIC_BASE_URL": model_url}
