@@ -349,8 +349,8 @@ class Bot:
         # This notices a silent Redis before other loops count as stuck.
         within = loop.within / 2
         while True:
-            loop.beat(within=2 * loop.within)
-            due = time.monotonic() + within
+            loop.expect(within=2 * loop.within)
+            due, reason = time.monotonic() + within, ""
             self.health.look_at_calls()
             try:
                 async with asyncio.timeout(within):
@@ -359,15 +359,19 @@ class Bot:
                     await self.served.check(redis)
                     await self._look_at_durability(redis)
                     await self._count(await self._look_at_the_clock())
-                self.health.recover("redis")
             except TimeoutError:
-                reason = f"Redis does not answer within {within:.0f} seconds"
-                self.health.fault("redis", await blaming(reason, due))
+                reason = await blaming(f"Redis does not answer within {within:.0f} seconds", due)
             except AgentAdapterError as error:
                 is_silent = isinstance(error.__cause__, RedisTimeoutError)
-                self.health.fault("redis", await blaming(str(error)) if is_silent else str(error))
+                reason = await blaming(str(error)) if is_silent else str(error)
                 # After a failover the address can lead to another server.
                 await redis.connection_pool.disconnect(inuse_connections=False)
+            if reason:
+                self.health.fault("redis", reason)
+                loop.hinder(reason)
+            else:
+                self.health.recover("redis")
+                loop.beat()
             await asyncio.sleep(min(HEARTBEAT, self.settings.sweep_seconds))
 
     async def _count(self, at: int) -> None:

@@ -53,7 +53,7 @@ def calls(tree, *names):
 # Modules in which the text of an event is handed to the function that logs it: its name there.
 HANDED_ON = {"slack_watch.py": ("_doubt",), "loop.py": ("_warn_once",)}
 # What `check_server` warns of is logged by whoever asked it: app.py and client.py.
-JUDGED = {"does not say", "keeps no append-only file", "may evict finished approvals early"}
+JUDGED = {"does not say", "keeps no append-only file", "evicts approvals once it is full"}
 
 
 def logged():

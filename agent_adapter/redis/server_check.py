@@ -314,8 +314,10 @@ def judge_server(info: dict[str, Any], address: str) -> list[str]:
         raise ServerUnsuitableError(f"Redis at {address} {refusal}")
     warnings = []
     policy = str(info.get("maxmemory_policy", "noeviction"))
-    if policy.startswith("volatile"):
-        warnings.append(f"Redis at {address} may evict finished approvals early (maxmemory-policy {policy})")
+    if policy != "noeviction":
+        warnings.append(
+            f"Redis at {address} evicts approvals once it is full (maxmemory-policy {policy}): set maxmemory-policy noeviction"
+        )
     if not int(info.get("aof_enabled", 1)):
         warnings.append(
             f"Redis at {address} keeps no append-only file: a crash loses approvals; set appendonly yes"

@@ -149,6 +149,8 @@ def release(
 
     with _plain_errors():
         settings = load_settings()
+        if everything and interrupt_id:
+            raise typer.BadParameter("name one record, or give --all")
         if everything:
             typer.echo(f"{asyncio.run(release_all(settings))} records will be tried again")
         elif not interrupt_id:
@@ -254,7 +256,8 @@ def _plain_errors() -> Iterator[None]:
         _fail(str(error), code=1)
     except OSError as error:
         # Redis and Slack raise errors of their own, so this one is about our own address.
-        _fail(f"{error.strerror}: may the bot listen on ASSENT_HTTP_HOST and ASSENT_HTTP_PORT?", code=1)
+        where = "the address of ASSENT_HTTP_HOST and ASSENT_HTTP_PORT"
+        _fail(f"the bot cannot listen: {error.strerror}: correct {where}, or what uses it", code=1)
 
 
 def _fail(sentences: str, *, code: int) -> NoReturn:

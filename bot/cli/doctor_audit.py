@@ -29,15 +29,14 @@ def judge_audit(folder: str | None) -> Finding:
     nearest = next((each for each in (path, *path.absolute().parents) if each.exists()), path)
     try:
         # Rights alone do not say it: a disk may be read-only, or no disk at all.
-        with tempfile.TemporaryFile(dir=nearest):
-            pass
+        with tempfile.TemporaryFile(dir=nearest, buffering=0) as trial:
+            trial.write(bytes(4096))
     except OSError as error:
-        return Finding(
-            "fail",
-            "audit",
-            f"the bot cannot write to {folder} (ASSENT_AUDIT_DIR): {error.strerror}: correct the path or its rights",
-        )
-    return Finding("ok", "audit", f"entries are written to the log in {folder}")
+        cure = "correct the path or its rights, or make room"
+        sentence = f"the bot cannot write to {folder} (ASSENT_AUDIT_DIR): {error.strerror}: {cure}"
+        return Finding("fail", "audit", sentence)
+    made = "" if path.exists() else ", which will be created"
+    return Finding("ok", "audit", f"entries are written to the log in {folder}{made}")
 
 
 def judge_log(settings: Settings) -> list[Finding]:

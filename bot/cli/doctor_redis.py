@@ -17,6 +17,7 @@ from agent_adapter.redis.pool import (
     open_redis,
 )
 from agent_adapter.redis.server_check import (
+    FOR_NOW,
     check_audit,
     check_keys,
     explained,
@@ -166,6 +167,8 @@ def judge_redis(info: dict[str, Any], address: str) -> list[Finding]:
         warnings = judge_server(info, address)
     except AgentAdapterError as error:
         return [Finding("fail", "redis", str(error))]
+    if 0 < int(info.get("maxmemory", 0)) <= int(info.get("used_memory", 0)):
+        return [Finding("fail", "redis", f"Redis at {address} {FOR_NOW['OOM']}")]
     found = [Finding("warn", "redis", warning) for warning in warnings]
     found += [Finding("note", "redis", sentence) for sentence in unsaid(info, address)]
     if found:

@@ -57,7 +57,8 @@ def check(file: _File = "") -> None:
             looks = asyncio.run(_ask_slack(found, access))
         except SlackError as error:
             _fail(
-                f"{path}: the rules are sound, but Slack did not say whether it knows whom they name: {error}"
+                f"{path}: the rules are sound, but Slack did not say whether it knows whom they name: {error}; "
+                "try again, or unset SLACK_BOT_TOKEN to check without Slack"
             )
         asked = "Slack knows everybody and every channel"
     wrong = {each: look for each, look in looks.items() if look.wrong}

@@ -17,13 +17,18 @@ from bot.policy.sentences import fault
 from bot.policy.values import Fault, meant
 from bot.policy.yaml_values import Document, Loc, Problem, UnreadableError, read_yaml, texts
 
+MOST = 40
+"""How many problems one message has."""
+
 
 class PolicyFileError(SettingsError):
     """The policy file cannot be used; the message lists what to correct."""
 
     def __init__(self, path: str, problems: Sequence[Problem]) -> None:
         self.problems = sorted(set(problems))
-        super().__init__("\n".join(f"{path}, {problem}" for problem in self.problems))
+        lines = [f"{path}, {problem}" for problem in self.problems[:MOST]]
+        more = [f"and {len(self.problems) - MOST} more"] * (len(self.problems) > MOST)
+        super().__init__("\n".join([*lines, *more]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -485,7 +485,7 @@ def _sentence(problem: Any) -> str:
 
 
 def _of_another_type(problem: Any) -> str:
-    """Say what to write where a number, or true or false, is needed. Empty for other problems."""
+    """Say what to write where a value has another type, or is beyond a limit. Empty for other problems."""
     name, given = str(*problem["loc"][:1]).lower().removeprefix("assent_"), repr(problem["input"])
     default = Settings.model_fields[name].default if name in Settings.model_fields else None
     example = "1" if default is None else f"{default:g}" if isinstance(default, float) else str(default)
@@ -497,6 +497,8 @@ def _of_another_type(problem: Any) -> str:
             return f"{given} is not a whole number: write {what}, as in {example}"
         case "float_parsing":
             return f"{given} is not a number: write one, as in {example}"
+    if wanted := problem["msg"].partition("Input should be ")[2]:
+        return f"{given} should be {wanted}, as in {example}"
     return ""
 
 

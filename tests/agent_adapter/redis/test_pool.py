@@ -158,9 +158,9 @@ def test_a_redis_that_cannot_keep_approvals_is_refused(info: dict[str, Any], sen
         ({"redis_version": "6.2.0"}, []),
         ({"redis_version": "10.0.1"}, []),
         ({"redis_version": "7.2.4", "server_name": "valkey", "valkey_version": "8.1.1"}, []),
-        ({"maxmemory_policy": "allkeys-lru"}, []),
-        ({"maxmemory": 100, "maxmemory_policy": "volatile-lru"},
-         ["Redis at here may evict finished approvals early (maxmemory-policy volatile-lru)"]),
+        *(({"maxmemory": limit, "maxmemory_policy": policy},
+           [f"Redis at here evicts approvals once it is full (maxmemory-policy {policy}): set maxmemory-policy noeviction"])
+          for limit, policy in [(0, "allkeys-lru"), (100, "volatile-lru")]),
         ({"aof_enabled": 0},
          ["Redis at here keeps no append-only file: a crash loses approvals; set appendonly yes"]),
     ],

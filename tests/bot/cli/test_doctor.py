@@ -190,10 +190,11 @@ async def test_another_schema_is_reported(findings, redis_url):
     [
         (("--appendonly", "no"), "warn  redis: Redis at unix"),
         (("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"), "fail  redis: Redis at unix"),
+        (("--maxmemory", "1kb"), "fail  redis: Redis at unix"),
     ],
 )
 async def test_a_redis_that_loses_approvals_is_reported(findings, tmp_path, options, expected):
-    """Without an append-only file a warning; one that evicts is refused."""
+    """Without an append-only file a warning; one that evicts is refused, as is one that is full."""
     server = RedisServer(tmp_path, options)
     server.start()
     try:

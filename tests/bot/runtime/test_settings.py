@@ -190,6 +190,14 @@ def test_a_signing_secret_alone_means_http_mode(read):
             {"ASSENT_REQUIRE_SIGNED": "maybe"},
             "^ASSENT_REQUIRE_SIGNED: 'maybe' is neither true nor false: write one of them$",
         ),
+        (
+            {"ASSENT_HTTP_PORT": "99999"},
+            "^ASSENT_HTTP_PORT: '99999' should be less than or equal to 65535, as in 3000$",
+        ),
+        (
+            {"ASSENT_DURABILITY": "reploca"},
+            "^ASSENT_DURABILITY: 'reploca' should be 'local', 'replica' or 'fsync', as in local$",
+        ),
         ({"ASSENT_LOG_LEVEL": "loud"}, "ASSENT_LOG_LEVEL: 'loud' is not one of DEBUG, INFO, WARNING, ERROR"),
         ({"ASSENT_LEASE_SECONDS": "inf"}, "ASSENT_LEASE_SECONDS: .* finite"),
         ({"ASSENT_SWEEP_SECONDS": "inf"}, "ASSENT_SWEEP_SECONDS: .* finite"),
