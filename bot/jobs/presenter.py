@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 FIRST_RETRY = 200
 """Milliseconds until a card is looked at again while the bot is still connecting."""
+FULL_NOTICE = "the audit trail is full, so nobody is asked now: /readyz of the bot says why"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Presenter:
             logger.warning("slack.unavailable", extra={"interrupt_id": interrupt_id, "reason": str(error)})
             return await self.line.trouble.come_again_in(interrupt_id, error)
         if state and state.status == "new":
-            await self.line.trouble.say_full(interrupt_id)
+            await self.store.set_notice(interrupt_id, FULL_NOTICE)
             return WORKSPACE_RETRY
         refused: dict[MessageId, int] = {}
         while isinstance(state, Approval) and (
@@ -128,7 +129,7 @@ class Presenter:
         if fault := line.health.slack_fault:
             if fault == NOT_YET:
                 return FIRST_RETRY
-            await line.trouble.say_fault(state.id, fault)
+            await self.store.set_notice(state.id, f"Slack cannot be used: {fault}")
             return WORKSPACE_RETRY
         shown = state.shown.get(part.id)
         if (

@@ -304,7 +304,9 @@ class SlackCall:
             await self.give_back()
             await self.line.trouble.refuse_unreachable(self.state, error)
             return None
-        if shown and self._may_pass(shown, error):
+        is_final = error.code in GONE | _NO_THREAD or (shown and shown.ts == NOWHERE)
+        ended = self.state.settled_at or self.state.now
+        if shown and not is_final and self.state.now - ended < TRIED_FOR:
             if self.line.refused.note(shown, by_channel=bool(error.place)):
                 logger.warning("card.not_drawn", extra={"interrupt_id": self.state.id, "reason": str(error)})
             return await self.give_back()
@@ -313,12 +315,6 @@ class SlackCall:
             logger.warning("extra.not_shown", extra={"interrupt_id": self.state.id, "reason": str(error)})
         await self._save(self._drawn(*((shown.channel, shown.ts) if shown else (self.part.channel, NOWHERE))))
         return None
-
-    def _may_pass(self, shown: Shown, error: InterruptFaultError) -> bool:
-        """Whether a message that is in Slack may be edited later."""
-        ended = self.state.settled_at or self.state.now
-        is_lost = shown.ts == NOWHERE or error.code in GONE | _NO_THREAD
-        return not is_lost and self.state.now - ended < TRIED_FOR
 
     async def _on_deleted(self) -> int | None:
         """Have a deleted message of an open request posted again: a card together with all its parts.

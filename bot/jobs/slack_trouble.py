@@ -42,16 +42,6 @@ class SlackTrouble:
         if part not in state.shown and (why := self.health.lasting(POST)):
             await self.store.set_notice(state.id, f"Slack takes no messages: {why}")
 
-    async def say_fault(self, interrupt_id: str, fault: str) -> None:
-        """Say to the agents that wait for a record that no call to Slack succeeds."""
-        await self.store.set_notice(interrupt_id, f"Slack cannot be used: {fault}")
-
-    async def say_full(self, interrupt_id: str) -> None:
-        """Say to the agents that wait for a new record that nobody is asked now."""
-        await self.store.set_notice(
-            interrupt_id, "the audit trail is full, so nobody is asked now: /readyz of the bot says why"
-        )
-
     async def refuse_unreachable(self, state: Published, error: InterruptFaultError) -> None:
         """Refuse an interrupt. If the policy named the place, warn the operator as well."""
         if error.place not in {"", state.interrupt.route.channel}:

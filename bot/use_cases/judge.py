@@ -99,11 +99,8 @@ class Judge:
         self, state: Approval, user: str, approvers: Sequence[str], index: int, within: float
     ) -> bool:
         channel = state.place_of(index).channel
-        try:
-            async with asyncio.timeout(LOOK_UP_WITHIN):
-                return bool(await self.directory.matching(user, approvers, channel, within=within))
-        except (SlackError, TimeoutError) as error:
-            raise PersonUnknownError(str(error)) from error
+        _, matching = await self._look_up(user, approvers, channel, until=look_up_until(), within=within)
+        return bool(matching)
 
     async def _judge(
         self,
