@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from types import NoneType, UnionType
 from typing import Any, TypedDict, TypeVar, get_args, get_type_hints
@@ -49,8 +49,12 @@ _CHANNEL = re.compile("[A-Z0-9]+")
 _DEFAULTS: Mapping[str, Any] = {"expires_in": timedelta(hours=1), "on_expiry": "reject"}
 
 
-def check_asking(asking: Mapping[str, Any]) -> None:
+def check_asking(asking: Mapping[str, Any], *, beside: Sequence[str] = ()) -> None:
     """Refuse unknown options and values of the wrong kind.
+
+    Args:
+        asking: The options.
+        beside: What the function takes beside them, for the error.
 
     Raises:
         WrongArgumentError: naming the option, and what to pass instead.
@@ -58,8 +62,10 @@ def check_asking(asking: Mapping[str, Any]) -> None:
     known = Asking.__annotations__
     for name, given in asking.items():
         if name not in known:
+            named = [*known, *beside]
+            own = "; what the framework itself takes goes into options={…}" if "options" in beside else ""
             raise WrongArgumentError(
-                f"{name}: no such option{did_you_mean(name, known)}; the options are {', '.join(known)}"
+                f"{name}: no such option{did_you_mean(name, named)}; the options are {', '.join(named)}{own}"
             )
         if name in _KINDS:
             kind, cure = _KINDS[name]

@@ -1,6 +1,7 @@
 """The agent's side: publish an interrupt, wait for people, resume exactly once."""
 
 import asyncio
+import inspect
 import logging
 import secrets
 import time
@@ -36,7 +37,7 @@ from agent_adapter.contract.interrupt import (
     Interrupt,
     Resume,
 )
-from agent_adapter.contract.names import Namespace
+from agent_adapter.contract.names import Namespace, did_you_mean
 from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.contract.record import (
     GRACE,
@@ -59,10 +60,12 @@ from agent_adapter.errors import (
 from agent_adapter.expected import (
     FROM_URL,
     expect,
+    expect_duration,
     expect_id,
     expect_interrupt,
     expect_outcome,
     expect_request,
+    kind_of,
 )
 from agent_adapter.idempotency import carrying
 from agent_adapter.loops import Loops
@@ -100,6 +103,9 @@ BLOCK = 15.0
 """Seconds that the reading loop blocks in Redis: four commands a minute when nothing happens."""
 
 
+_DURATIONS = ("grace", "claim_lease", "reconcile_every")
+
+
 class ApprovalClient:
     """Asks people for approval through the bot. One client per process is enough: all waits share two connections.
 
@@ -129,6 +135,17 @@ class ApprovalClient:
     ) -> None:
         for where, given in (("redis", redis), ("blocking", blocking)):
             expect(given, Redis, where=where, cure=f"for the address of a Redis, write {FROM_URL}")
+        for where, value, kind, cure in (
+            ("ring", ring, Ring | str | Path | None, "pass the path of the file of public keys"),
+            ("min_people", min_people, int, "pass how many people must have agreed"),
+            ("state_cipher", state_cipher, Cipher | None, "pass a Cipher, as in Cipher([key])"),
+            ("record_cipher", record_cipher, Cipher | None, "pass a Cipher, as in Cipher([key])"),
+        ):
+            expect(value, kind, where=where, cure=cure)
+        if signer and not hasattr(signer, "public_key"):
+            raise WrongArgumentError(
+                f"signer: this is {kind_of(signer)}: pass what read_signer makes of a private key"
+            )
         assert blocking is not None
         self.agent = agent_name(agent)
         self._redis = redis
@@ -199,12 +216,15 @@ class ApprovalClient:
 
         Raises:
             InvalidRequestError: when the agent's name, the namespace, the credentials, or a key in `ASSENT_STATE_KEY`, `ASSENT_RECORD_KEY` or `ASSENT_AGENT_KEY` is not valid.
-            ServerUnreachableError: when this is not the address of a Redis.
+            WrongArgumentError: when this is not the address of a Redis, or another argument is of the wrong kind.
         """
         expect(url, str, where="url", cure="pass the address of a Redis, as in 'redis://localhost:6379/0'")
         address = address_of(url)
         for name, given in settings.items():
-            expect(given, timedelta, where=name, cure="pass a timedelta, as in timedelta(seconds=30)")
+            if name not in _DURATIONS:
+                meant = did_you_mean(name, [*inspect.signature(cls.from_url).parameters, *_DURATIONS])
+                raise WrongArgumentError(f"{name}: from_url has no such argument{meant}")
+            expect_duration(given, where=name)
         every = settings.get("reconcile_every", timedelta(seconds=BLOCK)).total_seconds()
         commands = open_redis(url, namespace=namespace, credentials=credentials)
         block = min(BLOCK, every)
@@ -240,7 +260,7 @@ class ApprovalClient:
             ServerUnsuitableError: when it cannot keep approvals.
         """
         if replies := self.__dict__.get("_replies"):
-            replies.check_loop()
+            replies.check_closed()
         try:
             for warning in await check_server(self._redis, self._address):
                 logger.warning(warning)
@@ -363,7 +383,11 @@ class ApprovalClient:
             InvalidRequestError: when an argument cannot be used; the message names it.
         """
         expect_request(request)
-        check_asking(asking)
+        check_asking(asking, beside=("run", "pauses"))
+        cure = "pass a tuple with an id for each action, as in ('call-1',), beside run=…; or leave out both"
+        expect(pauses, tuple | list | None, where="pauses", cure=cure)
+        if pauses and not run:
+            raise WrongArgumentError(f"pauses: without a run, nobody could find this question again: {cure}")
         run = run or secrets.token_hex(16)
         pauses = tuple(pauses or ["batch"] * len(request.action_requests))
         channel, thread_ts = asking.pop("channel", None), asking.pop("thread_ts", None)

@@ -1,6 +1,7 @@
 """Checks of arguments: an argument of the wrong kind is an error that says what to pass instead."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from types import UnionType
 from typing import Any
 
@@ -30,6 +31,14 @@ def expect(value: object, kind: type | UnionType, *, where: str, cure: str) -> N
     """
     if not isinstance(value, kind):
         raise WrongArgumentError(f"{where}: this is {kind_of(value)}: {cure}")
+
+
+def expect_duration(value: Any, *, where: str) -> None:
+    """Refuse a value that is not a duration of a millisecond or more."""
+    cure = "pass a timedelta, as in timedelta(seconds=30)"
+    expect(value, timedelta, where=where, cure=cure)
+    if value < timedelta(milliseconds=1):
+        raise WrongArgumentError(f"{where}: {value.total_seconds():g} seconds are too short: {cure}")
 
 
 def expect_request(value: Any) -> None:

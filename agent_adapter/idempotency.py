@@ -22,7 +22,7 @@ _receipts: ContextVar[Mapping[str, Receipt]] = ContextVar("approval_receipts", d
 
 
 def approval_key(context: Any = None) -> str | None:
-    """Return an idempotency key for the decided call that runs this tool. It is the same in every attempt.
+    """Return an idempotency key for the decided call that runs this tool. It is the same in every attempt that has one.
 
     When a process is killed inside a tool, nobody knows whether the tool took effect, and the call runs again. Pass the
     key to the service that the tool calls, so that the service can recognise the second attempt:
@@ -33,7 +33,8 @@ def approval_key(context: Any = None) -> str | None:
         context: With the OpenAI Agents SDK, the `ToolContext` that the tool takes as its first parameter.
 
     Returns:
-        `<interrupt id>:<index>`, or `None` when no decided call is running.
+        `<interrupt id>:<index>`, or `None` when no decided call is running. Also `None` when one card asked about a whole turn of a
+        graph, and `run(graph, None)` runs a tool again. Without a key, do not call the service.
     """
     finder = _finder.get()
     return finder(context) if finder and context is not None else _running.get().key

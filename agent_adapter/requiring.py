@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.errors import InvalidRequestError, ReceiptError, WrongArgumentError
+from agent_adapter.expected import expect, kind_of
 from agent_adapter.idempotency import approval_receipt, running
 from agent_adapter.receipts.check import Proven, approved_values, prove
 from agent_adapter.receipts.parameters import Parameters
@@ -61,8 +62,10 @@ def requires_receipt(
         InvalidRequestError: at the decorator, when the keys cannot be read, or the function is a generator.
         ReceiptError: at a call that is not proven; the body has not run, and `code` says why.
     """
-    if callable(keys):
-        raise WrongArgumentError("keys: say whom to trust, as in `@requires_receipt(keys=…, audience=…)`")
+    cure = "say whom to trust, as in `@requires_receipt(keys='ring.json', audience=…)`"
+    expect(keys, Ring | str | Path, where="keys", cure=cure)
+    if used is not None and not callable(used):
+        raise WrongArgumentError(f"used: this is {kind_of(used)}: pass a store, as in SqliteUsed('used.db')")
     ring = keys if isinstance(keys, Ring) else Ring.load(keys, where="keys")
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:

@@ -85,6 +85,8 @@ class SyncApprovalClient:
     def __enter__(self) -> Self:
         """Connect. Errors are as in `ApprovalClient.__aenter__` and in `run`."""
         _refuse_to_block_a_loop()
+        if self._background:
+            raise AgentAdapterError("this client is open already: use it as it is, without another `with`")
         self._background = _background()
         try:
             self._run(self.client.__aenter__())

@@ -70,7 +70,7 @@ class Thread:
             InvalidRequestError: before anything runs, when the thread could not be resumed after its first pause.
         """
         expect_client(approvals)
-        check_asking(asking)
+        check_asking(asking, beside=("tools", "dialect", "options"))
         cure = 'pass config={"configurable": {"thread_id": …}}'
         expect(config, Mapping, where="config", cure=cure)
         configurable = config.get("configurable", {})

@@ -39,6 +39,9 @@ from agent_adapter.sync import SyncApprovalClient
 P = ParamSpec("P")
 T = TypeVar("T")
 Describe: TypeAlias = str | Callable[[ActionRequest], str]
+_HOW = ("allowed_decisions", "description", "when", "on_reject")
+_GATED = "__assent_gated__"
+"""The mark of a gated function. Decorators that use `functools.wraps` keep it."""
 OnReject: TypeAlias = Callable[[RejectedError], Any]
 """Returns what the caller gets instead of the error: `str` for its sentence, `lambda rejected: None` for `None`."""
 
@@ -182,6 +185,10 @@ class _GatedFunction:
         on_reject: OnReject | None,
     ) -> Self:
         inputs = Inputs.of(function)
+        if getattr(function, _GATED, False):
+            raise WrongArgumentError(
+                f"{inputs.name} is gated already, so people would be asked twice about one call: call it as it is"
+            )
         impossible = {"edit": not inputs.types, "respond": not inputs.returns_text}
         given = {"allowed_decisions": allowed_decisions, "description": description, "when": when}
         config = {key: value for key, value in given.items() if value is not None}
@@ -197,7 +204,11 @@ class _GatedFunction:
         return cls(inputs, gate, on_reject)
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        return Call.of(self.inputs, self.inputs.signature.bind(*args, **kwargs).arguments)
+        try:
+            values = self.inputs.signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise WrongArgumentError(f"{self.inputs.name}: {error}") from None
+        return Call.of(self.inputs, values)
 
     async def ask(self, call: Call, approvals: ApprovalClient, options: CallOptions) -> Any:
         request = to_request(call, self.gate)
@@ -278,7 +289,7 @@ def requires_approval(
     if inspect.isroutine(approvals):
         cure = "say whom to ask, as in `@requires_approval(approvals)`"
         raise WrongArgumentError(f"approvals: this is {kind_of(approvals)}: {cure}")
-    _check_options(options, Asking)
+    _check_options(options, Asking, *_HOW)
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         gated = _GatedFunction.of(function, allowed_decisions, description, when, on_reject)
@@ -291,6 +302,7 @@ def requires_approval(
             async def ask(*args: P.args, **kwargs: P.kwargs) -> Any:
                 return await gated.ask(gated.bound(args, kwargs), approvals, {**options, **_asked()})
 
+            vars(ask)[_GATED] = True
             return cast("Callable[P, T]", ask)
         if not isinstance(approvals, SyncApprovalClient):
             raise InvalidRequestError(
@@ -303,6 +315,7 @@ def requires_approval(
                 "T", gated.ask_and_block(gated.bound(args, kwargs), approvals, {**options, **_asked()})
             )
 
+        vars(ask_and_block)[_GATED] = True
         return ask_and_block
 
     return decorate
@@ -342,7 +355,7 @@ async def run(
     expect_client(approvals)
     cure = "pass a dictionary with a value for each parameter; json.loads(…) makes one of a model's JSON"
     expect(arguments, Mapping, where="arguments", cure=cure)
-    _check_options(options, CallOptions)
+    _check_options(options, CallOptions, *_HOW)
     gated = _GatedFunction.of(function, allowed_decisions, description, when, on_reject)
     return await gated.ask(Call.of(gated.inputs, arguments), approvals, {**_asked(), **options})
 
@@ -367,8 +380,9 @@ async def _reviewing(
     client: ApprovalClient, request: HITLRequest, call: Call, options: CallOptions
 ) -> AsyncIterator[DecidedResume]:
     asking = cast("Asking", {name: value for name, value in options.items() if name != "key"})
-    interrupt = client.interrupt(request, run=options.get("key"), pauses=[call.inputs.name], **asking)
-    can_be_found = "key" in options or interrupt.continuation is not None
+    key = options.get("key")
+    interrupt = client.interrupt(request, run=key, pauses=[call.inputs.name] if key else None, **asking)
+    can_be_found = key or interrupt.continuation is not None
     async with (
         nullcontext() if can_be_found else withdrawn_on_cancel(client, interrupt),
         client.reviewing(interrupt) as resume,
@@ -380,8 +394,10 @@ def _asked() -> CallOptions:
     return _asking.get() or {}
 
 
-def _check_options(options: Mapping[str, Any], known: type[Asking]) -> None:
-    check_asking({name: value for name, value in options.items() if name != "key" or known is Asking})
+def _check_options(options: Mapping[str, Any], known: type[Asking], *beside: str) -> None:
+    if known is CallOptions:
+        beside = ("key", *beside)
+    check_asking({name: value for name, value in options.items() if name not in beside}, beside=beside)
     if "key" in options and not (isinstance(options["key"], str) and options["key"]):
         raise InvalidRequestError(
             f"key: {options['key']!r} cannot name a call: pass a string that is not empty, or leave it out to ask anew"

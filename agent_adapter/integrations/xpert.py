@@ -138,7 +138,7 @@ async def run(
         AgentAdapterError: as in `ApprovalClient.reviewing`. The conversation stays paused.
     """
     expect_client(approvals)
-    check_asking(asking)
+    check_asking(asking, beside=("thread_id", "send"))
     cure = "pass the id of the conversation, as in 'conversation-17': it finds the question again"
     expect(thread_id, str, where="thread_id", cure=cure)
     if not thread_id:

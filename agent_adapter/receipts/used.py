@@ -19,6 +19,7 @@ from redis.exceptions import NoPermissionError
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import InvalidRequestError, ReceiptError, WrongArgumentError
+from agent_adapter.redis.address import address_of
 
 Used: TypeAlias = Callable[[str, datetime], bool | Awaitable[bool]]
 """Takes a key, and until when it is needed. Returns whether the key was free; from then on it is taken."""
@@ -186,9 +187,13 @@ class RedisUsed(_Closing):
     Args:
         url: The address of the server.
         namespace: The prefix of the keys.
+
+    Raises:
+        WrongArgumentError: when this is not the address of a Redis.
     """
 
     def __init__(self, url: str, namespace: str) -> None:
+        address_of(url)
         self._redis = Redis.from_url(url)
         self._namespace = namespace
         self._is_checked = False

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.errors import WrongArgumentError
 
 Host = tuple[str, int]
 Kind = Literal["server", "sentinel", "cluster"]
@@ -93,7 +93,7 @@ def address_of(url: str) -> str:
     """Return the address of a server without its password, for errors and logs.
 
     Raises:
-        ServerUnreachableError: when this is not the address of a Redis.
+        WrongArgumentError: when this is not the address of a Redis.
     """
     scheme = url.partition("://")[0]
     try:
@@ -101,11 +101,11 @@ def address_of(url: str) -> str:
     except ValueError:
         # Not with the cause: a misspelt address may hold a password.
         if scheme.endswith("+sentinel"):
-            raise ServerUnreachableError(
+            raise WrongArgumentError(
                 "this is not the address of Sentinels: write redis+sentinel://host1:26379,host2:26379/service, "
                 "and after the service the number of a database, if it is not 0"
             ) from None
-        raise ServerUnreachableError(
+        raise WrongArgumentError(
             "this is not the address of a Redis Cluster: write redis+cluster://host1:6379,host2:6379, "
             "and no number of a database"
         ) from None
@@ -119,12 +119,12 @@ def _server_of(url: str) -> str:
     except ValueError:
         known = False
     if not known:
-        raise ServerUnreachableError("this is not the address of a Redis: write redis://host:6379/0")
+        raise WrongArgumentError("this is not the address of a Redis: write redis://host:6379/0")
     if parts.scheme == "unix":
         return f"unix://{parts.path}"
     # redis-py would use database 0 for anything that is not a number.
     if not _DATABASE.fullmatch(parts.path):
-        raise ServerUnreachableError(
+        raise WrongArgumentError(
             "this is not the address of a Redis, because the part after the host is not the number of a database: "
             "write redis://host:6379/0"
         )

@@ -131,6 +131,18 @@ class Replies:
                 "approvals.run(run(…, approvals=approvals.client))"
             )
 
+    def check_closed(self) -> None:
+        """Refuse to open the client a second time.
+
+        Raises:
+            AgentAdapterError: with what to do.
+        """
+        self.check_loop()
+        if not self._is_closed:
+            raise AgentAdapterError(
+                "this client is open already: use it as it is, without another `async with`"
+            )
+
     def watch(self, interrupt_id: str) -> "Watch":
         """Watch one interrupt, until `leave`."""
         return Watch(self, interrupt_id)

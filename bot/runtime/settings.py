@@ -21,7 +21,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from agent_adapter.cipher import Cipher
 from agent_adapter.contract.names import Namespace, nearest
-from agent_adapter.errors import InvalidRequestError, ServerUnreachableError
+from agent_adapter.errors import InvalidRequestError
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.credentials import load_provider
 from bot.domain.errors import SettingsError
@@ -256,7 +256,7 @@ class Settings(_Environment):
     def _redis_address(cls, value: str) -> str:
         try:
             address_of(value)
-        except ServerUnreachableError as error:
+        except InvalidRequestError as error:
             raise ValueError(str(error)) from error
         return value
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
+from agents import Agent
 from redis import Redis as BlockingRedis
 
 from agent_adapter import (
@@ -15,10 +16,13 @@ from agent_adapter import (
     Link,
     RejectDecision,
     ReviewConfig,
+    requires_receipt,
 )
 from agent_adapter.dialects import DIALECTS
 from agent_adapter.errors import AgentAdapterError, WrongArgumentError
 from agent_adapter.integrations import functions, langchain_dev_utils, langgraph, openai_agents, xpert
+from agent_adapter.receipts.ring import Ring
+from agent_adapter.receipts.used import RedisUsed
 from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import InMemoryApprovalClient, approve
 from agent_adapter.worker import ResumeWorker
@@ -70,26 +74,11 @@ def test_an_address_is_a_text(given):
             kind.from_url(given, agent="billing")
 
 
-def test_a_setting_of_a_client_is_a_duration():
-    """Not a number, whose unit nobody sees."""
-    for kind in (ApprovalClient, SyncApprovalClient):
-        with pytest.raises(WrongArgumentError, match=r"claim_lease: this is an int: pass a timedelta, as in"):
-            kind.from_url(URL, agent="billing", claim_lease=30)
-
-
 @pytest.mark.parametrize("given", [URL, DICTIONARY, None])
 def test_a_client_that_blocks_is_made_of_the_other_one(given):
     """Or of an address, by from_url."""
     with pytest.raises(WrongArgumentError, match=r"write `with SyncApprovalClient\.from_url"):
         SyncApprovalClient(given)
-
-
-def test_a_client_that_blocks_runs_what_an_asynchronous_function_returns():
-    """Not the function itself."""
-    blocking = SyncApprovalClient(ApprovalClient.from_url(URL, agent="billing"))
-
-    with pytest.raises(WrongArgumentError, match="work: this is a function: call the asynchronous function"):
-        blocking.run(langgraph.run)
 
 
 @pytest.mark.parametrize("given", [DICTIONARY, "billing.1", None, a_request()])
@@ -331,23 +320,6 @@ async def test_the_error_about_a_wrong_argument_of_a_graph_names_the_place(clien
         )
 
 
-async def test_arguments_of_a_function_are_a_dictionary(client):
-    """A model's JSON is not one yet."""
-    with pytest.raises(WrongArgumentError, match=r"arguments: this is a text: .*json\.loads"):
-        await functions.run(len, '{"obj": []}', approvals=client)
-
-
-def test_a_decorator_without_a_client_is_an_error():
-    """Without it, the first call would be taken for a function."""
-    with pytest.raises(
-        WrongArgumentError, match=r"approvals: this is a function: say whom to ask, as in `@requires"
-    ):
-
-        @functions.requires_approval
-        async def pay(to: str) -> str:
-            return to
-
-
 def test_a_client_belongs_to_one_event_loop(redis_url):
     """One that is open in another, or that a client which blocks runs, says what to do."""
     client, first = ApprovalClient.from_url(redis_url, agent="billing"), asyncio.new_event_loop()
@@ -359,3 +331,62 @@ def test_a_client_belongs_to_one_event_loop(redis_url):
                 asyncio.run(use())
     first.run_until_complete(client.close())
     first.close()
+
+
+# --- Anything else --------------------------------------------------------------------------------------------------
+
+
+def _in_memory():
+    return InMemoryApprovalClient(lambda *_: approve(), agent="billing")
+
+
+def _from_url(url=URL, **given):
+    return ApprovalClient.from_url(url, agent="billing", **given)
+
+
+def _interrupt(**given):
+    return _in_memory().interrupt(a_request(), **given)
+
+
+AGENT, DUMP = Agent(name="a"), '{"assent":1,"agent":"a"}'
+MISPLACED = [
+    (lambda: SyncApprovalClient.from_url(URL, agent="billing", claim_lease=30), "claim_lease: this is an int: pass a timedelta, as in"),
+    (lambda: SyncApprovalClient.from_url(URL, agent="billing", namspace="x"), r"namspace: .* no such argument \(did you mean 'namespace'"),
+    (lambda: _from_url(claim_lease=timedelta(0)), "claim_lease: 0 seconds are too short: pass a timedelta"),
+    (lambda: _from_url(reconcile_every=timedelta(seconds=-3)), "reconcile_every: -3 seconds are too short"),
+    (lambda: _from_url(ring=5), "ring: this is an int: pass the path of the file of public keys"),
+    (lambda: _from_url(signer="x"), "signer: this is a text: pass what read_signer makes"),
+    (lambda: _from_url(state_cipher="abc"), r"state_cipher: this is a text: pass a Cipher"),
+    (lambda: _from_url("http://localhost"), "not the address of a Redis: write redis://host:6379/0"),
+    (lambda: RedisUsed("localhost:6379", "tools"), "not the address of a Redis: write redis://host:6379/0"),
+    (lambda: SyncApprovalClient(_from_url()).run(langgraph.run), "work: this is a function: call the asynchronous function"),
+    (lambda: _interrupt(run="r", pauses="call"), r"pauses: this is a text: pass a tuple with an id for each action"),
+    (lambda: _interrupt(pauses=("call",)), "pauses: without a run, nobody could find this question again"),
+    (lambda: requires_receipt(keys=None, audience="billing"), "keys: this is None: say whom to trust"),
+    (lambda: requires_receipt(keys=Ring(), audience="billing", used="used.db"), r"used: this is a text: pass a store, as in SqliteUsed"),
+    (lambda: functions.run(len, '{"obj": []}', approvals=_in_memory()), r"arguments: this is a text: .*json\.loads"),
+    (lambda: functions.requires_approval(print), r"approvals: this is a builtin_function_or_method: say whom to ask, as in `@requires"),
+    (lambda: functions.run(functions.requires_approval(_in_memory())(_gated), {"to": "x"}, approvals=_in_memory()), "_gated is gated already, so people would be asked twice"),
+    (functions.requires_approval(_in_memory())(_gated), "_gated: missing a required argument: 'to'"),
+    (lambda: functions.requires_approval(_in_memory(), on_rejct=str), r"on_rejct: no such option \(did you mean 'on_reject'"),
+    (lambda: functions.asking(kee="x").__enter__(), r"kee: no such option; .*, continuation, key$"),
+    (lambda: ASKS["langgraph.run"](_in_memory(), {"optoins": {}}), r"optoins: .*'options'.*the framework itself takes goes into options="),
+    (lambda: ASKS["openai_agents.run"](_in_memory(), {"max_turns": 3}), r"max_turns: no such option; .*goes into options="),
+    (lambda: openai_agents.run(AGENT, DUMP, approvals=_in_memory()), r"input: this is the text of a paused run.*await PausedRun\.load\(agent, text\)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("write", "says"), MISPLACED, ids=[row[1] for row in MISPLACED])
+async def test_what_is_in_the_wrong_place_is_told_with_what_to_pass_instead(write, says):
+    """Before anything is asked or runs."""
+    with pytest.raises(WrongArgumentError, match=f"^(this is )?{says}"):
+        await write()
+
+
+def test_an_open_client_is_not_opened_again(redis_url):
+    """It goes on as it was."""
+    with SyncApprovalClient.from_url(redis_url, agent="billing") as blocking:
+        for again in (blocking.__enter__, lambda: blocking.run(blocking.client.__aenter__())):
+            with pytest.raises(AgentAdapterError, match="open already: use it as it is"):
+                again()
+        assert blocking.publish(blocking.interrupt(a_request()))

@@ -22,7 +22,7 @@ class Asker:
         self, approvals: ApprovalClient, asking: Asking, *, partial: bool, is_found_again: bool
     ) -> None:
         expect_client(approvals)
-        check_asking(asking)
+        check_asking(asking, beside=("session", "options", "allow_always", "partial"))
         approvals.check_open()
         self._approvals = approvals
         self._asking = asking

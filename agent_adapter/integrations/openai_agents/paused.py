@@ -24,7 +24,7 @@ from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import Decision
 from agent_adapter.contract.interrupt import Context, Interrupt, Resume
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect
 from agent_adapter.idempotency import finding
 from agent_adapter.integrations.openai_agents.calls import (
@@ -254,6 +254,10 @@ def check_input(input: Any) -> None:
         InvalidRequestError: saying what to pass instead.
     """
     refuse_bare_state(input)
+    if isinstance(input, str) and input.startswith('{"assent":'):
+        raise WrongArgumentError(
+            "input: this is the text of a paused run, which no model should read: pass `await PausedRun.load(agent, text)`"
+        )
     cure = "pass a text, a list of input items as for Runner.run, or a PausedRun"
     expect(input, str | list | PausedRun, where="input", cure=cure)
 

@@ -55,7 +55,7 @@ async def events(
             `require_approval` of a local MCP server names a tool that does not exist.
     """
     expect_client(approvals)
-    check_asking(asking)
+    check_asking(asking, beside=("allow_always",))
     approvals.check_open()
     agent = session._current_agent
     check_agent(agent, allow_always)

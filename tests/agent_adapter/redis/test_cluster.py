@@ -8,7 +8,12 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from agent_adapter.contract.keys import Keys
-from agent_adapter.errors import ServerRefusesError, ServerUnreachableError, ServerUnsuitableError
+from agent_adapter.errors import (
+    ServerRefusesError,
+    ServerUnreachableError,
+    ServerUnsuitableError,
+    WrongArgumentError,
+)
 from agent_adapter.redis.address import Address, address_of
 from agent_adapter.redis.pool import on_change, open_blocking_redis, open_redis
 from agent_adapter.redis.server_check import check_server, explained
@@ -46,7 +51,7 @@ def test_an_address_names_some_servers_and_shows_no_password(url, hosts, server_
 )
 def test_an_address_with_a_database_or_without_a_host_is_refused_without_its_password(url):
     """A cluster has no other databases."""
-    with pytest.raises(ServerUnreachableError, match="write redis\\+cluster://") as refused:
+    with pytest.raises(WrongArgumentError, match="write redis\\+cluster://") as refused:
         address_of(url)
     assert "s3cret" not in str(refused.value)
 

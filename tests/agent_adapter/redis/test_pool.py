@@ -29,6 +29,7 @@ from agent_adapter.errors import (
     ServerRefusesError,
     ServerUnreachableError,
     ServerUnsuitableError,
+    WrongArgumentError,
 )
 from agent_adapter.redis import pool as connection
 from agent_adapter.redis.address import address_of
@@ -229,7 +230,7 @@ def test_an_address_never_shows_a_password(url: str, address: str):
 )
 def test_a_wrong_address_is_not_repeated_in_the_error(url: str):
     """A misspelt address may hold a password, so only its form is told."""
-    with pytest.raises(ServerUnreachableError) as caught:
+    with pytest.raises(WrongArgumentError) as caught:
         address_of(url)
     assert str(caught.value) == "this is not the address of a Redis: write redis://host:6379/0"
 
@@ -239,7 +240,7 @@ def test_a_wrong_address_is_not_repeated_in_the_error(url: str):
 )
 def test_a_wrong_address_of_sentinels_is_not_repeated_in_the_error(rest: str):
     """It says what an address has."""
-    with pytest.raises(ServerUnreachableError) as caught:
+    with pytest.raises(WrongArgumentError) as caught:
         address_of(f"redis+sentinel://{rest}")
     assert str(caught.value) == (
         "this is not the address of Sentinels: write redis+sentinel://host1:26379,host2:26379/service, "
@@ -262,7 +263,7 @@ async def test_sentinels_that_do_not_answer_are_one_sentence():
 @pytest.mark.parametrize("url", ["redis://cache/assent", "redis://cache:6379/0/1", "rediss://cache/-1"])
 def test_a_database_that_is_not_a_number_is_refused(url: str):
     """The library would take database 0, where other data may be."""
-    with pytest.raises(ServerUnreachableError, match="is not the number of a database: write redis://host"):
+    with pytest.raises(WrongArgumentError, match="is not the number of a database: write redis://host"):
         address_of(url)
 
 
