@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from agent_adapter.contract.unseen import is_unseen
+from agent_adapter.contract.reviewed import is_unseen
 
 _SHOWN = 80
 

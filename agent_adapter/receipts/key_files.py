@@ -89,7 +89,7 @@ def read_keys(path: Path) -> tuple[RingKey, ...]:
         InvalidRequestError: when the file cannot be read or is not a ring.
     """
     try:
-        return parse_keys(path.read_text(encoding="utf-8"), where=str(path))
+        return parse_keys(path.read_bytes().decode(), where=str(path))
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError) as error:

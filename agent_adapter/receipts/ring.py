@@ -19,6 +19,7 @@ from agent_adapter.contract.arguments import decode, encode_indented
 from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.names import AgentName, Namespace
 from agent_adapter.contract.numbers import whole
+from agent_adapter.contract.reviewed import twice_in_json, unseen_in
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.extras import needs
@@ -288,7 +289,7 @@ class Ring:
         # First the stamp: what is written after it has another one, and is read at the next look.
         self._seen = _stamp(self._path)
         try:
-            text = self._path.read_text(encoding="utf-8")
+            text = self._path.read_bytes().decode()
         except (OSError, UnicodeDecodeError) as error:
             because = error.strerror if isinstance(error, OSError) else "it is not text"
             raise InvalidRequestError(
@@ -406,6 +407,8 @@ def parse_keys(text: str, *, where: str) -> tuple[RingKey, ...]:
     Raises:
         InvalidRequestError: naming the place.
     """
+    if problem := unseen_in(text) or twice_in_json(text):
+        raise InvalidRequestError(f"{where}, line {problem[0]}: {problem[1]}")
     try:
         fields = decode(text)
     except InvalidRequestError as error:

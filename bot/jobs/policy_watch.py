@@ -105,7 +105,8 @@ class PolicyKeeper:
                 self._refused = ""
                 self._health.warnings.pop("policy", None)
             elif text != self._refused:
-                changed = read_policy(text, path)
+                # Thousands of rules take longer than a click may wait.
+                changed = await asyncio.to_thread(read_policy, text, path)
                 check_scopes(changed, slack, path)
                 await self._look_at(changed, slack)
                 self._in_force, self._refused = changed, ""
@@ -171,7 +172,8 @@ def read_text(path: str, *, named_by: str = "ASSENT_POLICY") -> str:
     """
     file = f"{named_by}: {path}" if named_by else path
     try:
-        return Path(path).read_text(encoding="utf-8")
+        # As bytes: in a text, Python would make a line of what follows a lone carriage return.
+        return Path(path).read_bytes().decode()
     except FileNotFoundError as error:
         raise SettingsError(f"{file}: there is no such file: correct the path") from error
     except OSError as error:

@@ -1,6 +1,11 @@
 """What cannot be meant, though each key of the policy file is right by itself."""
 
+import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import product
+from operator import itemgetter
+from os.path import commonprefix
 
 from bot.domain.person import is_person
 from bot.domain.rules import THREAD, Match, Rule
@@ -16,14 +21,43 @@ def problems_of(rules: Sequence[Rule], default: Rule) -> Iterator[Problem]:
     for rule in (*rules, default):
         for sentence in _sentences(rule, default):
             yield Problem(rule.line, f"{rule.name!r} {sentence}")
+    for rule, earlier in _covered(rules):
+        yield Problem(
+            rule.line,
+            f"{rule.name!r} is never reached: {earlier.name!r} in line {earlier.line} matches all that it "
+            "matches: put the narrower rule first, or take it out",
+        )
+
+
+def _covered(rules: Sequence[Rule]) -> Iterator[tuple[Rule, Rule]]:
+    """Give the rules that are never reached, each with the first that matches all that it matches.
+
+    A glob covers only names that begin with what is before its first wildcard, so few rules have to be compared.
+    """
+    before: dict[tuple[str, str, str], list[tuple[int, Rule]]] = {}
+    starts: tuple[set[str], set[str]] = set(), set()
     for number, rule in enumerate(rules):
-        earlier = next((each for each in rules[:number] if each.match.covers(rule.match)), None)
-        if earlier and rule.match != UNKNOWN:
-            yield Problem(
-                rule.line,
-                f"{rule.name!r} is never reached: {earlier.name!r} in line {earlier.line} matches all that it "
-                "matches: put the narrower rule first, or take it out",
-            )
+        match = rule.match
+        if match == UNKNOWN:
+            continue
+        agents, tools = _beginnings(match.agents[0], starts[0]), _beginnings(match.tools[0], starts[1])
+        near = (before.get(key, ()) for key in product(agents, tools, {"", match.schema}))
+        found = (next((each for each in bucket if each[1].match.covers(match)), None) for bucket in near)
+        if first := min(filter(None, found), key=itemgetter(0), default=None):
+            yield rule, first[1]
+        agent = commonprefix([*map(_start, match.agents)])  # noqa: RUF071  # of names, not of paths
+        for tool in {*map(_start, match.tools)}:
+            before.setdefault((agent, tool, match.schema), []).append((number, rule))
+            starts[1].add(tool)
+        starts[0].add(agent)
+
+
+def _start(glob: str) -> str:
+    return re.split("[*?]", glob, maxsplit=1)[0]
+
+
+def _beginnings(glob: str, known: AbstractSet[str]) -> list[str]:
+    return [glob[:end] for end in range(len(glob) + 1) if glob[:end] in known]
 
 
 def _sentences(rule: Rule, default: Rule) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The policy file: rules as people write them, read with every problem, its line and its cure."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -89,19 +90,28 @@ def _read(written: Any) -> tuple[PolicyKeys | None, list[Fault]]:
 def _rules(document: Document, faulty: Collection[Loc]) -> tuple[Rule, tuple[Rule, ...]]:
     """Give the default and the rules, as far as they can be read: more may be wrong with them."""
     written = document.value if isinstance(document.value, dict) else {}
-    default = _rule(Rule(()), written.get("default"), document, ("default",), faulty)
+    inside = defaultdict[Loc, list[Loc]](list)
+    for loc in faulty:
+        inside[loc[: 2 if loc[:1] == ("rules",) else 1]].append(loc)
+    default = _rule(Rule(()), written.get("default"), document, ("default",), inside["default",])
     # What approves without asking is not inherited: it is written in the very rule, or nowhere.
     inherited = replace(default, standing=None)
     rules = written.get("rules")
     return default, tuple(
-        _rule(replace(inherited, name=f"rule {number + 1}"), rule, document, ("rules", number), faulty)
+        _rule(
+            replace(inherited, name=f"rule {number + 1}"),
+            rule,
+            document,
+            ("rules", number),
+            inside["rules", number],
+        )
         for number, rule in enumerate(rules if isinstance(rules, list) else ())
     )
 
 
 def _rule(base: Rule, written: Any, document: Document, loc: Loc, faulty: Collection[Loc]) -> Rule:
     keys = written if isinstance(written, dict) else {}
-    left_out = {each[len(loc)] for each in faulty if each[: len(loc)] == loc != each}
+    left_out = {each[len(loc)] for each in faulty if each != loc}
     given = RULE.validate_python({key: value for key, value in keys.items() if key not in left_out})
     # Whom to notify is said of a list of approvers, so another list does not inherit it.
     inherited = replace(base, notify=None) if "approvers" in given else base

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import time, timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -125,8 +125,12 @@ def _size(value: str) -> int:
     return int(value.rstrip("KMGB")) * _UNITS[value.lstrip("0123456789")]
 
 
+# Looked up on the disk, which takes a while.
+_zones = cache(available_timezones)
+
+
 def _zone(value: Any) -> str:
-    known = available_timezones()
+    known = _zones()
     if not isinstance(value, str) or value not in known:
         cure = meant(value, [*known], "write one of the IANA names, as in Europe/Berlin or UTC")
         raise ValueError(f"{shown(value)} is not a time zone: {cure}")
@@ -148,10 +152,11 @@ def _argument(value: Any) -> str:
 
 
 def _no_twice(values: tuple[str, ...]) -> tuple[str, ...]:
+    first = {value: index for index, value in reversed([*enumerate(values)])}
     refuse(
         ((index,), f"{value} is here twice: take one out")
         for index, value in enumerate(values)
-        if value in values[:index]
+        if first[value] < index
     )
     return values
 

@@ -9,6 +9,8 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]  # PyYAML brings no types
 from yaml import events
 
+from agent_adapter.contract.reviewed import unseen_in
+
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 40
 
@@ -64,16 +66,14 @@ def read_yaml(text: str) -> Document:
     """
     if len(text.encode()) > MAX_BYTES:
         raise UnreadableError(1, f"more than {MAX_BYTES // 1024} KB: this is not a policy file")
+    if unseen := unseen_in(text):
+        raise UnreadableError(*unseen)
     reader = _Reader(yaml.parse(text))
     try:
         return Document(reader.document(), reader.lines, reader.problems)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise UnreadableError(mark.line + 1 if mark else 1, _said(error)) from error
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        sentence = f"a character that YAML does not allow: U+{error.character:04X}"
-        raise UnreadableError(line, sentence) from error
 
 
 def _said(error: yaml.MarkedYAMLError) -> str:

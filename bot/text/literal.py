@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import groupby
 
-from agent_adapter.contract.unseen import IGNORABLE, is_unseen
+from agent_adapter.contract.reviewed import IGNORABLE, is_unseen
 from bot.sentences import in_text
 from bot.text.emoji import KEYCAP, SEQUENCE
 

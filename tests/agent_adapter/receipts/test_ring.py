@@ -151,6 +151,19 @@ def test_what_is_not_a_ring_is_refused(text):
         Ring.parse(text)
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ('"revoked": true, "note": "}", "purpose": 1,\n "revoked": false', "ring, line 3: 'revoked' is here twice"),
+        ('"team": "T\u200b1"', r"ring, line 2: U\+200B is there, which nobody sees: take it out"),
+    ],
+)  # fmt: skip
+def test_a_ring_that_reads_otherwise_than_it_looks_is_refused_with_the_line(written, told):
+    """Reviewed is what somebody sees, and of a key that is there twice the first."""
+    with pytest.raises(InvalidRequestError, match=told):
+        Ring.parse(f'{{"version": 1, "keys": [{{\n {written}}}]}}')
+
+
 def test_a_key_is_listed_once():
     with pytest.raises(InvalidRequestError, match="listed twice"):
         Ring.parse(ring_text(listed(BOT), listed(BOT, revoked=True)))

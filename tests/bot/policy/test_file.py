@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from bot.domain.agent_limits import Limits, limits_for
 from bot.domain.rules import Match, Rule
 from bot.domain.standing import StandingLimits
+from bot.policy.checks import problems_of
 from bot.policy.file import Mention, PolicyFileError, read_policy
+from tests.support.properties import bounded
 
 DEFAULT = """\
 default:
@@ -111,6 +113,34 @@ def test_a_text_stays_the_text_that_it_is(written: str):
 # --- What is wrong with it ----------------------------------------------------------------------------------------
 
 
+def test_what_people_see_in_other_scripts_is_no_fault():
+    """Signs that are several characters, the mark with which some editors begin a file, and the line ends of Windows."""
+    assert read(
+        f"\ufeff{DEFAULT}# \u26a0\ufe0f \U0001f469\u200d\U0001f4bb große Beträge\t金額\n".replace(
+            "\n", "\r\n"
+        )
+    )
+
+
+names = st.text("ab*?", min_size=1, max_size=3)
+matches = st.builds(
+    Match,
+    st.lists(names, min_size=1, max_size=2).map(tuple),
+    st.lists(names, min_size=1, max_size=2).map(tuple),
+    st.sampled_from(["", "1", "2"]),
+)
+
+
+@given(st.lists(matches, max_size=8))
+@bounded(500)
+def test_a_rule_is_never_reached_when_one_before_it_matches_all_of_its_calls(found):
+    """However many rules there are: only those are compared that can match the same names."""
+    rules = [Rule(("U0DANA",), match=match, name=f"{n}", line=n) for n, match in enumerate(found)]
+    named = {problem.line for problem in problems_of(rules, Rule(("U0DANA",)))}
+
+    assert named == {n for n, match in enumerate(found) if any(each.covers(match) for each in found[:n])}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -124,7 +154,8 @@ def test_a_text_stays_the_text_that_it_is(written: str):
         (f"{DEFAULT}---\n{DEFAULT}", "line 4: a second document begins here"),
         (f"{DEFAULT}rules: &all []\nx: *all\n", "line 5: the alias *all is not read here"),
         (f"{DEFAULT}rules: !!set {{}}\n", "line 4: the tag tag:yaml.org,2002:set is not read here"),
-        (f"{DEFAULT}rules:\n- name: \x07\n", "line 5: a character that YAML does not allow: U+0007"),
+        *((f"{DEFAULT}# All is well.{unseen}rules: []\n", f"line 4: U+{ord(unseen):04X} is there, which nobody sees: take it out")
+          for unseen in "\r\x07\x85\xa0\xad\u061c\u200b\u2028\u2029\u202e\u2066\u3164\ufe0f\ufeff\U000e0041"),
         (f"{DEFAULT}rules: {'[' * 60}", "line 4: nested deeper than 40 levels"),
         (DEFAULT + "#" * 300_000, "line 1: more than 256 KB: this is not a policy file"),
         (DEFAULT + "rules: {}\n", "line 4: rules takes a list: each entry begins with a hyphen"),
