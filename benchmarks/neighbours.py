@@ -34,6 +34,8 @@ POLICY = """
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK, U0MIRA]}
 rules:
   - {match: {tool: "*"}, channel: thread, mask: [secret], modal_only: [body]}
+limits:
+  - {pending: 10000}
 """
 
 Neighbour = Callable[[int, str], Awaitable[None]]

@@ -15,7 +15,6 @@ from typing import Any
 from aiohttp import ClientError, ClientSession
 from redis import Redis
 
-from benchmarks.cards import APPROVERS, CHANNEL
 from benchmarks.slack import APP_TOKEN, SECRET
 from playground.redis_server import ENDS_WITH_US, RedisServer, free_port
 
@@ -156,14 +155,9 @@ async def app(
         "SLACK_SIGNING_SECRET": SECRET,
         "ASSENT_HTTP_HOST": "127.0.0.1",
         "ASSENT_HTTP_PORT": str(port),
-        # With a policy file, they are said there.
-        **(
-            {}
-            if environment.get("ASSENT_POLICY")
-            else {"ASSENT_APPROVERS": ",".join(APPROVERS), "ASSENT_CHANNEL": CHANNEL}
-        ),
         **({"SLACK_APP_TOKEN": APP_TOKEN} if over_socket or kind == "BS" else {}),
         **environment,
+        "ASSENT_POLICY": environment.get("ASSENT_POLICY") or str(Path(__file__).with_name("policy.yaml")),
     }
     under = ["-m", "cProfile", "-o", str(profile)] if profile else []
     command = [*under, "-m", "bot"] if kind == "bot" else ["-m", "benchmarks.floors", kind]

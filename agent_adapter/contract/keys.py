@@ -111,7 +111,7 @@ class Keys:
     `{ns}:replies:<agent>.<process>`        STREAM  ids, capped: wakes one process; its existence says it lives. With
                                                     the id of a record that was decided may come its answer; what
                                                     was read is deleted
-    `{ns}:held:<agent>`                     HASH    open interrupts of an agent that the policy limits, and their bytes;
+    `{ns}:held:<agent>`                     HASH    open interrupts of an agent, and their bytes;
                                                     those that have ended since go when room is needed
     `{ns}:rate:<agent>`                     STRING  until when such an agent has used up what it may ask in a minute
     `{ns}:waiting:<circle>`                 ZSET    what waits for a circle: people, groups and channels that may

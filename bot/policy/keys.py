@@ -27,7 +27,7 @@ from bot.policy import values
 from bot.policy.argument_schemas import schema_faults
 from bot.policy.values import ReadFrom, count, one_or_more, refuse
 
-MOST_PENDING = 1_000
+MOST_PENDING = 10_000
 """All of them are looked at when the limit is reached."""
 
 _STRICT = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
@@ -257,7 +257,7 @@ class LimitKeys(TypedDict, total=False):
     agents: Annotated[_AgentGlobs, Field(alias="agent")]
     """Names of agents, as in a rule. Left out, every agent."""
     pending: Annotated[int, count(MOST_PENDING, "interrupts")]
-    """Open interrupts."""
+    """Open interrupts. Left out, 100."""
     per_minute: Annotated[int, count(6_000, "interrupts")]
     """Interrupts asked in a minute."""
     bytes: values.Size

@@ -163,7 +163,7 @@ def too_many_open(agent: str, count: int, most: int) -> str:
     """Say that too many interrupts of an agent are open."""
     return (
         f"agent {agent} has {count:,} open interrupts, and the policy allows {most:,}: "
-        "ask again when some of them are decided, or withdraw some"
+        "ask again when some of them are decided, withdraw some, or raise `pending` under `limits` in the policy file"
     )
 
 

@@ -38,8 +38,6 @@ class Quota:
             ServerUnreachableError: when Redis does not answer.
         """
         limits = limits_for(self.policy().limits, agent)
-        if limits is None:
-            return None
         broken = await self.store.reserve(agent, limits, interrupt_id=interrupt_id, size=size)
         if broken is None:
             return None

@@ -5,7 +5,7 @@
 -- ARGV  prefix
 --       interrupt        its id, or '' to check the limits without counting
 --       size             bytes of an interrupt that is not stored yet
---       most_pending     or ''
+--       most_pending
 --       most_per_minute  or ''
 --       most_bytes       or ''
 -- Returns {'', 0}: no limit is broken | {'pending' | 'bytes', how much it would be} | {'per_minute', milliseconds to wait}
@@ -34,7 +34,7 @@ local function used()
 end
 
 local function over(count, bytes)
-  if most_pending ~= '' and count + 1 > tonumber(most_pending) then
+  if count + 1 > tonumber(most_pending) then
     return 'pending', count
   elseif most_bytes ~= '' and bytes + size > tonumber(most_bytes) then
     return 'bytes', bytes + size
@@ -70,7 +70,9 @@ if most_per_minute ~= '' then
   end
 end
 if is_counted then
-  redis.call('SET', rate, text(until_free), 'PX', MINUTE)
+  if most_per_minute ~= '' then
+    redis.call('SET', rate, text(until_free), 'PX', MINUTE)
+  end
   redis.call('HSET', held, interrupt, size)
   redis.call('PEXPIRE', held, HELD_FOR)
 end

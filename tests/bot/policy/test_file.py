@@ -385,7 +385,7 @@ def test_any_text_is_a_policy_or_a_list_of_problems(text: str):
 
 
 def test_limits_hold_for_the_agents_that_an_entry_names():
-    """The first entry that names an agent holds; what it leaves out is not limited."""
+    """The first entry that names an agent holds. An agent that none names has a hundred open at most, and no other limit."""
     limits = read(
         DEFAULT
         + dedent("""\
@@ -397,4 +397,4 @@ def test_limits_hold_for_the_agents_that_an_entry_names():
 
     assert limits_for(limits, "batch-1") == Limits(("batch-*", "nightly"), 20, None, 512 << 10)
     assert limits_for(limits, "billing") == Limits(("*",), 200, 60, 4 << 20)
-    assert limits_for(limits[:1], "billing") is None
+    assert limits_for(limits[:1], "billing") == Limits(("*",), 100, None, None)
