@@ -75,7 +75,6 @@ CALLS = {
     "send_email": {"to": "dana@example.com", "subject": "Your invoice"},
     "delete_file": {"path": "a.txt"},
 }
-"""What the model calls where it can."""
 
 
 @pytest.mark.parametrize(

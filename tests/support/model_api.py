@@ -11,13 +11,12 @@ from aiohttp import web
 class ModelApi:
     """Speaks as much of OpenAI's Responses and of Anthropic's Messages as agents need.
 
-    It answers a person with a call of each tool that it has arguments for, and a tool with *done*.
+    It answers a person with a call of each tool that it has arguments for, and a tool with *done*. `asked` keeps what came.
     """
 
     def __init__(self, **calls: dict[str, Any]) -> None:
         self.calls = calls
         self.asked: list[list[Any]] = []
-        """The conversations, as they came."""
         self.url = ""
 
     def _calls(self, conversation: Any, tools: list[Any]) -> dict[str, dict[str, Any]]:

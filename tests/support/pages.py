@@ -81,7 +81,6 @@ async def run_program(source: str, name: str, redis_url: str, instead: dict[str,
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         await asyncio.to_thread(exec, compile(source, name, "exec"), names)
-    # A process that ends leaves nothing open.
     if isinstance(runner := names.get("loop"), asyncio.Runner):
         await asyncio.to_thread(runner.close)
     return Ran(names, printed.getvalue())
@@ -93,10 +92,10 @@ async def start_page(name: str, redis_url: str, model_url: str, instead: dict[st
     source = re.sub('"openai:[^"]+"', CLAUDE, _with_users(source, redis_url))
     for piece, other in (instead or {}).items():
         source = source.replace(piece, other)
-    keys = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
-    urls = {"OPENAI_BASE_URL": f"{model_url}/v1", "ANTHROPIC_BASE_URL": model_url}
+    model = {"OPENAI_BASE_URL": f"{model_url}/v1", "ANTHROPIC_BASE_URL": model_url, "OPENAI_API_KEY": "none",
+             "ANTHROPIC_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1"}  # fmt: skip
     program = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", source, env={**os.environ, "PYTHONPATH": str(ROOT), **keys, **urls},
+        sys.executable, "-c", source, env={**os.environ, "PYTHONPATH": str(ROOT), **model},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     printed, errors = await program.communicate()
