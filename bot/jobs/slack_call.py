@@ -40,6 +40,8 @@ NOWHERE = "?"
 """Kept in place of the `ts` of a message that could not be posted."""
 GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
+RENDER = "render"
+"""In place of the method of Slack that refused a message: our own check of its limits."""
 _TOP = 2
 """How many blocks are left of a picture that is drawn plainer: its title, and the line below."""
 DELETED_AT_MOST = 10
@@ -95,7 +97,7 @@ class SlackCall:
         try:
             return await (self._update(self.shown) if self.shown else self._post())
         except SlackLimitError as error:
-            return await self._on_refused(InterruptFaultError("render", "msg_too_long", [str(error)]))
+            return await self._on_refused(InterruptFaultError(RENDER, "msg_too_long", [str(error)]))
         except InterruptFaultError as error:
             return await self._on_refused(error)
         except SlackBusyError as error:
@@ -300,11 +302,13 @@ class SlackCall:
             if not self.part.id.is_beside:
                 await self.give_back()
                 return RETRY
-        if self._asks and (error.place or not shown):
+        is_final = not shown or shown.ts == NOWHERE or error.code in GONE | _NO_THREAD
+        # Our own check says the same again.
+        is_final = is_final or error.method == RENDER
+        if self._asks and (error.place or is_final):
             await self.give_back()
             await self.line.trouble.refuse_unreachable(self.state, error)
             return None
-        is_final = error.code in GONE | _NO_THREAD or (shown and shown.ts == NOWHERE)
         ended = self.state.settled_at or self.state.now
         if shown and not is_final and self.state.now - ended < TRIED_FOR:
             if self.line.refused.note(shown, by_channel=bool(error.place)):
