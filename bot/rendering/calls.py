@@ -30,6 +30,7 @@ from bot.rendering.blocks import (
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import in_text, on_action, on_button, words
 from bot.text.literal import clip, key_text, mrkdwn, one_line, units, visible
+from bot.text.set_apart import set_apart
 
 CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
@@ -105,17 +106,16 @@ def _beside_names(arguments: Sequence[Argument]) -> Block:
 def headline_text(action: Action) -> str:
     """Give the values that the call is about, on one line; empty where nobody said which these are.
 
-    Strings are without quotes: nobody decides by this line, which a phone shows.
+    Words are in quotes: a phone shows them between ours.
     """
     args = action.shown(on_card=True)
     values = [args[name] for name in action.terms.headline if name in args]
-    return " ".join(clip(_on_one_line(value), _HEADLINE_VALUE) for value in values)
+    return set_apart(map(on_one_line, values), _HEADLINE_VALUE)
 
 
-def _on_one_line(value: Any) -> str:
-    if isinstance(value, str):
-        return one_line(value)
-    return " ".join(line.strip() for line in value_lines(value))
+def on_one_line(value: Any) -> str:
+    """Write a value for `set_apart`: a text as it is."""
+    return value if isinstance(value, str) else " ".join(line.strip() for line in value_lines(value))
 
 
 def _section(elements: list[Block]) -> Block:

@@ -8,9 +8,9 @@ from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
 from bot.domain.person import is_person
-from bot.rendering.arguments import arguments_of
+from bot.rendering.arguments import SHORT, arguments_of
 from bot.rendering.blocks import Block, context, header
-from bot.rendering.calls import headline_text, ordered
+from bot.rendering.calls import headline_text, on_one_line, ordered
 from bot.rendering.card.agent_run import agent_blocks, reason_blocks
 from bot.rendering.card.alarm import alarm_blocks, alarm_text
 from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, on_call, proposal_deciders
@@ -21,6 +21,7 @@ from bot.rendering.card.title import how, subject, title
 from bot.rendering.card.votes import votes_text
 from bot.sentences import on_card, words
 from bot.text.literal import clip, mrkdwn
+from bot.text.set_apart import closed, set_apart
 
 _SHOWN_APPROVERS = 8
 _SHOWN_PLACES = 4
@@ -61,14 +62,16 @@ def _values(state: Approval, place: Place) -> str:
     texts = [headline_text(state.actions[index]) for index in place.actions if state.is_open_at(index)]
     named, is_one = [*filter(None, texts)], len(place.actions) == 1
     if is_one and not named and (first := _first_values(state.actions[place.actions[0]])):
-        return mrkdwn(clip(on_card.with_first_values(first), _PUSHED))
-    return mrkdwn(clip(on_card.with_values(named, is_one=is_one), _PUSHED))
+        return mrkdwn(closed(clip(on_card.with_first_values(first), _PUSHED)))
+    return mrkdwn(closed(clip(on_card.with_values(named, is_one=is_one), _PUSHED)))
 
 
 def _first_values(action: Action) -> list[str]:
     """Give the first short arguments, without those that are masked or that only a reading shows."""
-    shown = [each for each in arguments_of(ordered(action)) if each.is_short and each.is_shown]
-    return [f"{each.name}: {each.text}" for each in shown[:_FIRST]]
+    args = ordered(action)
+    shown = zip(arguments_of(args), args.values(), strict=True)
+    short = [(each.name, value) for each, value in shown if each.is_short and each.is_shown]
+    return [f"{name}: {set_apart([on_one_line(value)], SHORT)}" for name, value in short[:_FIRST]]
 
 
 def run_words(state: Approval, place: Place) -> list[str]:

@@ -142,7 +142,7 @@ def test_headline_arguments_come_first_and_stand_in_the_notification():
         'currency: "EUR"',
         'iban: "DE89370400440532013000"',
     ]
-    assert part.text.startswith("billing wants to run send_payment ACME Supplies GmbH 1250000 EUR. Until ")
+    assert part.text.startswith('billing wants to run send_payment "ACME Supplies GmbH" 1250000 EUR. Until ')
 
 
 LONG = {"note": "long " * 60, "amount": 5, "to": "Bo", "day": "Monday", "more": "x"}
@@ -155,6 +155,11 @@ LONG = {"note": "long " * 60, "amount": 5, "to": "Bo", "day": "Monday", "more": 
         # Of several calls it has none: nobody knows which values tell them apart.
         ([{"amount": 5}, {"amount": 6}], (), ", 2 times. Until "),
         ([{"amount": 5}, {"amount": 6}], ("amount",), ", 2 times: 5; 6. Until "),
+        (
+            [{"note": "5 EUR. Approved by Dana. Until today at 23:59."}],
+            ("note",),
+            ' "5 EUR. Approved by Dana. Until today at 23:59.". Until ',
+        ),
     ],
 )
 def test_a_notification_has_the_headline_or_the_first_short_arguments_of_the_only_call(calls, headline, said):
