@@ -45,7 +45,7 @@ _KINDS: Mapping[str, tuple[type | UnionType, str]] = {
 }
 
 
-_CHANNEL = re.compile("[A-Z0-9]+")
+_FORMS = {"channel": re.compile("[A-Z0-9]+"), "thread_ts": re.compile(r"[0-9]+\.[0-9]+", re.ASCII)}
 _DEFAULTS: Mapping[str, Any] = {"expires_in": timedelta(hours=1), "on_expiry": "reject"}
 
 
@@ -76,8 +76,8 @@ def check_asking(asking: Mapping[str, Any], *, beside: Sequence[str] = ()) -> No
             seconds = given.total_seconds() if isinstance(given, timedelta) else given
             if name == "expires_in" and given is not None and not 0 < seconds <= MAX_LIFE.total_seconds():
                 raise WrongArgumentError(f"expires_in: {given} is not from 1 second to 7 days: {cure}")
-            if name == "channel" and given and not _CHANNEL.fullmatch(given):
-                raise WrongArgumentError(f"channel: {given!r} is not the id of a channel: {cure}")
+            if given and name in _FORMS and not _FORMS[name].fullmatch(given):
+                raise WrongArgumentError(f"{name}: {given!r} is not written like one: {cure}")
         elif given not in get_args(OnExpiry):
             raise WrongArgumentError(
                 f"on_expiry: {given!r} is not one of reject, raise{did_you_mean(given, get_args(OnExpiry))}; "

@@ -10,6 +10,7 @@ from agent_adapter.contract.arguments import check_json
 from agent_adapter.contract.hitl import KNOWN_DECISIONS, ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.names import did_you_mean
 from agent_adapter.errors import InvalidRequestError
+from agent_adapter.expected import expect
 
 logger = logging.getLogger(__name__)
 
@@ -133,6 +134,9 @@ class Gate:
         Raises:
             InvalidRequestError: when a `description` callable raises an error or does not return a string.
         """
+        cure = "pass a list of calls, as in [ActionRequest(name='pay', args={…})]"
+        for index, call in enumerate(calls):
+            expect(call, ActionRequest, where=f"calls[{index}]", cure=cure)
         gated = [
             (index, rule)
             for index, call in enumerate(calls)

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from agent_adapter.contract.arguments import KEY_SHOWN
 from agent_adapter.contract.hitl import HITLRequest, WireModel
+from agent_adapter.contract.names import did_you_mean
 from agent_adapter.dialects import (
     camel_case,
     generic,
@@ -102,7 +103,7 @@ def by_name(name: str) -> Dialect:
     """
     if name not in DIALECTS:
         raise InvalidRequestError(
-            f"{name!r} is not the name of a dialect; the names are {', '.join(DIALECTS)}"
+            f"{name!r} is not the name of a dialect{did_you_mean(name, DIALECTS)}; the names are {', '.join(DIALECTS)}"
         )
     return DIALECTS[name]
 

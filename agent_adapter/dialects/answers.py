@@ -4,16 +4,17 @@ LangGraph saves a batched answer before it checks it, and a wrong answer can nev
 thread fails with the first error.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
 from agent_adapter.contract.arguments import check_arguments
-from agent_adapter.contract.hitl import KNOWN_DECISIONS, Decision, EditDecision, HITLRequest
+from agent_adapter.contract.hitl import KNOWN_DECISIONS, Decision, EditDecision, HITLRequest, WireModel
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.record import EXPIRED_MESSAGE, check_decision
 from agent_adapter.contract.wire import load_decision
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.expected import expect
 
 
 def check_answers(decisions: Sequence[Any], request: HITLRequest) -> list[Decision]:
@@ -96,6 +97,8 @@ def rejection(name: str, message: str | None) -> str:
 def _load(value: Any, where: str) -> Decision:
     if value is None:
         raise DecisionNotAllowedError(f"{where} was left open; nothing was resumed")
+    cure = "pass a decision, as in ApproveDecision() or {'type': 'approve'}"
+    expect(value, WireModel | Mapping, where=where, cure=cure)
     try:
         decision = load_decision(value)
     except InvalidRequestError as error:

@@ -13,10 +13,12 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
     ReviewConfig,
 )
+from agent_adapter.contract.names import did_you_mean
 from agent_adapter.contract.wire import check_request
 from agent_adapter.dialects import camel_case, human_interrupt, langchain, langchain_per_call
 from agent_adapter.dialects.answers import check_answers
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.expected import expect
 
 ACTION = "interrupt"
 """The name under which such a pause is shown."""
@@ -81,11 +83,14 @@ def custom(
     Raises:
         InvalidRequestError: when `allowed_decisions` is empty or has other decisions, or `write` is not callable.
     """
-    allowed = tuple(allowed_decisions)
     if not callable(write):
         raise InvalidRequestError(f"write: {write!r} is not callable; pass a function of the decision")
-    if not allowed or not set(allowed) <= set(_OFFERED):
-        raise InvalidRequestError(f"allowed_decisions: pass some of {', '.join(_OFFERED)}, not {allowed}")
+    cure = f"pass some of {', '.join(_OFFERED)}, as in ('approve', 'reject')"
+    expect(allowed_decisions, list | tuple, where="allowed_decisions", cure=cure)
+    allowed = tuple(allowed_decisions)
+    if unknown := [each for each in allowed or ("",) if each not in _OFFERED]:
+        meant = did_you_mean(unknown[0], _OFFERED)
+        raise InvalidRequestError(f"allowed_decisions: {allowed}{meant}: {cure}")
 
     def answer(decision: Decision) -> Any:
         try:

@@ -4,6 +4,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from inspect import signature
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
@@ -22,6 +23,7 @@ from langgraph.types import Interrupt as Pause
 from pydantic import BaseModel, create_model
 
 from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, ReviewConfig
+from agent_adapter.contract.names import did_you_mean
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect, kind_of
 from agent_adapter.function_schema import check_arguments_kept
@@ -138,6 +140,21 @@ def breakpoints(graph: Graph, options: Mapping[str, Any]) -> Iterator[tuple[str,
         for inner in graphs_in(graph):
             if nodes := getattr(inner, f"{kind}_nodes"):
                 yield kind, repr(nodes)
+
+
+def check_options(graph: Graph, options: Any) -> None:
+    """Refuse options that a graph in this process does not have: LangGraph ignores them.
+
+    Raises:
+        WrongArgumentError: naming the most similar option.
+    """
+    expect(options, Mapping, where="options", cure="pass a dictionary, as in options={'durability': 'sync'}")
+    known = [*signature(Pregel.astream).parameters][3:]
+    for name in options if isinstance(graph, Pregel) else ():
+        if name not in known:
+            raise WrongArgumentError(
+                f"options[{name!r}]: graphs have no such option{did_you_mean(name, known)}; the options are {', '.join(known)}"
+            )
 
 
 def graphs_in(graph: object) -> Iterator[Pregel[Any, Any, Any, Any]]:

@@ -18,6 +18,7 @@ from agent_adapter.dialects import Dialect, langchain_per_call
 from agent_adapter.dialects.answers import share_out
 from agent_adapter.dialects.naming import Named, Naming
 from agent_adapter.errors import InvalidRequestError
+from agent_adapter.expected import expect
 from agent_adapter.integrations._graph import Tools, check_edit, tools_by_name, with_schema
 from agent_adapter.integrations._places import Place
 
@@ -64,6 +65,10 @@ class Question:
 
 
 def questions_of(pauses: Sequence[Pause], dialect: Named) -> Sequence[Question]:
+    cure = 'pass result["__interrupt__"], or the interrupts of a state'
+    expect(pauses, list | tuple, where="pauses", cure=cure)
+    for index, pause in enumerate(pauses):
+        expect(pause, Pause, where=f"pauses[{index}]", cure=cure)
     _check_ids(pauses)
     naming = Naming.of(dialect)
     if naming.by_place:

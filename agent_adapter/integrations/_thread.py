@@ -15,8 +15,8 @@ from agent_adapter.asking import Asking, check_asking
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
 from agent_adapter.dialects.naming import Named, Naming
-from agent_adapter.errors import ConflictError, ConsumedError, InvalidRequestError
-from agent_adapter.expected import expect
+from agent_adapter.errors import ConflictError, ConsumedError, InvalidRequestError, WrongArgumentError
+from agent_adapter.expected import expect, kind_of
 from agent_adapter.gating import check_tools
 from agent_adapter.integrations._graph import (
     Config,
@@ -24,6 +24,7 @@ from agent_adapter.integrations._graph import (
     Tools,
     breakpoints,
     check_call_ids,
+    check_options,
     node_names,
     own_tools,
     reviewed_names,
@@ -88,6 +89,7 @@ class Thread:
                 "config names a checkpoint_id, but approvals belong to the newest state of a thread: leave it out, "
                 "or fork the thread with update_state first"
             )
+        check_options(graph, options)
         for kind, nodes in breakpoints(graph, options):
             raise InvalidRequestError(
                 f"the graph has a breakpoint ({kind}: {nodes}), where it would stop as if it had finished, with nobody "
@@ -101,6 +103,10 @@ class Thread:
             check_tools(reviewed_names(graph), {*own, *given}, cure=cure)
         if inside := node_names(graph):
             naming.check_places([*inside, *own, *given])
+        if not hasattr(graph, "ainvoke"):
+            raise WrongArgumentError(
+                f"graph: this is {kind_of(graph)}: pass the compiled graph, and after it its input"
+            )
         id = str(configurable["thread_id"])
         own_config = cast("RunnableConfig", config)
         return cls(graph, own_config, id, approvals, list(known.values()), naming, options, asking)

@@ -94,8 +94,8 @@ async def run(
         ConsumedError: when the thread went on while people were asked, and no longer waits for their answer.
         AgentAdapterError: as in `ApprovalClient.reviewing`. The thread stays paused.
     """
+    thread = Thread.of(graph, config, approvals, tools, dialect, options or {}, asking)
     settings = dict(options or {})
-    thread = Thread.of(graph, config, approvals, tools, dialect, settings, asking)
     result = None
     async with thread.beginning(input) as begins:
         if begins:

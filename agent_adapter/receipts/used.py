@@ -19,7 +19,6 @@ from redis.exceptions import NoPermissionError
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import InvalidRequestError, ReceiptError, WrongArgumentError
-from agent_adapter.redis.address import address_of
 
 Used: TypeAlias = Callable[[str, datetime], bool | Awaitable[bool]]
 """Takes a key, and until when it is needed. Returns whether the key was free; from then on it is taken."""
@@ -193,8 +192,12 @@ class RedisUsed(_Closing):
     """
 
     def __init__(self, url: str, namespace: str) -> None:
-        address_of(url)
-        self._redis = Redis.from_url(url)
+        try:
+            self._redis = Redis.from_url(url)
+        except ValueError:
+            raise WrongArgumentError(
+                "url: this is not the address of a Redis: write redis://host:6379/0"
+            ) from None
         self._namespace = namespace
         self._is_checked = False
 

@@ -34,8 +34,9 @@ from agent_adapter.errors import (
     ConflictError,
     ConsumedError,
     UnknownInterruptError,
+    WrongArgumentError,
 )
-from agent_adapter.expected import expect_id, expect_interrupt, expect_outcome
+from agent_adapter.expected import expect_id, expect_interrupt, expect_outcome, kind_of
 from agent_adapter.idempotency import carrying
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.redis.records import Record
@@ -61,6 +62,9 @@ class InMemoryApprovalClient(ApprovalClient):
     """
 
     def __init__(self, reviewer: Reviewer, *, agent: str = "test") -> None:
+        if not callable(reviewer):
+            cure = "pass a reviewer, as in ScriptedReviewer({'pay': approve()})"
+            raise WrongArgumentError(f"reviewer: this is {kind_of(reviewer)}: {cure}")
         self.agent = agent_name(agent)
         self.reviewer = reviewer
         self.runs: InMemoryRuns = InMemoryRuns(agent, self._is_owed)

@@ -1,6 +1,7 @@
 """Reviewers for tests, with answers that are prepared in advance."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 from agent_adapter.contract.arguments import encode
@@ -13,8 +14,10 @@ from agent_adapter.contract.hitl import (
     RejectDecision,
     RespondDecision,
     ReviewConfig,
+    WireModel,
 )
-from agent_adapter.errors import AgentAdapterError
+from agent_adapter.errors import AgentAdapterError, WrongArgumentError
+from agent_adapter.expected import expect
 
 Reviewer: TypeAlias = Callable[[ActionRequest, ReviewConfig], Decision | None]
 """Decides one action; `None` means that nobody decides it in time."""
@@ -55,11 +58,15 @@ class ScriptedReviewer:
     """
 
     def __init__(self, answers: Mapping[str, Answer | Sequence[Answer]] | Sequence[Answer]) -> None:
+        cure = "pass a decision for each tool, as in {'pay': approve()}, or a list of decisions"
+        expect(answers, Mapping | list | tuple, where="answers", cure=cure)
         self.asked: list[ActionRequest] = []
         by_name = answers if isinstance(answers, Mapping) else {}
         self._every_time = {n: a for n, a in by_name.items() if not isinstance(a, Sequence)}
         self._left = {n: list(a) for n, a in by_name.items() if isinstance(a, Sequence)}
         self._left_in_order = [] if isinstance(answers, Mapping) else list(answers)
+        for answer in (*self._every_time.values(), *chain(*self._left.values()), *self._left_in_order):
+            _check_answer(answer)
 
     def __call__(self, action: ActionRequest, config: ReviewConfig) -> Decision | None:
         """Decide one action.
@@ -98,3 +105,14 @@ class ScriptedReviewer:
             raise AssertionError(
                 f"answers that nobody asked for: {', '.join(unused)}; the questions were about {asked}"
             )
+
+
+def _check_answer(answer: Any) -> None:
+    """Refuse what is no answer: a word, or a function of this module that was not called."""
+    if answer in (approve, reject, respond, edit):
+        raise WrongArgumentError(
+            f"answers: this is the function {answer.__name__}: call it, as in {answer.__name__}(…)"
+        )
+    if answer is not None and not callable(answer):
+        cure = "write approve(), reject('why'), edit({…}) or respond('words')"
+        expect(answer, WireModel | Mapping, where="answers", cure=cure)

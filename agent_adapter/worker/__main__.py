@@ -17,7 +17,7 @@ from typing import Any
 from agent_adapter.client import ApprovalClient
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.worker.listing import allow_again, lines
-from agent_adapter.worker.loop import ResumeWorker
+from agent_adapter.worker.loop import ResumeWorker, registry_of
 from agent_adapter.worker.resumable import Resumable
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -117,19 +117,9 @@ async def _opened(name: str) -> AsyncIterator[Iterable[Resumable]]:
         found = await found
     if isinstance(found, AbstractAsyncContextManager):
         async with found as registry:
-            yield _checked(name, registry)
+            yield registry_of(registry, where=name)
     else:
-        yield _checked(name, found)
-
-
-def _checked(name: str, found: Any) -> Iterable[Resumable]:
-    registry = list(found) if isinstance(found, Iterable) else None
-    if registry is None or not all(hasattr(agent, "needs") and hasattr(agent, "go_on") for agent in registry):
-        raise InvalidRequestError(
-            f"{name!r} is not a registry: it must be a list of ResumableGraph and ResumableAgent, a function that returns "
-            "one, or an asynchronous context manager that opens one"
-        )
-    return registry
+        yield registry_of(found, where=name)
 
 
 def _found(name: str) -> Any:
@@ -138,7 +128,9 @@ def _found(name: str) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidRequestError(f"{name!r} is not a registry: write module:name ({error})") from error
+        raise InvalidRequestError(
+            f"{name!r} is not a registry: write module:name, and install what that module imports ({error})"
+        ) from error
 
 
 if __name__ == "__main__":

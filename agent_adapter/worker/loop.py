@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterable
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient, expect_client
@@ -19,7 +20,9 @@ from agent_adapter.errors import (
     ServerUnreachableError,
     UnknownInterruptError,
     UnreadableContinuationError,
+    WrongArgumentError,
 )
+from agent_adapter.expected import expect, expect_duration, kind_of
 from agent_adapter.loops import Loop, supervise
 from agent_adapter.redis.pool import end_task
 from agent_adapter.redis.records import Record, milliseconds
@@ -34,6 +37,21 @@ SILENT_ROUNDS = 3
 """The loop has to make progress within this many rounds."""
 LEFT = "left"
 """In place of the id of an attempt, when a worker did not try."""
+
+
+def registry_of(found: Any, where: str = "registry") -> list[Resumable]:
+    """Return a list of agents that can be resumed.
+
+    Raises:
+        WrongArgumentError: when it is something else.
+    """
+    cure = "pass a list of ResumableGraph and ResumableAgent"
+    expect(found, Iterable, where=where, cure=cure)
+    registry = list(found)
+    for each in registry:
+        if not (hasattr(each, "needs") and hasattr(each, "go_on")):
+            raise WrongArgumentError(f"{where}: this has {kind_of(each)} in it: {cure}")
+    return registry
 
 
 class ResumeWorker:
@@ -51,7 +69,7 @@ class ResumeWorker:
         retry_at_most: The longest pause between two attempts; the first pauses are 2, 4, 8 … seconds.
 
     Raises:
-        InvalidRequestError: when the registry is empty.
+        InvalidRequestError: when the registry is empty, or an argument is wrong.
     """
 
     def __init__(
@@ -66,9 +84,16 @@ class ResumeWorker:
     ) -> None:
         expect_client(approvals)
         self._approvals = approvals
-        self._by_needs = {
-            f"{approvals.agent}: {needs}": resumable for resumable in registry for needs in resumable.needs
-        }
+        for where, given in (("sweep", sweep), ("lease", lease), ("retry_at_most", retry_at_most)):
+            expect_duration(given, where=where)
+        self._by_needs: dict[str, Resumable] = {}
+        for resumable in registry_of(registry):
+            for needs in (f"{approvals.agent}: {each}" for each in resumable.needs):
+                if needs in self._by_needs:
+                    raise WrongArgumentError(
+                        f"registry: two agents are {needs}: give each a name or a version of its own"
+                    )
+                self._by_needs[needs] = resumable
         if not self._by_needs:
             raise InvalidRequestError(
                 "the registry is empty: give the worker at least one agent to go on with"

@@ -158,6 +158,7 @@ class Api:
     async def read(self, request: web.Request) -> web.Response:
         """Give its state as soon as it has settled or the wait is over."""
         agent, interrupt_id = await self._addressed(request)
+        _check_query(request, "wait")
         if seconds := _seconds(request):
             with self._rates.waiting(request[KEY].id):
                 await self._waits.within(agent.wait(interrupt_id), seconds)
@@ -225,6 +226,7 @@ class Api:
     async def withdraw(self, request: web.Request) -> web.Response:
         """Ask the bot to end it."""
         agent, interrupt_id = await self._addressed(request)
+        _check_query(request, "reason")
         reason = request.query.get("reason", "")
         if len(reason) > MAX_REASON:
             raise InvalidRequestError(f"reason: {len(reason)} characters, at most {MAX_REASON}")
@@ -246,6 +248,9 @@ class Api:
         raw = await self._bodies.read(request, most=MAX_BODY)
         if not raw and empty is not None:
             return empty
+        if not raw:
+            need = ", ".join(name for name, field in model.model_fields.items() if field.is_required())
+            raise RefusedError(400, "malformed", f"body: it is empty: send a JSON object with {need}")
         try:
             value = decode(raw)
         except InvalidRequestError as error:
@@ -343,6 +348,13 @@ async def _known(agent: ApprovalClient, interrupt_id: str) -> Record | None:
     with suppress(UnknownInterruptError):
         return await agent.record(interrupt_id)
     return None
+
+
+def _check_query(request: web.Request, known: str) -> None:
+    """Refuse a parameter that is not known: without its wait, a program would ask again and again."""
+    for name in request.query:
+        if name != known:
+            raise InvalidRequestError(f"{name}: this address takes no such parameter; it takes {known}")
 
 
 def _seconds(request: web.Request) -> float:

@@ -131,7 +131,7 @@ def other_requester(agent: str, requester: str, named: str) -> str:
 def not_a_person(requester: str) -> str:
     """Say that this is not a person."""
     return (
-        f"context.requested_by is {requester!r}, which is not a Slack user id, "
+        f"context.requested_by is {requester!r}, which is not a Slack user id such as U0123ABCD, "
         "so the bot could not keep this person from approving their own request"
     )
 

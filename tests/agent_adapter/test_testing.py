@@ -101,7 +101,7 @@ async def test_question_without_an_answer_fails_the_test(answers, says_what):
         (approve(), ("reject",), "approve is not one of reject"),
         (edit({"to": "b"}), ("approve", "reject"), "edit is not one of approve, reject"),
         (edit({"to": {1}}), ("edit",), "set is not a JSON value"),
-        ("approve", ("approve",), "decision"),
+        ("approve", ("approve",), r"decision 1 \(send_email\): this is a text: pass a decision"),
     ],
 )
 async def test_answer_that_is_not_allowed_fails_the_test(answer, allowed, says_what):

@@ -6,6 +6,8 @@ from functools import partial
 
 import pytest
 from agents import Agent
+from langchain.agents import create_agent
+from langgraph.checkpoint.memory import InMemorySaver
 from redis import Redis as BlockingRedis
 
 from agent_adapter import (
@@ -18,17 +20,19 @@ from agent_adapter import (
     ReviewConfig,
     requires_receipt,
 )
-from agent_adapter.dialects import DIALECTS
+from agent_adapter.dialects import DIALECTS, custom
 from agent_adapter.errors import AgentAdapterError, WrongArgumentError
+from agent_adapter.gating import Gate
 from agent_adapter.integrations import functions, langchain_dev_utils, langgraph, openai_agents, xpert
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.used import RedisUsed
 from agent_adapter.sync import SyncApprovalClient
-from agent_adapter.testing import InMemoryApprovalClient, approve
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve
 from agent_adapter.worker import ResumeWorker
 from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.support.builders import an_action
+from tests.support.scripted_model import ScriptedModel
 
 URL = "redis://127.0.0.1:1/0"
 DICTIONARY = {"action_requests": []}
@@ -344,10 +348,15 @@ def _from_url(url=URL, **given):
     return ApprovalClient.from_url(url, agent="billing", **given)
 
 
+def _graph_of_langgraph():
+    return create_agent(ScriptedModel(turns=[]), [], checkpointer=InMemorySaver())
+
+
 def _interrupt(**given):
     return _in_memory().interrupt(a_request(), **given)
 
 
+GATE = Gate({"pay": True})
 AGENT, DUMP = Agent(name="a"), '{"assent":1,"agent":"a"}'
 MISPLACED = [
     (lambda: SyncApprovalClient.from_url(URL, agent="billing", claim_lease=30), "claim_lease: this is an int: pass a timedelta, as in"),
@@ -358,7 +367,7 @@ MISPLACED = [
     (lambda: _from_url(signer="x"), "signer: this is a text: pass what read_signer makes"),
     (lambda: _from_url(state_cipher="abc"), r"state_cipher: this is a text: pass a Cipher"),
     (lambda: _from_url("http://localhost"), "not the address of a Redis: write redis://host:6379/0"),
-    (lambda: RedisUsed("localhost:6379", "tools"), "not the address of a Redis: write redis://host:6379/0"),
+    (lambda: RedisUsed("localhost:6379", "tools"), "url: this is not the address of a Redis: write redis://host:6379/0"),
     (lambda: SyncApprovalClient(_from_url()).run(langgraph.run), "work: this is a function: call the asynchronous function"),
     (lambda: _interrupt(run="r", pauses="call"), r"pauses: this is a text: pass a tuple with an id for each action"),
     (lambda: _interrupt(pauses=("call",)), "pauses: without a run, nobody could find this question again"),
@@ -372,6 +381,25 @@ MISPLACED = [
     (lambda: functions.asking(kee="x").__enter__(), r"kee: no such option; .*, continuation, key$"),
     (lambda: ASKS["langgraph.run"](_in_memory(), {"optoins": {}}), r"optoins: .*'options'.*the framework itself takes goes into options="),
     (lambda: ASKS["openai_agents.run"](_in_memory(), {"max_turns": 3}), r"max_turns: no such option; .*goes into options="),
+    (lambda: functions.run(_gated, {"to": "x"}, approvals=_in_memory(), thread_ts="x"), "thread_ts: 'x' is not written like one: pass the ts"),
+    (lambda: langgraph.run(_graph_of_langgraph(), {}, approvals=_in_memory(), config=THREAD, options={"subgrphs": True}), r"options\['subgrphs'\]: graphs have no such option \(did you mean 'subgraphs'"),
+    (lambda: langgraph.run(Unrun(), {}, approvals=_in_memory(), config=THREAD, options="x"), "options: this is a text: pass a dictionary"),
+    (lambda: langgraph.run({"messages": []}, Unrun(), approvals=_in_memory(), config=THREAD), "graph: this is a dictionary: pass the compiled graph, and after it its input"),
+    (lambda: langgraph.to_request({"__interrupt__": []}), r"pauses: this is a dictionary: pass result\["),
+    (lambda: langgraph.to_request(["x"]), r"pauses\[0\]: this is a text: pass result\["),
+    (lambda: GATE.review([ACTION]), r"calls\[0\]: this is a dictionary: pass a list of calls"),
+    (lambda: GATE.review(ActionRequest(**ACTION)), r"calls\[0\]: this is a tuple: pass a list of calls"),
+    (lambda: custom(print, allowed_decisions="approve"), r"allowed_decisions: this is a text: pass some of approve, reject, respond"),
+    (lambda: InMemoryApprovalClient({"pay": approve()}), "reviewer: this is a dictionary: pass a reviewer, as in ScriptedReviewer"),
+    (lambda: ScriptedReviewer("approve"), "answers: this is a text: pass a decision for each tool"),
+    (lambda: ScriptedReviewer(lambda _: approve()), "answers: this is a function: pass a decision for each tool"),
+    (lambda: ScriptedReviewer({"pay": "approve"}), r"answers: this is a text: write approve\(\)"),
+    (lambda: ScriptedReviewer({"pay": [True]}), r"answers: this is a bool: write approve\(\)"),
+    (lambda: ScriptedReviewer([approve]), r"answers: this is the function approve: call it"),
+    (lambda: ResumeWorker(_in_memory(), ResumableAgent(name="a", agent=None, version="1")), "registry: this is .*ResumableAgent: pass a list"),
+    (lambda: ResumeWorker(_in_memory(), [AGENT]), r"registry: this has an agents\.agent\.Agent in it: pass a list"),
+    (lambda: ResumeWorker(_in_memory(), [_graph(), _graph()]), "registry: two agents are billing: .*: give each a name or a version"),
+    (lambda: ResumeWorker(_in_memory(), [_graph()], lease=timedelta(0)), "lease: 0 seconds are too short"),
     (lambda: openai_agents.run(AGENT, DUMP, approvals=_in_memory()), r"input: this is the text of a paused run.*await PausedRun\.load\(agent, text\)"),
 ]  # fmt: skip
 

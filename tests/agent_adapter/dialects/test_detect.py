@@ -69,7 +69,8 @@ def test_naming_a_dialect_does_not_make_one_of_anything():
 def test_a_name_that_does_not_exist_is_refused_with_those_that_do():
     """It is a mistake of the caller, not of the pause."""
     with pytest.raises(
-        InvalidRequestError, match=r"'camelCase' is not the name of a dialect; the names are .*camel_case"
+        InvalidRequestError,
+        match=r"'camelCase' is not the name of a dialect \(did you mean 'camel_case'\?\); the names are ",
     ) as caught:
         Naming.of("camelCase")
 

@@ -537,7 +537,7 @@ WRONG = {
         r"allow_always\['sned_email'\]: no tool has this name \(did you mean 'send_email'\?\)",
     ),
     "a time in words": ({"expires_in": "2s"}, "expires_in: this is a text: pass a timedelta"),
-    "a channel's name": ({"channel": "#x"}, "channel: '#x' is not the id of a channel"),
+    "a channel's name": ({"channel": "#x"}, "channel: '#x' is not written like one"),
     "a misspelt option": ({"chanel": "C1"}, "chanel"),
 }  # fmt: skip
 

@@ -157,7 +157,7 @@ OWN = {
 @pytest.mark.parametrize(
     ("body", "expected", "saying"),
     [
-        (b"", (400, "malformed"), "body: not JSON"),
+        (b"", (400, "malformed"), "body: it is empty: send a JSON object with payload"),
         (b"{", (400, "malformed"), "body: not JSON at line 1, column 2"),
         (b"\xff{}", (400, "malformed"), "not UTF-8"),
         (b'{"payload": 1, "payload": 2}', (400, "malformed"), "key 'payload' appears twice in one object"),
