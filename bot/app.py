@@ -48,7 +48,7 @@ from bot.listeners.home import HomeTab
 from bot.listeners.views import Forms
 from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import UNSIGNED, BotKeys
-from bot.runtime.health import CLOCK, NOT_YET, REDIS, Health
+from bot.runtime.health import NOT_YET, Health
 from bot.runtime.host_clock import Look, apart
 from bot.runtime.lateness import blaming
 from bot.runtime.metrics import build_registry
@@ -270,7 +270,7 @@ class Bot:
         address = self.store.scripts.address
         with explaining(address):
             info = await read_info(redis)
-        self.health.warn(REDIS, "; ".join(judge_server(info, address)))
+        self.health.warn("redis", "; ".join(judge_server(info, address)))
 
     async def _look_at_durability(self, redis: Redis) -> None:
         """Warn while no click can be confirmed, so that Slack shows each as failed."""
@@ -388,7 +388,7 @@ class Bot:
         at = (await self.restore_guard.beat(quiet_for=self._quiet_for())).at
         look, before = Look(at, asked, time.monotonic()), self._look
         self._look = look
-        self.health.warn(CLOCK, apart(at / 1000, time.time()))
+        self.health.warn("clock", apart(at / 1000, time.time()))
         if before and look.stepped_since(before):
             logger.warning("redis.clock_set", extra={"at": at})
             within = int((look.answered - before.asked) * 1000)

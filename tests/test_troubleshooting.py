@@ -1,4 +1,4 @@
-"""The page about trouble has a line for everything that the code can say, and none for what it does not say."""
+"""The pages about trouble have a line for everything that the code can say, and none for what it does not say."""
 
 import ast
 import importlib
@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.pages import ROOT, page
 
-PAGE = page("docs/how-to/troubleshooting.md")
+PAGE = page("docs/how-to/troubleshooting.md") + page("docs/how-to/log-events.md")
 SOURCES = sorted(path for name in ("agent_adapter", "bot") for path in (ROOT / name).rglob("*.py"))
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
 import aiohttp
 import typer
@@ -31,29 +31,18 @@ _WITHIN = 10.0
 
 
 def main() -> int:
-    """Print every finding, what has to be fixed at the end; 0 when the bot can work, 1 when something has to be fixed."""
-    found: list[Finding] = []
-
-    async def print_as_found() -> None:
-        async for finding in examine_environment():
-            found.append(finding)
-            if finding.verdict in {"ok", "note"}:
-                typer.echo(str(finding))
-
-    asyncio.run(print_as_found())
-    for verdict in ("warn", "fail"):
-        for finding in found:
-            if finding.verdict == verdict:
-                typer.echo(str(finding))
-    typer.echo(summary(found))
-    return int(any(finding.verdict == "fail" for finding in found))
-
-
-def summary(found: Sequence[Finding]) -> str:
-    """Say in one line what the findings come to."""
+    """Print every finding, what failed last, and a line that counts them; 0 when the bot can work, else 1."""
+    found = asyncio.run(_all_findings())
+    for finding in sorted(found, key=lambda each: VERDICTS.index(each.verdict)):
+        typer.echo(str(finding))
     count = Counter(finding.verdict for finding in found)
     numbers = ", ".join(f"{count[verdict]} {verdict}" for verdict in VERDICTS if count[verdict])
-    return f"{numbers}: {'correct what failed' if count['fail'] else 'the bot can work'}"
+    typer.echo(f"{numbers}: {'correct what failed' if count['fail'] else 'the bot can work'}")
+    return int(count["fail"] > 0)
+
+
+async def _all_findings() -> list[Finding]:
+    return [finding async for finding in examine_environment()]
 
 
 async def examine_environment() -> AsyncIterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection, Iterable
 import aiohttp
 from slack_sdk.errors import SlackApiError
 
-from bot.cli.finding import Finding
+from bot.cli.finding import Finding, Verdict
 from bot.domain.errors import SettingsError, SlackError, SlackUnclearError
 from bot.domain.on_call import is_on_call
 from bot.jobs.mentioned import Look, look_at, undecidable
@@ -134,10 +134,9 @@ async def _mentioned(slack: SlackClient, settings: Settings, named: PolicyFile |
             cure = "correct the id, or take it out"
             found.append(Finding("fail", subject, f"{mention.id}: {_cured(error, settings, cure)}"))
             continue
-        if look.wrong:
-            found.append(Finding("fail" if mention.is_place else "warn", subject, look.wrong))
-        else:
-            found.append(Finding("warn" if look.remark else "ok", subject, look.remark or look.name))
+        fails = look.wrong and mention.is_place
+        verdict: Verdict = "fail" if fails else "warn" if look.wrong or look.remark else "ok"
+        found.append(Finding(verdict, subject, look.wrong or look.remark or look.name))
     if "channel" in settings.approvers:
         found.append(await _channel_members(slack, settings))
     stuck = undecidable(named.policy, looks) if named else ()

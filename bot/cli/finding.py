@@ -1,10 +1,11 @@
 """One line of `doctor`."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, get_args
 
-Verdict: TypeAlias = Literal["ok", "note", "warn", "fail"]
+Verdict = Literal["ok", "note", "warn", "fail"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""`note`: it cannot be checked, so somebody has to look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +13,6 @@ class Finding:
     """What one check found."""
 
     verdict: Verdict
-    """`note`: it cannot be checked, so somebody has to look."""
     subject: str
     sentence: str
 

@@ -56,8 +56,7 @@ async def look_at(mention: Mention, slack: SlackClient) -> Look:
         if error.code not in UNKNOWN:
             raise
     cure = "take it out" if id[0] in "UWS" else "invite the bot there"
-    wrong = f"Slack knows no {id} in this workspace: correct the id, or {cure}"
-    return Look(id, wrong, is_known=False)
+    return Look(id, f"Slack knows no {id} in this workspace: correct the id, or {cure}", is_known=False)
 
 
 def _look_at_group(id: str, members: frozenset[str]) -> Look:
@@ -68,10 +67,13 @@ def _look_at_group(id: str, members: frozenset[str]) -> Look:
 def _look_at_person(mention: Mention, person: Person, home: str) -> Look:
     id = person.id
     if person.is_deactivated or person.is_bot:
-        what = f"{id} is {'deactivated' if person.is_deactivated else 'a bot'}"
-        if mention.is_place:
-            return Look(id, f"{what} and reads no direct message: ask elsewhere")
-        return Look(id, f"{what} and can never decide: name somebody else")
+        what = "deactivated" if person.is_deactivated else "a bot"
+        but = (
+            "reads no direct message: ask elsewhere"
+            if mention.is_place
+            else "can never decide: name somebody else"
+        )
+        return Look(id, f"{id} is {what} and {but}")
     is_outside = person.is_stranger or person.team_id != home
     what = "of another company" if is_outside else "a guest" if person.is_guest else ""
     remark = f"{id} is {what}; may decide, since named" if what and not mention.is_place else ""
@@ -84,9 +86,9 @@ def _look_at_channel(channel: Mapping[str, Any]) -> Look:
         return Look(name, f"{name} is archived: unarchive it, or name another channel")
     if not (channel.get("is_member") or channel.get("is_im")):
         return Look(name, f"the bot is not in {name}: write /invite @assent there")
-    is_shared = channel.get("is_ext_shared") or channel.get("is_pending_ext_shared")
-    shared = f"{name} is shared with another company, which can read what agents ask"
-    return Look(name, remark=shared if is_shared else "")
+    if channel.get("is_ext_shared") or channel.get("is_pending_ext_shared"):
+        return Look(name, remark=f"{name} is shared with another company, which can read what agents ask")
+    return Look(name)
 
 
 def undecidable(policy: Policy, looks: Mapping[Mention, Look]) -> Iterator[Problem]:

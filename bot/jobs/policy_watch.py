@@ -11,7 +11,7 @@ from bot.domain.policy import Policy
 from bot.jobs.mentioned import look_at_all, undecidable
 from bot.policy.file import Mention, PolicyFile, PolicyFileError, read_policy
 from bot.policy.yaml_values import Problem
-from bot.runtime.health import APPROVERS, PLACE, Health
+from bot.runtime.health import PLACE, Health
 from bot.runtime.settings import Settings
 from bot.slack.client import SlackClient
 from bot.slack.manifest import needed_scopes
@@ -71,17 +71,18 @@ class PolicyKeeper:
         # What the file before named wrongly may be right now.
         for name in [name for name in self._health.warnings if name.startswith(PLACE)]:
             del self._health.warnings[name]
+        said = []
         for named, reason in wrong.items():
             if named.is_place:
                 logger.error("policy.place_unreachable", extra={"place": named.id, "reason": reason})
                 self._health.warn(PLACE + named.id, reason)
             else:
                 logger.warning("approver.cannot_decide", extra={"approver": named.id, "reason": reason})
+                said.append(reason)
         for problem in stuck:
             logger.error("policy.nobody_left", extra={"reason": problem.sentence})
-        said = [why for named, why in wrong.items() if not named.is_place]
-        said += [problem.sentence for problem in stuck]
-        self._health.warn(APPROVERS, "; ".join(said))
+            said.append(problem.sentence)
+        self._health.warn("approvers", "; ".join(said))
 
     def look_now(self) -> None:
         """Read the file now, also when the same file was refused before."""

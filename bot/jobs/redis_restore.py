@@ -27,7 +27,7 @@ REASON = (
     "the server went back to an older state: this was decided or over before, as its card says, and the server does not "
     "know it any more. Look at the card and at what has run, then ask again if it is still needed"
 )
-WARNING = "Redis went back to an older state: see 'After Redis went back' in docs/how-to/operate.md"
+WARNING = "Redis went back to an older state: see docs/how-to/redis-went-back.md"
 LATELY = 60.0
 """Seconds before a doubt in which a message may have been posted that the record does not know."""
 RANK = {"open": 0, "ended": 1, "resumed": 2}

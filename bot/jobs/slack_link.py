@@ -89,12 +89,9 @@ class SlackLink:
         # The ring may have changed since the start. Clicks are refused then.
         problem = keys.signer.problem
         self.health.signed = problem is None
-        if problem:
-            if self.health.warnings.get(SIGNING) != problem:
-                logger.error("receipts.key_ended", extra={"reason": problem})
-            self.health.warnings[SIGNING] = problem
-        else:
-            self.health.warnings.pop(SIGNING, None)
+        if problem and self.health.warnings.get(SIGNING) != problem:
+            logger.error("receipts.key_ended", extra={"reason": problem})
+        self.health.warn(SIGNING, problem or "")
 
     async def _listen(self) -> str | None:
         """Connect to receive clicks. When other bots receive them, this one still draws."""

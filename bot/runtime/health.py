@@ -11,8 +11,6 @@ logger = logging.getLogger(__name__)
 NOT_YET = "not connected yet"
 PLACE = "place "
 """The start of the name of a warning about a place that the policy names."""
-APPROVERS, CLOCK, REDIS = "approvers", "clock", "redis"
-"""Names of warnings: about whom the policy names, about the clock of the Redis host, and about its settings."""
 LASTING = 20.0
 """Seconds after which a warning says that all calls of a method fail. Nobody notices a shorter failure."""
 FORGOTTEN = 60.0

@@ -26,16 +26,9 @@ class Look:
 
 
 def apart(at: float, now: float) -> str:
-    """Say that the clock of the Redis host differs from this machine's, with the cure; empty when it hardly does.
-
-    Args:
-        at: The time there, in seconds since 1970.
-        now: The time here.
-    """
+    """Say that a clock of the Redis host differs from ours, both in seconds since 1970; empty when it hardly does."""
     if abs(at - now) <= APART:
         return ""
     which = "ahead of" if at > now else "behind"
-    return (
-        f"the clock of Redis is {abs(at - now):.0f} seconds {which} this machine's, and all deadlines are by it: "
-        "let NTP keep both clocks"
-    )
+    what = f"the clock of Redis is {abs(at - now):.0f} seconds {which} this machine's, and all deadlines are by it"
+    return f"{what}: let NTP keep both clocks"

@@ -203,7 +203,9 @@ class Directory:
             return await self._fresh(
                 ("on call", entry), lambda: self._on_call.people(schedule_of(entry)), within
             )
-        return await self._fresh(("group", entry), lambda: self._ask_group(entry), within)
+        return await self._fresh(
+            ("group", entry), lambda: _unless_unknown(self._slack.group_members(entry), frozenset()), within
+        )
 
     def name_of(self, user_id: str) -> str:
         """Give the name of somebody who was looked up just now; empty when Slack would have to be asked."""
@@ -221,22 +223,9 @@ class Directory:
         groups = cast("Mapping[str, frozenset[str]] | None", self._recall(_ALL_GROUPS, within))
         return members if members is not None else (groups or {}).get(entry)
 
-    async def _ask_group(self, group: str) -> frozenset[str]:
-        """A group that is gone has nobody: the others on its list can decide."""
-        try:
-            return await self._slack.group_members(group)
-        except SlackError as error:
-            if error.code not in UNKNOWN:
-                raise
-            return frozenset()
-
     async def _ask_person(self, user_id: str) -> Person:
-        try:
-            return person_of(user_id, await self._slack.user(user_id), self._slack.me)
-        except SlackError as error:
-            if error.code not in UNKNOWN:
-                raise
-            return Person(user_id, "", is_deactivated=True)
+        user = await _unless_unknown(self._slack.user(user_id), {"deleted": True})
+        return person_of(user_id, user, self._slack.me)
 
     def _recall(self, name: tuple[str, str], within: float) -> object | None:
         asked_at, found = self._kept.get(name, (-inf, None))
@@ -289,6 +278,16 @@ class Directory:
         if len(self._kept) >= REMEMBERED:
             self._kept.clear()
         self._kept[name] = answer
+
+
+async def _unless_unknown(answer: Coroutine[Any, Any, _T], nobody: _T) -> _T:
+    """Who is gone counts for nobody, so that the others on the same list can decide."""
+    try:
+        return await answer
+    except SlackError as error:
+        if error.code not in UNKNOWN:
+            raise
+        return nobody
 
 
 def person_of(user_id: str, user: Mapping[str, Any], me: Identity) -> Person:

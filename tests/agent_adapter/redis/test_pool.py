@@ -190,20 +190,6 @@ def test_a_redis_that_does_not_say_something_is_used_and_that_is_said(missing: s
     assert unsaid(SAFE, "here") == []
 
 
-async def test_a_real_server_is_judged_by_what_it_says(redis: Redis):
-    """The private Redis of the demo and the tests is a good one; switched to evict, it is refused."""
-    assert await check_server(redis, "here") == []
-
-    await redis.config_set("maxmemory", "100mb")
-    await redis.config_set("maxmemory-policy", "allkeys-lru")
-    try:
-        with pytest.raises(ServerUnsuitableError, match="evicts pending approvals"):
-            await check_server(redis, "here")
-    finally:
-        await redis.config_set("maxmemory-policy", "noeviction")
-        await redis.config_set("maxmemory", "0")
-
-
 @pytest.mark.parametrize(
     ("url", "address"),
     [

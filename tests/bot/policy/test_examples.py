@@ -121,3 +121,14 @@ def test_the_page_about_policies_shows_what_its_commands_say(tmp_path, monkeypat
 
     assert ran.output.startswith(dedent(found[2]))
     assert (checked.exit_code, checked.stderr) == (0, "")
+
+
+def test_two_people_who_agree_on_the_page_are_there_and_neither_is_the_requester():
+    """With one of its approvers as the requester, enough are left; and no agent can leave the requester out."""
+    page = (ROOT / "docs/how-to/policy-people.md").read_text(encoding="utf-8")
+    rules = re.search(r"```yaml\n(  - name.*?)```", page, re.DOTALL)[1]
+    (rule,) = read_policy(
+        f"default: {{channel: C0OPS, approvers: [U0NOOR]}}\nrules:\n{rules}", "page"
+    ).policy.rules
+
+    assert (rule.quorum, len(rule.approvers) > rule.quorum, rule.requester) == (2, True, "required")
