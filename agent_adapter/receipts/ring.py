@@ -196,7 +196,7 @@ class Ring:
         return cls(parse_keys(text, where=where))
 
     @classmethod
-    def load(cls, path: str | Path, *, where: str = RING_VARIABLE, purpose: Purpose = "receipts") -> Self:
+    def load(cls, path: str | Path, *, where: str = "ring", purpose: Purpose = "receipts") -> Self:
         """Read a ring from a file, and again whenever the file changes. If it is broken then, the last ring stays.
 
         Args:
@@ -228,7 +228,7 @@ class Ring:
         """
         path, required = os.environ.get(RING_VARIABLE), _is_on(REQUIRED_VARIABLE)
         if path:
-            return cls.load(path)
+            return cls.load(path, where=RING_VARIABLE)
         if required:
             raise InvalidRequestError(
                 f"{REQUIRED_VARIABLE} is set, and {RING_VARIABLE} is not: name the file of public keys in it"

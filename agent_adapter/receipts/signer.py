@@ -54,7 +54,7 @@ def signer_of(private: "Ed25519PrivateKey") -> "CryptoSigner":
     return CryptoSigner(private, SSlibKey.from_crypto(public, kid_of(public.public_bytes_raw())))
 
 
-def read_signer(text: str, *, where: str = SIGNING_VARIABLE) -> "CryptoSigner":
+def read_signer(text: str, *, where: str = "signer") -> "CryptoSigner":
     """Read a private key of Ed25519 in PEM (PKCS #8). No error shows it.
 
     Raises:
@@ -70,7 +70,9 @@ def read_signer(text: str, *, where: str = SIGNING_VARIABLE) -> "CryptoSigner":
     try:
         key = load_pem_private_key(text.strip().encode(), password=None)
     except (ValueError, UnsupportedAlgorithm):
-        raise InvalidRequestError(f"{where}: this is not a private key in PEM: {cure}") from None
+        raise InvalidRequestError(
+            f"{where}: this is not a private key in PEM, whose text begins with -----BEGIN: {cure}"
+        ) from None
     except TypeError:
         raise InvalidRequestError(
             f"{where}: the private key has a password, and has to be stored without one: {cure}"

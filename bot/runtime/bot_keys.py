@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from agent_adapter.errors import InvalidRequestError
-from agent_adapter.receipts.ring import Ring
+from agent_adapter.receipts.ring import RING_VARIABLE, Ring
 from agent_adapter.receipts.signer import CREATE, SIGNING_VARIABLE
 from bot.domain.errors import SettingsError
 from bot.domain.seal import Seal
@@ -52,7 +52,7 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
         signer = load_signer(
             settings.signer, settings.signing_key, name="ASSENT_SIGNER", variable=SIGNING_VARIABLE
         )
-        ring = Ring.load(settings.ring) if settings.ring else None
+        ring = Ring.load(settings.ring, where=RING_VARIABLE) if settings.ring else None
     except InvalidRequestError as error:
         raise SettingsError(str(error)) from error
     if signer is None and ring is None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from securesystemslib.signer import CryptoSigner
 
 from agent_adapter.errors import InvalidRequestError
-from agent_adapter.receipts.ring import Ring, RingKey
+from agent_adapter.receipts.ring import RING_VARIABLE, Ring, RingKey
 from agent_adapter.receipts.signer import CREATE_FOR_LOG, read_signer
 from bot.domain.errors import SettingsError
 from bot.runtime.listed_signer import why_unfit
@@ -75,7 +75,7 @@ def load_log_key(settings: Settings) -> LogKey | None:
         )
     try:
         signer = read_signer(settings.log_key, where="ASSENT_LOG_KEY")
-        ring = Ring.load(settings.ring, purpose="log")
+        ring = Ring.load(settings.ring, where=RING_VARIABLE, purpose="log")
     except InvalidRequestError as error:
         raise SettingsError(str(error)) from error
     kid = signer.public_key.keyid
