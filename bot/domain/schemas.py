@@ -1,7 +1,7 @@
 """Argument schemas. Agents write them, so they are checked and freed of references before anything uses them."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,12 +18,13 @@ from bot.text.literal import clip, one_line
 MAX_REFS = 200
 MAX_NODES = 1_000
 MAX_DEPTH = 32
-MAX_PATTERN = 256
+MAX_PATTERN = 1_000
 MAX_ENUM = 5_000
 MAX_WORK = 50_000_000
 """The most JSON characters of a schema, times the JSON characters of the values."""
 
 Schema = dict[str, Any]
+_Errors = list[jsonschema_rs.ValidationError]
 
 _MAPS = ("properties", "patternProperties", "dependentSchemas")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
@@ -56,6 +57,7 @@ _LENIENT = (
 )
 
 
+_OLDER = re.compile(r"https?://json-schema\.org/(draft-0[467]|draft/2019-09)/schema#?")
 _POSITION = re.compile(r"0|[1-9][0-9]{0,5}")
 
 
@@ -110,12 +112,20 @@ def violations(flat: Schema, args: Any) -> list[Violation]:
     return [found for error in validator.iter_errors(values) for found in _violations(error)]
 
 
+def fitting(flat: Schema, values: Sequence[Any]) -> list[Any]:
+    """Give those of the values that fit a part of a flattened schema: none where that takes too long to check."""
+    if effort({"items": flat}, list(values)) > MAX_EFFORT:
+        return []
+    try:
+        validator = _validator(flat)
+    except UnsafeSchemaError:
+        return []
+    return [value for value in values if validator.is_valid(_for_library(value))]
+
+
 def fits_schema(flat: Schema, value: Any) -> bool:
     """Tell whether a value fits a part of a flattened schema."""
-    try:
-        return not violations(flat, value)
-    except UnsafeSchemaError:
-        return False
+    return bool(fitting(flat, [value]))
 
 
 class _Flattening:
@@ -128,7 +138,7 @@ class _Flattening:
         if isinstance(node, bool):
             return node
         self._count(node, depth)
-        base = _address(node, base)
+        base, node = _address(node, base), _in_todays_words(node)
         found = {
             key: self._value(key, value, depth + 1, within, base)
             for key, value in node.items()
@@ -235,6 +245,18 @@ class _Flattening:
         return named
 
 
+def _in_todays_words(node: Schema) -> Schema:
+    """Write what older drafts and OpenAPI 3.0 have other words for as draft 2020-12 does."""
+    found = dict(node)
+    if _OLDER.fullmatch(str(node.get("$schema"))):
+        del found["$schema"]
+    if isinstance(node.get("items"), list):
+        found |= {"prefixItems": node["items"], "items": found.pop("additionalItems", True)}
+    if node.get("nullable") is True and isinstance(node.get("type"), str):
+        found["type"] = [node["type"], "null"]
+    return found
+
+
 def _parts(node: Schema) -> Iterator[Any]:
     """Give the schemas right inside a schema."""
     for key, value in node.items():
@@ -290,7 +312,7 @@ def _refuse(uri: str) -> Any:
 def _violations(error: jsonschema_rs.ValidationError) -> Iterator[Violation]:
     kind, facts = error.kind.name, error.kind.as_dict()
     path = tuple(error.instance_path)
-    if kind in {"anyOf", "oneOf"} and (meant := _meant(facts.get("context", []))):
+    if kind in {"anyOf", "oneOf"} and (meant := _meant(facts.get("context", []), path)):
         for inner in meant:
             yield from _violations(inner)
     elif kind == "required":
@@ -302,13 +324,20 @@ def _violations(error: jsonschema_rs.ValidationError) -> Iterator[Violation]:
         yield Violation(path, _sentence(kind, facts))
 
 
-def _meant(branches: list[list[jsonschema_rs.ValidationError]]) -> list[jsonschema_rs.ValidationError]:
-    """Give the errors of the one branch of an optional value that is not `null`."""
+def _meant(branches: list[_Errors], path: tuple[str | int, ...]) -> _Errors:
+    """Give the errors of the one branch that a value was meant for: not `null`, and of its type and its constants."""
     others = [branch for branch in branches if not _is_null_branch(branch)]
+    if len(others) > 1:
+        others = [branch for branch in others if not any(_is_of_another(error, path) for error in branch)]
     return others[0] if len(others) == 1 else []
 
 
-def _is_null_branch(branch: list[jsonschema_rs.ValidationError]) -> bool:
+def _is_of_another(error: jsonschema_rs.ValidationError, path: tuple[str | int, ...]) -> bool:
+    kind = error.kind.name
+    return kind == "const" or (kind == "type" and tuple(error.instance_path) == path)
+
+
+def _is_null_branch(branch: _Errors) -> bool:
     return len(branch) == 1 and branch[0].kind.as_dict().get("types") == ["null"]
 
 

@@ -1,35 +1,9 @@
 """Agents write schemas: one is made harmless before it is used, or it is not used."""
 
-import json
-
 import pytest
-from pydantic import BaseModel, Field
 
 from bot.domain.schemas import UnsafeSchemaError, flatten, violations
 from bot.sentences import in_field
-
-
-class Address(BaseModel):
-    street: str = Field(min_length=1)
-    zip: int | None = None
-
-
-class Order(BaseModel):
-    ship_to: Address
-    bill_to: Address | None = Field(default=None, description="Where the invoice goes.")
-
-
-def test_a_pydantic_schema_loses_its_references():
-    """What it says stays the same."""
-    flat = flatten(Order.model_json_schema())
-
-    assert "$ref" not in json.dumps(flat)
-    assert flat["properties"]["ship_to"]["properties"]["street"] == {
-        "minLength": 1,
-        "title": "Street",
-        "type": "string",
-    }
-    assert flat["properties"]["bill_to"]["description"] == "Where the invoice goes."
 
 
 def test_a_reference_beside_other_rules_keeps_them_all():
@@ -76,8 +50,8 @@ def nested(levels):
         ({"$ref": "#/$defs/t", "$defs": {"t": {"properties": {"next": {"$ref": "#/$defs/t"}}}}}, "circle"),
         (doubling(12), "more than 200 references"),
         (nested(40), "nested deeper"),
-        ({"properties": {"a": {"pattern": "a" * 300}}}, "a pattern of more"),
-        ({"patternProperties": {"a" * 300: {}}}, "a pattern of more"),
+        ({"properties": {"a": {"pattern": "a" * 1_001}}}, "a pattern of more"),
+        ({"patternProperties": {"a" * 1_001: {}}}, "a pattern of more"),
         ({"properties": {"a": {"enum": list(range(5_001))}}}, "a choice of more"),
         ({"properties": {"a": {"pattern": "(?=look)"}}}, "not a valid JSON Schema"),
         ({"type": "spaceship"}, "not a valid JSON Schema"),
