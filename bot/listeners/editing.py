@@ -39,6 +39,7 @@ from bot.rendering.modal.editing import (
     render_choice_view,
     render_edit_view,
     shown_as,
+    shows_more,
     with_choice,
     with_chosen,
 )
@@ -108,20 +109,13 @@ async def submit(services: Services, state: Approval, submission: Submission) ->
     draft = await services.store.change_draft(state.id, index, user, typed)
     if submission.meta.step == CHOOSE:
         return await offload(state, _chosen, state, submission, draft)
-    if await offload(state, _shows_more, state, submission, draft):
+    if await offload(state, shows_more, state.actions[index], draft, submission.view):
         # A choice brings inputs with it, which are filled in before anything is judged.
         return _show(submission, await offload(state, render_edit_view, state, index, draft))
     found = await offload(state, _read, state, index, draft)
     if isinstance(found, Edited):
         return await _check(services, state, submission, draft, found.args)
     return await offload(state, _objections, state, submission, draft, found)
-
-
-def _shows_more(state: Approval, submission: Submission, draft: Draft) -> bool:
-    """Tell whether the form has inputs now that the submitted view did not have."""
-    form = form_for(state.actions[submission.meta.index], draft)
-    drawn = {block["block_id"] for block in form.blocks(form.in_sight) if block["type"] == "input"}
-    return not drawn <= {block["block_id"] for block in submission.view["blocks"]}
 
 
 def _chosen(state: Approval, submission: Submission, draft: Draft) -> Reply:

@@ -13,6 +13,10 @@ BOXES = {
         "Remove spaces and empty lines at both ends",
         "Without a tick they stay if you do not change the text. Slack may remove them from a text that you change.",
     ),
+    "empty_whole": (
+        "Send as an empty list or object",
+        "Without a tick it is not sent as long as its fields hold nothing.",
+    ),
     "left_out": ("Leave out", "What you tick is not sent, whatever its fields hold."),
     "null": ("Send as null", "What you tick is sent as null, whatever its fields hold."),
 }

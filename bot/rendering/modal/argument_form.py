@@ -221,7 +221,8 @@ class Form:
             seen += parts
             shown += 1
             blocks += drawn
-        blocks.append(actions(f"{rows.block_id}:rows", _list_buttons(rows, first, shown)))
+        if buttons := _list_buttons(rows, first, shown):
+            blocks.append(actions(f"{rows.block_id}:rows", buttons))
         if shown < len(rows.rows):
             blocks.append(
                 context(
@@ -259,6 +260,8 @@ class Form:
         lists = [*rows_in(self.root)]
         # A list with rows has inputs, unless all that they hold is masked.
         places: list[Field | Rows] = [*fields, *(rows for rows in lists if not rows.rows)] or [*lists]
+        # What is wrong with a value is said beside the value, and not beside the choice of its form.
+        places.sort(key=lambda place: isinstance(place, Field) and place.is_picker)
         try:
             check_arguments(args)
         except InvalidRequestError as error:
@@ -350,7 +353,7 @@ def _row_buttons(rows: Rows, position: int, number: int) -> list[Block]:
 
 
 def _list_buttons(rows: Rows, first: int, shown: int) -> list[Block]:
-    named = [(ADD, 0, in_form.ADD_ROW)]
+    named = [(ADD, 0, in_form.ADD_ROW)] if len(rows.rows) < rows.most else []
     if first:
         named.append((TURN, max(0, first - max(shown, 1)), in_form.PREVIOUS_ROWS))
     if first + shown < len(rows.rows):

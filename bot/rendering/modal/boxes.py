@@ -1,5 +1,5 @@
-"""Boxes to tick for what inputs cannot express: an empty text, a text without the spaces around it, an object or a list
-that is left out or null.
+"""Boxes to tick for what inputs cannot express: an empty text, a text without the spaces around it, an empty object or
+list where none was given, and what is left out or null.
 
 Slack refuses an empty text where one is required, and may trim what is typed. So neither can be read from the text.
 """
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.rendering.blocks import Block, plain
-from bot.rendering.modal.field_types import Question
+from bot.rendering.modal.field_types import ABSENT, Question
 from bot.rendering.modal.specs import GROUP, ROWS
 from bot.sentences import in_field
 
 _TEXTS = {"text", "lines"}
-_WHOLES = {GROUP, ROWS}
+_EMPTY: dict[str, dict[str, Any] | list[Any]] = {GROUP: {}, ROWS: [], "choices": []}
 _MOST_OPTIONS = 100
 """Slack's limit."""
 
@@ -30,7 +30,12 @@ def is_blank(value: Any) -> bool:
 
 
 def _can_be_emptied(kind: str, question: Question) -> bool:
-    return is_text(kind) and question.value != ""
+    return is_text(kind) and question.value != "" and question.takes("")
+
+
+def _can_be_empty(kind: str, question: Question) -> bool:
+    empty = _EMPTY.get(kind)
+    return empty is not None and not question.is_given and question.default != empty and question.takes(empty)
 
 
 def _has_spaces_around(kind: str, question: Question) -> bool:
@@ -40,15 +45,18 @@ def _has_spaces_around(kind: str, question: Question) -> bool:
 
 def _cannot_be_cleared(kind: str, question: Question) -> bool:
     """Tell whether something is there that nobody can clear: an object, a list, or a text that looks empty as it is."""
-    return question.is_given and (kind in _WHOLES or (is_text(kind) and is_blank(question.value)))
+    return question.is_given and (kind in _EMPTY or (is_text(kind) and is_blank(question.value)))
 
 
 def _can_be_left_out(kind: str, question: Question) -> bool:
-    return _cannot_be_cleared(kind, question) and not question.required
+    is_null = question.value is None and question.takes_null and kind != "choice"
+    return (is_null or _cannot_be_cleared(kind, question)) and not question.required
 
 
 def _can_be_null(kind: str, question: Question) -> bool:
-    return _cannot_be_cleared(kind, question) and question.required and question.nullable
+    if question.value is None or not question.takes_null or kind in {"choice", "json"}:
+        return False
+    return not question.required or question.value is ABSENT or _cannot_be_cleared(kind, question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,8 @@ class Box:
 
 
 EMPTY = Box("empty", _can_be_emptied)
+EMPTY_WHOLE = Box("empty_whole", _can_be_empty)
 BARE = Box("bare", _has_spaces_around)
 LEFT_OUT = Box("left_out", _can_be_left_out)
 NULLED = Box("null", _can_be_null)
-BOXES = (EMPTY, BARE, LEFT_OUT, NULLED)
+BOXES = (EMPTY, BARE, EMPTY_WHOLE, LEFT_OUT, NULLED)

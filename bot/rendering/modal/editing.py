@@ -155,6 +155,15 @@ def fits_one_view(action: Action, draft: Draft) -> bool:
     return form.fits(form.in_sight)
 
 
+def shows_more(action: Action, draft: Draft, view: Mapping[str, Any]) -> bool:
+    """Tell whether the form has an input or a list now that the submitted view did not have."""
+    form = form_for(action, draft)
+    drawn = {
+        block["block_id"] for block in form.blocks(form.in_sight) if block["type"] in {"input", "actions"}
+    }
+    return not drawn <= {block["block_id"] for block in view["blocks"]}
+
+
 def _head(action: Action, note: str = "") -> list[Block]:
     said = [section("note", clip(note, 2_800))] if note else []
     return [*said, *title_blocks(action)]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
+from itertools import zip_longest
 from typing import Any
 
 from agent_adapter.contract.arguments import decode, encode, encode_indented
@@ -18,6 +19,7 @@ from agent_adapter.contract.numbers import Number, is_exact, map_numbers
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.drafts import Raw
 from bot.rendering.blocks import Block, plain
+from bot.rendering.modal.labels import told_apart
 from bot.sentences import in_field
 from bot.text.literal import clip, has_decomposed, has_invisible, one_line, respelled, units
 
@@ -53,10 +55,24 @@ class Question:
     nullable: bool = False
     stays: Any = ABSENT
     """The argument itself, where `value` is only how it is shown."""
+    titles: tuple[str, ...] = ()
+    """What the schema calls each option; empty where it has no name for it."""
+    default: Any = ABSENT
+    """What the tool takes for an argument that is left out, by its schema."""
+    takes: Callable[[Any], bool] = lambda _: True
+    """Tells whether the schema of the argument allows a value."""
+
+    @property
+    def takes_null(self) -> bool:
+        """Whether null can be sent and means something else than leaving out."""
+        return self.nullable and self.default is not None
 
     @property
     def is_given(self) -> bool:
         return self.value is not ABSENT and not (self.value is None and self.nullable)
+
+
+ANY_QUESTION = Question()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +204,7 @@ def option_labels(options: tuple[Any, ...]) -> list[str]:
     """Write the values of a choice, so that no two look alike.
 
     They have no quotes if all are texts and none has spaces around it. They are numbered if one is too long, or could be
-    taken for another one or for a choice of ours.
+    taken for another one or for a choice of ours. Of a long one, the part that differs from the others stays in sight.
     """
     texts = all(isinstance(option, str) and option and option == option.strip() for option in options)
     labels = [one_line(option if texts else encode(option)) for option in options]
@@ -197,16 +213,23 @@ def option_labels(options: tuple[Any, ...]) -> list[str]:
         and max(map(units, labels)) <= _LABEL
     ):
         return labels
-    return [in_field.nth(number, clip(label, _BESIDE_NUMBER)) for number, label in enumerate(labels, 1)]
+    short = told_apart(labels, _BESIDE_NUMBER)
+    return [in_field.nth(number, label) for number, label in enumerate(short, 1)]
 
 
 def _options(question: Question, *, extras: bool) -> list[Block]:
-    pairs = [(label, str(n)) for n, label in enumerate(option_labels(question.options))]
+    labels = zip_longest(option_labels(question.options), question.titles, fillvalue="")
+    found = [_option(label, str(number), title) for number, (label, title) in enumerate(labels)]
     if extras and question.nullable:
-        pairs.append((in_field.NULL, NULL))
+        found.append(_option(in_field.NULL, NULL))
     if extras and not question.required:
-        pairs.append((in_field.LEFT_OUT, LEAVE_OUT))
-    return [{"text": plain(label), "value": value} for label, value in pairs]
+        found.append(_option(in_field.LEFT_OUT, LEAVE_OUT))
+    return found
+
+
+def _option(label: str, value: str, title: str = "") -> Block:
+    described = {"description": plain(clip(one_line(title), _LABEL))} if title.strip() else {}
+    return {"text": plain(label), "value": value, **described}
 
 
 def _offered(few: str, many: str, options: list[Block]) -> Block:

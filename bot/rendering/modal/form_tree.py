@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from bot.domain.drafts import Draft, Raw
 from bot.domain.masking import hide, holds
 from bot.domain.schemas import fits_schema
-from bot.rendering.modal.boxes import BOXES, LEFT_OUT, NULLED, Box
+from bot.rendering.modal.boxes import BOXES, EMPTY_WHOLE, LEFT_OUT, NULLED, Box
 from bot.rendering.modal.field_types import ABSENT, InputError, Question, is_long_text
 from bot.rendering.modal.inputs import answer, fits, initial
 from bot.rendering.modal.labels import LONGEST, label_of
@@ -22,7 +22,6 @@ from bot.rendering.modal.long_text import parts_of
 from bot.rendering.modal.specs import (
     ANYTHING,
     GROUP,
-    NOTHING,
     ROWS,
     UNION,
     Spec,
@@ -43,8 +42,25 @@ _MULTILINE = 100
 _READABLE = re.compile(r"[!-~]{0,80}")
 
 
+class _Named:
+    """What has a key, a path and a number."""
+
+    __slots__ = ()
+    key: str
+    path: Path
+    number: int
+
+    @property
+    def block_id(self) -> str:
+        """Its name in Slack."""
+        return block_id_of(self.key)
+
+    def label(self, size: int = LONGEST) -> str:
+        return label_of(self.path, self.number + 1, size=size)
+
+
 @dataclass(frozen=True, slots=True)
-class Field:
+class Field(_Named):
     """One argument in a form, with one input."""
 
     key: str
@@ -62,11 +78,6 @@ class Field:
     part: tuple[int, int] | None = None
     """Which part of a long text it holds, and of how many."""
 
-    @property
-    def block_id(self) -> str:
-        """Its name in Slack."""
-        return block_id_of(self.key)
-
     def label(self, size: int = LONGEST) -> str:
         return label_of(self.path, self.number + 1, size=size, ends=self._ending)
 
@@ -82,70 +93,43 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Group(_Named):
     """An object, with a part for each argument in it."""
 
     key: str
     path: Path
     question: Question
     children: "Children"
-    is_wanted: bool = False
-    """Whether it is there even if nothing is in it, as a row that somebody added."""
     number: int = 0
     kind = GROUP
 
-    @property
-    def block_id(self) -> str:
-        return block_id_of(self.key)
-
-    def label(self, size: int = LONGEST) -> str:
-        return label_of(self.path, self.number + 1, size=size)
-
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(_Named):
     """A list, with a part for each row."""
 
     key: str
     path: Path
     question: Question
     rows: "Numbered"
-    is_changed: bool
-    """Whether rows were added, removed or moved."""
+    most: int
+    """How many rows the tool takes."""
     number: int = 0
     kind = ROWS
-
-    @property
-    def block_id(self) -> str:
-        return block_id_of(self.key)
-
-    def label(self, size: int = LONGEST) -> str:
-        return label_of(self.path, self.number + 1, size=size)
-
     is_input = True
 
 
 @dataclass(frozen=True, slots=True)
-class LongText:
+class LongText(_Named):
     """A text that is too long for one input, with an input for each part."""
 
+    key: str
     path: Path
+    number: int
     question: Question
     parts: tuple[Field, ...]
     gaps: tuple[str, ...]
     """The spaces after each part."""
-
-    @property
-    def block_id(self) -> str:
-        return self.parts[0].block_id
-
-    @property
-    def number(self) -> int:
-        return self.parts[0].number
-
-    def label(self, size: int = LONGEST) -> str:
-        return label_of(self.path, self.number + 1, size=size)
-
     is_input = True
 
 
@@ -222,14 +206,21 @@ class Builder:
     def _node(
         self, value: Any, spec: Spec, key: str, path: Path, *, required: bool, is_wanted: bool = False
     ) -> Node:
-        absent = value is ABSENT or (value is None and spec.nullable)
+        absent = value is ABSENT or (value is None and spec.asks.nullable)
         # What is masked in it would go with it.
-        question = Question(
-            value, required=required or holds({"": value}, self._mask), nullable=spec.nullable
+        is_masked = holds({"": value}, self._mask)
+        question = replace(
+            spec.asks,
+            value=value,
+            required=required or is_masked,
+            nullable=spec.asks.nullable and not is_masked,
         )
         if spec.kind == UNION:
             return self._union(value, spec, key, path, required=required)
         if spec.kind == GROUP and (isinstance(value, dict) or absent):
+            if is_wanted and absent:
+                # It is there even if nothing is in it, as a row that somebody added.
+                question = replace(question, value={})
             return self._group(
                 question, spec, key, path, is_wanted=is_wanted, optional=absent and not is_wanted
             )
@@ -238,7 +229,7 @@ class Builder:
         if (
             spec.kind == "choices"
             and isinstance(value, list)
-            and not fits("choices", Question(value, spec.options))
+            and not fits("choices", Question(value, spec.asks.options))
         ):
             # A value that is there twice, or is none of the choices.
             return self._rows(question, spec, key, path)
@@ -268,8 +259,7 @@ class Builder:
             known = Spec.of(properties[name]) if name in properties else ANYTHING
             is_needed = name in required and not optional
             if child is ABSENT and is_wanted and name in required:
-                seeded = seed(properties.get(name))
-                child = ABSENT if seeded is NOTHING else seeded
+                child = seed(properties.get(name))
             if holds({name: child}, self._mask) and not self._is_open(name, child, known):
                 if child is not ABSENT:
                     children.append((name, self._kept(name, child, key_of(key, name), inner)))
@@ -283,7 +273,7 @@ class Builder:
                     is_wanted=is_wanted and name in required,
                 )
                 children.append((name, node))
-        return Group(key, path, question, tuple(children), is_wanted, number)
+        return Group(key, path, question, tuple(children), number)
 
     def _is_open(self, name: str, child: Any, spec: Spec) -> bool:
         """Tell whether what is masked inside an argument can be left out of its form."""
@@ -307,39 +297,37 @@ class Builder:
             else:
                 if known.kind is None and given:
                     known = Spec.of(schema_like(given[0]))
-                seeded = seed(known.node)
-                start = ABSENT if seeded is NOTHING or known.kind in {GROUP, UNION} else seeded
+                start = ABSENT if known.kind in {GROUP, UNION} else seed(known.node)
                 node = self._node(start, known, inner_key, inner, required=True, is_wanted=True)
             rows.append((row, node))
-        return Rows(key, path, question, tuple(rows), order is not None, number)
+        return Rows(key, path, question, tuple(rows), spec.most_rows, number)
 
     def _union(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Union:
         branches = spec.branches
         labels = branch_labels(branches)
-        absent = value is ABSENT or (value is None and spec.nullable)
+        absent = value is ABSENT or (value is None and spec.asks.nullable)
         held = None if absent else next((n for n, b in enumerate(branches) if fits_schema(b, value)), None)
         is_unfit = held is None and not absent
         asked = labels[held] if held is not None else ABSENT if is_unfit else value
-        question = Question(asked, labels, required or is_unfit, spec.nullable, stays=value)
+        question = Question(asked, labels, required or is_unfit, spec.asks.nullable, stays=value)
         picker = Field(key, path, "choice", question, spec.hint, next(self._numbers), is_picker=True)
         typed = self._draft.typed.get(picker.block_id)
-        chosen = int(typed) if isinstance(typed, str) and typed.isdecimal() else held
-        if typed is not None and not (isinstance(typed, str) and typed.isdecimal()):
-            chosen = None
+        chosen = (
+            int(typed) if isinstance(typed, str) and typed.isdecimal() else held if typed is None else None
+        )
         if chosen is None or chosen >= len(branches):
             return Union(picker, None, is_unfit)
         inner = Spec.of(branches[chosen])
         start = value if chosen == held else ABSENT
         if start is ABSENT and inner.kind not in {GROUP, UNION}:
-            seeded = seed(inner.node)
-            start = ABSENT if seeded is NOTHING else seeded
+            start = seed(inner.node)
         node = self._node(start, inner, f"{key}?{chosen}", path, required=True, is_wanted=True)
         return Union(picker, node, is_unfit)
 
     def _field(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Field | LongText:
-        question = Question(value, spec.options, required=required, nullable=spec.nullable)
+        question = replace(spec.asks, value=value, required=required)
         kind = spec.kind or inferred_kind(value)
-        if kind == "choice" and not spec.options:
+        if kind == "choice" and not spec.asks.options:
             question = replace(question, options=(True, False))
         if spec.takes_text and isinstance(value, str) and not fits(kind, question):
             kind = "text"
@@ -365,7 +353,7 @@ class Builder:
             )
             for place, (text, _) in enumerate(cut)
         )
-        return LongText(path, question, parts, tuple(gap for _, gap in cut))
+        return LongText(parts[0].key, path, parts[0].number, question, parts, tuple(gap for _, gap in cut))
 
 
 def _holding(field: Field) -> Field:
@@ -434,19 +422,19 @@ def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
         errors: Gets a sentence for each input whose value cannot be read, by its `block_id`.
     """
     match node:
-        case Field() | Group() | Rows() if LEFT_OUT in (boxes := ticked(node, draft)) or NULLED in boxes:
-            return ABSENT if LEFT_OUT in boxes else None
+        case Field() | Group() | Rows() if boxes := {LEFT_OUT, NULLED, EMPTY_WHOLE} & {*ticked(node, draft)}:
+            is_empty = EMPTY_WHOLE in boxes
+            return ABSENT if LEFT_OUT in boxes else None if not is_empty else {} if node.kind == GROUP else []
         case Field():
             return _value_of_field(node, draft, errors)
         case Group():
             inner = {name: value_of(child, draft, errors) for name, child in node.children}
             given = {name: value for name, value in inner.items() if value is not ABSENT}
             asked = node.question.value
-            return given if given or isinstance(asked, dict) or node.is_wanted else asked
+            return given if given or isinstance(asked, dict) else asked
         case Rows():
             asked = node.question.value
-            is_made = node.is_changed and (node.rows or node.question.required)
-            if not is_made and not isinstance(asked, list):
+            if not node.rows and not isinstance(asked, list):
                 return asked
             return [_value_of_row(row, draft, errors) for _, row in node.rows]
         case LongText():
@@ -461,7 +449,7 @@ def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
 def _value_of_row(row: Node, draft: Draft, errors: dict[str, str]) -> Any:
     value = value_of(row, draft, errors)
     if value is ABSENT:
-        errors.update({field.block_id: in_field.NEEDS_VALUE for field in [*inputs_in(row)][:1]})
+        errors.update({field.block_id: in_field.NEEDS_VALUE for field in [*inputs_in(row)][-1:]})
     return value
 
 
@@ -494,8 +482,8 @@ def _value_of_field(field: Field, draft: Draft, errors: dict[str, str]) -> Any:
 
 def ticked(part: Part, draft: Draft) -> list[Box]:
     """Give the boxes that are ticked for a part of a form."""
-    suited = (box for box in BOXES if box.suits(part.kind, part.question))
-    return [box for box in suited if part.block_id in several(draft.typed.get(box.block_id))]
+    found = (box for box in BOXES if part.block_id in several(draft.typed.get(box.block_id)))
+    return [box for box in found if box.suits(part.kind, part.question)]
 
 
 def held(field: Field, draft: Draft) -> Raw:

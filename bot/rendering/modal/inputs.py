@@ -68,7 +68,7 @@ def answer(kind: str, question: Question, raw: Raw, ticked: Collection[Box] = ()
         return _cleared(kind, question)
     if is_blank(raw):
         if is_text(kind):
-            raise InputError(in_field.ONLY_SPACES)
+            raise InputError(in_field.ONLY_SPACES if question.takes("") else in_field.NEEDS_VALUE)
         return _cleared(kind, question)
     if raw in (NULL, LEAVE_OUT) and kind == "choice":
         return None if raw == NULL else ABSENT
@@ -80,9 +80,7 @@ def _cleared(kind: str, question: Question) -> Any:
         return ABSENT
     if question.nullable:
         return None
-    if is_text(kind):
-        raise InputError(in_field.NEEDS_TEXT)
-    raise InputError(in_field.NEEDS_VALUE)
+    raise InputError(in_field.NEEDS_TEXT if is_text(kind) and question.takes("") else in_field.NEEDS_VALUE)
 
 
 def _same(kind: str, raw: Raw, other: Raw) -> bool:

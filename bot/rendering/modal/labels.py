@@ -1,10 +1,11 @@
 """Labels of inputs: no two inputs of a form share one, whatever their arguments are called."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from bot.sentences import in_field, in_form, in_text
-from bot.text.literal import clip, one_line, units
+from bot.text.literal import clip, head, one_line, units
 
 LONGEST = 150
 
@@ -30,6 +31,24 @@ def label_of(
         mark = in_field.numbered(number)
         label = clip(label, room - units(mark)) + mark
     return ends(label)
+
+
+def told_apart(texts: Sequence[str], size: int) -> list[str]:
+    """Shorten texts to so many units (40 or more). One that begins as another does keeps the part where they differ."""
+    shared = dict.fromkeys(texts, 0)
+    for one, other in pairwise(sorted(shared)):
+        place = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+        shared[one], shared[other] = max(shared[one], place), max(shared[other], place)
+    return [_around(text, shared[text], size) for text in texts]
+
+
+def _around(text: str, place: int, size: int) -> str:
+    if units(text) <= size or place < size // 3:
+        return clip(text, size)
+    beginning, room = head(text, size // 3), size - size // 3 - 2
+    # What stands before it tells where it is.
+    rest = text[min(max(place - room // 2, size // 3), max(len(text) - room, size // 3)) :]
+    return f"{beginning}…{rest if units(rest) <= room else head(rest, room) + '…'}"
 
 
 def _name(name: str | int) -> str:

@@ -1,22 +1,34 @@
 """What a schema says about one argument, or its value where no schema does."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.numbers import Number
-from bot.domain.schemas import Schema
-from bot.rendering.modal.field_types import MAX_OPTIONS
+from bot.domain.schemas import Schema, fits_schema, fitting
+from bot.rendering.modal.field_types import ABSENT, ANY_QUESTION, MAX_OPTIONS, Question
+from bot.rendering.modal.labels import told_apart
 from bot.sentences import in_field
 from bot.text.literal import clip, one_line
 
 _TYPES = {"integer": "integer", "number": "number", "boolean": "choice"}
-_FORMATS = {"date": "date", "time": "time", "date-time": "date-time", "email": "email", "uri": "uri"}
+_FORMATS = {
+    "date": "2026-01-31",
+    "time": "09:30:00",
+    "date-time": "2026-01-31T09:30:00Z",
+    "email": "a@example.com",
+    "uri": "https://example.com",
+}
+"""The formats with an input of their own, each with a text as that input gives it."""
 _UNIONS = ("oneOf", "anyOf")
 # What gives a branch of a union inputs of its own. Any other branch only limits values, which the check knows about.
 _SHAPES = ("type", "properties", "enum", "const", "items", "prefixItems", "oneOf", "anyOf", "allOf")
 GROUP, ROWS, UNION = "group", "rows", "union"
+_ABOUT_ALL = ("title", "description", "default")
+_BRANCH = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +39,8 @@ class Spec:
     """Without null, and without a union around it."""
     kind: str | None = None
     """One of `field_types.KINDS`, or `GROUP`, `ROWS`, `UNION`. `None` where the schema leaves it open and the value decides."""
-    options: tuple[Any, ...] = ()
-    nullable: bool = False
+    asks: Question = ANY_QUESTION
+    """What an input for it asks for, still without a value."""
     hint: str = ""
 
     @classmethod
@@ -36,20 +48,27 @@ class Spec:
         """Read the schema of one property, flattened."""
         if not isinstance(node, dict):
             return ANYTHING
-        node, nullable = _without_null(_merged(node))
-        options = _choices(node)
-        if None in options:
-            options, nullable = tuple(option for option in options if option is not None), True
-        kind = _kind(node, options)
-        items = _choices(node["items"]) if kind == "choices" else options
-        return cls(node, kind, items, nullable, _hint(node))
+        inner, nullable = _without_null(_merged(node))
+        options = _options(inner)
+        kind = _kind(inner, options)
+        nullable = (nullable or kind == UNION or None in _choices(inner)) and fits_schema(node, None)
+        chosen = inner["items"] if kind == "choices" else inner
+        options = _options(chosen) if kind == "choices" else options
+        asks = Question(
+            options=options,
+            nullable=nullable,
+            titles=_titles(chosen, options),
+            default=inner.get("default", ABSENT),
+            takes=partial(fits_schema, node),
+        )
+        return cls(inner, kind, asks, _hint(inner))
 
     @property
     def takes_text(self) -> bool:
         """Whether only texts are values, so that a line of text can hold what its own input cannot."""
-        if self.options:
-            return all(isinstance(option, str) for option in self.options)
-        return self.kind in _FORMATS.values()
+        if self.asks.options:
+            return all(isinstance(option, str) for option in self.asks.options)
+        return self.kind in _FORMATS
 
     @property
     def properties(self) -> dict[str, Any]:
@@ -59,20 +78,30 @@ class Spec:
 
     @property
     def branches(self) -> list[Schema]:
-        """The schemas of a union, each with what the schema says beside it."""
-        if isinstance(self.node.get("type"), list):
-            return [{**self.node, "type": name} for name in self.node["type"]]
-        union = _union(self.node)
-        rest = {key: value for key, value in self.node.items() if key != union}
-        return [_both(rest, branch) if isinstance(branch, dict) else rest for branch in self.node[union]]
+        """The schemas of a union and of the unions in it, each with what the schema says beside it."""
+        union = "" if isinstance(self.node.get("type"), list) else _union(self.node)
+        # What is said about the whole argument stands at the choice of its form.
+        rest = {key: value for key, value in self.node.items() if key not in {union, *_ABOUT_ALL}}
+        if not union:
+            return [{**rest, "type": name} for name in self.node["type"]]
+        found = [_both(rest, branch) if isinstance(branch, dict) else rest for branch in self.node[union]]
+        specs = [(branch, Spec.of(branch)) for branch in found]
+        return [
+            each for branch, spec in specs for each in (spec.branches if spec.kind == UNION else [branch])
+        ]
 
     def item(self, position: int) -> Any:
         """The schema of one row."""
         first = self.node.get("prefixItems")
         if isinstance(first, list) and position < len(first):
             return first[position]
-        items = self.node.get("items", {})
-        return {} if isinstance(items, list) else items
+        return self.node.get("items", {})
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows the schema allows at most."""
+        first, most = self.node.get("prefixItems", ()), int(self.node.get("maxItems", sys.maxsize))
+        return min(most, len(first)) if self.node.get("items") is False else most
 
 
 ANYTHING = Spec({})
@@ -81,17 +110,7 @@ ANYTHING = Spec({})
 
 def inferred_kind(value: Any) -> str:
     """Choose the kind of input by the value alone."""
-    match value:
-        case bool():
-            return "choice"
-        case int():
-            return "integer"
-        case float() | Number():
-            return "number"
-        case str():
-            return "text"
-        case _:
-            return "json"
+    return "integer" if type(value) is int else Spec.of(schema_like(value)).kind or "json"
 
 
 def schema_like(value: Any) -> Schema:
@@ -113,22 +132,19 @@ def schema_like(value: Any) -> Schema:
 
 
 def seed(node: Any) -> Any:
-    """Give the value that a needed argument of a new row begins with: `NOTHING` where the schema gives none."""
+    """Give the value that a needed argument of a new row begins with: `ABSENT` where the schema gives none."""
     if isinstance(node, dict):
         for name in ("const", "default"):
-            if name in node:
+            if name in node and fits_schema(node, node[name]):
                 return node[name]
         if node.get("type") == "array":
             return []
-    return NOTHING
-
-
-NOTHING = object()
+    return ABSENT
 
 
 def branch_labels(branches: list[Schema]) -> tuple[str, ...]:
     """Name the branches of a union so that no two names are the same."""
-    names = [_branch_name(branch) for branch in branches]
+    names = told_apart([_branch_name(branch) for branch in branches], _BRANCH)
     if len(set(names)) == len(names):
         return tuple(names)
     return tuple(in_field.nth(number, name) for number, name in enumerate(names, 1))
@@ -137,10 +153,10 @@ def branch_labels(branches: list[Schema]) -> tuple[str, ...]:
 def _branch_name(branch: Schema) -> str:
     title = branch.get("title")
     if isinstance(title, str) and title.strip():
-        return clip(one_line(title), 60)
+        return one_line(title)
     choices = _choices(branch)
     if choices:
-        return clip(one_line(", ".join(map(encode, choices))), 60)
+        return one_line(", ".join(map(encode, choices)))
     properties = branch.get("properties")
     inner: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
     fixed = [
@@ -149,9 +165,9 @@ def _branch_name(branch: Schema) -> str:
         if isinstance(node, dict) and "const" in node
     ]
     if fixed:
-        return clip(", ".join(fixed), 60)
+        return ", ".join(fixed)
     if inner:
-        return clip(", ".join(map(one_line, inner)), 60)
+        return ", ".join(map(one_line, inner))
     return in_field.type_words(branch.get("type"))
 
 
@@ -191,7 +207,7 @@ def _without_null(node: Schema) -> tuple[Schema, bool]:
     for union in _UNIONS:
         branches = node.get(union)
         if isinstance(branches, list):
-            others = [branch for branch in branches if branch != {"type": "null"}]
+            others = [branch for branch in branches if not _is_null(branch)]
             rest = {key: value for key, value in node.items() if key != union}
             if len(others) == 1 and isinstance(others[0], dict):
                 inner, nullable = _without_null(_merged(others[0]))
@@ -203,6 +219,31 @@ def _without_null(node: Schema) -> tuple[Schema, bool]:
         others = [name for name in types if name != "null"]
         return {**node, "type": others[0] if len(others) == 1 else others}, True
     return node, False
+
+
+def _is_null(branch: Any) -> bool:
+    """Tell whether a branch of a union is only `null`, however that is written."""
+    if not isinstance(branch, dict):
+        return False
+    return branch.get("type") in ("null", ["null"]) or _choices(branch) == (None,)
+
+
+def _options(node: Schema) -> tuple[Any, ...]:
+    """Give the values of a choice that the other rules beside them allow, without null."""
+    found = tuple(option for option in _choices(node) if option is not None)
+    rules = {key: value for key, value in node.items() if key not in {"enum", "const", *_UNIONS, *_ABOUT_ALL}}
+    return tuple(fitting(rules, found)) if rules and found else found
+
+
+def _titles(node: Schema, options: tuple[Any, ...]) -> tuple[str, ...]:
+    """Give what the schema calls each option: nothing where it has no names."""
+    if not options:
+        return ()
+    union, names = _union(node), node.get("enumNames")
+    if union and not isinstance(names, list):
+        names = [branch.get("title") for branch in node[union] if isinstance(branch, dict)]
+    named = dict(zip(map(encode, _choices(node)), names or (), strict=False))
+    return tuple(str(named.get(encode(option)) or "") for option in options) if any(named.values()) else ()
 
 
 def _choices(node: Any) -> tuple[Any, ...]:
@@ -251,10 +292,11 @@ def _kind(node: Schema, options: tuple[Any, ...]) -> str | None:
     if type_ == "object":
         return GROUP if node.get("properties") else "json"
     if type_ == "array":
-        items = _choices(node.get("items"))
-        return "choices" if items and None not in items and len(items) <= MAX_OPTIONS else ROWS
+        items, least = _choices(node.get("items")), node.get("minItems", 0)
+        return "choices" if items and None not in items and least <= len(items) <= MAX_OPTIONS else ROWS
     if type_ == "string":
-        return _FORMATS.get(str(node.get("format")), "text")
+        format_ = str(node.get("format"))
+        return format_ if format_ in _FORMATS and fits_schema(node, _FORMATS[format_]) else "text"
     return _TYPES.get(type_, "json") if isinstance(type_, str) else None
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from bot.domain.drafts import Draft, Raw
 from bot.rendering.modal.argument_form import ADD, REMOVE, Edited, Errors, Form, Unchanged, form_of
-from bot.rendering.modal.boxes import EMPTY, LEFT_OUT, NULLED, Box
+from bot.rendering.modal.boxes import EMPTY, EMPTY_WHOLE, LEFT_OUT, NULLED, Box
 from bot.rendering.modal.field_types import ABSENT, KINDS, LEAVE_OUT, NULL
-from bot.rendering.modal.form_tree import Field, Group, LongText, Node, Rows, Union
+from bot.rendering.modal.form_tree import Field, Group, LongText, Node, Part, Rows, Union, several
 
 
 class CannotBeTypedError(Exception):
@@ -73,8 +73,9 @@ class _Person:
     def _does_something(self, node: Node, wanted: Any) -> bool:
         """Do the next thing, if there is one."""
         match node:
-            case Field() if box := _box(node, wanted):
-                return self._types(box.block_id, [node.block_id])
+            case Field() | Group() | Rows() if box := _box(node, wanted):
+                ticked = several(self._draft.typed.get(box.block_id))
+                return node.block_id not in ticked and self._types(box.block_id, [*ticked, node.block_id])
             case Field():
                 return self._types(node.block_id, _raw(node, wanted))
             case Union():
@@ -82,19 +83,13 @@ class _Person:
             case LongText():
                 raise CannotBeTypedError("a long text")
             case Group() | Rows() if wanted is ABSENT or wanted is None:
-                return self._empties(node, wanted)
+                if node.question.value is not wanted:
+                    raise CannotBeTypedError("an object or a list that cannot be left out or null")
+                return False
             case Group():
                 return self._fills_object(node, wanted)
             case Rows():
                 return self._fills_list(node, wanted)
-
-    def _empties(self, node: Group | Rows, wanted: Any) -> bool:
-        box = LEFT_OUT if wanted is ABSENT else NULLED
-        if box.suits(node.kind, node.question):
-            return self._types(box.block_id, [node.block_id])
-        if node.question.value is not wanted:
-            raise CannotBeTypedError("an object or a list that cannot be left out or null")
-        return False
 
     def _fills_object(self, node: Group, wanted: Any) -> bool:
         if not isinstance(wanted, dict):
@@ -130,11 +125,11 @@ class _Person:
         return self._does_something(node.branch, wanted)
 
 
-def _box(field: Field, wanted: Any) -> Box | None:
-    """Give the box that says more than the input could."""
-    boxes = {"": EMPTY, ABSENT: LEFT_OUT, None: NULLED}
-    box = boxes.get(wanted) if wanted in ("", ABSENT, None) else None
-    return box if box and box.suits(field.kind, field.question) else None
+def _box(part: Part, wanted: Any) -> Box | None:
+    """Give the box that says more than the inputs could."""
+    boxes = [(EMPTY, ""), (LEFT_OUT, ABSENT), (NULLED, None), (EMPTY_WHOLE, []), (EMPTY_WHOLE, {})]
+    suited = (box for box, means in boxes if wanted == means and box.suits(part.kind, part.question))
+    return next(suited, None)
 
 
 def _raw(field: Field, wanted: Any) -> Raw:
