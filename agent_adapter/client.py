@@ -48,10 +48,12 @@ from agent_adapter.contract.record import (
 )
 from agent_adapter.contract.trace import TRACEPARENT, TraceContext
 from agent_adapter.contract.wire import agent_name, to_model
+from agent_adapter.edit_check import asked_again, misfit
 from agent_adapter.errors import (
     AgentAdapterError,
     ConflictError,
     ConsumedError,
+    DecisionNotAllowedError,
     InvalidRequestError,
     NotDecidedError,
     UnknownInterruptError,
@@ -74,7 +76,7 @@ from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, signer_from_environment
 from agent_adapter.redis.address import address_of
-from agent_adapter.redis.claims import Claims, patiently, why_stalled
+from agent_adapter.redis.claims import Claims, Right, patiently, why_stalled
 from agent_adapter.redis.pool import (
     REPEAT_WITHIN,
     end_task,
@@ -450,9 +452,9 @@ class ApprovalClient:
                     f"some pauses of {interrupt.id} are already asked in {found}, others are new: publish them separately"
                 )
             record = await self._records.load(found)
-            if record.is_resumed:
+            if record.is_resumed and not record.unused:
                 raise ConsumedError(f"{found} was already answered and its run resumed")
-            if not record.ended_unanswered:
+            if not (record.unused or record.ended_unanswered):
                 self._matching(record.interrupt, interrupt)
                 if waits:
                     await self._records.add_waiter(found)
@@ -461,7 +463,7 @@ class ApprovalClient:
                 return found
             attempt, replaced = attempt + 1, found
             anew = interrupt_id(interrupt.agent, interrupt.run, interrupt.pauses, attempt=attempt)
-            asked = interrupt.model_copy(update={"id": anew})
+            asked = asked_again(interrupt, record.unused).model_copy(update={"id": anew})
 
     async def wait(self, interrupt_id: str) -> Resume:
         """Wait until every action is decided, or the interrupt has ended without an answer. Any process may wait.
@@ -540,12 +542,14 @@ class ApprovalClient:
             ConsumedError: when the run was already resumed.
             ClaimLostError: when the claim expired in the body, and another process took it.
             AgentAdapterError: as in `publish` and `wait`.
+
+        An edit that does not fit a schema that was too large to be sent is not given to the body: people are asked again,
+        with the reason.
         """
         expect_interrupt(interrupt)
         with _span("assent.approval", interrupt) as span:
             async with AsyncExitStack() as stack:
-                asked, resume = await self._answered(interrupt, stack)
-                resume = in_order(resume, self._matching(asked, interrupt))
+                resume = await self._answered(interrupt, stack)
                 span.note(
                     interrupt_id=resume.interrupt_id,
                     outcome=resume.status,
@@ -572,6 +576,7 @@ class ApprovalClient:
         Raises:
             UnknownInterruptError: when there is no record with this id.
             ConflictError: when the record asks something else than your interrupt.
+            DecisionNotAllowedError: when an edit does not fit a schema of your interrupt that was too large to be sent.
             ReceiptError: when a decision is not proven by what the ring trusts.
             InvalidRequestError: with a ring, when neither `interrupt` nor `unchecked` is given.
             AgentAdapterError: when it is not decided yet; and as in `reviewing`.
@@ -584,12 +589,16 @@ class ApprovalClient:
             )
         async with self._claims.held(interrupt_id) as (asked, resume):
             given = in_order(resume, self._matching(asked, interrupt)) if interrupt else resume
+            if interrupt and (problem := misfit(given.decisions, interrupt)):
+                raise DecisionNotAllowedError(problem)
             with carrying(given):
                 yield given
 
     @asynccontextmanager
-    async def running(self, run: str, *, place: str = "") -> AsyncIterator[None]:
+    async def running(self, run: str, *, place: str = "") -> AsyncIterator[Right]:
         """Hold the right to run a thread while the body runs its graph. Do not hold it while people decide.
+
+        The body gets the note that the last holder left, and may leave one for the next.
 
         Args:
             run: The id of the run, as for `interrupt`.
@@ -599,8 +608,8 @@ class ApprovalClient:
             ClaimedError: when another call runs this thread.
             ClaimLostError: when the right expired in the body, and another process took it.
         """
-        async with self._claims.running(thread_id(self.agent, run, place)):
-            yield
+        async with self._claims.running(thread_id(self.agent, run, place)) as right:
+            yield right
 
     async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
         """Yield each decision as it is made, with the index of its action, until the interrupt has ended.
@@ -708,6 +717,18 @@ class ApprovalClient:
         with suppress(AgentAdapterError):
             await self._records.mark_stalled(resume.interrupt_id, resume.claim, why_stalled(error))
 
+    async def refuse_answer(self, resume: DecidedResume, reason: str) -> None:
+        """End a question whose answer cannot be used, with which nothing has run. Published again, it says the reason.
+
+        Integrations call it while they hold the claim.
+
+        Raises:
+            ClaimLostError: when the claim expired and another process took it.
+        """
+        logger.warning("answer.refused", extra={"interrupt_id": resume.interrupt_id, "reason": reason})
+        await self._records.mark_stalled(resume.interrupt_id, resume.claim, reason)
+        await self._records.finish(resume.interrupt_id, resume.claim, unused=True)
+
     async def record(self, interrupt_id: str) -> Record:
         """Read a record: the interrupt, its deadline, and what was decided so far.
 
@@ -780,14 +801,20 @@ class ApprovalClient:
             check_same_words(record, asked, indices)
         return indices
 
-    async def _answered(self, interrupt: Interrupt, stack: AsyncExitStack) -> tuple[Interrupt, DecidedResume]:
-        """Ask, wait and claim; the stack holds the claim."""
+    async def _answered(self, interrupt: Interrupt, stack: AsyncExitStack) -> DecidedResume:
+        """Ask until there is an answer that can be used, and claim it; the stack holds the claim."""
         since = time.monotonic()
         while True:
             record_id = await self._publish(interrupt, waits=True, since=since)
             try:
                 await self.wait(record_id)
-                return await stack.enter_async_context(self._claims.held(record_id))
+                async with AsyncExitStack() as held:
+                    asked, resume = await held.enter_async_context(self._claims.held(record_id))
+                    resume = in_order(resume, self._matching(asked, interrupt))
+                    if not (problem := misfit(resume.decisions, interrupt)):
+                        stack.push_async_exit(held.pop_all())
+                        return resume
+                    await self.refuse_answer(resume, problem)
             except UnknownInterruptError:
                 # Redis came back empty. This process still has the question, so it asks again.
                 logger.warning("interrupt.forgotten", extra={"interrupt_id": record_id})

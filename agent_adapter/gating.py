@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NotRequired, TypeAlias, TypedDict
 
-from agent_adapter.contract.arguments import check_json
+from agent_adapter.contract.arguments import MAX_SCHEMA_NODES, check_json
 from agent_adapter.contract.hitl import KNOWN_DECISIONS, ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.names import did_you_mean
 from agent_adapter.errors import InvalidRequestError
@@ -354,7 +354,7 @@ def _check_values(given: Mapping[str, Any], *, where: str, always: bool) -> None
             raise InvalidRequestError(
                 f"{where}.args_schema: {schema!r} is not a JSON Schema; pass a dict, such as a model's model_json_schema()"
             )
-        check_json(schema, where=f"{where}.args_schema")
+        check_json(schema, where=f"{where}.args_schema", most=MAX_SCHEMA_NODES)
     headline = given.get("headline", ())
     if isinstance(headline, str) or not all(isinstance(name, str) for name in headline) or len(headline) > 10:
         raise InvalidRequestError(

@@ -18,6 +18,8 @@ MAX_ARGUMENTS_BYTES = 64 * 1024
 MAX_SCHEMA_BYTES = 32 * 1024
 MAX_DEPTH = 32
 MAX_NODES = 5_000
+MAX_SCHEMA_NODES = 100_000
+"""Of a schema before it is trimmed, and of a pause with schemas."""
 MAX_KEYS = 1_000
 MAX_INTEGER_BITS = 13_288
 KEY_SHOWN = 40
@@ -110,30 +112,28 @@ def check_text(text: str | None, *, where: str) -> None:
         raise InvalidRequestError(f"{where}: {problem}")
 
 
-def check_json(value: Any, *, where: str) -> None:
-    """Refuse values that are not JSON, or too many values.
+def check_json(value: Any, *, where: str, most: int = MAX_NODES) -> None:
+    """Refuse values that are not JSON, or more than this many values.
 
     Raises:
         InvalidRequestError: naming the path and the cure.
     """
-    if _is_sound(value):
+    if _is_sound(value, most):
         return
     for count, (path, depth, node) in enumerate(_walk(value), 1):
-        if count > MAX_NODES:
-            raise InvalidRequestError(
-                f"{where}: more than {MAX_NODES:,} values; pass a reference to the data"
-            )
+        if count > most:
+            raise InvalidRequestError(f"{where}: more than {most:,} values; pass a reference to the data")
         if problem := _too_deep(depth) or _problem(node):
             raise InvalidRequestError(f"{where}{_spell(path)}: {problem}")
 
 
-def _is_sound(value: Any) -> bool:
+def _is_sound(value: Any, most: int) -> bool:
     """Whether values are certainly within the limits. It is ten times as fast as a search for the value that is not."""
     count, level = 0, [value]
     for _ in range(MAX_DEPTH + 1):
         count += len(level)
         by_kind: dict[type, list[Any]] = {kind: [] for kind in {*map(type, level)}}
-        if count > MAX_NODES or not by_kind.keys() <= _KINDS:
+        if count > most or not by_kind.keys() <= _KINDS:
             return False
         for node in level:
             by_kind[type(node)].append(node)

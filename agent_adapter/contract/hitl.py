@@ -117,9 +117,12 @@ class ReviewConfig(WrittenModel):
     """Whether an approval or a rejection may apply to every later call of this tool in this run."""
     effects: tuple[str, ...] = ()
     """What a decision really does in a framework that lacks this kind of decision, by the names in `EFFECTS`."""
-    headline: tuple[str, ...] = Field(default=(), max_length=10)
-    """Names of the arguments that are the subject of the call. They come first on its card, and stand in the notification.
+    headline: tuple[str, ...] = ()
+    """Names of up to 10 arguments that are the subject of the call. They come first on its card, and stand in the notification.
     What the bot's policy names goes before that."""
+    integers: tuple[int, int] | None = None
+    """The smallest and the largest whole number that the framework can keep, if not all. An edit must not have others.
+    Infinity, NaN and half of a surrogate pair are in no arguments, so no framework has to say that it cannot keep these."""
 
 
 EFFECTS = ("reject_as_answer", "answer_as_rejection", "words_only", "reject_drops_batch")

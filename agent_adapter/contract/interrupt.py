@@ -42,6 +42,8 @@ class Context(WrittenModel):
     title: str | None = None
     links: tuple[Link, ...] = ()
     subagent: str | None = None
+    again: str | None = None
+    """Why it is asked again. The library sets it where an answer could not be used."""
     traceparent: str | None = None
     """In which trace it is asked, in the form of W3C Trace Context, if that is not the program's own. It is not shown."""
 

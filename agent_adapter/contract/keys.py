@@ -42,6 +42,7 @@ class Keys:
                                                     each decision, `withdraw` the reason,
                                                     `fence` `claim_by` `claim_until` (0 when it was given back),
                                                     `claim_for` its lease, `resumed` `resumed_by`,
+                                                    `unused` if the answer could not be used, and nothing ran,
                                                     `stalled` why its run could not be resumed, or with which error
                                                     it ended, `stalled_by` under whose claim,
                                                     `outcome:<i>` when and how a call ended, as its agent says,
@@ -94,7 +95,8 @@ class Keys:
                                                     `failures` `failed_by` `reason`
     `{ns}:pause:<agent>.<digest>`           STRING  id of the record that asks about this pause
     `{ns}:thread:<agent>.<digest>`          STRING  owner of the right to run one thread of an agent, while its graph
-                                                    runs; ends with the owner's lease. `free:<owner>` for an hour after it
+                                                    runs; ends with the owner's lease. `free:<owner>` for an hour after it,
+                                                    or `note:<which calls have run unsaved>` for a week
     `{ns}:draft:<user>:<i>:<id>`            STRING  what a person has filled into the form of an edit, for a day
     `{ns}:vouched:<id>`                     SET     for whom a key of the HTTP API says that the agent acts, of the
                                                     first record about these pauses; eight days

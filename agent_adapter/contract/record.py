@@ -19,7 +19,7 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.identity import action_fingerprints, digest, slots
 from agent_adapter.contract.interrupt import DecidedResume, DecisionRecord, Interrupt, Resume, Status
 from agent_adapter.contract.outcome import Reported, load_outcome
-from agent_adapter.contract.wire import dump_decision, to_model
+from agent_adapter.contract.wire import dump_decision, to_model, trimmed
 from agent_adapter.errors import (
     ConflictError,
     DecisionNotAllowedError,
@@ -411,7 +411,7 @@ def matching_actions(record: Interrupt, asked: Interrupt) -> list[int]:
     if record.run != asked.run:
         raise ConflictError(f"{record.id} belongs to another run: look for what else writes to this Redis")
     places = {slot: index for index, slot in enumerate(slots(record.pauses))}
-    known, own = action_fingerprints(record.request), action_fingerprints(asked.request)
+    known, own = action_fingerprints(record.request), action_fingerprints(trimmed(asked).request)
     indices = []
     for index, slot in enumerate(slots(asked.pauses)):
         found = places.get(slot)
@@ -427,11 +427,12 @@ def matching_actions(record: Interrupt, asked: Interrupt) -> list[int]:
 def check_same_words(record: Interrupt, asked: Interrupt, indices: Sequence[int]) -> None:
     """Refuse a record that people were asked with in other words than ours: what `matching_actions` does not compare.
 
-    How long people may take, the subagent and the trace are not compared: they may differ when a question is asked again.
+    How long people may take, the subagent, why it is asked again, and the trace are not compared: they may differ when a question is asked again.
 
     Raises:
         ConflictError: naming what is different.
     """
+    asked = trimmed(asked)
     known, own = record.context, asked.context
     compared: list[tuple[str, object, object]] = [
         ("context.requested_by", known.requested_by, own.requested_by),

@@ -1,6 +1,7 @@
 """How interrupts and continuations are written to stored text and read from it, with the limits of a publish."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -8,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from agent_adapter.contract.arguments import (
-    MAX_SCHEMA_BYTES,
+    MAX_SCHEMA_NODES,
     check_arguments,
     check_json,
     check_text,
@@ -29,6 +30,7 @@ from agent_adapter.contract.interrupt import (
     Interrupt,
 )
 from agent_adapter.contract.names import AgentName, problem_of_tool
+from agent_adapter.contract.trim import STEPS, fits, trim
 from agent_adapter.errors import InvalidRequestError
 
 MAX_ENVELOPE_BYTES = 256 * 1024
@@ -38,6 +40,8 @@ KEPT_BYTES = 8 * 1024
 MAX_ACTIONS = 50
 MAX_NAME = 128
 MIN_LIFE, MAX_LIFE = timedelta(seconds=1), timedelta(days=7)
+SAME_SCHEMA = "args_schema_of"
+"""In place of a schema: the position of the first config that has the same one."""
 
 _decision: TypeAdapter[Decision] = TypeAdapter(Decision)
 _T = TypeVar("_T")
@@ -84,11 +88,10 @@ def check_request(request: HITLRequest) -> None:
             )
         if problem := problem_of_tool(action.name):
             raise InvalidRequestError(f"action_requests[{index}].name: {problem}")
-        for part in ("name", "description", "id"):
+        for part in ("name", "id"):
             check_text(getattr(action, part), where=f"action_requests[{index}].{part}")
         check_arguments(action.args, where=f"action_requests[{index}].args")
         _check_decisions(config.allowed_decisions, where=f"review_configs[{index}].allowed_decisions")
-        _check_schema(config.args_schema, where=f"review_configs[{index}].args_schema")
 
 
 def _check_decisions(allowed: tuple[str, ...], *, where: str) -> None:
@@ -99,19 +102,10 @@ def _check_decisions(allowed: tuple[str, ...], *, where: str) -> None:
         raise InvalidRequestError(f"{where}: none of {list(allowed)} is one of {', '.join(KNOWN_DECISIONS)}")
 
 
-def _check_schema(schema: dict[str, Any] | None, *, where: str) -> None:
-    if schema is None:
-        return
-    check_json(schema, where=where)
-    size = len(encode(schema).encode())
-    if size > MAX_SCHEMA_BYTES:
-        raise InvalidRequestError(f"{where}: {size:,} bytes of schema, at most {MAX_SCHEMA_BYTES:,}")
-
-
 def dump_interrupt(interrupt: Interrupt) -> str:
-    """Return the text of an interrupt as it is stored: arguments in their exact bytes, and no continuation.
+    """Return the text of an interrupt as it is stored: trimmed, with arguments in their exact bytes, and no continuation.
 
-    Fields with their default are left out: the defaults belong to the schema version.
+    Fields with their default are left out: the defaults belong to the schema version. Each schema is written once.
 
     Raises:
         InvalidRequestError: when it is over a limit.
@@ -127,6 +121,40 @@ def dump_interrupt(interrupt: Interrupt) -> str:
         )
     if interrupt.route.thread_ts and not interrupt.route.channel:
         raise InvalidRequestError("a thread needs its channel: pass channel=… beside thread_ts")
+    _, envelope, text = _asked(interrupt)
+    size = len(text.encode())
+    if size > MAX_ENVELOPE_BYTES:
+        raise InvalidRequestError(
+            f"interrupt: {size:,} bytes, at most {MAX_ENVELOPE_BYTES:,}; ask in several batches"
+        )
+    if interrupt.source is None:
+        return text
+    # It does not count for the limit above, because it repeats the request, with schemas as large as they are.
+    check_json(interrupt.source.payload, where="payload", most=MAX_SCHEMA_NODES)
+    return encode({**envelope, "source": interrupt.source.model_dump(mode="python")})
+
+
+def trimmed(interrupt: Interrupt) -> Interrupt:
+    """Return the interrupt as it is asked: without schemas, and with shorter texts, where these are too long to be sent.
+
+    Raises:
+        InvalidRequestError: when something else in it cannot be written.
+    """
+    return _asked(interrupt)[0]
+
+
+def _asked(interrupt: Interrupt) -> tuple[Interrupt, dict[str, Any], str]:
+    """Return an interrupt as it is asked, its envelope, and that as text."""
+    for most in STEPS:
+        asked = trim(interrupt, most)
+        envelope = _envelope(asked)
+        text = encode(envelope)
+        if len(text.encode()) <= MAX_ENVELOPE_BYTES:
+            break
+    return asked, envelope, text
+
+
+def _envelope(interrupt: Interrupt) -> dict[str, Any]:
     envelope = {
         "schema_version": interrupt.schema_version,
         # What silence does is never left to a default.
@@ -137,24 +165,37 @@ def dump_interrupt(interrupt: Interrupt) -> str:
     }
     check_json(envelope, where="interrupt")
     # The same as `model_dump`, but without a copy of every value.
-    envelope["request"] = {name: [_written(each) for each in listed] for name, listed in interrupt.request}
-    text = encode(envelope)
-    size = len(text.encode())
-    if size > MAX_ENVELOPE_BYTES:
-        raise InvalidRequestError(
-            f"interrupt: {size:,} bytes, at most {MAX_ENVELOPE_BYTES:,}; ask in several batches"
-        )
-    if interrupt.source is None:
-        return text
-    # It does not count for the limit above, because it repeats the request.
-    check_json(interrupt.source.payload, where="payload")
-    return encode({**envelope, "source": interrupt.source.model_dump(mode="python")})
+    request = {name: [_written(each) for each in listed] for name, listed in interrupt.request}
+    _share_schemas(request["review_configs"])
+    return {**envelope, "request": request}
 
 
 def _written(message: WireModel) -> dict[str, Any]:
     """Return the fields of a message that differ from their defaults."""
     fields = type(message).model_fields
     return {name: value for name, value in message if value != fields[name].default}
+
+
+def _share_schemas(configs: list[dict[str, Any]]) -> None:
+    """Keep each schema once, at the first config that has it."""
+    first: dict[str, int] = {}
+    for index, config in enumerate(configs):
+        if "args_schema" in config:
+            at = first.setdefault(encode(config["args_schema"]), index)
+            if at != index:
+                del config["args_schema"]
+                config[SAME_SCHEMA] = at
+
+
+def _spread_schemas(value: dict[str, Any]) -> None:
+    """Give each config of a stored interrupt its schema again. What is no interrupt is refused later."""
+    with suppress(TypeError, LookupError, AttributeError):
+        configs = value["request"]["review_configs"]
+        for index, config in enumerate(configs):
+            if not fits(config.get("args_schema")):
+                raise InvalidRequestError(f"review_configs[{index}].args_schema: it is too large")
+            if SAME_SCHEMA in config:
+                config["args_schema"] = configs[config[SAME_SCHEMA]]["args_schema"]
 
 
 def dump_continuation(continuation: Continuation) -> str:
@@ -214,6 +255,7 @@ def _read_interrupt(text: str | bytes) -> Interrupt:
         raise InvalidRequestError(
             f"schema_version: {version} was written by a newer agent; this version reads up to {SCHEMA_VERSION}: update this side"
         )
+    _spread_schemas(value)
     interrupt = to_model(Interrupt.model_validate, value, where="interrupt")
     check_request(interrupt.request)
     return interrupt

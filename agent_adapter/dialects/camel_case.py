@@ -120,6 +120,7 @@ def _review(index: int, config: _Review, effects: tuple[str, ...]) -> ReviewConf
             "allowed_decisions": without_respond(config.allowed_decisions, where=where),
             "args_schema": config.args_schema,
             "effects": effects,
+            "integers": (-MAX_SAFE_INTEGER, MAX_SAFE_INTEGER),
         }
     )
 

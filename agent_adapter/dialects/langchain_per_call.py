@@ -6,7 +6,6 @@ The payload is the pause's value, with the pause's `response_schema` added as a 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from agent_adapter.contract.arguments import check_json
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig, WireModel
 from agent_adapter.contract.wire import check_request, dump_decision, to_model
 from agent_adapter.dialects.answers import check_answers
@@ -41,7 +40,6 @@ def to_request(payload: Any) -> HITLRequest:
         InvalidRequestError: naming the place.
     """
     pause = to_model(_Pause.model_validate, payload, where="pause")
-    check_json(pause.response_schema, where="pause.response_schema")
     branches = _branches(pause.response_schema)
     action = ActionRequest(
         name=pause.name, args=pause.args, description=pause.description or None, id=pause.tool_call_id
@@ -115,13 +113,15 @@ def _reachable(schema: Schema, definitions: Schema) -> set[str]:
 
 
 def _references(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        reference = node.get("$ref")
-        if isinstance(reference, str) and reference.startswith(_DEFS):
-            yield reference.removeprefix(_DEFS)
-    if isinstance(node, dict | list):
-        for child in node.values() if isinstance(node, dict) else node:
-            yield from _references(child)
+    left = [node]
+    while left:
+        node = left.pop()
+        if isinstance(node, dict):
+            reference = node.get("$ref")
+            if isinstance(reference, str) and reference.startswith(_DEFS):
+                yield reference.removeprefix(_DEFS)
+        if isinstance(node, dict | list):
+            left += node.values() if isinstance(node, dict) else node
 
 
 def _property(schema: Schema, name: str, root: Schema) -> Schema:

@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.types import INTERRUPT
-from langgraph.errors import GraphBubbleUp
+from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from langgraph.types import Command, PregelTask, StateSnapshot
 from langgraph.types import Interrupt as Pause
 
@@ -57,16 +57,33 @@ class Begun:
     """For each tool that runs for a decided call: its key, and the namespace of the task around it."""
     failed: dict[str, tuple[str, Outcome]] = field(default_factory=dict)
     """For the key of each call that failed: the namespace of its task, and the error. It may be tried again."""
+    ended: list[tuple[str, str]] = field(default_factory=list)
+    """Of each decided call whose node has ended: its name, and the namespace of the task around it."""
+    raised: list[tuple[BaseException, str]] = field(default_factory=list)
+    """The errors of nodes, and the namespace of each; the innermost comes first."""
 
     def in_doubt(self) -> list[str]:
         """Name the calls that may have taken effect, although the failed run has no result of them."""
         return list(dict.fromkeys(name for name, _ in list(self.calls.values())))
 
+    def unsaved(self, error: BaseException) -> list[tuple[str, str]]:
+        """Return the calls that have ended, and whose results LangGraph may have failed to save with this error.
+
+        An error that no node has raised comes from LangGraph itself, or from its checkpointer.
+        """
+        if not isinstance(error, Exception) or isinstance(error, GraphRecursionError):
+            return []
+        chain: list[BaseException] = [error]
+        while cause := chain[-1].__cause__ or chain[-1].__context__:
+            chain.append(cause)
+        place = next((at for known, at in self.raised if any(known is each for each in chain)), None)
+        return [call for call in self.ended if place is None or call[1].startswith(f"{place}|")]
+
     def settle(self, namespace: str) -> None:
-        """Forget the calls of a task, at any depth, because its node has ended."""
+        """Note that the calls of a task, at any depth, have ended, because its node has."""
         for run_id, (_, inside) in list(self.calls.items()):
-            if _is_inside(inside, namespace):
-                self.calls.pop(run_id, None)
+            if _is_inside(inside, namespace) and (call := self.calls.pop(run_id, None)):
+                self.ended.append(call)
         self.report_failed(
             [key for key, (inside, _) in list(self.failed.items()) if _is_inside(inside, namespace)]
         )
@@ -285,7 +302,8 @@ class _KeyHandler(BaseCallbackHandler):
             self.begun.settle(task)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_more: Any) -> None:
-        self.begun.tasks.pop(run_id, None)
+        if task := self.begun.tasks.pop(run_id, None):
+            self.begun.raised.append((error, task))
         self._pause(error, run_id)
 
     def _asked_by(self, parent: UUID | None, name: str) -> str | None:

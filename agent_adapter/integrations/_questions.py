@@ -11,7 +11,7 @@ from langgraph.types import Command
 from langgraph.types import Interrupt as Pause
 
 from agent_adapter.asking import Asking
-from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest
+from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest, ReviewConfig
 from agent_adapter.contract.interrupt import Context, Resume
 from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.dialects import Dialect, langchain_per_call
@@ -22,6 +22,8 @@ from agent_adapter.expected import expect
 from agent_adapter.integrations._graph import Tools, check_edit, tools_by_name, with_schema
 from agent_adapter.integrations._places import Place
 
+INTEGERS = (-(2**63), 2**64 - 1)
+"""The whole numbers that LangGraph keeps in a checkpoint: it writes MessagePack."""
 # LangGraph reads a resume as a map only if every key looks like this; it hands anything else to the node unchanged.
 _PAUSE_ID = re.compile(r"[0-9a-f]{32}")
 
@@ -85,9 +87,13 @@ def request_of(questions: Sequence[Question], tools: Tools) -> HITLRequest:
     return HITLRequest(
         action_requests=tuple(action for request in requests for action in request.action_requests),
         review_configs=tuple(
-            with_schema(config, known) for request in requests for config in request.review_configs
+            _kept(with_schema(config, known)) for request in requests for config in request.review_configs
         ),
     )
+
+
+def _kept(config: ReviewConfig) -> ReviewConfig:
+    return config if config.integers else config.model_copy(update={"integers": INTEGERS})
 
 
 def command_for(resume: Resume, questions: Sequence[Question], tools: Tools) -> Command[Any]:

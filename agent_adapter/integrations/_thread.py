@@ -2,20 +2,28 @@
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.pregel import Pregel
 from langgraph.types import Command, PregelTask, StateSnapshot
 
 from agent_adapter.asking import Asking, check_asking
 from agent_adapter.client import ApprovalClient, expect_client
+from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
 from agent_adapter.dialects.naming import Named, Naming
-from agent_adapter.errors import ConflictError, ConsumedError, InvalidRequestError, WrongArgumentError
+from agent_adapter.errors import (
+    ConflictError,
+    ConsumedError,
+    DecisionNotAllowedError,
+    InvalidRequestError,
+    WrongArgumentError,
+)
 from agent_adapter.expected import expect, kind_of
 from agent_adapter.gating import check_tools
 from agent_adapter.integrations._graph import (
@@ -32,13 +40,18 @@ from agent_adapter.integrations._graph import (
     tool_names,
     tools_by_name,
 )
-from agent_adapter.integrations._langgraph_calls import keys_of, namespace_of, passing_keys
+from agent_adapter.integrations._langgraph_calls import Begun, keys_of, namespace_of, passing_keys
 from agent_adapter.integrations._places import places
 from agent_adapter.integrations._questions import Question, batch, command_for, request_of, with_askers
 from agent_adapter.integrations._saved import Saved
 from agent_adapter.integrations._stored import StoredThread
-from agent_adapter.redis.claims import patiently
+from agent_adapter.integrations._unsaved import Left
+from agent_adapter.redis.claims import Right, patiently
 from agent_adapter.redis.runs import failed_with
+
+
+class UnusableError(DecisionNotAllowedError):
+    """An answer cannot be used, and nothing ran. Its question has ended, and can be asked again."""
 
 
 @dataclass(frozen=True)
@@ -122,32 +135,44 @@ class Thread:
         if not await self._begins(input):
             yield False
             return
-        async with self.running():
+        async with self.running(repeats=input is None):
             # The process that ran the thread until now may have come to a pause.
             yield await self._begins(input)
 
-    def running(self) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def running(self, *, repeats: bool = True) -> AsyncIterator[Right]:
         """Keep others from running this thread while the body runs its graph.
+
+        Args:
+            repeats: Whether the graph goes on where it was, and not with new input.
 
         Raises:
             ClaimedError: when another process runs it.
+            CutOffError: when it would run an approved call again that has run.
         """
         place = self.config.get("configurable", {}).get("checkpoint_ns") or ""
-        return self.approvals.running(self.id, place=place)
+        async with self.approvals.running(self.id, place=place) as right:
+            if repeats and right.found:
+                left = Left(**decode(right.found))
+                if await left.is_unsaved(self.graph, self.config, await self._state(subgraphs=True)):
+                    right.leaves = right.found
+                    raise left.error()
+            yield right
 
     @asynccontextmanager
-    async def resuming(self, questions: Sequence[Question]) -> AsyncIterator[None]:
+    async def resuming(self, questions: Sequence[Question]) -> AsyncIterator[Right]:
         """Keep others from running this thread while the body resumes it with the answer to these questions.
 
         Raises:
             ConsumedError: when the thread no longer waits for them.
             ClaimedError: when another process runs it.
+            CutOffError: when it would run an approved call again that has run.
         """
         pauses = [question.id for question in questions]
         await self.check_open(pauses)
-        async with self.running():
+        async with self.running() as right:
             await self.check_open(pauses)
-            yield
+            yield right
 
     async def check_open(self, pauses: Collection[str]) -> None:
         """Check that the thread still waits at these pauses.
@@ -224,14 +249,21 @@ class Thread:
             except ConflictError:
                 questions = await self._apart(questions)
                 resume = await stack.enter_async_context(await self._reviewing(questions))
-            await stack.enter_async_context(self.resuming(questions))
+            right, left = await stack.enter_async_context(self.resuming(questions)), None
             try:
                 with passing_keys({}) as begun:
-                    async with self.command_for(resume, questions) as command:
-                        yield command
+                    try:
+                        async with self.command_for(resume, questions) as command:
+                            yield command
+                    except Exception as error:
+                        if left := await self.left_by(begun, error, [question.id for question in questions]):
+                            right.leaves = encode(asdict(left))
+                            raise left.error() from error
+                        raise
             except BaseException as error:
                 if await self._waits_for(questions):
-                    if isinstance(error, Exception) and (tools := begun.in_doubt()):
+                    tools = left.tools if left else begun.in_doubt()
+                    if isinstance(error, Exception) and tools:
                         await self._set_aside(resume.interrupt_id, tools, error)
                     raise
                 # The graph took the answer and failed later: the question is answered, so its claim is finished first.
@@ -240,6 +272,17 @@ class Thread:
                     await self.approvals.note_failure(resume, error)
         if failure:
             raise failure
+
+    async def left_by(self, begun: Begun, error: BaseException, pauses: Collection[str]) -> Left | None:
+        """Return the approved calls that have run and would run again, because this error kept LangGraph from saving them."""
+        if not (unsaved := begun.unsaved(error)):
+            return None
+        left = Left.by(unsaved, list(pauses))
+        try:
+            is_unsaved = await left.is_unsaved(self.graph, self.config, await self._state(subgraphs=True))
+        except Exception:  # noqa: BLE001  # nobody knows now; whoever runs the thread next looks again
+            return left
+        return left if is_unsaved else None
 
     @asynccontextmanager
     async def command_for(
@@ -250,9 +293,20 @@ class Thread:
         In the body, tools have the keys of their calls, and what becomes of them is reported.
         """
         command = command_for(resume, questions, self.tools)
+        saver = StoredThread.of(self.graph, self.config).saver
+        try:
+            (saver.serde if saver else JsonPlusSerializer()).dumps_typed(command.resume)
+        except Exception as error:
+            why = f"LangGraph cannot save this answer: {error}; nothing was resumed"
+            raise await self.refused(resume, why) from error
         report = partial(self.approvals.report_later, claim=resume.claim)
         with passing_keys(await self.keys_for(resume, questions), report):
             yield await self._unless_saved(command)
+
+    async def refused(self, resume: DecidedResume, why: str) -> UnusableError:
+        """End the question of an answer that cannot be used, before anything runs, and return the error to raise."""
+        await self.approvals.refuse_answer(resume, why)
+        return UnusableError(why)
 
     async def keys_for(self, resume: Resume, questions: Sequence[Question]) -> dict[str, str]:
         """Return the keys of the calls that these decisions let run, for `passing_keys`."""
@@ -331,7 +385,10 @@ class Thread:
             await patiently(partial(journal.set_aside, failed_with(error), tools))
 
     async def _waits_for(self, questions: Sequence[Question]) -> bool:
-        waiting = {pause.id for pause in (await self._state()).interrupts}
+        try:
+            waiting = {pause.id for pause in (await self._state()).interrupts}
+        except Exception:  # noqa: BLE001  # where nobody can look, the answer is kept for another try
+            return True
         return not waiting.isdisjoint(question.id for question in questions)
 
 

@@ -8,6 +8,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -31,7 +32,7 @@ from agent_adapter.redis.server_check import NO_WRITES
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
-Renew: TypeAlias = Callable[[], Awaitable[None]]
+Renew: TypeAlias = Callable[[], Awaitable[object]]
 
 RESUME = "assent.resume"
 """The span of a run that goes on with its answer."""
@@ -39,6 +40,16 @@ KNOWN_AFTER = 50
 """Milliseconds after the end of a claim until its end is certain."""
 RETRY_EVERY = 1.0
 """Seconds between two tries while Redis does not answer."""
+
+
+@dataclass(slots=True)
+class Right:
+    """The right to run a thread."""
+
+    found: str = ""
+    """The note of the one who had it before."""
+    leaves: str = ""
+    """The note for the one who has it next."""
 
 
 class Claims:
@@ -82,7 +93,7 @@ class Claims:
             await self._finish(interrupt_id, owner, fence)
 
     @asynccontextmanager
-    async def running(self, thread: str) -> AsyncIterator[None]:
+    async def running(self, thread: str) -> AsyncIterator[Right]:
         """Hold the right to run a thread, given by its id, while the body runs its graph.
 
         Raises:
@@ -91,15 +102,15 @@ class Claims:
         """
         owner = self._records.new_owner()
         hold = partial(self._records.claim_thread, thread, owner)
-        await _once_known(partial(hold, self._lease))
+        right = Right(await _once_known(partial(hold, self._lease)))
         lost = "the right to run this thread lapsed while its graph ran, and another process took it"
         try:
             async with self._kept(f"thread {thread}", partial(hold, self._lease, renews=True), lost):
-                yield
+                yield right
         finally:
             # If it cannot be given back, it expires by itself.
             with contextlib.suppress(AgentAdapterError):
-                await hold(0)
+                await hold(0, note=right.leaves)
 
     async def close(self) -> None:
         """Stop the tasks that still try to record that a run was resumed."""

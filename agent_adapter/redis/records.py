@@ -170,6 +170,11 @@ class Record:
         return "resumed" in self._req
 
     @property
+    def unused(self) -> str:
+        """Why its answer could not be used, so that nothing ran; empty otherwise. The same question may be asked again."""
+        return self._req.get("stalled", "") if "unused" in self._req else ""
+
+    @property
     def claim_lapsed_at(self) -> datetime | None:
         """When the claim on its run expired, if the process that took the answer has not recorded that the run went on."""
         with reading(self.interrupt.id):
@@ -493,26 +498,33 @@ class Records:
                 )
         return rest
 
-    async def finish(self, interrupt_id: str, owner: str, fence: int | None = None) -> None:
+    async def finish(
+        self, interrupt_id: str, owner: str, fence: int | None = None, *, unused: bool = False
+    ) -> None:
         """Record that the run was resumed. Final.
 
         Args:
             interrupt_id: The id of the record.
             owner: Who has resumed the run.
             fence: Of their claim. With it, an older claim in Redis does not count as somebody else's.
+            unused: Whether nothing was resumed, because the answer could not be used.
 
         Raises:
             ClaimLostError: when the claim expired and another process took it.
         """
         names = self._keys.of(interrupt_id)
-        outcome = await self._scripts("finish_resume", names, owner=owner, fence=fence)
+        outcome = await self._scripts("finish_resume", names, owner=owner, fence=fence, unused=int(unused))
         if outcome in {"consumed", "lost"}:
             raise ClaimLostError(
                 f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
             )
 
-    async def claim_thread(self, thread: str, owner: str, lease: int, *, renews: bool = False) -> None:
+    async def claim_thread(
+        self, thread: str, owner: str, lease: int, *, renews: bool = False, note: str = ""
+    ) -> str:
         """Take or renew the right to run a thread, given by its id, for `lease` milliseconds; with 0, give it back.
+
+        Return the note with which it was given back last.
 
         Raises:
             ClaimedError: when another call runs it.
@@ -524,6 +536,7 @@ class Records:
             owner=owner,
             lease=lease,
             renews=int(renews),
+            note=note,
         )
         match outcome:
             case "claimed":
@@ -533,6 +546,7 @@ class Records:
                 )
             case "unsure":
                 raise UnsureError("another process may be running this thread", known_in=rest[0])
+        return str(rest[0])
 
     async def report(
         self, interrupt_id: str, index: int, outcome: Outcome, *, owner: str | None, fenced: bool = True

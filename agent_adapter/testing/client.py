@@ -27,18 +27,21 @@ from agent_adapter.contract.record import (
 )
 from agent_adapter.contract.wire import agent_name, dump_interrupt, load_interrupt
 from agent_adapter.dialects.answers import check_answers
+from agent_adapter.edit_check import asked_again, misfit
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
     ClaimLostError,
     ConflictError,
     ConsumedError,
+    DecisionNotAllowedError,
     UnknownInterruptError,
     WrongArgumentError,
 )
 from agent_adapter.expected import expect_id, expect_interrupt, expect_outcome, kind_of
 from agent_adapter.idempotency import carrying
 from agent_adapter.receipts.ring import Ring
+from agent_adapter.redis.claims import Right
 from agent_adapter.redis.records import Record
 from agent_adapter.testing.reviewers import Reviewer
 from agent_adapter.testing.runs import InMemoryRuns
@@ -72,6 +75,7 @@ class InMemoryApprovalClient(ApprovalClient):
         self._kept: dict[str, _Record] = {}
         self._asked_in: dict[tuple[str, str], str] = {}
         self._running: set[tuple[str, str]] = set()
+        self._notes: dict[tuple[str, str], str] = {}
         self._signing: Signing | None = None
         self._lonely = set()
 
@@ -115,13 +119,14 @@ class InMemoryApprovalClient(ApprovalClient):
         if known is None:
             return self._keep(asked)
         record = await self.record(known)
-        if record.is_resumed:
+        if record.is_resumed and not record.unused:
             raise ConsumedError(f"{known} was already answered and its run resumed")
-        if not record.ended_unanswered:
+        if not (record.unused or record.ended_unanswered):
             matching_actions(record.interrupt, asked)
             return known
         ids = (interrupt_id(asked.agent, asked.run, asked.pauses, attempt=attempt) for attempt in count(1))
-        return self._keep(asked.model_copy(update={"id": next(id for id in ids if id not in self._kept)}))
+        anew = asked_again(asked, record.unused)
+        return self._keep(anew.model_copy(update={"id": next(id for id in ids if id not in self._kept)}))
 
     async def wait(self, interrupt_id: str) -> Resume:
         """Ask the reviewer about each open action, and return the answer. See `ApprovalClient.wait`."""
@@ -137,10 +142,15 @@ class InMemoryApprovalClient(ApprovalClient):
     @asynccontextmanager
     async def reviewing(self, interrupt: Interrupt) -> AsyncIterator[DecidedResume]:
         """Publish, wait and claim; finish when the body ends. See `ApprovalClient.reviewing`."""
-        record_id = await self.publish(interrupt)
-        indices = matching_actions(self._record(record_id).interrupt, interrupt)
-        async with self.resuming(record_id) as resume:
-            yield in_order(resume, indices)
+        while True:
+            record_id = await self.publish(interrupt)
+            indices = matching_actions(self._record(record_id).interrupt, interrupt)
+            async with self.resuming(record_id) as resume:
+                given = in_order(resume, indices)
+                if not (problem := misfit(given.decisions, interrupt)):
+                    yield given
+                    return
+                await self.refuse_answer(given, problem)
 
     @asynccontextmanager
     async def resuming(
@@ -158,6 +168,8 @@ class InMemoryApprovalClient(ApprovalClient):
             given = resume.model_copy(update={"claim": owner})
             if interrupt:
                 given = in_order(given, matching_actions(record.interrupt, interrupt))
+                if problem := misfit(given.decisions, interrupt):
+                    raise DecisionNotAllowedError(problem)
             with carrying(given):
                 yield given
         finally:
@@ -178,21 +190,24 @@ class InMemoryApprovalClient(ApprovalClient):
         self._record(interrupt_id).finish(owner)
 
     @asynccontextmanager
-    async def running(self, run: str, *, place: str = "") -> AsyncIterator[None]:
+    async def running(self, run: str, *, place: str = "") -> AsyncIterator[Right]:
         """Hold the right to run a thread while the body runs its graph. See `ApprovalClient.running`."""
         thread = (run, place)
         if thread in self._running:
             raise ClaimedError("another call is running this thread")
         self._running.add(thread)
+        right = Right(self._notes.pop(thread, ""))
         try:
-            yield
+            yield right
         finally:
             self._running.discard(thread)
+            self._notes[thread] = right.leaves
 
     async def record(self, interrupt_id: str) -> Record:
         """Read a record. See `ApprovalClient.record`."""
         kept = self._record(interrupt_id)
         resumed = {"resumed": str(_now())} if kept.resumed else {}
+        resumed |= {"unused": "1", "stalled": kept.unused} if kept.unused else {}
         req = {
             "body": dump_interrupt(kept.interrupt),
             "created": str(kept.created),
@@ -231,6 +246,11 @@ class InMemoryApprovalClient(ApprovalClient):
 
     async def note_failure(self, resume: DecidedResume, error: Exception) -> None:
         """Do nothing: there is no card."""
+
+    async def refuse_answer(self, resume: DecidedResume, reason: str) -> None:
+        """End a question whose answer cannot be used. See `ApprovalClient.refuse_answer`."""
+        record = self._record(resume.interrupt_id)
+        record.resumed, record.unused = True, reason
 
     async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
         """Yield the index of each action and its decision. See `ApprovalClient.decisions`."""
@@ -280,6 +300,7 @@ class _Record:
     last_claim: str = ""
     """Who claimed it last, also when the claim was given back or used."""
     resumed: bool = False
+    unused: str = ""
     reported: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -305,7 +326,7 @@ class _Record:
         return replace(read_reported(kept), is_repeat=is_repeat)
 
     def finish(self, owner: str) -> None:
-        if self.resumed or self.claimed_by not in {"", owner}:
+        if (self.resumed and not self.unused) or self.claimed_by not in {"", owner}:
             raise ClaimLostError(f"{self.interrupt.id}: another call took its claim")
         self.resumed = True
 

@@ -1,7 +1,7 @@
 """LangGraph runs that any process can resume, by the id of their thread."""
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from importlib.metadata import version as version_of
 from typing import Any, Unpack
@@ -19,10 +19,11 @@ from agent_adapter.contract.arguments import check_json, decode, encode
 from agent_adapter.contract.interrupt import Continuation, needs_of
 from agent_adapter.contract.record import in_order, matching_actions
 from agent_adapter.dialects.naming import Named
+from agent_adapter.edit_check import misfit
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations._graph import Config, Graph, Tools
 from agent_adapter.integrations._langgraph_calls import Keys, passing_keys
-from agent_adapter.integrations._thread import Thread
+from agent_adapter.integrations._thread import Thread, UnusableError
 from agent_adapter.integrations.langgraph import run
 from agent_adapter.redis.claims import patiently
 from agent_adapter.redis.runs import failed_with
@@ -139,8 +140,11 @@ class ResumableGraph:
         """Answer the pause if it is still open, continue from where a crash stopped the run, and ask the next question."""
         config: RunnableConfig = decode(turn.continuation.state)
         thread = self._thread(turn.approvals, config, turn.asking)
-        async with thread.running():
-            at = await self._resumed(turn, thread, config)
+        at = "a pause"
+        # Of an answer that cannot be used, people are asked again.
+        with suppress(UnusableError):
+            async with thread.running():
+                at = await self._resumed(turn, thread, config)
         return await self._ask(thread) if at == "a pause" else await self._finished(thread)
 
     async def _resumed(self, turn: Turn, thread: Thread, config: RunnableConfig) -> str:
@@ -153,17 +157,19 @@ class ResumableGraph:
         if "began" not in turn.journal:
             await thread.check_open(asked)
         if questions := [question for question in await thread.questions() if question.id in asked]:
-            indices = matching_actions(turn.interrupt, await thread.interrupt_of(questions))
-            resume = in_order(turn.resume, indices)
+            own = await thread.interrupt_of(questions)
+            resume = in_order(turn.resume, matching_actions(turn.interrupt, own))
+            if problem := misfit(resume.decisions, own):
+                raise await thread.refused(resume, problem)
             keys = await turn.journal.keep("began", encode(await thread.keys_for(resume, questions)))
             async with (
-                _set_aside_on_failure(turn, decode(keys)),
+                _set_aside_on_failure(turn, thread, decode(keys)),
                 thread.command_for(resume, questions) as command,
             ):
                 await self.graph.ainvoke(command, config, **self._options)
         elif "arrived" not in turn.journal and await self._was_cut_off(config):
             # Tools that run again get the same keys as before.
-            async with _set_aside_on_failure(turn, decode(turn.journal["began"])):
+            async with _set_aside_on_failure(turn, thread, decode(turn.journal["began"])):
                 await self.graph.ainvoke(None, config, **self._options)
         return await turn.journal.keep("arrived", await thread.came_to())
 
@@ -192,8 +198,8 @@ class ResumableGraph:
 
 
 @asynccontextmanager
-async def _set_aside_on_failure(turn: Turn, keys: Keys) -> AsyncIterator[None]:
-    """Give tools their keys. If the run fails inside a tool, set it aside, so that no worker resumes it by itself.
+async def _set_aside_on_failure(turn: Turn, thread: Thread, keys: Keys) -> AsyncIterator[None]:
+    """Give tools their keys. If a tool would run again after a failure, set the run aside: no worker resumes it by itself.
 
     Raises:
         CutOffError: in place of the error with which the run failed.
@@ -203,6 +209,7 @@ async def _set_aside_on_failure(turn: Turn, keys: Keys) -> AsyncIterator[None]:
         try:
             yield
         except Exception as error:
-            if tools := begun.in_doubt():
+            left = await thread.left_by(begun, error, turn.interrupt.pauses)
+            if tools := left.tools if left else begun.in_doubt():
                 raise await patiently(partial(turn.journal.set_aside, failed_with(error), tools)) from error
             raise

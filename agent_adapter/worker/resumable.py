@@ -64,7 +64,7 @@ class Turn:
         return {
             "channel": last.route.channel,
             "thread_ts": last.route.thread_ts,
-            "context": last.context.model_copy(update={"subagent": None}),
+            "context": last.context.model_copy(update={"subagent": None, "again": None}),
             "expires_in": last.expires_in,
             "on_expiry": last.on_expiry,
         }

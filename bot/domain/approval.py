@@ -51,6 +51,8 @@ class Published:
     """The agent's reason for withdrawing it, while the withdrawal is not carried out yet."""
     stalled: str | None = None
     """Why the agent could not continue with the answer, in the agent's words."""
+    unused: bool = False
+    """Whether the agent could not use the answer at all, so that nothing ran."""
     claimed_until: datetime | None = None
     """When the claim on the run ends, or ended. `None` when the claim was given back or used."""
     claims: int = 0

@@ -123,6 +123,15 @@ def fitting(flat: Schema, values: Sequence[Any]) -> list[Any]:
     return [value for value in values if validator.is_valid(_for_library(value))]
 
 
+def beyond(integers: tuple[int, int], value: Any, path: tuple[str | int, ...] = ()) -> Iterator[Violation]:
+    """Give the whole numbers in a value that are smaller or larger than these two."""
+    if isinstance(value, int) and not integers[0] <= value <= integers[1]:
+        yield Violation(path, in_field.beyond(*integers))
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in parts:
+        yield from beyond(integers, part, (*path, name))
+
+
 def fits_schema(flat: Schema, value: Any) -> bool:
     """Tell whether a value fits a part of a flattened schema."""
     return bool(fitting(flat, [value]))

@@ -163,7 +163,8 @@ def _changed_input(state: Approval, index: int, draft: Draft, args: dict[str, An
 
 def _read(state: Approval, index: int, draft: Draft) -> Edited | Unchanged | Errors:
     action = state.actions[index]
-    return form_for(action, draft).read(action.request.args, action.config.args_schema)
+    config = action.config
+    return form_for(action, draft).read(action.request.args, config.args_schema, config.integers)
 
 
 def _errors(state: Approval, submission: Submission, draft: Draft, by_block: dict[str, str]) -> Reply:

@@ -95,6 +95,11 @@ def not_json(problem: str) -> str:
     return f"This must be JSON: {problem}."
 
 
+def beyond(smallest: int, largest: int) -> str:
+    """Say that the agent cannot keep a whole number."""
+    return f"The agent can only keep whole numbers from {smallest:,} to {largest:,}."
+
+
 def too_many_digits(number: str = "This") -> str:
     """Say that a number would be rounded."""
     return f"{number} has more digits than a number can hold."

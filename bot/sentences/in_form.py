@@ -81,6 +81,11 @@ def about_edit(problem: str | None) -> str:
     )
 
 
+ABOUT_EDIT_WITHOUT_SCHEMA = (
+    f"{_ABOUT_EDIT} The tool's schema is too large to be sent, so only the type of each value is checked here. "
+    "The agent checks the rest, and asks again if the tool does not take your changes."
+)
+
 CONTINUE, SEE_CHANGES = "Continue", "See changes"
 START_OVER, CHOOSE_OTHERS, CHANGE_MORE = "Start over", "Choose other fields", "Change more"
 BEFORE_AND_AFTER = "What the agent asked for `->` what would run:"

@@ -74,6 +74,7 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
             resumed_at=moment(req["resumed"]) if "resumed" in req else None,
             withdraw_asked=req.get("withdraw"),
             stalled=_stalled(req),
+            unused="unused" in req,
             claims=int(req.get("fence", 0)),
             outcomes=_outcomes(req),
             claimed_until=moment(until)

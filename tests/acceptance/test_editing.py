@@ -149,3 +149,23 @@ async def test_more_changes_than_the_last_step_can_show_are_not_taken(client, da
     assert "Change less" in str(answer)
     assert not reviewing.done()
     reviewing.cancel()
+
+
+async def test_an_edit_that_only_the_agent_can_check_is_asked_again_with_the_reason(client, dana):
+    """The schema was too large for the form, which says so. The first card says that nothing ran."""
+    places = [f"place-{number:04}-{'x' * 30}" for number in range(1200)]
+    schema = {"properties": {"to": {"enum": places}}}
+    reviewing = review(client, {"to": places[0]}, schema)
+    first = await dana.card()
+    form = await dana.opened(first, "edit:0")
+    assert "schema is too large to be sent" in words(form["blocks"])
+
+    await dana.fill(form, to="Rome")
+    second = await dana.card("asked_again")
+    assert "not one of the values that it takes" in words(second["blocks"])
+    ended = await dana.card("could not use this, and nothing ran")
+    await dana.fill(await dana.opened(second, "edit:0"), to=places[7])
+
+    assert await edited(reviewing) == {"to": places[7]}
+    assert ended["ts"] == first["ts"]
+    assert "may have run" not in words(ended["blocks"])

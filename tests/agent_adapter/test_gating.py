@@ -70,6 +70,7 @@ def test_a_config_says_how_the_call_is_reviewed():
         "allow_always": False,
         "effects": (),
         "headline": (),
+        "integers": None,
     }
 
 

@@ -1,16 +1,10 @@
 """Pauses and decisions in SpoonAI's form, and the check that a decision fits its action."""
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, best_match
-from jsonschema.validators import validator_for
-from referencing import Registry
-from referencing.exceptions import Unresolvable
 from spoon_ai.tools import hitl
 
 from agent_adapter.contract.hitl import (
@@ -23,6 +17,7 @@ from agent_adapter.contract.hitl import (
     RejectDecision,
 )
 from agent_adapter.dialects.answers import check_answers
+from agent_adapter.edit_check import schema_problem
 from agent_adapter.errors import DecisionNotAllowedError
 
 logger = logging.getLogger(__name__)
@@ -136,21 +131,7 @@ def fitting(decisions: Sequence[Decision | None], asked: HITLRequest) -> list[De
     checked = check_answers(decisions, asked)
     for decision, config in zip(checked, asked.review_configs, strict=True):
         if isinstance(decision, EditDecision) and config.args_schema is not None:
-            _check_edit(decision.edited_action, config.args_schema)
+            edited = decision.edited_action
+            if problem := schema_problem(edited.args, config.args_schema):
+                raise DecisionNotAllowedError(f"the edited {edited.name} {problem}; nothing was run")
     return checked
-
-
-def _check_edit(edited: EditedAction, schema: dict[str, Any]) -> None:
-    try:
-        validator = validator_for(schema, default=Draft202012Validator)
-        validator.check_schema(schema)
-        # With an empty registry, references to other places are not fetched.
-        first = best_match(validator(schema, registry=Registry()).iter_errors(edited.args))
-    except (SchemaError, Unresolvable, RecursionError, re.error) as error:
-        raise DecisionNotAllowedError(
-            f"the edited {edited.name} cannot be checked: {error}; nothing was run"
-        ) from error
-    if first:
-        raise DecisionNotAllowedError(
-            f"the edited {edited.name} does not fit its tool: {first.json_path}: {first.message}; nothing was run"
-        )

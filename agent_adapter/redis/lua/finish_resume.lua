@@ -1,14 +1,15 @@
--- Record that the run was resumed with these decisions. Final.
+-- Record that the run was resumed with these decisions, or that they could not be used. Final.
 --
 -- KEYS  req, run, inbox
 -- ARGV  id, prefix
---       owner  of the claim
---       fence  of the claim, or '' where the caller does not know it
+--       owner   of the claim
+--       fence   of the claim, or '' where the caller does not know it
+--       unused  1 if nothing was resumed, because the decisions could not be used, else 0
 -- Returns 'finished' | 'repeat' | 'consumed': somebody else finished | 'lost': another owner has claimed the run since
 -- | 'unknown'
 
 local req, run, inbox = unpack(KEYS)
-local id, prefix, owner, fence = unpack(ARGV)
+local id, prefix, owner, fence, unused = unpack(ARGV)
 
 if redis.call('EXISTS', req) == 0 then
   return 'unknown'
@@ -23,6 +24,9 @@ if holder and holder ~= owner and not is_older then
   return 'lost'
 end
 redis.call('HSET', req, 'resumed', text(now()), 'resumed_by', owner)
+if unused == '1' then
+  redis.call('HSET', req, 'unused', '1')
+end
 -- The state is no longer needed, and it contains what the agent has seen.
 redis.call('DEL', run)
 note_for_bots(inbox, 'resumed', id)

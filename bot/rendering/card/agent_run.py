@@ -22,6 +22,7 @@ def agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
     untrusted = interrupt.context
     requester = untrusted.requested_by
     facts: dict[str, Any] = {
+        "asked_again": untrusted.again,
         "title": untrusted.title,
         "requested_by": None if requester and is_person(requester) else requester,
         "subagent": untrusted.subagent,

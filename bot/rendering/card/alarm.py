@@ -13,7 +13,7 @@ Alarm = Literal["stopped", "not_started"]
 def alarm(state: Approval, place: Place) -> Alarm | None:
     """Say what is wrong with the approved calls of a place; `None` while the agent goes on, and where all are reported."""
     runs = state.running(place.actions)
-    if all(index in state.outcomes for index in runs):
+    if state.unused or all(index in state.outcomes for index in runs):
         return None
     if state.claim_has_lapsed or state.stalled:
         return "stopped"

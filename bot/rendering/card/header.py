@@ -78,6 +78,8 @@ def run_words(state: Approval, place: Place) -> list[str]:
     """Say how the run goes on."""
     if state.is_open:
         return [on_card.WAITING_FOR_OTHERS]
+    if state.unused:
+        return [on_card.UNUSED]
     reported_at = all_reported_at(state, place)
     if state.resumed_at is not None:
         if state.stalled and not reported_at:

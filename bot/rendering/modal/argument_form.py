@@ -14,7 +14,7 @@ from agent_adapter.contract.arguments import check_arguments, encode
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.drafts import Draft
 from bot.domain.masking import Unshown, holds
-from bot.domain.schemas import Schema, UnsafeSchemaError, flatten, violations
+from bot.domain.schemas import Schema, UnsafeSchemaError, beyond, flatten, violations
 from bot.rendering.arguments import value_lines
 from bot.rendering.blocks import Block, actions, context, literal, plain
 from bot.rendering.buttons import FORM
@@ -132,11 +132,14 @@ class Form:
         inside = {part.path[:length] for part in seen for length in range(len(part.path))}
         return (whole for whole in wholes_in(self.root) if isinstance(whole, Group) and whole.path in inside)
 
-    def read(self, args: dict[str, Any], schema: Schema | None) -> Edited | Unchanged | Errors:
+    def read(
+        self, args: dict[str, Any], schema: Schema | None, integers: tuple[int, int] | None = None
+    ) -> Edited | Unchanged | Errors:
         """Read the arguments that the form holds.
 
         An input that nobody touched gives exactly the value that was asked, whatever Slack did to its text. Keys keep
-        their order. All arguments together are then checked against the schema.
+        their order. All arguments together are then checked against the schema, and whole numbers against those that the
+        agent can keep.
         """
         errors: dict[str, str] = {}
         found = value_of(self.root, self.draft, errors)
@@ -144,7 +147,7 @@ class Form:
             return Errors(errors)
         if encode(found) == encode(args):
             return Unchanged()
-        errors = self._objections(found, schema)
+        errors = self._objections(found, schema, integers)
         return Errors(errors) if errors else Edited(found)
 
     def unit_of(self, block_id: str) -> Unit | None:
@@ -255,7 +258,9 @@ class Form:
 
     # What came back
 
-    def _objections(self, args: Any, schema: Schema | None) -> dict[str, str]:
+    def _objections(
+        self, args: Any, schema: Schema | None, integers: tuple[int, int] | None
+    ) -> dict[str, str]:
         fields = [field for field in inputs_in(self.root) if field.is_input]
         lists = [*rows_in(self.root)]
         # A list with rows has inputs, unless all that they hold is masked.
@@ -268,7 +273,8 @@ class Form:
             return {places[0].block_id: f"{error}."}
         flat = _usable(schema)
         errors: dict[str, str] = {}
-        for found in violations(flat, args) if flat is not None else ():
+        kept = beyond(integers, args) if integers else []
+        for found in [*kept, *(violations(flat, args) if flat is not None else ())]:
             place = max(places, key=lambda place: _nearness(place.path, found.path))
             sentence = found.sentence
             if place.path != found.path:

@@ -7,6 +7,7 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import EditDecision, EditedAction
 from agent_adapter.contract.identity import digest
+from agent_adapter.contract.trim import LEFT_OUT
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.drafts import Draft
@@ -60,7 +61,7 @@ def render_edit_view(state: Approval, index: int, draft: Draft | None = None, *,
     seen = form.in_sight
     if form.must_choose and not (seen and form.fits(seen)):
         return render_choice_view(state, index, draft, note=note)
-    blocks = [*_head(action, note), context("about", in_form.about_edit(_problem(action)))]
+    blocks = [*_head(action, note), context("about", _about(action))]
     blocks += care_blocks(action)
     blocks += call_cautions(action, as_json=True)
     blocks += form.blocks(seen)
@@ -169,8 +170,11 @@ def _head(action: Action, note: str = "") -> list[Block]:
     return [*said, *title_blocks(action)]
 
 
-def _problem(action: Action) -> str | None:
-    return schema_problem(action.config.args_schema)
+def _about(action: Action) -> str:
+    schema = action.config.args_schema
+    if schema == LEFT_OUT:
+        return in_form.ABOUT_EDIT_WITHOUT_SCHEMA
+    return in_form.about_edit(schema_problem(schema))
 
 
 def _turns(state: Approval, draft: Draft, *, chosen: bool) -> list[Block]:

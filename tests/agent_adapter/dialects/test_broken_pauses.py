@@ -83,7 +83,6 @@ def changed(dialect, path, to):
         ("langchain_per_call", ("response_schema",), {"oneOf": [{"properties": []}, 1]}, "no decision found"),
         ("langchain_per_call", ("response_schema", "properties", "type"), {"const": ["approve"]}, "no decision found"),
         ("langchain_per_call", ("response_schema", "properties", "type"), {"const": "maybe"}, r"none of \['maybe'\]"),
-        ("langchain_per_call", ("response_schema",), {"oneOf": {1}}, "pause.response_schema.oneOf: set"),
         ("langchain_per_call", ("tool_call_id",), None, "pause.tool_call_id"),
         ("langchain_per_call", ("args",), [], "pause.args"),
         ("langchain_per_call", ("args",), {"x": b""}, "args.x: bytes"),

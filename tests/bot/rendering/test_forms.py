@@ -11,7 +11,7 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.numbers import Number
 from bot.domain.admission import Place
 from bot.domain.drafts import Draft
-from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of
+from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged
 from bot.rendering.modal.boxes import BARE, BOXES, EMPTY
 from bot.rendering.modal.editing import fits_one_view, render_edit_view
 from bot.sentences import in_form
@@ -379,6 +379,29 @@ def test_a_wrong_value_has_an_error_at_its_input(value, typed, sentence):
     label = "a · JSON" if isinstance(value, dict) else "a"
 
     assert submit({"a": value, "b": 1}, **{label: typed, "b": "2"}) == Errors({"f:/a": sentence})
+
+
+@pytest.mark.parametrize(
+    ("schema", "inner", "written"),
+    [
+        (None, "deep → in → 1", "{}"),
+        (an_object(n={"type": "integer"}, deep={"type": "object"}), "deep · JSON", '{{"in": [{}]}}'),
+    ],
+    ids=["by value", "by schema"],
+)
+def test_a_whole_number_that_the_agent_cannot_keep_is_not_accepted(schema, inner, written):
+    """Inside lists and objects, too; the smallest and the largest that it keeps are."""
+    args, kept = {"n": 1, "deep": {"in": [2]}}, (-(2**63), 2**64 - 1)
+
+    def read(**typed):
+        view = submitted(form(args, schema), **typed)
+        return form_of(args, schema, (), merged(Draft(), view)).read(args, schema, kept)
+
+    for bad in (2**64, -(2**63) - 1):
+        for typed in ({"n": str(bad)}, {inner: written.format(bad)}):
+            assert "only keep whole numbers from -9,223,372,036,854,775,808 to" in str(read(**typed))
+    for good in kept:
+        assert read(n=str(good)).args["n"] == good
 
 
 def test_the_whole_is_held_against_the_schema():

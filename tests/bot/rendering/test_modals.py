@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.trim import LEFT_OUT
 from bot.domain.admission import Place
 from bot.domain.question import question
 from bot.rendering.modal.editing import render_check_view, render_edit_view
@@ -66,6 +67,8 @@ def test_the_edit_view_is_a_form_of_the_arguments():
     assert list(inputs(view)) == ["to", "n"]
     assert "`send_email`" in shown(view)
     assert "schema is not used (a reference that leaves it)" in shown(without)
+    left_out = render_edit_view(a_state(an_interrupt(an_action(schema=LEFT_OUT))), 0)
+    assert "schema is too large to be sent" in shown(left_out)
     assert list(inputs(without)) == ["to"]
 
 

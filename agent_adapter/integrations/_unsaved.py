@@ -1,0 +1,49 @@
+"""Approved calls that have run, and whose results LangGraph could not save: it would run them again."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME
+from langgraph.types import StateSnapshot
+
+from agent_adapter.errors import CutOffError
+from agent_adapter.integrations._stored import StoredThread
+
+_IDS = re.compile(r":([^|]+)")
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a failed resume leaves behind for whoever runs the thread next."""
+
+    tools: Sequence[str]
+    """The names of the calls that have ended."""
+    tasks: Sequence[str]
+    """The namespaces of their tasks."""
+    pauses: Sequence[str]
+    """The questions that the thread was resumed with."""
+
+    @classmethod
+    def by(cls, calls: Iterable[tuple[str, str]], pauses: Sequence[str]) -> "Left":
+        names, tasks = zip(*calls, strict=True)
+        return cls(list(dict.fromkeys(names)), tasks, pauses)
+
+    def error(self) -> CutOffError:
+        return CutOffError(
+            f"{', '.join(self.tools)} has run, and LangGraph could not save the result, so the thread would run it again: "
+            "look at what it did, and write its result into the thread with update_state(…), or start a new thread"
+        )
+
+    async def is_unsaved(self, graph: object, config: RunnableConfig, state: StateSnapshot) -> bool:
+        """Whether one of these calls would run again."""
+        stored = await StoredThread.of(graph, config).read(state.config)
+        writes = (stored and stored.pending_writes) or ()
+        saved = {id for id, channel, _ in writes if channel not in (ERROR, INTERRUPT, RESUME)}
+        due, open = {task.id for task in state.tasks}, {pause.id for pause in state.interrupts}
+        # The ids of the tasks around each call, the outermost first.
+        around = [_IDS.findall(place) for place in self.tasks]
+        return any(
+            saved.isdisjoint(ids) and (ids[0] in due or not open.isdisjoint(self.pauses)) for ids in around
+        )
