@@ -5,9 +5,7 @@ import json
 import subprocess
 import sys
 from contextlib import suppress
-from copy import deepcopy
-from functools import partial, reduce
-from operator import getitem
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ import pytest
 from bot.domain.audit_chain import entry_line, hash_of, head_line, read, write
 from bot.runtime.log_key import keys_of_log, problem_of
 from bot.store.audit_log import AuditLog
+from tests.support.changed_json import changes
 from tests.support.logs import DAY, NOON, entries, make_key, make_log
 
 VERIFIER = Path(__file__).parents[1] / "verifiers/assent_log.py"
@@ -101,11 +100,6 @@ def moved(folder, _):
     put(folder, [second, first, *rest])
 
 
-def twice(folder, _):
-    first, second, *rest = lines_in(folder)
-    put(folder, [first, second, second, *rest])
-
-
 def added(folder, _):
     """A line that follows the last one, by somebody without a key."""
     lines = lines_in(folder, SECOND)
@@ -163,11 +157,6 @@ def cut_to_its_head(folder, _):
     put(folder, lines_in(folder)[2:])
 
 
-def torn(folder, _):
-    path = folder / SECOND
-    path.write_bytes(path.read_bytes()[:-1])
-
-
 def spaced(folder, _):
     put(folder, [line.replace(b'{"n":', b'{"n": ') for line in lines_in(folder)])
 
@@ -201,11 +190,8 @@ FORGED = {
     "a hash": (changed(b'"by":"', b'"by":"0'), "line 2"),
     "a text": (changed(b"as agreed", b"as I like"), "the text of 'reason' was changed"),
     "a salt": (changed(b'"by":["', b'"by":["0'), "the text of 'by' was changed"),
-    "a number": (changed(b'"n":2', b'"n":9'), "does not follow"),
     "spaces": (spaced, "not"),
-    "a first line": (without(0), "does not follow"),
     "a line dropped": (without(1), "does not follow"),
-    "a head dropped": (without(2), "does not follow"),
     "the end of a day dropped": (without(3, 4, 5), "it is not the last line of the file before"),
     "the first line of a day dropped": (
         without(0, file=SECOND),
@@ -213,7 +199,6 @@ FORGED = {
     ),
     "the last head dropped": (without(3, file=SECOND), "it ends before its head"),
     "lines moved": (moved, "does not follow"),
-    "a line twice": (twice, "does not follow"),
     "a line added": (added, "it ends before its head"),
     "a line added with a head that nobody signed": (added_with_head(lambda _: None), "not signed with a key"),
     "a line added with a head of a foreign key": (added_with_head(foreign), "not signed with a key"),
@@ -221,7 +206,6 @@ FORGED = {
     "written anew without a key": (rewritten, "not signed with a key"),
     "the lines before a head": (cut_to_its_head, "the lines before it are missing"),
     "a day in the middle": (without_second_day, "it is not the last line of the file before"),
-    "half a line": (torn, "it is not a line of the log"),
     "all of a day but its first line": (without(1, 2, 3, file=SECOND), "line 2: it ends before its head"),
     "all of an earlier day but its first line": (middle_without_its_end, "it ends before its head"),
     "an empty day": (empty, "2026-11-09.jsonl"),
@@ -314,65 +298,18 @@ def test_without_a_key_the_same_chain_is_checked(said, tmp_path, folder):
     assert all("does not follow" in sentence for sentence in said(has_key=False))
 
 
-VALUES = [
-    *(
-        "true",
-        "null",
-        "0",
-        "-1",
-        "1.0",
-        "0.5",
-        '""',
-        '"x"',
-        "[]",
-        '["x"]',
-        "{}",
-        "1e400",
-        "1" * 5000,
-        "[" * 3000,
-    ),
-    *(
-        '"2026-11-07T12:00:00"',
-        '"2026-11-08"',
-        '"\\ud800"',
-        '"\\u0000"',
-        "10",
-        "1" * 4000,
-        '["a","b"]',
-        '["a",1]',
-    ),
-]
-
-
-def changes(text):
-    """A line with each of its values changed or left out."""
-    line = json.loads(text)
-    for path in paths(line):
-        for written in (*VALUES, None):
-            changed = deepcopy(line)
-            place = reduce(getitem, path[:-1], changed)
-            if written is None:
-                del place[path[-1]]
-            else:
-                place[path[-1]] = "@"
-            yield write(changed).replace('"@"', written or "").encode()
-
-
-def paths(value, above=()):
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in inner:
-        yield (*above, key)
-        yield from paths(child, (*above, key))
+def changed_lines(text):
+    return (changed.encode() for _, changed in changes(json.loads(text), write))
 
 
 def with_a_changed_end(lines):
     """The last entry changed, with a head that names its hash; then the last head changed."""
-    for changed in changes(lines[-2]):
+    for changed in changed_lines(lines[-2]):
         head = json.loads(lines[-1])
         with suppress(ValueError, RecursionError):
             head["prev"] = hash_of(json.loads(changed))
         yield [*lines[:-2], changed, write(head).encode()]
-    for changed in changes(lines[-1]):
+    for changed in changed_lines(lines[-1]):
         yield [*lines[:-1], changed]
 
 

@@ -5,10 +5,7 @@ import importlib.util
 import json
 import subprocess
 import sys
-from copy import deepcopy
 from datetime import UTC, datetime
-from functools import reduce
-from operator import getitem
 from pathlib import Path
 
 import pytest
@@ -16,6 +13,7 @@ import pytest
 from agent_adapter import InvalidRequestError, Receipt, ReceiptError, verify_receipt
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.statement import Requester, dump_statement
+from tests.support.changed_json import changes
 from tests.support.node import EXAMPLES, install
 from tests.support.receipts import Signing, listed, ring_text
 from verifiers import make_vectors
@@ -128,57 +126,17 @@ def test_the_verifier_in_typescript_says_what_each_vector_expects(typescript):
     assert said == {each["name"]: each["expected"] for each in VECTORS}
 
 
-VALUES = [
-    *(
-        "true",
-        "false",
-        "null",
-        "0",
-        "1",
-        "1.0",
-        "1e0",
-        "-0",
-        "-1",
-        "0.5",
-        "1e30",
-        "9007199254740993",
-        "1e400",
-    ),
-    *('"1"', '""', '"x"', "[]", "[1]", '["x"]', "{}", f"1{'0' * 400}", "1" * 5000, "[" * 200 + "]" * 200),
-]
-
-
-def mutants(fields):
-    """The JSON of some fields with each value changed or left out, and with one that nobody knows."""
-    for path in paths(fields):
-        for written in VALUES:
-            changed = deepcopy(fields)
-            reduce(getitem, path[:-1], changed)[path[-1]] = "@"
-            yield f"{path} {written[:20]}", json.dumps(changed).replace('"@"', written)
-        shorter = deepcopy(fields)
-        del reduce(getitem, path[:-1], shorter)[path[-1]]
-        yield f"{path} is missing", json.dumps(shorter)
-    yield "one more", json.dumps(fields | {"more": 1.5})
-
-
-def paths(value, above=()):
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in inner:
-        yield (*above, key)
-        yield from paths(child, (*above, key))
-
-
 def changed_vectors():
     """A receipt that all take, with each value of it, of what is signed in it and of the ring changed."""
     statement = BOT.statement(BOT.action(ARGS, rule="r"), message="m", requester=Requester(user="U0NOOR"))
     signed = json.loads(dump_statement(statement)) | {"silence": "reject"}
     signed["requester"]["vouched_by"], signed["actions"][0]["counts"] = "key a", ["0" * 64]
     base = make_vectors.vector("", "", BOT.receipt(ARGS), ring=ring_text(listed(BOT, not_before="2026-01-01T00:00:00Z", not_after="2027-01-01T00:00:00Z", revoked=False)))  # fmt: skip
-    for name, text in mutants(json.loads(base["ring"])):
+    for name, text in changes(json.loads(base["ring"])):
         yield base | {"name": f"ring {name}", "ring": text}
-    for name, text in mutants(json.loads(base["receipt"])):
+    for name, text in changes(json.loads(base["receipt"])):
         yield base | {"name": f"receipt {name}", "receipt": text}
-    for name, text in mutants(signed):
+    for name, text in changes(signed):
         yield base | {"name": f"statement {name}", "receipt": make_vectors.of(text.encode()).dump()}
 
 

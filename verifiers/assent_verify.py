@@ -180,7 +180,8 @@ def open_statement(
     try:
         kind, payload = envelope["payloadType"], decode(envelope["payload"])
         signatures = [(each["keyid"], decode(each["sig"])) for each in envelope["signatures"]]
-        signed = b"DSSEv1 %d %b %d %b" % (len(kind.encode()), kind.encode(), len(payload), payload)
+        name = kind.encode(errors="surrogatepass")
+        signed = b"DSSEv1 %d %b %d %b" % (len(name), name, len(payload), payload)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise Refused("form", "a statement is not in a signed envelope") from error
     if not 0 < len(signatures) <= MOST_SIGNATURES or not all(isinstance(kid, str) for kid, _ in signatures):

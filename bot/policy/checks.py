@@ -1,11 +1,10 @@
 """What cannot be meant, though each key of the policy file is right by itself."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from itertools import product
 from operator import itemgetter
-from os.path import commonprefix
 
 from bot.domain.person import is_person
 from bot.domain.rules import THREAD, Match, Rule
@@ -34,30 +33,26 @@ def _covered(rules: Sequence[Rule]) -> Iterator[tuple[Rule, Rule]]:
 
     A glob covers only names that begin with what is before its first wildcard, so few rules have to be compared.
     """
-    before: dict[tuple[str, str, str], list[tuple[int, Rule]]] = {}
-    starts: tuple[set[str], set[str]] = set(), set()
+    before = defaultdict[tuple[str, str, str], list[tuple[int, Rule]]](list)
     for number, rule in enumerate(rules):
         match = rule.match
         if match == UNKNOWN:
             continue
-        agents, tools = _beginnings(match.agents[0], starts[0]), _beginnings(match.tools[0], starts[1])
-        near = (before.get(key, ()) for key in product(agents, tools, {"", match.schema}))
+        tool = match.tools[0]
+        starts = [tool[:end] for end in range(len(tool) + 1)]
+        near = [
+            before[key] for key in product({match.agents[0], ""}, starts, {match.schema, ""}) if key in before
+        ]
         found = (next((each for each in bucket if each[1].match.covers(match)), None) for bucket in near)
         if first := min(filter(None, found), key=itemgetter(0), default=None):
             yield rule, first[1]
-        agent = commonprefix([*map(_start, match.agents)])  # noqa: RUF071  # of names, not of paths
-        for tool in {*map(_start, match.tools)}:
-            before.setdefault((agent, tool, match.schema), []).append((number, rule))
-            starts[1].add(tool)
-        starts[0].add(agent)
+        agent = match.agents[0] if len(match.agents) == 1 else ""
+        for start in {*map(_start, match.tools)}:
+            before[agent if _start(agent) == agent else "", start, match.schema].append((number, rule))
 
 
 def _start(glob: str) -> str:
     return re.split("[*?]", glob, maxsplit=1)[0]
-
-
-def _beginnings(glob: str, known: AbstractSet[str]) -> list[str]:
-    return [glob[:end] for end in range(len(glob) + 1) if glob[:end] in known]
 
 
 def _sentences(rule: Rule, default: Rule) -> Iterator[str]:
