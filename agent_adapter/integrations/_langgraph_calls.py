@@ -67,9 +67,9 @@ class Begun:
         return list(dict.fromkeys(name for name, _ in list(self.calls.values())))
 
     def unsaved(self, error: BaseException) -> list[tuple[str, str]]:
-        """Return the calls that have ended, and whose results LangGraph may have failed to save with this error.
+        """Return the calls that have run, and whose results LangGraph may have failed to save with this error.
 
-        An error that no node has raised comes from LangGraph itself, or from its checkpointer.
+        An error that no node has raised comes from LangGraph itself, or from its checkpointer, while calls may still run.
         """
         if not isinstance(error, Exception) or isinstance(error, GraphRecursionError):
             return []
@@ -77,7 +77,9 @@ class Begun:
         while cause := chain[-1].__cause__ or chain[-1].__context__:
             chain.append(cause)
         place = next((at for known, at in self.raised if any(known is each for each in chain)), None)
-        return [call for call in self.ended if place is None or call[1].startswith(f"{place}|")]
+        if place is None:
+            return [*self.ended, *list(self.calls.values())]
+        return [call for call in self.ended if call[1].startswith(f"{place}|")]
 
     def settle(self, namespace: str) -> None:
         """Note that the calls of a task, at any depth, have ended, because its node has."""

@@ -1,9 +1,10 @@
 """Approved calls that have run, and whose results LangGraph could not save: it would run them again."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME
 from langgraph.types import StateSnapshot
@@ -12,6 +13,8 @@ from agent_adapter.errors import CutOffError
 from agent_adapter.integrations._stored import StoredThread
 
 _IDS = re.compile(r":([^|]+)")
+# LangChain's node that asks: it ends like a call, and does nothing.
+_REVIEW = f"{HumanInTheLoopMiddleware.__name__}.after_model"
 
 
 @dataclass(frozen=True)
@@ -19,16 +22,21 @@ class Left:
     """What a failed resume leaves behind for whoever runs the thread next."""
 
     tools: Sequence[str]
-    """The names of the calls that have ended."""
+    """The names of the calls that have run."""
     tasks: Sequence[str]
     """The namespaces of their tasks."""
+    reviews: Sequence[str]
+    """The namespaces of the reviews that let them run."""
     pauses: Sequence[str]
     """The questions that the thread was resumed with."""
 
     @classmethod
-    def by(cls, calls: Iterable[tuple[str, str]], pauses: Sequence[str]) -> "Left":
-        names, tasks = zip(*calls, strict=True)
-        return cls(list(dict.fromkeys(names)), tasks, pauses)
+    def by(cls, calls: Sequence[tuple[str, str]], pauses: Sequence[str]) -> "Left":
+        names = dict.fromkeys(name for name, _ in calls if name != _REVIEW)
+        tasks, reviews = (
+            [task for name, task in calls if (name == _REVIEW) == is_review] for is_review in (False, True)
+        )
+        return cls([*names], tasks, reviews, pauses)
 
     def error(self) -> CutOffError:
         return CutOffError(
@@ -43,7 +51,6 @@ class Left:
         saved = {id for id, channel, _ in writes if channel not in (ERROR, INTERRUPT, RESUME)}
         due, open = {task.id for task in state.tasks}, {pause.id for pause in state.interrupts}
         # The ids of the tasks around each call, the outermost first.
-        around = [_IDS.findall(place) for place in self.tasks]
-        return any(
-            saved.isdisjoint(ids) and (ids[0] in due or not open.isdisjoint(self.pauses)) for ids in around
-        )
+        around, before = ([_IDS.findall(place) for place in places] for places in (self.tasks, self.reviews))
+        is_behind = not open.isdisjoint(self.pauses) or any(ids[0] in due for ids in (*around, *before))
+        return is_behind and any(map(saved.isdisjoint, around))

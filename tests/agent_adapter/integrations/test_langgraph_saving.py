@@ -28,15 +28,18 @@ class Disk(InMemorySaver):
 
     def __init__(self, refuses=()):
         super().__init__()
-        self.refuses, self.is_full = refuses, False
+        self.refuses, self.is_full, self.fails_at = refuses, False, None
 
     def _check(self, what):
         if self.is_full and what in self.refuses:
             raise OSError(f"no space left: {what}")
 
-    async def aput(self, *args):
+    async def aput(self, config, checkpoint, metadata, *args):
         self._check("checkpoints")
-        return await super().aput(*args)
+        if metadata["step"] == self.fails_at:
+            self.fails_at = None
+            raise OSError("the disk was away")
+        return await super().aput(config, checkpoint, metadata, *args)
 
     async def aput_writes(self, *args):
         self._check("writes")
@@ -100,6 +103,19 @@ async def test_run_goes_on_where_the_result_was_saved_in_one_of_two_places(refus
     result = await run_thread(agent, approvals, None)
 
     assert (len(ran), result["messages"][-1].content) == (1, "done")
+
+
+async def test_call_that_ran_beside_a_failing_save_does_not_run_again():
+    """LangGraph saves what people answered while the tool runs already, and then has lost both."""
+    ran, saver = [], Disk()
+    saver.fails_at = 2
+    agent, approvals = booking(ran, saver), deciding(book=approve())
+
+    for input in (GO, None, None):
+        with pytest.raises(CutOffError, match="^book has run"):
+            await run_thread(agent, approvals, input, options={"durability": "async"})
+
+    assert len(ran) == 1
 
 
 async def test_another_process_knows_that_the_call_has_run(redis_url):
