@@ -138,7 +138,7 @@ def _raw(field: Field, wanted: Any) -> Raw:
         if question.required:
             raise CannotBeTypedError("an argument that cannot be left out")
         return LEAVE_OUT if field.kind == "choice" else None
-    if wanted is None and question.nullable:
+    if wanted is None and question.nullable and field.kind != "json":
         return NULL if field.kind == "choice" else None
     if not field.is_input or not KINDS[field.kind].holds(wanted, question):
         raise CannotBeTypedError("another type")
