@@ -318,6 +318,7 @@ def test_a_text_that_looks_empty_is_left_out_or_null_with_a_tick(text):
     assert submit({"text": text}, OPTIONAL_TEXT, **{"Leave out": ["text"]}) == Edited({})
     assert submit({"text": text}, NULLABLE_TEXT, **{"Send as null": ["text"]}) == Edited({"text": None})
     assert boxes(form({"text": "x"}, OPTIONAL_TEXT)) == {"Send as an empty text": ["text"]}
+    assert boxes(form({"text": "x"}, an_object(text={"type": "string", "minLength": 1}))) == {}
 
 
 @pytest.mark.parametrize("asked", [" x ", "x\n", "\r\nx", "\tx y\nz \r\n"])
