@@ -105,9 +105,6 @@ BLOCK = 15.0
 """Seconds that the reading loop blocks in Redis: four commands a minute when nothing happens."""
 
 
-_DURATIONS = ("grace", "claim_lease", "reconcile_every")
-
-
 class ApprovalClient:
     """Asks people for approval through the bot. One client per process is enough: all waits share two connections.
 
@@ -137,17 +134,12 @@ class ApprovalClient:
     ) -> None:
         for where, given in (("redis", redis), ("blocking", blocking)):
             expect(given, Redis, where=where, cure=f"for the address of a Redis, write {FROM_URL}")
-        for where, value, kind, cure in (
-            ("ring", ring, Ring | str | Path | None, "pass the path of the file of public keys"),
-            ("min_people", min_people, int, "pass how many people must have agreed"),
-            ("state_cipher", state_cipher, Cipher | None, "pass a Cipher, as in Cipher([key])"),
-            ("record_cipher", record_cipher, Cipher | None, "pass a Cipher, as in Cipher([key])"),
-        ):
-            expect(value, kind, where=where, cure=cure)
+        expect(ring, Ring | str | Path | None, where="ring", cure="pass the path of the file of public keys")
+        expect(min_people, int, where="min_people", cure="pass how many people must have agreed")
+        for where, cipher in (("state_cipher", state_cipher), ("record_cipher", record_cipher)):
+            expect(cipher, Cipher | None, where=where, cure="pass a Cipher, as in Cipher([key])")
         if signer and not hasattr(signer, "public_key"):
-            raise WrongArgumentError(
-                f"signer: this is {kind_of(signer)}: pass what read_signer makes of a private key"
-            )
+            raise WrongArgumentError(f"signer: this is {kind_of(signer)}: pass what read_signer gives")
         assert blocking is not None
         self.agent = agent_name(agent)
         self._redis = redis
@@ -223,9 +215,8 @@ class ApprovalClient:
         expect(url, str, where="url", cure="pass the address of a Redis, as in 'redis://localhost:6379/0'")
         address = address_of(url)
         for name, given in settings.items():
-            if name not in _DURATIONS:
-                meant = did_you_mean(name, [*inspect.signature(cls.from_url).parameters, *_DURATIONS])
-                raise WrongArgumentError(f"{name}: from_url has no such argument{meant}")
+            if name not in (known := inspect.signature(cls).parameters):
+                raise WrongArgumentError(f"{name}: from_url has no such argument{did_you_mean(name, known)}")
             expect_duration(given, where=name)
         every = settings.get("reconcile_every", timedelta(seconds=BLOCK)).total_seconds()
         commands = open_redis(url, namespace=namespace, credentials=credentials)
@@ -262,7 +253,9 @@ class ApprovalClient:
             ServerUnsuitableError: when it cannot keep approvals.
         """
         if replies := self.__dict__.get("_replies"):
-            replies.check_closed()
+            replies.check_loop()
+            if not replies.is_closed:
+                raise AgentAdapterError("this client is open already: use it, without another `async with`")
         try:
             for warning in await check_server(self._redis, self._address):
                 logger.warning(warning)

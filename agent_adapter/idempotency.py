@@ -33,8 +33,8 @@ def approval_key(context: Any = None) -> str | None:
         context: With the OpenAI Agents SDK, the `ToolContext` that the tool takes as its first parameter.
 
     Returns:
-        `<interrupt id>:<index>`, or `None` when no decided call is running. Also `None` when one card asked about a whole turn of a
-        graph, and `run(graph, None)` runs a tool again. Without a key, do not call the service.
+        `<interrupt id>:<index>`, or `None` when no decided call is running. Also `None` when `run(graph, None)`
+        runs a tool again after one card for a whole turn.
     """
     finder = _finder.get()
     return finder(context) if finder and context is not None else _running.get().key

@@ -86,7 +86,7 @@ class SyncApprovalClient:
         """Connect. Errors are as in `ApprovalClient.__aenter__` and in `run`."""
         _refuse_to_block_a_loop()
         if self._background:
-            raise AgentAdapterError("this client is open already: use it as it is, without another `with`")
+            raise AgentAdapterError("this client is open already: use it, without another `with`")
         self._background = _background()
         try:
             self._run(self.client.__aenter__())

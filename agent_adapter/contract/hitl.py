@@ -1,7 +1,7 @@
 """Requests and decisions, with the fields and names of LangChain."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -75,9 +75,12 @@ def check_written(
             raise WrongArgumentError(
                 f"{where}: there is no {name!r}{meant}; the fields are {', '.join(known)}"
             )
+        place = f"{where}.{name}"
+        is_tuple = name in known and get_origin(known[name].annotation) is tuple
+        if is_tuple and isinstance(value, str | BaseModel):
+            raise WrongArgumentError(f"{place}: this is one {type(value).__name__}: pass a tuple, as in (…,)")
         if name not in known or not isinstance(value, list | tuple):
             continue
-        place = f"{where}.{name}"
         inner, *_ = get_args(known[name].annotation) or (None,)
         for index, part in enumerate(value):
             if name in _DECISIONS and part not in KNOWN_DECISIONS:

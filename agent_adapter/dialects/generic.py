@@ -13,7 +13,6 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
     ReviewConfig,
 )
-from agent_adapter.contract.names import did_you_mean
 from agent_adapter.contract.wire import check_request
 from agent_adapter.dialects import camel_case, human_interrupt, langchain, langchain_per_call
 from agent_adapter.dialects.answers import check_answers
@@ -85,12 +84,11 @@ def custom(
     """
     if not callable(write):
         raise InvalidRequestError(f"write: {write!r} is not callable; pass a function of the decision")
-    cure = f"pass some of {', '.join(_OFFERED)}, as in ('approve', 'reject')"
+    cure = f"pass some of {', '.join(_OFFERED)}"
     expect(allowed_decisions, list | tuple, where="allowed_decisions", cure=cure)
     allowed = tuple(allowed_decisions)
-    if unknown := [each for each in allowed or ("",) if each not in _OFFERED]:
-        meant = did_you_mean(unknown[0], _OFFERED)
-        raise InvalidRequestError(f"allowed_decisions: {allowed}{meant}: {cure}")
+    if not allowed or not set(allowed) <= set(_OFFERED):
+        raise InvalidRequestError(f"allowed_decisions: {cure}, not {allowed}")
 
     def answer(decision: Decision) -> Any:
         try:

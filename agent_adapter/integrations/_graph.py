@@ -4,7 +4,6 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from inspect import signature
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
@@ -143,17 +142,14 @@ def breakpoints(graph: Graph, options: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 def check_options(graph: Graph, options: Any) -> None:
-    """Refuse options that a graph in this process does not have: LangGraph ignores them.
-
-    Raises:
-        WrongArgumentError: naming the most similar option.
-    """
+    """Refuse options that a graph in this process does not have: LangGraph ignores them."""
     expect(options, Mapping, where="options", cure="pass a dictionary, as in options={'durability': 'sync'}")
-    known = [*signature(Pregel.astream).parameters][3:]
+    known = [*inspect.signature(Pregel.astream).parameters][3:]
     for name in options if isinstance(graph, Pregel) else ():
         if name not in known:
+            meant = did_you_mean(name, known)
             raise WrongArgumentError(
-                f"options[{name!r}]: graphs have no such option{did_you_mean(name, known)}; the options are {', '.join(known)}"
+                f"options[{name!r}]: no such option{meant}; there are {', '.join(known)}"
             )
 
 

@@ -69,8 +69,6 @@ class Question:
 def questions_of(pauses: Sequence[Pause], dialect: Named) -> Sequence[Question]:
     cure = 'pass result["__interrupt__"], or the interrupts of a state'
     expect(pauses, list | tuple, where="pauses", cure=cure)
-    for index, pause in enumerate(pauses):
-        expect(pause, Pause, where=f"pauses[{index}]", cure=cure)
     _check_ids(pauses)
     naming = Naming.of(dialect)
     if naming.by_place:

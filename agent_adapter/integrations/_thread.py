@@ -118,7 +118,7 @@ class Thread:
             naming.check_places([*inside, *own, *given])
         if not hasattr(graph, "ainvoke"):
             raise WrongArgumentError(
-                f"graph: this is {kind_of(graph)}: pass the compiled graph, and after it its input"
+                f"graph: this is {kind_of(graph)}: pass the graph, and after it its input"
             )
         id = str(configurable["thread_id"])
         own_config = cast("RunnableConfig", config)

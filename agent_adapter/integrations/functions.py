@@ -159,7 +159,7 @@ def asking(**options: Unpack[CallOptions]) -> Iterator[None]:
     Raises:
         InvalidRequestError: when there is no such option, or its value is of the wrong kind.
     """
-    _check_options(options, CallOptions)
+    _check_options(options, "key")
     token = _asking.set({**_asked(), **options})
     try:
         yield
@@ -187,7 +187,7 @@ class _GatedFunction:
         inputs = Inputs.of(function)
         if getattr(function, _GATED, False):
             raise WrongArgumentError(
-                f"{inputs.name} is gated already, so people would be asked twice about one call: call it as it is"
+                f"{inputs.name} is gated already: people would be asked twice about a call"
             )
         impossible = {"edit": not inputs.types, "respond": not inputs.returns_text}
         given = {"allowed_decisions": allowed_decisions, "description": description, "when": when}
@@ -204,11 +204,7 @@ class _GatedFunction:
         return cls(inputs, gate, on_reject)
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        try:
-            values = self.inputs.signature.bind(*args, **kwargs).arguments
-        except TypeError as error:
-            raise WrongArgumentError(f"{self.inputs.name}: {error}") from None
-        return Call.of(self.inputs, values)
+        return Call.of(self.inputs, self.inputs.signature.bind(*args, **kwargs).arguments)
 
     async def ask(self, call: Call, approvals: ApprovalClient, options: CallOptions) -> Any:
         request = to_request(call, self.gate)
@@ -289,7 +285,7 @@ def requires_approval(
     if inspect.isroutine(approvals):
         cure = "say whom to ask, as in `@requires_approval(approvals)`"
         raise WrongArgumentError(f"approvals: this is {kind_of(approvals)}: {cure}")
-    _check_options(options, Asking, *_HOW)
+    _check_options(options, *_HOW)
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         gated = _GatedFunction.of(function, allowed_decisions, description, when, on_reject)
@@ -355,7 +351,7 @@ async def run(
     expect_client(approvals)
     cure = "pass a dictionary with a value for each parameter; json.loads(…) makes one of a model's JSON"
     expect(arguments, Mapping, where="arguments", cure=cure)
-    _check_options(options, CallOptions, *_HOW)
+    _check_options(options, "key", *_HOW)
     gated = _GatedFunction.of(function, allowed_decisions, description, when, on_reject)
     return await gated.ask(Call.of(gated.inputs, arguments), approvals, {**_asked(), **options})
 
@@ -394,9 +390,7 @@ def _asked() -> CallOptions:
     return _asking.get() or {}
 
 
-def _check_options(options: Mapping[str, Any], known: type[Asking], *beside: str) -> None:
-    if known is CallOptions:
-        beside = ("key", *beside)
+def _check_options(options: Mapping[str, Any], *beside: str) -> None:
     check_asking({name: value for name, value in options.items() if name not in beside}, beside=beside)
     if "key" in options and not (isinstance(options["key"], str) and options["key"]):
         raise InvalidRequestError(

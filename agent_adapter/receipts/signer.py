@@ -70,9 +70,7 @@ def read_signer(text: str, *, where: str = "signer") -> "CryptoSigner":
     try:
         key = load_pem_private_key(text.strip().encode(), password=None)
     except (ValueError, UnsupportedAlgorithm):
-        raise InvalidRequestError(
-            f"{where}: this is not a private key in PEM, whose text begins with -----BEGIN: {cure}"
-        ) from None
+        raise InvalidRequestError(f"{where}: this is not a private key in PEM: {cure}") from None
     except TypeError:
         raise InvalidRequestError(
             f"{where}: the private key has a password, and has to be stored without one: {cure}"

@@ -186,18 +186,10 @@ class RedisUsed(_Closing):
     Args:
         url: The address of the server.
         namespace: The prefix of the keys.
-
-    Raises:
-        WrongArgumentError: when this is not the address of a Redis.
     """
 
     def __init__(self, url: str, namespace: str) -> None:
-        try:
-            self._redis = Redis.from_url(url)
-        except ValueError:
-            raise WrongArgumentError(
-                "url: this is not the address of a Redis: write redis://host:6379/0"
-            ) from None
+        self._redis = Redis.from_url(url)
         self._namespace = namespace
         self._is_checked = False
 

@@ -83,7 +83,7 @@ class Replies:
         self._tasks: list[asyncio.Task[None]] = []
         self._starting = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
-        self._is_closed = False
+        self.is_closed = False
         self._broken = ""
         """Why no wait is woken until the loops start again; empty while they run."""
 
@@ -113,7 +113,7 @@ class Replies:
         Raises:
             AgentAdapterError: with what to do.
         """
-        if self._is_closed:
+        if self.is_closed:
             raise AgentAdapterError(
                 "this client was closed: open it again with `async with`, or make another one"
             )
@@ -124,23 +124,11 @@ class Replies:
         Raises:
             AgentAdapterError: with what to do.
         """
-        if not self._is_closed and asyncio.get_running_loop() is not self._loop:
+        if not self.is_closed and asyncio.get_running_loop() is not self._loop:
             raise AgentAdapterError(
                 "this client was opened in another event loop: open one with `async with` inside each asyncio.run; "
                 "with a SyncApprovalClient, let it run the coroutine: "
                 "approvals.run(run(…, approvals=approvals.client))"
-            )
-
-    def check_closed(self) -> None:
-        """Refuse to open the client a second time.
-
-        Raises:
-            AgentAdapterError: with what to do.
-        """
-        self.check_loop()
-        if not self._is_closed:
-            raise AgentAdapterError(
-                "this client is open already: use it as it is, without another `async with`"
             )
 
     def watch(self, interrupt_id: str) -> "Watch":
@@ -161,7 +149,7 @@ class Replies:
 
     async def close(self) -> None:
         """Stop the loops for good."""
-        self._is_closed = True
+        self.is_closed = True
         await asyncio.gather(*map(end_task, self._tasks))
         self._tasks = []
         self._fail(_closed)
@@ -203,7 +191,7 @@ class Replies:
         Raises:
             AgentAdapterError: when the client was closed, or nobody would be woken.
         """
-        if self._is_closed:
+        if self.is_closed:
             raise _closed(interrupt_id)
         if self._broken:
             raise self._broken_wait(interrupt_id)

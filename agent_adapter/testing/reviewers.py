@@ -17,7 +17,7 @@ from agent_adapter.contract.hitl import (
     WireModel,
 )
 from agent_adapter.errors import AgentAdapterError, WrongArgumentError
-from agent_adapter.expected import expect
+from agent_adapter.expected import expect, kind_of
 
 Reviewer: TypeAlias = Callable[[ActionRequest, ReviewConfig], Decision | None]
 """Decides one action; `None` means that nobody decides it in time."""
@@ -49,6 +49,9 @@ def edit(args: dict[str, Any]) -> Answer:
     return lambda action: EditDecision(edited_action=EditedAction(name=action.name, args=args))
 
 
+_MAKERS: tuple[Any, ...] = (approve, reject, respond, edit)
+
+
 class ScriptedReviewer:
     """A reviewer with prepared answers. `asked` has the actions that it was asked about.
 
@@ -66,7 +69,10 @@ class ScriptedReviewer:
         self._left = {n: list(a) for n, a in by_name.items() if isinstance(a, Sequence)}
         self._left_in_order = [] if isinstance(answers, Mapping) else list(answers)
         for answer in (*self._every_time.values(), *chain(*self._left.values()), *self._left_in_order):
-            _check_answer(answer)
+            is_answer = answer is None or callable(answer) or isinstance(answer, WireModel | Mapping)
+            if not is_answer or answer in _MAKERS:
+                cure = "write approve(), reject('why'), edit({…}) or respond('words')"
+                raise WrongArgumentError(f"answers: this is {kind_of(answer)}: {cure}")
 
     def __call__(self, action: ActionRequest, config: ReviewConfig) -> Decision | None:
         """Decide one action.
@@ -105,14 +111,3 @@ class ScriptedReviewer:
             raise AssertionError(
                 f"answers that nobody asked for: {', '.join(unused)}; the questions were about {asked}"
             )
-
-
-def _check_answer(answer: Any) -> None:
-    """Refuse what is no answer: a word, or a function of this module that was not called."""
-    if answer in (approve, reject, respond, edit):
-        raise WrongArgumentError(
-            f"answers: this is the function {answer.__name__}: call it, as in {answer.__name__}(…)"
-        )
-    if answer is not None and not callable(answer):
-        cure = "write approve(), reject('why'), edit({…}) or respond('words')"
-        expect(answer, WireModel | Mapping, where="answers", cure=cure)

@@ -128,9 +128,7 @@ def _found(name: str) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidRequestError(
-            f"{name!r} is not a registry: write module:name, and install what that module imports ({error})"
-        ) from error
+        raise InvalidRequestError(f"{name!r} is not a registry: write module:name ({error})") from error
 
 
 if __name__ == "__main__":

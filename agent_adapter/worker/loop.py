@@ -22,7 +22,7 @@ from agent_adapter.errors import (
     UnreadableContinuationError,
     WrongArgumentError,
 )
-from agent_adapter.expected import expect, expect_duration, kind_of
+from agent_adapter.expected import kind_of
 from agent_adapter.loops import Loop, supervise
 from agent_adapter.redis.pool import end_task
 from agent_adapter.redis.records import Record, milliseconds
@@ -40,18 +40,12 @@ LEFT = "left"
 
 
 def registry_of(found: Any, where: str = "registry") -> list[Resumable]:
-    """Return a list of agents that can be resumed.
-
-    Raises:
-        WrongArgumentError: when it is something else.
-    """
-    cure = "pass a list of ResumableGraph and ResumableAgent"
-    expect(found, Iterable, where=where, cure=cure)
-    registry = list(found)
-    for each in registry:
-        if not (hasattr(each, "needs") and hasattr(each, "go_on")):
-            raise WrongArgumentError(f"{where}: this has {kind_of(each)} in it: {cure}")
-    return registry
+    """Return a list of agents that can be resumed, or refuse what is something else."""
+    agents: list[Any] = list(found) if isinstance(found, Iterable) else [None]
+    if not all(hasattr(each, "needs") and hasattr(each, "go_on") for each in agents):
+        cure = "pass a list of ResumableGraph and ResumableAgent"
+        raise WrongArgumentError(f"{where}: this is {kind_of(found)}: {cure}")
+    return agents
 
 
 class ResumeWorker:
@@ -84,16 +78,9 @@ class ResumeWorker:
     ) -> None:
         expect_client(approvals)
         self._approvals = approvals
-        for where, given in (("sweep", sweep), ("lease", lease), ("retry_at_most", retry_at_most)):
-            expect_duration(given, where=where)
-        self._by_needs: dict[str, Resumable] = {}
-        for resumable in registry_of(registry):
-            for needs in (f"{approvals.agent}: {each}" for each in resumable.needs):
-                if needs in self._by_needs:
-                    raise WrongArgumentError(
-                        f"registry: two agents are {needs}: give each a name or a version of its own"
-                    )
-                self._by_needs[needs] = resumable
+        self._by_needs = {
+            f"{approvals.agent}: {needs}": each for each in registry_of(registry) for needs in each.needs
+        }
         if not self._by_needs:
             raise InvalidRequestError(
                 "the registry is empty: give the worker at least one agent to go on with"

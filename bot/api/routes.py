@@ -15,6 +15,7 @@ from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.hitl import HITLRequest, check_written
 from agent_adapter.contract.interrupt import Interrupt, Source
+from agent_adapter.contract.names import did_you_mean
 from agent_adapter.contract.numbers import as_floats
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.contract.record import decided
@@ -157,8 +158,7 @@ class Api:
 
     async def read(self, request: web.Request) -> web.Response:
         """Give its state as soon as it has settled or the wait is over."""
-        agent, interrupt_id = await self._addressed(request)
-        _check_query(request, "wait")
+        agent, interrupt_id = await self._addressed(request, "wait")
         if seconds := _seconds(request):
             with self._rates.waiting(request[KEY].id):
                 await self._waits.within(agent.wait(interrupt_id), seconds)
@@ -225,8 +225,7 @@ class Api:
 
     async def withdraw(self, request: web.Request) -> web.Response:
         """Ask the bot to end it."""
-        agent, interrupt_id = await self._addressed(request)
-        _check_query(request, "reason")
+        agent, interrupt_id = await self._addressed(request, "reason")
         reason = request.query.get("reason", "")
         if len(reason) > MAX_REASON:
             raise InvalidRequestError(f"reason: {len(reason)} characters, at most {MAX_REASON}")
@@ -263,12 +262,14 @@ class Api:
     async def _agent(self, request: web.Request) -> ApprovalClient:
         return await self._space.agents.find(request[KEY].agent)
 
-    async def _addressed(self, request: web.Request) -> tuple[ApprovalClient, str]:
+    async def _addressed(self, request: web.Request, *known: str) -> tuple[ApprovalClient, str]:
         agent, interrupt_id = await self._agent(request), request.match_info["id"]
         if not _ID.fullmatch(interrupt_id) or not interrupt_id.startswith(f"{agent.agent}."):
             raise UnknownInterruptError(
                 f"agent {agent.agent} has no such interrupt: its ids are as POST gave them"
             )
+        if unknown := [name for name in request.query if name not in known]:
+            raise InvalidRequestError(f"{unknown[0]}: no such parameter{did_you_mean(unknown[0], known)}")
         return agent, interrupt_id
 
 
@@ -348,13 +349,6 @@ async def _known(agent: ApprovalClient, interrupt_id: str) -> Record | None:
     with suppress(UnknownInterruptError):
         return await agent.record(interrupt_id)
     return None
-
-
-def _check_query(request: web.Request, known: str) -> None:
-    """Refuse a parameter that is not known: without its wait, a program would ask again and again."""
-    for name in request.query:
-        if name != known:
-            raise InvalidRequestError(f"{name}: this address takes no such parameter; it takes {known}")
 
 
 def _seconds(request: web.Request) -> float:

@@ -255,9 +255,8 @@ def check_input(input: Any) -> None:
     """
     refuse_bare_state(input)
     if isinstance(input, str) and input.startswith('{"assent":'):
-        raise WrongArgumentError(
-            "input: this is the text of a paused run, which no model should read: pass `await PausedRun.load(agent, text)`"
-        )
+        cure = "pass `await PausedRun.load(agent, text)`"
+        raise WrongArgumentError(f"input: this is the text of a paused run, and no prompt: {cure}")
     cure = "pass a text, a list of input items as for Runner.run, or a PausedRun"
     expect(input, str | list | PausedRun, where="input", cure=cure)
 
