@@ -3,13 +3,11 @@
 import os
 import re
 from collections.abc import Collection, Mapping
-from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
-from dotenv.parser import parse_stream
 from pydantic import (
     AfterValidator,
     Field,
@@ -23,7 +21,6 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from agent_adapter.cipher import Cipher
 from agent_adapter.contract.names import Namespace, nearest
-from agent_adapter.contract.reviewed import unseen_in
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.credentials import load_provider
@@ -465,7 +462,6 @@ def load_access() -> Access:
 
 def _load(kind: type[_Kind], env_file: str | None) -> _Kind:
     try:
-        _check_reviewed(env_file)
         return kind(_env_file=env_file)
     except OSError as error:
         raise SettingsError(f"{error.filename}: {error.strerror}") from error
@@ -473,22 +469,6 @@ def _load(kind: type[_Kind], env_file: str | None) -> _Kind:
         raise SettingsError(f"{env_file} is not UTF-8 text: {error.reason}") from error
     except ValidationError as error:
         raise SettingsError("\n".join(_sentence(problem) for problem in error.errors())) from error
-
-
-def _check_reviewed(env_file: str | None) -> None:
-    """Refuse a file that reads otherwise than it looks. Of a name that is there twice, only the last would count."""
-    if not env_file or not Path(env_file).is_file():
-        return
-    text = Path(env_file).read_bytes().decode()
-    if unseen := unseen_in(text):
-        raise SettingsError(f"{env_file}, line {unseen[0]}: {unseen[1]}")
-    lines: dict[str, int] = {}
-    for found in parse_stream(StringIO(text)):
-        line = lines.setdefault(found.key or "", found.original.line)
-        if found.key and line != found.original.line:
-            raise SettingsError(
-                f"{env_file}, line {found.original.line}: {found.key} is here twice, first in line {line}: take one out"
-            )
 
 
 def _sentence(problem: Any) -> str:

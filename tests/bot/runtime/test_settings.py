@@ -1,7 +1,5 @@
 """What an operator may set, and what they are told when it is wrong."""
 
-import re
-
 import pytest
 
 from bot.domain.errors import SettingsError
@@ -247,21 +245,6 @@ def test_the_log_level_may_be_written_small(read):
 def test_slacks_address_gets_the_slash_that_its_library_needs(read):
     """slack_sdk joins the method's name to it as it stands."""
     assert read(SLACK_API_URL="http://127.0.0.1:8100/api").slack_api_url == "http://127.0.0.1:8100/api/"
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("ASSENT_APPROVERS=U0DANA\n# more\nASSENT_APPROVERS=U0EVE\n", "line 3: ASSENT_APPROVERS is here twice, first in line 1"),
-        ("# Nobody else.\rASSENT_APPROVERS=U0EVE\n", "line 1: U+000D is there, which nobody sees"),
-    ],
-)  # fmt: skip
-def test_a_dotenv_file_that_reads_otherwise_than_it_looks_is_refused(tmp_path, text, told):
-    """With its line, as every file that people review."""
-    (tmp_path / ".env").write_bytes(text.encode())
-
-    with pytest.raises(SettingsError, match=re.escape(f".env, {told}")):
-        load_settings(str(tmp_path / ".env"))
 
 
 def test_settings_may_stand_in_a_dotenv_file(read, monkeypatch, tmp_path):
