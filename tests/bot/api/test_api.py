@@ -248,15 +248,15 @@ async def test_what_the_library_refuses_is_refused_over_http(caller):
 
 
 @pytest.mark.parametrize(
-    "query", [*({"wait": each} for each in ("-1", "61", "soon", "nan", "inf", "")), {"wiat": "5"}]
+    "query", ["wait=-1", "wait=61", "wait=soon", "wait=nan", "wait=inf", "wait=", "wiat=5"]
 )
 async def test_a_wait_that_cannot_be_is_refused(caller, query):
     """From 0 to 60 seconds. Misspelt, it would be no wait, and the caller would ask without end."""
-    answer = await caller.send("GET", f"/interrupts/{await caller.ask()}", params=query)
+    answer = await caller.send("GET", f"/interrupts/{await caller.ask()}?{query}")
 
     assert code_of(answer) == (422, "invalid")
-    says = {"wait: seconds from 0 to 60", "wiat: this address takes no such parameter; it takes wait"}
-    assert answer[1]["error"]["message"] in {each for each in says if each.startswith(*query)}
+    says = {"wait": "wait: seconds from 0 to 60", "wiat": "wiat: no such parameter (did you mean 'wait'?)"}
+    assert answer[1]["error"]["message"] == says[query.partition("=")[0]]
 
 
 async def test_other_addresses_and_methods_are_refused_in_the_same_form(caller):
