@@ -56,7 +56,7 @@ async def outcome(waiting) -> tuple[str, str]:
 async def test_silence_approves_what_people_saw_and_could_have_rejected(ask, slack, approvers):
     """Nobody objects, and everything worked all the time."""
     await slack.group("S0OPS", users=["U0DANA"])
-    async with ask(approvers=approvers) as (_, waiting):
+    async with ask(limit="8s", approvers=approvers) as (_, waiting):
         assert await outcome(waiting) == ("approve", "")
 
 
