@@ -583,7 +583,10 @@ class ApprovalClient:
         async with self._claims.held(interrupt_id) as (asked, resume):
             given = in_order(resume, self._matching(asked, interrupt)) if interrupt else resume
             if interrupt and (problem := misfit(given.decisions, interrupt)):
-                raise DecisionNotAllowedError(problem)
+                await self.refuse_answer(given, problem)
+                raise DecisionNotAllowedError(
+                    f"{problem}; nothing was resumed, and the question can be asked again"
+                )
             with carrying(given):
                 yield given
 
@@ -719,8 +722,7 @@ class ApprovalClient:
             ClaimLostError: when the claim expired and another process took it.
         """
         logger.warning("answer.refused", extra={"interrupt_id": resume.interrupt_id, "reason": reason})
-        await self._records.mark_stalled(resume.interrupt_id, resume.claim, reason)
-        await self._records.finish(resume.interrupt_id, resume.claim, unused=True)
+        await self._records.finish(resume.interrupt_id, resume.claim, unused=reason)
 
     async def record(self, interrupt_id: str) -> Record:
         """Read a record: the interrupt, its deadline, and what was decided so far.

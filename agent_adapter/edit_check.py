@@ -9,9 +9,6 @@ from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.numbers import as_floats
 from agent_adapter.contract.wire import trimmed
 
-_SAID = 300
-"""Characters of a problem: some quote a large part of the schema."""
-
 
 def misfit(decisions: Sequence[Any], interrupt: Interrupt) -> str:
     """Say which edit does not fit a schema that was too large for people's forms; empty when all fit."""
@@ -21,7 +18,7 @@ def misfit(decisions: Sequence[Any], interrupt: Interrupt) -> str:
     for decision, own, shown in zip(decisions, interrupt.request.review_configs, sent, strict=True):
         is_unchecked = isinstance(decision, EditDecision) and own.args_schema != shown.args_schema
         if is_unchecked and (problem := schema_problem(decision.edited_action.args, own.args_schema or {})):
-            return f"the edited {own.action_name} {problem}; nothing was run"
+            return f"the edited `{own.action_name}` {problem}"
     return ""
 
 
@@ -45,8 +42,6 @@ def schema_problem(args: Any, schema: Mapping[str, Any]) -> str:
         errors = validator(schema, registry=referencing.Registry()).iter_errors(as_floats(args))
         first = jsonschema.exceptions.best_match(errors)
     except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError, re.error) as error:
-        return f"cannot be checked: {str(error)[:_SAID]}"
-    if first is None:
-        return ""
-    said = "not one of the values that it takes" if first.validator == "enum" else first.message[:_SAID]
-    return f"does not fit its tool: {first.json_path}: {said}"
+        return f"cannot be checked by the schema of its tool: {type(error).__name__}"
+    # Its own message quotes the value, which may be hidden on the card.
+    return f"does not fit its tool: {first.json_path}: {first.validator}" if first else ""

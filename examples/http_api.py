@@ -25,6 +25,8 @@ PAUSE = {
 
 
 def send(method: str, path: str, body: Any = None) -> dict[str, Any]:
+    if "ASSENT_KEY" not in os.environ:
+        raise SystemExit("ASSENT_KEY is not set: python -m bot keys create billing prints one")
     headers = {"Authorization": f"Bearer {os.environ['ASSENT_KEY']}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"{SERVER}/v1{path}", data, headers, method=method)

@@ -30,7 +30,8 @@ def unseen_in(text: str) -> tuple[int, str] | None:
 
     A mark at the very beginning, emoji, tabs and usual line ends are no such characters.
     """
-    for found in _ODD.finditer(_SIGN.sub(lambda sign: " " * len(sign[0]), text), text.startswith("\ufeff")):
+    plain = _SIGN.sub(lambda sign: sign[0] if is_unseen(sign[0][0]) else " " * len(sign[0]), text)
+    for found in _ODD.finditer(plain, text.startswith("\ufeff")):
         if is_unseen(found[0]):
             code = f"U+{ord(found[0]):04X}"
             return _line(text, found.start()), f"{code} is there, which nobody sees: take it out"
@@ -46,7 +47,11 @@ def twice_in_json(text: str) -> tuple[int, str] | None:
         elif found[0] == "}":
             del known[-1:]
         elif found[1] and known:
-            key = json.loads(found[0][: -len(found[1])], strict=False)
+            try:
+                key = json.loads(found[0][: -len(found[1])], strict=False)
+            except ValueError:
+                # No JSON: whoever reads it says so.
+                return None
             if key in known[-1]:
                 return _line(text, found.start()), f"{key!r} is here twice: take one out"
             known[-1].add(key)

@@ -77,7 +77,7 @@ def check_request(request: HITLRequest) -> None:
     count = len(request.action_requests)
     if count > MAX_ACTIONS:
         raise InvalidRequestError(
-            f"action_requests: {count} actions, at most {MAX_ACTIONS}; ask in several batches"
+            f"action_requests: {count} actions, at most {MAX_ACTIONS}; ask in several batches, or have the model make fewer calls"
         )
     for index, (action, config) in enumerate(
         zip(request.action_requests, request.review_configs, strict=True)

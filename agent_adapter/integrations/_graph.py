@@ -144,7 +144,7 @@ def breakpoints(graph: Graph, options: Mapping[str, Any]) -> Iterator[tuple[str,
 def check_options(graph: Graph, options: Any) -> None:
     """Refuse options that a graph in this process does not have: LangGraph ignores them."""
     expect(options, Mapping, where="options", cure="pass a dictionary, as in options={'durability': 'sync'}")
-    known = [*inspect.signature(Pregel.astream).parameters][3:]
+    known = [*inspect.signature(Pregel.astream).parameters][3:-1]
     for name in options if isinstance(graph, Pregel) else ():
         if name not in known:
             meant = did_you_mean(name, known)

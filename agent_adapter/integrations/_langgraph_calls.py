@@ -4,7 +4,16 @@ A pause has the name and the arguments of a tool call, but not its id; the messa
 identified by the graph that it runs in, its call id, its name and its arguments.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -66,12 +75,12 @@ class Begun:
         """Name the calls that may have taken effect, although the failed run has no result of them."""
         return list(dict.fromkeys(name for name, _ in list(self.calls.values())))
 
-    def unsaved(self, error: BaseException) -> list[tuple[str, str]]:
+    def unsaved(self, error: Exception) -> list[tuple[str, str]]:
         """Return the calls that have run, and whose results LangGraph may have failed to save with this error.
 
         An error that no node has raised comes from LangGraph itself, or from its checkpointer, while calls may still run.
         """
-        if not isinstance(error, Exception) or isinstance(error, GraphRecursionError):
+        if isinstance(error, GraphRecursionError):
             return []
         chain: list[BaseException] = [error]
         while cause := chain[-1].__cause__ or chain[-1].__context__:
@@ -108,18 +117,19 @@ class Begun:
 
 
 @contextmanager
-def passing_keys(keys: Keys, report: Report | None = None) -> Iterator[Begun]:
+def passing_keys(keys: Keys, report: Report | None = None, *, also: Collection[str] = ()) -> Iterator[Begun]:
     """Pass these keys to the tools that the body runs, in addition to the keys of an outer `passing_keys`.
 
     Args:
         keys: The keys of the decided calls.
         report: Takes what became of each of these calls.
+        also: Names of tools whose calls are noted without a key: a crash lost what was decided about them.
     """
     before = _handler.get()
     known, begun = (before.keys, before.begun) if before else ({}, Begun())
     own = frozenset(keys.values()) if report else frozenset()
     begun.reports.update({key: report for key in own if report})
-    _handler.set(_KeyHandler({**known, **keys}, begun))
+    _handler.set(_KeyHandler({**known, **keys}, begun, also))
     try:
         yield begun
     finally:
@@ -240,9 +250,10 @@ class _KeyHandler(BaseCallbackHandler):
 
     run_inline = True
 
-    def __init__(self, keys: Keys, begun: Begun) -> None:
+    def __init__(self, keys: Keys, begun: Begun, also: Collection[str] = ()) -> None:
         self.keys = keys
         self.begun = begun
+        self.also = also
 
     def on_tool_start(
         self,
@@ -266,7 +277,7 @@ class _KeyHandler(BaseCallbackHandler):
         key = key or self._asked_by(parent_run_id, str(serialized.get("name")))
         if ran in self.begun.reports:
             self.begun.tools[run_id] = str(ran), task
-        if key or self._asked(task):
+        if key or self._asked(task) or serialized.get("name") in self.also:
             # The name of the tool says more than the name of its node.
             self.begun.calls.pop(parent_run_id, None)
             self.begun.calls[run_id] = str(serialized.get("name")), task

@@ -135,16 +135,24 @@ class Thread:
         if not await self._begins(input):
             yield False
             return
-        async with self.running(repeats=input is None):
+        reviewed = reviewed_names(self.graph) if input is None else ()
+        async with self.running(repeats=input is None) as right:
             # The process that ran the thread until now may have come to a pause.
-            yield await self._begins(input)
+            begins = await self._begins(input)
+            with passing_keys({}, also=reviewed) as begun:
+                try:
+                    yield begins
+                except Exception as error:
+                    if left := await self.left_by(begun, error, right, ()):
+                        raise left.error() from error
+                    raise
 
     @asynccontextmanager
     async def running(self, *, repeats: bool = True) -> AsyncIterator[Right]:
         """Keep others from running this thread while the body runs its graph.
 
         Args:
-            repeats: Whether the graph goes on where it was, and not with new input.
+            repeats: Whether nobody has said that what has run may run again: the graph goes on where it was.
 
         Raises:
             ClaimedError: when another process runs it.
@@ -152,12 +160,15 @@ class Thread:
         """
         place = self.config.get("configurable", {}).get("checkpoint_ns") or ""
         async with self.approvals.running(self.id, place=place) as right:
-            if repeats and right.found:
-                left = Left(**decode(right.found))
+            if repeats and right.note:
+                left = Left(**decode(right.note))
                 if await left.is_unsaved(self.graph, self.config, await self._state(subgraphs=True)):
-                    right.leaves = right.found
                     raise left.error()
+            before = right.note
             yield right
+            if right.note == before:
+                # It has gone on. After an error in the body, the next one looks again.
+                right.note = ""
 
     @asynccontextmanager
     async def resuming(self, questions: Sequence[Question]) -> AsyncIterator[Right]:
@@ -256,8 +267,9 @@ class Thread:
                         async with self.command_for(resume, questions) as command:
                             yield command
                     except Exception as error:
-                        if left := await self.left_by(begun, error, [question.id for question in questions]):
-                            right.leaves = encode(asdict(left))
+                        if left := await self.left_by(
+                            begun, error, right, [question.id for question in questions]
+                        ):
                             raise left.error() from error
                         raise
             except BaseException as error:
@@ -273,16 +285,24 @@ class Thread:
         if failure:
             raise failure
 
-    async def left_by(self, begun: Begun, error: BaseException, pauses: Collection[str]) -> Left | None:
-        """Return the approved calls that have run and would run again, because this error kept LangGraph from saving them."""
+    async def left_by(
+        self, begun: Begun, error: Exception, right: Right, pauses: Sequence[str]
+    ) -> Left | None:
+        """Return the approved calls that have run and would run again, because this error kept LangGraph from saving them.
+
+        They are noted for whoever has the right to run the thread next.
+        """
         if not (unsaved := begun.unsaved(error)):
             return None
-        left = Left.by(unsaved, list(pauses))
+        left = Left.by(unsaved, pauses)
         try:
             is_unsaved = await left.is_unsaved(self.graph, self.config, await self._state(subgraphs=True))
         except Exception:  # noqa: BLE001  # nobody knows now; whoever runs the thread next looks again
-            return left
-        return left if is_unsaved else None
+            is_unsaved = True
+        if not is_unsaved:
+            return None
+        right.note = encode(asdict(left))
+        return left
 
     @asynccontextmanager
     async def command_for(
@@ -297,8 +317,8 @@ class Thread:
         try:
             (saver.serde if saver else JsonPlusSerializer()).dumps_typed(command.resume)
         except Exception as error:
-            why = f"LangGraph cannot save this answer: {error}; nothing was resumed"
-            raise await self.refused(resume, why) from error
+            # On the card stands no text of others: it may quote what is hidden there.
+            raise await self.refused(resume, f"LangGraph cannot save it: {type(error).__name__}") from error
         report = partial(self.approvals.report_later, claim=resume.claim)
         with passing_keys(await self.keys_for(resume, questions), report):
             yield await self._unless_saved(command)
@@ -306,7 +326,7 @@ class Thread:
     async def refused(self, resume: DecidedResume, why: str) -> UnusableError:
         """End the question of an answer that cannot be used, before anything runs, and return the error to raise."""
         await self.approvals.refuse_answer(resume, why)
-        return UnusableError(why)
+        return UnusableError(f"this answer cannot be used: {why}; nothing was resumed")
 
     async def keys_for(self, resume: Resume, questions: Sequence[Question]) -> dict[str, str]:
         """Return the keys of the calls that these decisions let run, for `passing_keys`."""

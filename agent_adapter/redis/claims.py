@@ -46,10 +46,8 @@ RETRY_EVERY = 1.0
 class Right:
     """The right to run a thread."""
 
-    found: str = ""
-    """The note of the one who had it before."""
-    leaves: str = ""
-    """The note for the one who has it next."""
+    note: str = ""
+    """What the one who had it before has left to say, and then what this one leaves; empty for nothing."""
 
 
 class Claims:
@@ -108,9 +106,10 @@ class Claims:
             async with self._kept(f"thread {thread}", partial(hold, self._lease, renews=True), lost):
                 yield right
         finally:
-            # If it cannot be given back, it expires by itself.
+            # If it cannot be given back, it expires by itself. A note would be lost.
+            give_back = partial(hold, 0, note=right.note)
             with contextlib.suppress(AgentAdapterError):
-                await hold(0, note=right.leaves)
+                await (patiently(give_back) if right.note else give_back())
 
     async def close(self) -> None:
         """Stop the tasks that still try to record that a run was resumed."""

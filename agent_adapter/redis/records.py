@@ -499,7 +499,7 @@ class Records:
         return rest
 
     async def finish(
-        self, interrupt_id: str, owner: str, fence: int | None = None, *, unused: bool = False
+        self, interrupt_id: str, owner: str, fence: int | None = None, *, unused: str = ""
     ) -> None:
         """Record that the run was resumed. Final.
 
@@ -507,13 +507,14 @@ class Records:
             interrupt_id: The id of the record.
             owner: Who has resumed the run.
             fence: Of their claim. With it, an older claim in Redis does not count as somebody else's.
-            unused: Whether nothing was resumed, because the answer could not be used.
+            unused: Why the answer could not be used, so that nothing was resumed.
 
         Raises:
             ClaimLostError: when the claim expired and another process took it.
         """
         names = self._keys.of(interrupt_id)
-        outcome = await self._scripts("finish_resume", names, owner=owner, fence=fence, unused=int(unused))
+        why = Private(unused[:REASON_SHOWN], "stalled") if unused else ""
+        outcome = await self._scripts("finish_resume", names, owner=owner, fence=fence, unused=why)
         if outcome in {"consumed", "lost"}:
             raise ClaimLostError(
                 f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
@@ -524,7 +525,7 @@ class Records:
     ) -> str:
         """Take or renew the right to run a thread, given by its id, for `lease` milliseconds; with 0, give it back.
 
-        Return the note with which it was given back last.
+        Return the note that was left with it.
 
         Raises:
             ClaimedError: when another call runs it.

@@ -169,7 +169,10 @@ class InMemoryApprovalClient(ApprovalClient):
             if interrupt:
                 given = in_order(given, matching_actions(record.interrupt, interrupt))
                 if problem := misfit(given.decisions, interrupt):
-                    raise DecisionNotAllowedError(problem)
+                    await self.refuse_answer(given, problem)
+                    raise DecisionNotAllowedError(
+                        f"{problem}; nothing was resumed, and the question can be asked again"
+                    )
             with carrying(given):
                 yield given
         finally:
@@ -196,12 +199,12 @@ class InMemoryApprovalClient(ApprovalClient):
         if thread in self._running:
             raise ClaimedError("another call is running this thread")
         self._running.add(thread)
-        right = Right(self._notes.pop(thread, ""))
+        right = Right(self._notes.get(thread, ""))
         try:
             yield right
         finally:
             self._running.discard(thread)
-            self._notes[thread] = right.leaves
+            self._notes[thread] = right.note
 
     async def record(self, interrupt_id: str) -> Record:
         """Read a record. See `ApprovalClient.record`."""

@@ -24,9 +24,10 @@ from agent_adapter.asking import Asking, check_asking, spelled_out
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import Decision, RespondDecision
-from agent_adapter.contract.interrupt import Continuation, Resume, needs_of
+from agent_adapter.contract.interrupt import Continuation, Interrupt, Resume, needs_of
 from agent_adapter.contract.record import in_order, matching_actions
 from agent_adapter.contract.wire import MAX_ACTIONS
+from agent_adapter.edit_check import misfit
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.openai_agents import PausedRun
 from agent_adapter.integrations.openai_agents.checks import check_agent, check_options
@@ -117,10 +118,12 @@ class ResumableAgent:
 
     async def go_on(self, turn: Turn) -> Paused | Finished | GoneOn:
         """Resume the run once, until its end or its next pause, and ask the next question."""
-        if "outcome" not in turn.journal:
-            outcome = await self._run(turn)
+        if "outcome" in turn.journal:
+            outcome = decode(turn.journal["outcome"])
+        elif outcome := await self._run(turn):
             await _keep(turn, "outcome", encode(outcome))
-        outcome = decode(turn.journal["outcome"])
+        else:
+            outcome = {"paused": turn.continuation.state}
         if "paused" not in outcome:
             return Finished(outcome["result"])
         following = await self._load(outcome["paused"])
@@ -129,11 +132,15 @@ class ResumableAgent:
         except ConsumedError:
             return GoneOn()
 
-    async def _run(self, turn: Turn) -> dict[str, Any]:
+    async def _run(self, turn: Turn) -> dict[str, Any] | None:
+        """Resume the run; `None` where the answer cannot be used, so that people are asked again."""
         text = turn.continuation.state
         await check_servers(self.agent)
         paused = await self._load(text)
-        items, resume = _decided(paused, turn)
+        items, own, resume = _decided(paused, turn)
+        if problem := misfit(resume.decisions, own):
+            await turn.approvals.refuse_answer(turn.resume, problem)
+            return None
         outputs = self._outputs(turn, resume)
         top = decode(text)["state"]["current_agent"]["name"]
         if "began" in turn.journal:
@@ -187,15 +194,15 @@ async def _keep(turn: Turn, name: str, text: str) -> None:
     await patiently(lambda: turn.journal.keep(name, text))
 
 
-def _decided(paused: PausedRun, turn: Turn) -> tuple[list[ToolApprovalItem], Resume]:
-    """Return the calls that were asked about, and the decisions in the order of these calls."""
+def _decided(paused: PausedRun, turn: Turn) -> tuple[list[ToolApprovalItem], Interrupt, Resume]:
+    """Return the calls that were asked about, what this agent asks about them, and the decisions in the order of these calls."""
 
     def asked(item: ToolApprovalItem) -> bool:
         return paused.interrupt(turn.approvals, interruptions=[item]).pauses[0] in turn.interrupt.pauses
 
     items = [item for item in paused.state.get_interruptions() if asked(item)]
     own = paused.interrupt(turn.approvals, interruptions=items)
-    return items, in_order(turn.resume, matching_actions(turn.interrupt, own))
+    return items, own, in_order(turn.resume, matching_actions(turn.interrupt, own))
 
 
 async def _look_back(turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str) -> None:

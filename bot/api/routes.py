@@ -40,7 +40,7 @@ from bot.api.streams import ENDED, events, known_by
 from bot.api.waits import Waits
 from bot.http.bodies import Bodies
 from bot.runtime.offload import Received, offload
-from bot.use_cases.agent_limits import Quota
+from bot.use_cases.agent_limits import Quota, TooMuch
 
 logger = logging.getLogger(__name__)
 
@@ -341,7 +341,7 @@ def _dialect(body: Ask) -> str:
 async def _check_room(quota: Quota, interrupt: Interrupt) -> None:
     """Refuse now what would be refused when the card is drawn."""
     too_much = await quota.take(interrupt.agent, size=len(dump_interrupt(interrupt).encode()))
-    if too_much:
+    if isinstance(too_much, TooMuch):
         raise RefusedError(429, "limits", too_much.reason, Retry_After=str(too_much.retry_after))
 
 

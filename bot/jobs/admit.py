@@ -29,7 +29,7 @@ from bot.slack.client import SlackClient, permalink
 from bot.slack.directory import Directory
 from bot.slack.manifest import DIRECT_SCOPES
 from bot.store.records import ApprovalStore
-from bot.use_cases.agent_limits import Quota
+from bot.use_cases.agent_limits import Quota, TooMuch
 from bot.use_cases.standing import StandingApprovals, tell_uses
 
 logger = logging.getLogger(__name__)
@@ -60,10 +60,10 @@ class Admissions:
             return admitted
 
     async def _on_published(self, state: Published) -> Approval | None:
-        if too_much := await self.quota.take(state.interrupt.agent, interrupt_id=state.id):
-            await self.trouble.refuse(state.id, "limits", too_much.reason)
+        beside = await self.quota.take(state.interrupt.agent, interrupt=state.interrupt)
+        if isinstance(beside, TooMuch):
+            await self.trouble.refuse(state.id, "limits", beside.reason)
             return None
-        beside = await self.store.beside(state.interrupt)
         admission = await offload(
             state,
             admit,

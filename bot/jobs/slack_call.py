@@ -187,7 +187,7 @@ class SlackCall:
             )
         except (SlackLimitError, InterruptFaultError) as error:
             is_picture = isinstance(error, SlackLimitError) or not (error.place or error.code in GONE)
-            if self._asks or not blocks or not is_picture:
+            if self.state.is_open or not blocks or not is_picture:
                 raise
             logger.warning("card.plainer", extra={"interrupt_id": self.state.id, "reason": str(error)})
             await self._edit(shown, blocks[:_TOP] if len(blocks) > _TOP else [])

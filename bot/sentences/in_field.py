@@ -97,7 +97,7 @@ def not_json(problem: str) -> str:
 
 def beyond(smallest: int, largest: int) -> str:
     """Say that the agent cannot keep a whole number."""
-    return f"The agent can only keep whole numbers from {smallest:,} to {largest:,}."
+    return f"The agent can only keep whole numbers from {smallest} to {largest}."
 
 
 def too_many_digits(number: str = "This") -> str:

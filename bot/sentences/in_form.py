@@ -82,8 +82,8 @@ def about_edit(problem: str | None) -> str:
 
 
 ABOUT_EDIT_WITHOUT_SCHEMA = (
-    f"{_ABOUT_EDIT} The tool's schema is too large to be sent, so only the type of each value is checked here. "
-    "The agent checks the rest, and asks again if the tool does not take your changes."
+    f"{_ABOUT_EDIT} What the tool takes was too large to be sent, so this form checks only the type of each value. "
+    "If the tool does not take your changes, they do not run, and the agent may ask again."
 )
 
 CONTINUE, SEE_CHANGES = "Continue", "See changes"

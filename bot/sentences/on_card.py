@@ -84,8 +84,8 @@ def news_first(news: str, calls: str, how: str) -> str:
 
 
 WARNS = "⚠️ "
-OUTCOME_UNKNOWN, NOT_STARTED = "outcome unknown", "not started"
-"""What begins the title of a card, where nobody knows what became of approved calls."""
+NEWS = {"stopped": "outcome unknown", "not_started": "not started", "unused": "did not run"}
+"""What begins the title of a card, by what is wrong with its approved calls."""
 
 
 def counted(outcomes: Mapping[str, int]) -> str:
@@ -105,7 +105,7 @@ DECIDED_HERE_ONLY = "decided here, but not everywhere"
 RESUMED = "the agent has resumed"
 LAPSED = "the agent did not finish"
 STALLED = "the agent could not go on"
-UNUSED = "the agent could not use this, and nothing ran"
+UNUSED = "nothing ran"
 UNTAKEN = "the agent has not gone on"
 GOING_ON = "the agent has gone on"
 RUN_ENDED = "its run ended with an error"
@@ -277,6 +277,9 @@ def stopped(calls: int) -> str:
     """Say that an agent stopped while approved calls may have been running."""
     which = "The call" if calls == 1 else "Some or all of the calls"
     return f"The agent stopped after the approval. {which} may have run. Check before you ask again."
+
+
+NOT_USED_WHY = "The agent could not use this decision. If it asks again, that is on a new card."
 
 
 def not_started(calls: int, agent: str) -> str:

@@ -44,49 +44,41 @@ class Admitting(Changes):
     """Admits interrupts, within what their agents may ask."""
 
     async def reserve(
-        self, agent: str, limits: Limits, *, interrupt_id: str = "", size: int = 0
-    ) -> tuple[What, int] | None:
+        self, agent: str, limits: Limits, *, interrupt: Interrupt | None = None, size: int = 0
+    ) -> tuple[What, int] | Beside:
         """Count an interrupt among the open ones of its agent, once, unless that would break a limit.
 
         Args:
             agent: Who asks.
             limits: What the policy says.
-            interrupt_id: The record. Without one, the limits are only checked and nothing is counted.
+            interrupt: That of the record. Without one, the limits are only checked and nothing is counted.
             size: Bytes of an interrupt that is not stored yet.
 
         Returns:
-            The limit that it would break, and how much it would be. For the limit of a minute, the milliseconds to wait.
-            `None` when it breaks no limit.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        what, much = await self.scripts(
-            "reserve",
-            self._of(agent),
-            interrupt=interrupt_id,
-            size=size,
-            most_pending=limits.pending,
-            most_per_minute=limits.per_minute,
-            most_bytes=limits.bytes,
-        )
-        return (what, int(much)) if what else None
-
-    async def beside(self, interrupt: Interrupt) -> Beside:
-        """Read what is kept about the run of an interrupt beside its record.
+            What is kept beside the record; or the limit that it would break, and how much it would be. For the limit of a
+            minute, the milliseconds to wait.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
         # An interrupt that ended without an answer can be asked again: it has another id, but the same run and pauses.
-        first = id_of(interrupt.agent, interrupt.run, interrupt.pauses)
-        calls = comparable(interrupt)
-        members, found = await self.scripts(
-            "read_beside",
-            {"vouched": self.keys.vouched(first)},
+        first = id_of(agent, interrupt.run, interrupt.pauses) if interrupt else ""
+        calls = comparable(interrupt) if interrupt else []
+        what, much, *beside = await self.scripts(
+            "reserve",
+            self._of(agent),
             (),
-            [self._changes_of(interrupt, index) for index in calls],
+            [self._changes_of(interrupt, index) for index in calls] if interrupt else [],
+            vouched=self.keys.vouched(first),
+            interrupt=interrupt.id if interrupt else "",
+            size=size,
+            most_pending=limits.pending,
+            most_per_minute=limits.per_minute,
+            most_bytes=limits.bytes,
         )
+        if what:
+            return what, int(much)
+        members, found = beside
         said = [member.partition(" ")[::2] for member in members]
         vouched = frozenset(
             person

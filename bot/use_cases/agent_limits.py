@@ -4,8 +4,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.agent_limits import exceeded, limits_for
 from bot.domain.policy import Policy
+from bot.store.admission import Beside
 from bot.store.records import ApprovalStore
 
 
@@ -26,22 +28,24 @@ class Quota:
     """Gives the current policy."""
     store: ApprovalStore
 
-    async def take(self, agent: str, *, interrupt_id: str = "", size: int = 0) -> TooMuch | None:
-        """Count an interrupt, once even if this is repeated. `None` when it is within the limits.
+    async def take(
+        self, agent: str, *, interrupt: Interrupt | None = None, size: int = 0
+    ) -> TooMuch | Beside:
+        """Count an interrupt, once even if this is repeated, and give what is kept beside it, if it is within the limits.
 
         Args:
             agent: Who asks.
-            interrupt_id: Its record. Without one, the limits are only checked.
+            interrupt: That of its record. Without one, the limits are only checked.
             size: Its bytes, when there is no record yet.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
         limits = limits_for(self.policy().limits, agent)
-        broken = await self.store.reserve(agent, limits, interrupt_id=interrupt_id, size=size)
-        if broken is None:
-            return None
-        what, much = broken
+        found = await self.store.reserve(agent, limits, interrupt=interrupt, size=size)
+        if isinstance(found, Beside):
+            return found
+        what, much = found
         return TooMuch(
             exceeded(limits, what, agent, much), math.ceil(much / 1000) if what == "per_minute" else 60
         )

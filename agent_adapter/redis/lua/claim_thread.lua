@@ -6,19 +6,22 @@
 --       owner
 --       lease   milliseconds
 --       renews  1 for who holds it already, else 0
---       note    for the next owner, when it is given back; kept for a week
--- Returns {'mine', note of who had it last} | {'claimed', milliseconds for which another owner still holds it}
+--       note    for who has it next, when it is given back. It is kept for a week, or until its next owner leaves none
+-- Returns {'mine', note} | {'claimed', milliseconds for which another owner still holds it}
 -- | {'unsure', milliseconds until it is known whether somebody holds it}
 
 local thread = unpack(KEYS)
 local prefix, owner, lease, renews, note = unpack(ARGV)
 local FREE, KEPT = 'free:', 3600000
-local NOTE, NOTE_KEPT = 'note:', 604800000
+local noted, NOTE_KEPT = thread .. ':note', 604800000
 local is_given_back = lease == '0'
 
+if is_given_back and note ~= '' then
+  -- What has run counts, whoever has the right by now.
+  redis.call('SET', noted, note, 'PX', NOTE_KEPT)
+end
 local holder = redis.call('GET', thread)
-local is_noted = holder and string.sub(holder, 1, #NOTE) == NOTE
-local is_free = not holder or is_noted or string.sub(holder, 1, #FREE) == FREE
+local is_free = not holder or string.sub(holder, 1, #FREE) == FREE
 if holder and holder ~= owner and (renews == '1' or not is_free) then
   return { 'claimed', math.max(1, redis.call('PTTL', thread)) }
 end
@@ -28,12 +31,13 @@ if unsure > 0 then
   return { 'unsure', unsure }
 end
 if is_given_back then
-  if holder == owner and note ~= '' then
-    redis.call('SET', thread, NOTE .. note, 'PX', NOTE_KEPT)
-  elseif holder == owner then
+  if holder == owner then
     redis.call('SET', thread, FREE .. owner, 'PX', KEPT)
+    if note == '' then
+      redis.call('DEL', noted)
+    end
   end
 else
   redis.call('SET', thread, owner, 'PX', lease)
 end
-return { 'mine', is_noted and string.sub(holder, #NOTE + 1) or '' }
+return { 'mine', redis.call('GET', noted) or '' }

@@ -4,7 +4,7 @@
 -- ARGV  id, prefix
 --       owner   of the claim
 --       fence   of the claim, or '' where the caller does not know it
---       unused  1 if nothing was resumed, because the decisions could not be used, else 0
+--       unused  why the decisions could not be used, so that nothing was resumed, else ''
 -- Returns 'finished' | 'repeat' | 'consumed': somebody else finished | 'lost': another owner has claimed the run since
 -- | 'unknown'
 
@@ -24,8 +24,8 @@ if holder and holder ~= owner and not is_older then
   return 'lost'
 end
 redis.call('HSET', req, 'resumed', text(now()), 'resumed_by', owner)
-if unused == '1' then
-  redis.call('HSET', req, 'unused', '1')
+if unused ~= '' then
+  redis.call('HSET', req, 'unused', '1', 'stalled', unused, 'stalled_by', owner)
 end
 -- The state is no longer needed, and it contains what the agent has seen.
 redis.call('DEL', run)

@@ -1,4 +1,4 @@
-"""What is wrong with calls that were approved: nobody knows what became of them, or nobody has started them."""
+"""What is wrong with calls that were approved: nobody knows what became of them, nobody has started them, or nobody can."""
 
 from typing import Literal
 
@@ -7,13 +7,15 @@ from bot.domain.approval import Approval
 from bot.rendering.blocks import Block, section
 from bot.sentences import on_card
 
-Alarm = Literal["stopped", "not_started"]
+Alarm = Literal["stopped", "not_started", "unused"]
 
 
 def alarm(state: Approval, place: Place) -> Alarm | None:
     """Say what is wrong with the approved calls of a place; `None` while the agent goes on, and where all are reported."""
     runs = state.running(place.actions)
-    if state.unused or all(index in state.outcomes for index in runs):
+    if state.unused:
+        return "unused"
+    if all(index in state.outcomes for index in runs):
         return None
     if state.claim_has_lapsed or state.stalled:
         return "stopped"
@@ -31,6 +33,8 @@ def alarm_text(state: Approval, place: Place) -> str:
             return on_card.stopped(unknown)
         case "not_started":
             return on_card.not_started(unknown, state.interrupt.agent)
+        case "unused":
+            return on_card.NOT_USED_WHY
         case None:
             return ""
 

@@ -27,7 +27,7 @@ def title(state: Approval, place: Place) -> str:
     news, found = run_suffix(state, place), alarm(state, place)
     if not (found or failed_in(state, place)):
         return clip(_title(state, place), TITLE_ROOM - len(news)) + news
-    news = news or (on_card.NOT_STARTED if found == "not_started" else on_card.OUTCOME_UNKNOWN)
+    news = news or on_card.NEWS[found or "stopped"]
     start = on_card.WARNS if found else ""
     return start + clip(
         on_card.news_first(news, subject(state, place), how(state, place)), TITLE_ROOM - len(start)

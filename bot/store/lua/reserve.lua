@@ -1,25 +1,44 @@
--- Count an interrupt among the open ones of its agent, unless that breaks a limit of the agent.
+-- Count an interrupt among the open ones of its agent, unless that breaks a limit of the agent, and read what is kept about its
+-- run beside it. What is not plain text there was not written by a bot, and is left out.
 --
--- KEYS  held  open interrupts of the agent and their bytes
---       rate  until when the agent has used its requests of a minute
+-- KEYS  held     open interrupts of the agent and their bytes
+--       rate     until when the agent has used its requests of a minute
+--       vouched  for whom keys of the HTTP API say that the agent acts
+--       changes of each call, …
 -- ARGV  prefix
 --       interrupt        its id, or '' to check the limits without counting
 --       size             bytes of an interrupt that is not stored yet
 --       most_pending
 --       most_per_minute  or ''
 --       most_bytes       or ''
--- Returns {'', 0}: no limit is broken | {'pending' | 'bytes', how much it would be} | {'per_minute', milliseconds to wait}
+-- Returns {'', 0, people, for each call the one to which somebody asked for changes, or ''}: no limit is broken
+-- | {'pending' | 'bytes', how much it would be} | {'per_minute', milliseconds to wait}
 
-local held, rate = unpack(KEYS)
+local held, rate, vouched = unpack(KEYS)
+local FIRST_CALL = 4
 local prefix, interrupt, size, most_pending, most_per_minute, most_bytes = unpack(ARGV)
 local HELD_FOR = 90 * DAY
 local MINUTE = 60000
-local COUNTED = { '', 0 }
 local is_counted = interrupt ~= ''
+
+local function plain(text)
+  return text and not string.find(text, '[^ -~]') and text or nil
+end
+
+local function counted()
+  local people, found = {}, {}
+  for _, person in ipairs(try('SMEMBERS', vouched) or {}) do
+    append(people, plain(person))
+  end
+  for i = FIRST_CALL, #KEYS do
+    append(found, plain(try('GET', KEYS[i])) or '')
+  end
+  return { '', 0, people, found }
+end
 
 if is_counted then
   if redis.call('HEXISTS', held, interrupt) == 1 then
-    return COUNTED
+    return counted()
   end
   size = redis.call('HSTRLEN', prefix .. 'req:' .. interrupt, 'body')
     + redis.call('HSTRLEN', prefix .. 'run:' .. interrupt, 'continuation')
@@ -76,4 +95,4 @@ if is_counted then
   redis.call('HSET', held, interrupt, size)
   redis.call('PEXPIRE', held, HELD_FOR)
 end
-return COUNTED
+return counted()

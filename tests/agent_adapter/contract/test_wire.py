@@ -153,7 +153,7 @@ for _ in range(40):
 @pytest.mark.parametrize(
     ("interrupt", "sentence"),
     [
-        (an_interrupt(*[an_action()] * 51), "action_requests: 51 actions, at most 50; ask in several batches"),
+        (an_interrupt(*[an_action()] * 51), "action_requests: 51 actions, at most 50; ask in several batches, or have the model make fewer calls"),
         (an_interrupt(*[an_action(args={"a": "x" * 60_000})] * 5), "interrupt: 300,"),
         (an_interrupt(an_action(), an_action(name="")), "action_requests[1].name: 0 characters, from 1 to 128"),
         (an_interrupt(an_action(name="x" * 129)), "action_requests[0].name: 129 characters, from 1 to 128"),

@@ -11,6 +11,7 @@ from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import new_signer
 from agent_adapter.redis.pool import open_redis
 from bot.api.keys import KeyRing
+from bot.domain.agent_limits import Limits
 from tests.bot.cli.test_commands import command, environment  # noqa: F401  # fixtures: the commands as another process
 from tests.support.builders import an_action, an_interrupt
 from tests.support.receipts import SEAL, bot_signing
@@ -235,5 +236,5 @@ async def test_only_a_key_vouches_for_a_requester(sealed_ring, redis_url, client
         redis.sadd(mine, "U0DANA", genuine.replace("U0NOOR", "U0ERIK"))
         redis.sadd(its, genuine)
 
-    assert (await store.beside(one)).vouched == {"U0NOOR"}
-    assert (await store.beside(other)).vouched == frozenset()
+    found = [await store.reserve("billing", Limits(), interrupt=each) for each in (one, other)]
+    assert [each.vouched for each in found] == [{"U0NOOR"}, frozenset()]

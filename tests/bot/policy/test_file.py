@@ -156,6 +156,7 @@ def test_a_rule_is_never_reached_when_one_before_it_matches_all_of_its_calls(fou
         (f"{DEFAULT}rules: !!set {{}}\n", "line 4: the tag tag:yaml.org,2002:set is not read here"),
         *((f"{DEFAULT}# All is well.{unseen}rules: []\n", f"line 4: U+{ord(unseen):04X} is there, which nobody sees: take it out")
           for unseen in "\r\x07\x85\xa0\xad\u061c\u200b\u2028\u2029\u202e\u2066\u3164\ufe0f\ufeff\U000e0041"),
+        (f"{DEFAULT}# pay\u2800\ufe0f\n", "line 4: U+2800 is there, which nobody sees: take it out"),
         (f"{DEFAULT}rules: {'[' * 60}", "line 4: nested deeper than 40 levels"),
         (DEFAULT + "#" * 300_000, "line 1: more than 256 KB: this is not a policy file"),
         (DEFAULT + "rules: {}\n", "line 4: rules takes a list: each entry begins with a hyphen"),

@@ -400,7 +400,7 @@ def test_a_whole_number_that_the_agent_cannot_keep_is_not_accepted(schema, inner
 
     for bad in (2**64, -(2**63) - 1):
         for typed in ({"n": str(bad)}, {inner: written.format(bad)}):
-            assert "only keep whole numbers from -9,223,372,036,854,775,808 to" in str(read(**typed))
+            assert "only keep whole numbers from -9223372036854775808 to" in str(read(**typed))
     for good in kept:
         assert read(n=str(good)).args["n"] == good
 

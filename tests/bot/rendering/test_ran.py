@@ -246,7 +246,7 @@ def test_a_masked_value_is_in_no_message():
             " · its run ended with an error",
         ),
         ([None], {"stalled": "it failed"}, "its run ended with an error; no outcome was reported"),
-        ([None], {"stalled": "it is too large", "unused": True}, "could not use this, and nothing ran"),
+        ([None], {"stalled": "it is too large", "unused": True}, "nothing ran"),
     ],
 )
 def test_a_card_says_why_nothing_was_reported(reports, fields, says):

@@ -10,6 +10,7 @@ from agent_adapter import ApprovalClient
 from agent_adapter.redis.pool import freeze_meta
 from bot.domain.admission import Place
 from bot.domain.agent_limits import Limits
+from bot.store.admission import Beside
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_action, an_admission, an_interrupt
 
@@ -39,13 +40,18 @@ async def admit(store: ApprovalStore, interrupt_id: str) -> None:
     await store.admit(state, an_admission(approvers=("U0ERIK",), places=places))
 
 
+async def reserve(store: ApprovalStore, limits: Limits, interrupt_id: str) -> tuple[str, int] | None:
+    """Count a record, and give the limit that it would break."""
+    state = await store.load(interrupt_id)
+    found = await store.reserve("billing", limits, interrupt=state.interrupt)
+    return None if isinstance(found, Beside) else found
+
+
 async def test_no_more_interrupts_are_open_than_the_limit_across_replicas(client, stores):
     """Of ten that two bots look at together, three are taken; each counts once."""
     limits, ids = Limits(pending=3), [await publish(client, f"run-{n}") for n in range(10)]
 
-    broken = await asyncio.gather(
-        *(store.reserve("billing", limits, interrupt_id=each) for each in ids for store in stores)
-    )
+    broken = await asyncio.gather(*(reserve(store, limits, each) for each in ids for store in stores))
 
     taken = {each for number, each in enumerate(ids) if broken[2 * number] is None}
     assert len(taken) == 3
@@ -57,14 +63,14 @@ async def test_what_has_ended_makes_room(client, store):
     """An interrupt that was settled, and one whose record is gone, count no more; one that is open does."""
     limits, ids = Limits(pending=3), [await publish(client, f"run-{n}") for n in range(5)]
     for each in ids[:3]:
-        assert await store.reserve("billing", limits, interrupt_id=each) is None
+        assert await reserve(store, limits, each) is None
         await admit(store, each)
-    assert await store.reserve("billing", limits, interrupt_id=ids[3]) == ("pending", 3)
+    assert await reserve(store, limits, ids[3]) == ("pending", 3)
 
     await store.settle(ids[0], "withdrawn")
     await store._redis.delete(store.keys.req(ids[1]), store.keys.card(ids[1]))
 
-    assert [await store.reserve("billing", limits, interrupt_id=each) for each in ids[3:]] == [None, None]
+    assert [await reserve(store, limits, each) for each in ids[3:]] == [None, None]
     assert await store.reserve("billing", limits) == ("pending", 3)
 
 
@@ -72,7 +78,7 @@ async def test_so_many_a_minute_then_evenly(client, store):
     """After a quiet minute as many as it allows come at once; the next one is told when."""
     limits = Limits(per_minute=3)
     for number in range(3):
-        assert await store.reserve("billing", limits, interrupt_id=await publish(client, f"{number}")) is None
+        assert await reserve(store, limits, await publish(client, f"{number}")) is None
 
-    what, wait = await store.reserve("billing", limits, interrupt_id=await publish(client, "next"))
+    what, wait = await reserve(store, limits, await publish(client, "next"))
     assert (what, 19_000 < wait <= 20_000) == ("per_minute", True)
