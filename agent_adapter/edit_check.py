@@ -43,5 +43,8 @@ def schema_problem(args: Any, schema: Mapping[str, Any]) -> str:
         first = jsonschema.exceptions.best_match(errors)
     except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError, re.error) as error:
         return f"cannot be checked by the schema of its tool: {type(error).__name__}"
-    # Its own message quotes the value, which may be hidden on the card.
-    return f"does not fit its tool: {first.json_path}: {first.validator}" if first else ""
+    if first is None:
+        return ""
+    # Other messages quote the value, which may be hidden on the card.
+    said = first.message if first.validator in {"required", "additionalProperties"} else first.validator
+    return f"does not fit its tool: {first.json_path}: {said}"

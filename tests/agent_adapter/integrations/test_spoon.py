@@ -306,7 +306,7 @@ async def test_a_name_that_the_agent_maps_to_a_gated_tool_is_gated(office):
 @pytest.mark.parametrize(
     ("args", "why"),
     [
-        ({"to": 5, "subject": "Hi"}, r"does not fit its tool: \$.to: 5 is not of type 'string'"),
+        ({"to": 5, "subject": "Hi"}, r"does not fit its tool: \$.to: type"),
         ({"to": "b@x.com"}, "'subject' is a required property"),
         ({**MAIL, "bcc": "c@x.com"}, "Additional properties are not allowed"),
     ],
@@ -431,7 +431,7 @@ def at_once(answer):
         (
             ApprovalResponse(ApprovalDecision.EDIT, {"to": 5, "subject": "Hi"}),
             None,
-            "the edited send_email does not fit its tool: $.to: 5 is not of type 'string'; nothing was run",
+            "the edited send_email does not fit its tool: $.to: type; nothing was run",
         ),
         ("edit", None, "is not a decision"),
         ("maybe", None, "Invalid approval decision string: maybe"),
