@@ -784,6 +784,23 @@ async def test_model_hears_what_calls_gave_before_the_worker_died(redis_url, app
     assert heard["call_2"] == "deleted report.txt"
 
 
+async def test_worker_asks_again_about_an_edit_that_does_not_fit_a_schema_that_was_left_out(
+    approvals, store, notes
+):
+    """People's form did not have the schema; the worker has it, runs nothing, and the second question says what was wrong."""
+    agent = an_openai_agent(notes)
+    agent.agent.tools[0].params_json_schema["properties"]["to"]["enum"] = [f"al{n:050}" for n in range(1000)]
+    asked = await agent.start("go", approvals=approvals)
+    edited = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "cy"}))
+    await decide(store, asked.interrupt_id, edited)
+    async with working(approvals, agent):
+        second = await next_question(store, after=[asked.interrupt_id])
+
+    why = "the edited `send_email` does not fit its tool: $.to: enum"
+    assert (await store.load(second)).interrupt.context.again == why
+    assert notes.calls == []
+
+
 async def test_approval_for_the_rest_of_a_run_holds_after_a_death(redis_url, approvals, store, notes):
     """The call that was decided does not run again, and the later one is not asked about."""
     asked = await an_openai_agent(notes, allow_always=["send_email"]).start("go", approvals=approvals)

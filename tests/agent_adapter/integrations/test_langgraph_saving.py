@@ -10,10 +10,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent_adapter.errors import CutOffError, DecisionNotAllowedError
 from agent_adapter.testing import ScriptedReviewer, approve, edit
+from agent_adapter.worker.langgraph import ResumableGraph
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, run_thread
-from tests.conftest import an_agent
+from tests.conftest import an_agent, until
 from tests.support.deciding import deciding, person
 from tests.support.scripted_model import ScriptedModel, says
+from tests.support.workers import working
 
 PLACES = [f"place-{number:04}-{'x' * 30}" for number in range(1200)]
 SCHEMA = {
@@ -142,6 +144,22 @@ async def test_another_process_knows_that_the_call_has_run(redis_url):
                 with pytest.raises(fails, match="book has run" if fails is CutOffError else "reads"):
                     await run_thread(agent, approvals, input)
             saver.refuses, saver.is_full = {"reads"}, input is GO
+
+    assert len(ran) == 1
+
+
+async def test_call_that_ran_in_a_worker_which_could_not_save_it_does_not_run_again(redis_url, caplog):
+    """The worker sets the run aside; a plain run of the same thread knows it, and stops."""
+    ran, saver = [], Disk({"writes", "checkpoints"})
+    agent = booking(ran, saver)
+    office = ResumableGraph("office", agent, version="1")
+    async with person(redis_url, ScriptedReviewer([approve()])), an_agent(redis_url) as approvals:
+        await office.start(GO, approvals=approvals, config=CONFIG)
+        async with working(approvals, office):
+            await until(lambda: "run.set_aside" in caplog.messages)
+        saver.is_full = False
+        with pytest.raises(CutOffError, match="book has run"):
+            await run_thread(agent, approvals, None)
 
     assert len(ran) == 1
 
