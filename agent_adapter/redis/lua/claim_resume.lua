@@ -22,7 +22,9 @@ if body == 0 or not asked then
   return { redis.call('EXISTS', req) == 1 and 'damaged' or 'unknown' }
 end
 if redis.call('HEXISTS', req, 'resumed') == 1 then
-  return { 'consumed' }
+  -- Who has used it up itself has lost nothing.
+  local is_own = held ~= '' and redis.call('HGET', req, 'resumed_by') == owner
+  return is_own and { 'mine', tonumber(held) } or { 'consumed' }
 end
 local status, deadline, lapsed = unpack(redis.call('HMGET', card, 'status', 'deadline', 'lapsed'))
 if (not status or status == 'pending') and at <= (deadline or asked) + grace then

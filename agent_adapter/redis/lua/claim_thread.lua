@@ -13,7 +13,8 @@
 local thread = unpack(KEYS)
 local prefix, owner, lease, renews, note = unpack(ARGV)
 local FREE, KEPT = 'free:', 3600000
-local noted, NOTE_KEPT = thread .. ':note', 604800000
+local NOTE_KEPT = 604800000
+local noted = thread .. ':note'
 local is_given_back = lease == '0'
 
 if is_given_back and note ~= '' then

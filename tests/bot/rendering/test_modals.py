@@ -68,7 +68,7 @@ def test_the_edit_view_is_a_form_of_the_arguments():
     assert "`send_email`" in shown(view)
     assert "schema is not used (a reference that leaves it)" in shown(without)
     left_out = render_edit_view(a_state(an_interrupt(an_action(schema=LEFT_OUT))), 0)
-    assert "schema is too large to be sent" in shown(left_out)
+    assert "was too large to be sent" in shown(left_out)
     assert list(inputs(without)) == ["to"]
 
 
