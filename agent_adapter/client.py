@@ -408,7 +408,8 @@ class ApprovalClient:
 
         Returns:
             The id of its record. It differs from `interrupt.id` in two cases: its pauses already belong to another
-            record, or that record ended without an answer (refused, withdrawn, expired with `raise`) and is asked again.
+            record, or that record ended without an answer that could be used (refused, withdrawn, expired with `raise`, or
+            an edit that does not fit) and is asked again.
 
         Raises:
             InvalidRequestError: when the interrupt is over a limit, or of another agent; nothing was stored.
@@ -527,7 +528,8 @@ class ApprovalClient:
         """Publish, wait and claim; the body of `async with` resumes the run; at its end, the run counts as resumed.
 
         The body gets the decisions in the order of this interrupt's actions. If it raises an error, the claim is given
-        back, and the run can be resumed again.
+        back, and the run can be resumed again. An edit that does not fit a schema that was too large to be sent is not given
+        to the body: people are asked again, with the reason.
 
         Raises:
             InterruptEndedError: when it ended without an answer, so there is nothing to resume with.
@@ -535,9 +537,6 @@ class ApprovalClient:
             ConsumedError: when the run was already resumed.
             ClaimLostError: when the claim expired in the body, and another process took it.
             AgentAdapterError: as in `publish` and `wait`.
-
-        An edit that does not fit a schema that was too large to be sent is not given to the body: people are asked again,
-        with the reason.
         """
         expect_interrupt(interrupt)
         with _span("assent.approval", interrupt) as span:

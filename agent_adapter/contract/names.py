@@ -20,7 +20,7 @@ def did_you_mean(written: object, known: Iterable[str]) -> str:
 
 
 def nearest(written: object, known: Iterable[str]) -> str | None:
-    """Return the known name that was written with a slip; `None` if none is near. `deadline` is no slip for `headline`."""
+    """Return the known name that was probably meant, or `None`. It does not take `deadline` for `headline`."""
     plain = {name.replace("_", "").lower(): name for name in known}
     word = str(written).replace("_", "").lower()
     close = get_close_matches(word, plain, n=3, cutoff=0.75)

@@ -50,7 +50,7 @@ def twice_in_json(text: str) -> tuple[int, str] | None:
             try:
                 key = json.loads(found[0][: -len(found[1])], strict=False)
             except ValueError:
-                # No JSON: whoever reads it says so.
+                # This is not JSON, and the reader of the file says so.
                 return None
             if key in known[-1]:
                 return _line(text, found.start()), f"{key!r} is here twice: take one out"

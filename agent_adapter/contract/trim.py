@@ -58,7 +58,7 @@ def _context(context: Context, most: int) -> Context:
 
 
 def _cut(text: str, most: int) -> str:
-    # Half of a surrogate pair is no text that can be stored.
+    # Half of a surrogate pair cannot be stored as text.
     text = text.encode(errors="backslashreplace").decode()
     more = len(text) - most
     return text if more <= 0 else f"{text[:most]}… ({more:,} more characters were left out)"

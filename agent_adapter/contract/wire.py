@@ -188,7 +188,7 @@ def _share_schemas(configs: list[dict[str, Any]]) -> None:
 
 
 def _spread_schemas(value: dict[str, Any]) -> None:
-    """Give each config of a stored interrupt its schema again. What is no interrupt is refused later."""
+    """Give each config of a stored interrupt its schema again. Text that is not an interrupt is refused later."""
     with suppress(TypeError, LookupError, AttributeError):
         configs = value["request"]["review_configs"]
         for index, config in enumerate(configs):

@@ -152,7 +152,7 @@ class Thread:
         """Keep others from running this thread while the body runs its graph.
 
         Args:
-            repeats: Whether nobody has said that what has run may run again: the graph goes on where it was.
+            repeats: Whether the graph goes on where it was. Not with new input, nor where an operator let a call run again.
 
         Raises:
             ClaimedError: when another process runs it.
@@ -290,14 +290,14 @@ class Thread:
     ) -> Left | None:
         """Return the approved calls that have run and would run again, because this error kept LangGraph from saving them.
 
-        They are noted for whoever has the right to run the thread next.
+        They are noted for the process that runs the thread next.
         """
         if not (unsaved := begun.unsaved(error)):
             return None
         left = Left.by(unsaved, pauses)
         try:
             is_unsaved = await left.is_unsaved(self.graph, self.config, await self._state(subgraphs=True))
-        except Exception:  # noqa: BLE001  # nobody knows now; whoever runs the thread next looks again
+        except Exception:  # noqa: BLE001  # the process that runs the thread next looks again
             is_unsaved = True
         if not is_unsaved:
             return None

@@ -19,7 +19,7 @@ _REVIEW = f"{HumanInTheLoopMiddleware.__name__}.after_model"
 
 @dataclass(frozen=True)
 class Left:
-    """What a failed resume leaves behind for whoever runs the thread next."""
+    """What a failed resume leaves for the process that runs the thread next."""
 
     tools: Sequence[str]
     """The names of the calls that have run."""

@@ -18,7 +18,7 @@ local noted = thread .. ':note'
 local is_given_back = lease == '0'
 
 if is_given_back and note ~= '' then
-  -- What has run counts, whoever has the right by now.
+  -- The calls have run, even if another owner has the right by now.
   redis.call('SET', noted, note, 'PX', NOTE_KEPT)
 end
 local holder = redis.call('GET', thread)
