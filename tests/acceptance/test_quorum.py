@@ -227,6 +227,7 @@ async def test_whoever_was_not_shown_the_changed_call_to_its_end_cannot_agree_wi
     view = await erik.opened(changed, "agree:0")
     assert not view["submit"]
     await slack.click_view("U0ERIK", view["id"], "page:2")
+    await slack.wait_for_view("U0ERIK", lambda found: "Page 2 of" in words(found["blocks"]))
     assert not reviewing.done()
     await leave(erik)
     _, last = await turned(erik, await erik.opened(changed, "read:0"))
