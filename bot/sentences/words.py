@@ -79,7 +79,7 @@ def when(moment: datetime) -> str:
 
 
 def by(moment: datetime) -> str:
-    """Write a time as it follows “by”: 04:16 PM today."""
+    """Write a time as it follows “by”: 4:16 PM today."""
     fallback = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"<!date^{int(moment.timestamp())}^{{time}} {{date_short_pretty}}|{fallback}>"
 

@@ -181,8 +181,8 @@ const date = formatted({ year: "numeric", month: "long", day: "numeric" });
 const shortDate = formatted({ year: "numeric", month: "short", day: "numeric" });
 
 /** The hour and minute of a moment. */
-export const clock = formatted({ hour: "2-digit", minute: "2-digit" });
-export const clockWithSeconds = formatted({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+export const clock = formatted({ hour: "numeric", minute: "2-digit" });
+export const clockWithSeconds = formatted({ hour: "numeric", minute: "2-digit", second: "2-digit" });
 export const fullTime = formatted({ dateStyle: "full", timeStyle: "medium" });
 /** The day of a moment, as people say it. */
 export const day = (moment) => relativeDay(moment, true) ?? longDate(moment);

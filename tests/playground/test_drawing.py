@@ -59,7 +59,7 @@ EXAMPLES = {
         element("overflow", **_CHOICES),
         element("static_select", **_CHOICES),
         element("multi_static_select", **_CHOICES),
-        element("checkboxes", **_CHOICES),
+        element("checkboxes", options=[option(str(number)) for number in range(10)]),
         element("radio_buttons", **_CHOICES),
         *(
             element(type)
@@ -165,7 +165,28 @@ async def test_the_page_draws_all_that_a_form_or_a_home_tab_can_have(playground,
         await expect(screen.page.locator(".unsupported")).to_have_count(0)
         for field in await screen.modal.locator(".control:visible, .choices:visible").all():
             await expect(field).to_have_accessible_name("Label")
+            assert await field.evaluate("field => field.scrollHeight - field.clientHeight") <= 0
         assert screen.complaints == []
+
+
+async def test_the_page_writes_text_as_slack_does(playground, slack):
+    """Names of emoji stay names where the text says so; old and new value stand in one line; an hour has no zero before it."""
+    changed = rich({"type": "rich_text_section", "elements": [
+        {"type": "text", "text": "12500", "style": {"strike": True, "code": True}}, {"type": "text", "text": " → "},
+        {"type": "text", "text": "9800", "style": {"bold": True, "code": True}},
+    ]})  # fmt: skip
+    titles = [
+        {"type": "header", "text": {**plain(":x:"), **emoji}}
+        for emoji in ({"emoji": False}, {"emoji": True}, {})
+    ]
+    await slack.chat_postMessage(channel=CHANNEL, text="12500 → 9800", blocks=[*titles, changed])
+
+    async with browsing(playground.url) as screen:
+        await expect(screen.page.locator(".block-header")).to_have_text([":x:", "❌", "❌"])
+        line = screen.page.locator(".rich-text p")
+        assert await line.inner_html() == "<code><s>12500</s></code> → <strong><code>9800</code></strong>"
+        said = "import('/static/text.js').then(({ clock }) => clock(new Date(2026, 0, 1, 15, 28)))"
+        assert "".join((await screen.page.evaluate(said)).split()) == "3:28PM"
 
 
 async def test_the_page_names_what_it_does_not_draw(playground):
