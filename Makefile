@@ -34,7 +34,7 @@ redis:
 demo: $(if $(REDIS_URL),,redis) .venv/demo.ok     ## See the main job: a page to click at a terminal, a played tour without one
 	@$(BIN)/python -m playground.demo
 
-playground: redis .venv/demo.ok     ## A page, a bot and a Redis for an agent of your own; prints the lines to paste
+playground: redis .venv/demo.ok     ## A page, a bot and a Redis for an agent of your own; shows the lines to paste
 	@$(BIN)/python -m playground.demo own
 
 doctor: .venv/demo.ok     ## Check settings, Redis, Slack, channel and approvers

@@ -37,6 +37,8 @@ class ReadApi:
             "faults": self._state.faults.to_control(),
             "limits": self._state.rate_limits.enabled,
             "sockets": len(self._sockets),
+            "hint": self._state.hint,
+            "lines": self._state.lines,
             "token": {"revoked": grant.revoked, "scopes": list(grant.scopes)},
         }
 

@@ -53,6 +53,8 @@ class Playground:
         signing_secret: What those requests are signed with.
         limits: Whether Slack's rate limits hold; the control API can switch them.
         timing: Slack's waits, shorter for tests.
+        hint: What the page says above the first card.
+        lines: What the page shows to paste where no card is yet.
 
     Raises:
         ValueError: `host` is not loopback, or a real Slack token is in the environment.
@@ -67,6 +69,8 @@ class Playground:
         *,
         limits: bool = True,
         timing: Timing | None = None,
+        hint: str = "",
+        lines: str = "",
     ) -> None:
         refuse_to_be_mistaken(host)
         self._address = (host, port)
@@ -74,6 +78,7 @@ class Playground:
         self._credentials = Credentials(signing_secret=signing_secret)
         self._timing = timing or Timing()
         self._limits = limits
+        self._on_page = (hint, lines)
         self.url = ""
 
     @property
@@ -125,7 +130,7 @@ class Playground:
         self._outbox.transport = http or self._sockets
 
     def _build(self) -> None:
-        self._state = State(self._timing, Feed(), RateLimits(enabled=self._limits))
+        self._state = State(self._timing, Feed(), RateLimits(enabled=self._limits), *self._on_page)
         journal = Journal()
         self._sockets = Sockets(self._timing, self._state.socket_tickets, self._state.changed)
         self._outbox = Outbox(self._sockets, journal, self._timing, self._delivery_changed)

@@ -67,6 +67,10 @@ class State:
     timing: Timing
     feed: Feed
     rate_limits: RateLimits
+    hint: str = ""
+    """What the page says above the first card."""
+    lines: str = ""
+    """What the page shows to paste where no card is yet."""
     workspace: Workspace = field(default_factory=Workspace)
     views: Views = field(default_factory=Views)
     faults: Faults = field(default_factory=Faults)

@@ -29,6 +29,7 @@ from bot.runtime.settings import Settings, load_settings, variable_of
 from bot.sentences.in_refusal import AT_PLACE
 from bot.slack.manifest import COMMAND_SCOPE, DIRECT_SCOPES, GROUP_SCOPE, SCOPES
 from playground.client import Control
+from playground.demo import own
 from playground.errors import ControlError
 from playground.faults import KINDS
 from playground.workspace import Workspace
@@ -132,11 +133,19 @@ async def test_the_examples_of_the_playground_pass(redis_url, monkeypatch):
 TUTORIAL = page("docs/tutorial/first-approval.md")
 
 
+def test_the_readme_and_the_tutorial_show_the_program_of_the_playground():
+    """One program, with the address at which its Redis usually is."""
+    (lines, (source,)) = fenced(page("README.md"), "sh"), fenced(TUTORIAL, "python")
+
+    assert f"{own.lines(own.USUAL)}\n" in lines
+    assert source == own.PROGRAM
+
+
 @pytest.fixture
 async def tidy(redis_url, tmp_path):
     """Start the program of the tutorial, as a program."""
     (source,) = fenced(TUTORIAL, "python")
-    (tmp_path / "tidy.py").write_text(source.replace("redis://127.0.0.1:6390/0", redis_url))
+    (tmp_path / "tidy.py").write_text(source.replace(own.USUAL, redis_url))
     program = await asyncio.create_subprocess_exec(
         sys.executable, "tidy.py", cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -34,7 +34,7 @@ EMAIL = Annotated[str, Field(json_schema_extra={"format": "email"})]
 
 CHANGEABLE: InterruptOnConfig = {"allowed_decisions": ["approve", "edit", "reject"]}
 REVIEWED: dict[str, bool | InterruptOnConfig] = {
-    "refund_customer": CHANGEABLE,
+    "refund_customer": {**CHANGEABLE, "description": "Ada has paid 64.95 EUR twice."},
     "send_email": CHANGEABLE,
     "restart_service": {
         "allowed_decisions": ["approve", "reject"],
@@ -146,7 +146,11 @@ class Done:
 
 
 async def work(
-    approvals: ApprovalClient, tell: Callable[[str], Awaitable[None]], *, requested_by: str
+    approvals: ApprovalClient,
+    tell: Callable[[str], Awaitable[None]],
+    *,
+    requested_by: str,
+    payment_first: bool = False,
 ) -> Done:
     """Do the task, asking through `approvals` before anything that needs a person.
 
@@ -154,6 +158,7 @@ async def work(
         approvals: Whom to ask.
         tell: Called with a sentence about every tool that ran, and about the end.
         requested_by: Slack id of the person who gave the task.
+        payment_first: Whether it asks about the payment alone, before the rest of the first batch.
     """
     desk = Desk(tell)
     tools: list[Callable[..., Awaitable[str]]] = [
@@ -165,13 +170,13 @@ async def work(
         desk.close_ticket,
     ]
     agent = create_agent(
-        ScriptedModel(),
+        ScriptedModel(turns=_PAYMENT_FIRST if payment_first else _IN_BATCHES),
         tools,
         middleware=[HumanInTheLoopMiddleware(REVIEWED)],
         checkpointer=InMemorySaver(),
     )
     config: RunnableConfig = {"configurable": {"thread_id": str(uuid.uuid4())}}
-    context = Context(requested_by=requested_by, title=TASK)
+    context = Context(requested_by=requested_by)
     result = await run(
         agent, {"messages": [("user", TASK)]}, approvals=approvals, config=config, context=context
     )
@@ -194,6 +199,8 @@ def answers_in(messages: Sequence[BaseMessage]) -> tuple[Answer, ...]:
 class ScriptedModel(BaseChatModel):
     """Says its next turn, which depends on nothing but the conversation so far."""
 
+    turns: Sequence[Callable[[Sequence[Answer]], AIMessage]]
+
     @property
     def _llm_type(self) -> str:
         return "scripted"
@@ -209,8 +216,24 @@ class ScriptedModel(BaseChatModel):
         **kwargs: Any,  # noqa: ARG002  # likewise
     ) -> ChatResult:
         turn = sum(isinstance(message, AIMessage) for message in messages)
-        reply = _TURNS[turn](answers_in(messages))
+        reply = self.turns[turn](answers_in(messages))
         return ChatResult(generations=[ChatGeneration(message=reply)])
+
+
+_PAYMENT: dict[str, dict[str, Any]] = {
+    "refund_customer": {
+        "order": 4711,
+        "customer": {"id": 1042, "name": "Ada Park", "email": "ada.park@example.com"},
+        "refund": {"amount": 129.9, "currency": "EUR"},
+        "reason": "charged_twice",
+        "notify_customer": True,
+    }
+}
+_REST: dict[str, dict[str, Any]] = {
+    "send_email": {"to": "ada.park@example.com", "subject": "Your order 4711", "body": APOLOGY},
+    "restart_service": {"service": "payments", "drain_seconds": 30},
+    "ask_person": {"question": "Ada has waited for a week. May I offer her something for the trouble?"},
+}
 
 
 def _look_up(_: Sequence[Answer]) -> AIMessage:
@@ -218,19 +241,15 @@ def _look_up(_: Sequence[Answer]) -> AIMessage:
 
 
 def _propose(_: Sequence[Answer]) -> AIMessage:
-    return _calls(
-        2,
-        refund_customer={
-            "order": 4711,
-            "customer": {"id": 1042, "name": "Ada Park", "email": "ada.park@example.com"},
-            "refund": {"amount": 129.9, "currency": "EUR"},
-            "reason": "charged_twice",
-            "notify_customer": True,
-        },
-        send_email={"to": "ada.park@example.com", "subject": "Your order 4711", "body": APOLOGY},
-        restart_service={"service": "payments", "drain_seconds": 30},
-        ask_person={"question": "Ada has waited for a week. May I offer her something for the trouble?"},
-    )
+    return _calls(2, **_PAYMENT, **_REST)
+
+
+def _pay(_: Sequence[Answer]) -> AIMessage:
+    return _calls(2, **_PAYMENT)
+
+
+def _go_on(_: Sequence[Answer]) -> AIMessage:
+    return _calls(3, **_REST)
 
 
 def _finish(answers: Sequence[Answer]) -> AIMessage:
@@ -258,7 +277,8 @@ def _report(answers: Sequence[Answer]) -> AIMessage:
     return AIMessage("\n".join(["That is all for order 4711.", *lines]))
 
 
-_TURNS = (_look_up, _propose, _finish, _report)
+_IN_BATCHES = (_look_up, _propose, _finish, _report)
+_PAYMENT_FIRST = (_look_up, _pay, _go_on, _finish, _report)
 
 
 def _calls(first: int, **args: dict[str, Any]) -> AIMessage:

@@ -15,24 +15,37 @@ from bot.runtime.settings import Settings
 
 ENVIRONMENT = Path(".data/playground.env")
 
+USUAL = "redis://127.0.0.1:6390/0"
+PROGRAM = """\
+from contextlib import suppress
+
+from agent_adapter import Context
+from agent_adapter.integrations.functions import requires_approval
+from agent_adapter.sync import SyncApprovalClient
+
+approvals = SyncApprovalClient.from_url("redis://127.0.0.1:6390/0", agent="tidy")
+
+
+@requires_approval(approvals, context=Context(requested_by="U0NOOR"), on_reject=print)
+def delete_file(path: str) -> None:
+    print(f"deleting {path}")
+
+
+with suppress(KeyboardInterrupt), approvals:
+    delete_file("/srv/reports/2025.csv")
+"""
+"""What the page, the README and the tutorial show."""
+
 WELCOME = """
   Slack's stand-in, a bot and a Redis run here, on this machine only. Open
 
       {url}
 
-  Then let something ask: in another terminal, go to this folder, and paste
+  Then let a program ask: in another terminal, go to this folder, and paste
 
-.venv/bin/python - <<'END'
-from agent_adapter import ActionRequest, HITLRequest, ReviewConfig
-from agent_adapter.sync import SyncApprovalClient
-call = ActionRequest(name="send_email", args={{"to": "ada@example.com", "subject": "Hello"}})
-rules = ReviewConfig(action_name="send_email", allowed_decisions=("approve", "edit", "reject"))
-with SyncApprovalClient.from_url("{redis_url}", agent="mine") as approvals:
-    resume = approvals.review(HITLRequest(action_requests=(call,), review_configs=(rules,)))
-print(resume.decisions[0])
-END
+{lines}
 
-  A card appears on the page. You are Dana, who may decide. The program prints what you decided.
+  A card appears on the page. You are Dana, who may decide. The program does what you decided.
 
   Your own agent needs the address of this Redis, and nothing else: docs/how-to has a page for each framework.
 
@@ -45,6 +58,11 @@ END
 
   Ctrl-C ends all of it.
 """
+
+
+def lines(redis_url: str) -> str:
+    """Give what a shell takes to run the program with this Redis."""
+    return f".venv/bin/python - <<'END'\n{PROGRAM.replace(USUAL, redis_url)}END"
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Coroutine
+from contextlib import nullcontext
 from typing import Any
 
 from agent_adapter import AgentAdapterError
@@ -11,7 +12,7 @@ from bot.domain.errors import BotError
 from bot.runtime.logs import set_up_logging
 from playground.demo import own
 from playground.demo.stage import on_stage
-from playground.demo.terminal import serve
+from playground.demo.terminal import HINT, serve
 from playground.demo.tour import EXPECTED, differences, play
 from playground.errors import ControlError
 from playground.redis_server import RedisServerError, redis_on_a_port
@@ -41,21 +42,22 @@ def main() -> int:
 
 
 async def _at_terminal() -> int:
-    async with on_stage(PORT) as stage:
+    async with on_stage(PORT, hint=HINT) as stage:
         await serve(stage, _say)
     return 0
 
 
 async def _for_your_own() -> int:
-    redis = redis_on_a_port(REDIS_PORT)
-    async with on_stage(
-        PORT, redis=redis, namespace="assent", http_port=HTTP_PORT, own_keys_count=True
-    ) as stage:
-        http_url = f"http://127.0.0.1:{stage.bot.port}"
-        with own.environment(stage.bot.settings, http_url) as environment:
-            said = {"url": stage.url, "redis_url": stage.redis_url, "http_url": http_url}
-            _say(own.WELCOME.format(**said, environment=environment))
-            await asyncio.Event().wait()
+    with redis_on_a_port(REDIS_PORT) as redis_url:
+        lines, redis = own.lines(redis_url), nullcontext(redis_url)
+        async with on_stage(
+            PORT, redis=redis, namespace="assent", http_port=HTTP_PORT, own_keys_count=True, lines=lines
+        ) as stage:
+            http_url = f"http://127.0.0.1:{stage.bot.port}"
+            with own.environment(stage.bot.settings, http_url) as environment:
+                said = {"url": stage.url, "redis_url": redis_url, "http_url": http_url, "lines": lines}
+                _say(own.WELCOME.format(**said, environment=environment))
+                await asyncio.Event().wait()
     return 0
 
 

@@ -75,6 +75,8 @@ async def on_stage(
     namespace: str = "",
     http_port: int = 0,
     own_keys_count: bool = False,
+    hint: str = "",
+    lines: str = "",
 ) -> AsyncIterator[Stage]:
     """Start everything, and give it once the bot is ready.
 
@@ -84,6 +86,8 @@ async def on_stage(
         namespace: Of everything in Redis; by default one that nobody else has.
         http_port: Where the bot serves HTTP; another one when it is taken.
         own_keys_count: Whether the bot signs with the keys that the environment names, if it names a ring.
+        hint: What the page says above the first card.
+        lines: What the page shows to paste where no card is yet.
 
     Raises:
         RedisServerError, AgentAdapterError: there is no Redis to work with.
@@ -102,7 +106,7 @@ async def on_stage(
         if not is_private or not has_users(redis_url):
             address = partial(_as_anybody, redis_url)
         stack.push_async_callback(_forget, redis_url, namespace)
-        playground = await _open(stack, lambda port: Playground(port=port), port)
+        playground = await _open(stack, lambda port: Playground(port=port, hint=hint, lines=lines), port)
         control = await stack.enter_async_context(Control(playground.url))
         await control.person(AGENT, name="Support agent", is_bot=True)
         given = _given_ring() if own_keys_count else ""

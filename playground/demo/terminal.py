@@ -13,9 +13,10 @@ WELCOME = """
 
       {url}
 
-  An agent asks there for four things: approve, edit, reject, answer. It goes on with exactly what you decide.
+  An agent asks there whether it may pay. It goes on with exactly what you decide, and then asks for more.
   You are Dana, who may decide; the list on the left makes you somebody else. Ctrl-C ends all of it.
 """
+HINT = "Press Approve, or change the amount first."
 AGAIN = "Write anything here, and I start again."
 
 
@@ -30,7 +31,7 @@ async def serve(stage: Stage, say: Callable[[str], None]) -> None:
     await stage.control.message(REQUESTER, CHANNEL, TASK)
     while True:
         try:
-            await work(stage.approvals, tell, requested_by=REQUESTER)
+            await work(stage.approvals, tell, requested_by=REQUESTER, payment_first=True)
         except AgentAdapterError as error:
             await tell(f"I have to stop here: {error}")
         await _until_asked(stage)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -17,25 +16,19 @@ from playground.workspace import BOT_USER
 DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
 
 REASON = "Not during business hours, the night shift does that."
+AMOUNT, WORDS = "f:/refund/amount", "words"
+"""Inputs of the bot's forms."""
 ANSWER = "A voucher of 20 EUR.\nPlease say sorry once more."
-
-_OUTCOME = re.compile(r"\*([^*]+)\* by (<@\w+>)")
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """The result of the tour."""
 
-    refused: str
-    """The answer to a person who may not decide."""
     complaint: tuple[str, ...]
     """The error of the form at a wrong amount."""
     ran: tuple[Call, ...]
     answers: tuple[Answer, ...]
-    outcomes: tuple[str, ...]
-    """What the cards say in the end, action by action."""
-    changes: str
-    """How the card shows what was edited."""
     last_words: str
     owed: int
     """Work that is left over in Redis."""
@@ -76,48 +69,43 @@ class _Tour:
         self.say(f"  {self.names[REQUESTER]}: {TASK}")
         async with asyncio.TaskGroup() as group:
             working = group.create_task(work(self.stage.approvals, self._agent_says, requested_by=REQUESTER))
-            first = await self._card("4 tools")
+            first = await self._card()
             self._hear()
             self._title("It wants to call four tools, so it pauses; this is its card in #approvals")
             self._show(first)
             self._title("People decide")
-            refused = await self._bystander(first)
+            await self._bystander(first)
             await self._approve(first)
             complaint = await self._edit(first)
             await self._reject(first)
             await self._respond(first)
             self._title("The agent goes on with exactly that, and pauses once more")
-            second = await self._card("2 tools")
+            second = await self._card(after=first["ts"])
             self._hear()
             self._show(second)
             await self._press(ERIK, second, "approve_all:0", "Approve all")
             done = await working
             self._hear()
-        ends = [await self._resumed(card) for card in (first, second)]
+        owed = await self._left_over()
         self._title("What the first card says in the end")
-        self._show(ends[0])
+        self._show(await self._done(first))
         self._tell(done)
         return Report(
-            refused=refused,
             complaint=complaint,
             ran=done.ran,
             answers=done.answers,
-            outcomes=tuple(outcome for card in ends for outcome in self._outcomes(card)),
-            changes=_literal(ends[0], "a:0:told"),
             last_words=done.message,
-            owed=await self._left_over(),
+            owed=owed,
         )
 
     # What people do
 
-    async def _bystander(self, card: Json) -> str:
+    async def _bystander(self, card: Json) -> None:
         await self._press(NOOR, card, "approve:0", "Approve on 1. refund_customer")
         word = await self.stage.control.wait_for_message(
             lambda message: message.get("ephemeral_for") == NOOR, channel=CHANNEL, as_user=NOOR
         )
-        text = mrkdwn_text(word["text"], self.names)
-        self.say(f"          only Noor sees: {text}")
-        return text
+        self.say(f"          only Noor sees: {mrkdwn_text(word['text'], self.names)}")
 
     async def _approve(self, card: Json) -> None:
         await self._press(DANA, card, "approve:1", "Approve on 2. send_email")
@@ -125,13 +113,12 @@ class _Tour:
     async def _edit(self, card: Json) -> tuple[str, ...]:
         view = await self._open(ERIK, card, "edit:0", "Edit on 1. refund_customer")
         self.say(frame(view["title"]["text"], block_lines(view["blocks"], self.names)))
-        amount = _input(view, "refund → amount")
         self.say("  Erik types 1299 as amount and submits")
-        answer = await self.stage.control.submit(ERIK, view["id"], {amount: "1299"})
+        answer = await self.stage.control.submit(ERIK, view["id"], {AMOUNT: "1299"})
         complaint = tuple(answer.get("errors", {}).values())
         self.say(f"          beside the amount: {' '.join(complaint)}")
         self.say("  Erik types 64.95 and submits again")
-        answer = await self.stage.control.submit(ERIK, view["id"], {amount: "64.95"})
+        answer = await self.stage.control.submit(ERIK, view["id"], {AMOUNT: "64.95"})
         last = answer["views"][-1]
         self.say(frame(last["title"]["text"], block_lines(last["blocks"], self.names)))
         self.say("  Erik sees what changes, and approves it")
@@ -141,12 +128,12 @@ class _Tour:
     async def _reject(self, card: Json) -> None:
         view = await self._open(MIRA, card, "reject:2", "Reject on 3. restart_service")
         self.say(f"  Mira gives the reason: {REASON}")
-        await self.stage.control.submit(MIRA, view["id"], {_input(view, "Reason"): REASON})
+        await self.stage.control.submit(MIRA, view["id"], {WORDS: REASON})
 
     async def _respond(self, card: Json) -> None:
         view = await self._open(DANA, card, "respond:3", "Answer on 4. ask_person")
         self.say("  Dana answers: " + ANSWER.replace("\n", "\n                "))
-        await self.stage.control.submit(DANA, view["id"], {_input(view, "Answer"): ANSWER})
+        await self.stage.control.submit(DANA, view["id"], {WORDS: ANSWER})
 
     async def _press(self, user: str, card: Json, action_id: str, what: str) -> None:
         self.say(f"  {self.names[user]} presses {what}")
@@ -158,22 +145,16 @@ class _Tour:
 
     # What they see
 
-    async def _card(self, asks: str) -> Json:
+    async def _card(self, after: str = "") -> Json:
         return await self.stage.control.wait_for_message(
-            lambda message: message["user"] == BOT_USER and _title(message).endswith(f"wants to run {asks}"),
+            lambda message: message["user"] == BOT_USER and message["ts"] > after and _asks(message),
             channel=CHANNEL,
         )
 
-    async def _resumed(self, card: Json) -> Json:
+    async def _done(self, card: Json) -> Json:
         return await self.stage.control.wait_for_message(
-            lambda message: message["ts"] == card["ts"] and "the agent has resumed" in message["text"],
-            channel=CHANNEL,
+            lambda message: message["ts"] == card["ts"] and "done" in message["text"], channel=CHANNEL
         )
-
-    def _outcomes(self, card: Json) -> list[str]:
-        texts = [block["elements"][0]["text"] for block in card["blocks"] if block["type"] == "context"]
-        found = [match for text in texts if (match := _OUTCOME.search(text))]
-        return [f"{match[1]} by {mrkdwn_text(match[2], self.names)}" for match in found]
 
     async def _agent_says(self, text: str) -> None:
         await self.stage.control.message(AGENT, CHANNEL, text)
@@ -208,23 +189,8 @@ class _Tour:
         self.say(f"\n{text}\n")
 
 
-def _title(message: Json) -> str:
-    return next((block["text"]["text"] for block in message["blocks"] if block["type"] == "header"), "")
-
-
-def _literal(message: Json, block_id: str) -> str:
-    found = [block for block in message["blocks"] if block["block_id"] == block_id]
-    return "".join(leaf["text"] for block in found for leaf in block["elements"][0]["elements"])
-
-
-def _input(view: Json, label: str) -> str:
-    inputs = {
-        block["label"]["text"]: block["block_id"] for block in view["blocks"] if block["type"] == "input"
-    }
-    for text, block_id in inputs.items():
-        if text.startswith(label):
-            return str(block_id)
-    raise ValueError(f"{view['title']['text']!r} has no input {label!r}, only {', '.join(inputs)}")
+def _asks(message: Json) -> bool:
+    return any(block["type"] == "actions" for block in message["blocks"])
 
 
 # The expected result
@@ -245,7 +211,6 @@ _LETTER = {
 _NOTICE = HumanInTheLoopMiddleware(REVIEWED).edit_notice
 
 EXPECTED = Report(
-    refused="You are not an approver of this. Approvers are @Dana, @Erik, @Mira.",
     complaint=("Must be 250 or less.",),
     ran=(
         Call("find_order", {"order": 4711}),
@@ -275,15 +240,6 @@ EXPECTED = Report(
         Answer("send_email", "success", "sent to ada.park@example.com"),
         Answer("close_ticket", "success", "ticket 88123 closed as solved"),
     ),
-    outcomes=(
-        "Approved with changes by @Erik",
-        "Approved by @Dana",
-        "Rejected by @Mira",
-        "Answered by @Dana",
-        "Approved by @Erik",
-        "Approved by @Erik",
-    ),
-    changes="refund.amount:\n- 129.9\n+ 64.95",
     last_words="""\
 That is all for order 4711.
 ✓ find_order: paid twice: 64.95 EUR on 17 November

@@ -47,16 +47,36 @@ def _block(block: Json, names: Names) -> Iterator[str]:
         case "section":
             yield mrkdwn_text(block["text"]["text"], names)
         case "context":
-            yield mrkdwn_text(block["elements"][0]["text"], names)
+            yield "  ".join(mrkdwn_text(element["text"], names) for element in block["elements"])
         case "rich_text":
-            text = "\n".join("".join(leaf["text"] for leaf in part["elements"]) for part in block["elements"])
-            yield from (f"    {line}" for line in text.split("\n"))
+            for place, part in enumerate(block["elements"]):
+                # What stands in a box below a name is its value.
+                margin = "      " if place and part["type"] == "rich_text_preformatted" else "    "
+                yield from (margin + line for line in _rich(part, names).split("\n"))
+        case "table":
+            yield from ("    " + "  ".join(_rich(cell, names) for cell in row) for row in block["rows"])
         case "actions":
-            yield "  ".join(f"[{button['text']['text']}]" for button in block["elements"])
+            yield "  ".join(f"[{_label(element)}]" for element in block["elements"])
         case "divider":
             yield ""
         case "input":
             yield _input(block)
+
+
+def _rich(part: Json, names: Names) -> str:
+    """Write a part, or a leaf, of rich text, or the cell of a table."""
+    match part:
+        case {"elements": parts}:
+            return "".join(_rich(each, names) for each in parts)
+        case {"user_id": user}:
+            return f"@{names.get(user, user)}"
+        case {"text": text, "style": {"strike": True}}:
+            return f"~{text}~"
+    return str(part.get("text") or part.get("fallback", ""))
+
+
+def _label(element: Json) -> str:
+    return "⋮" if element["type"] == "overflow" else str(element["text"]["text"])
 
 
 def _input(block: Json) -> str:

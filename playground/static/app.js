@@ -3,7 +3,7 @@
 import { api, follow } from "./api.js";
 import { createComposer } from "./composer.js";
 import { APP, channel, flags, getWorkspace, personName, setWorkspace } from "./directory.js";
-import { focusKey, restoreFocus } from "./dom.js";
+import { copied, focusKey, restoreFocus } from "./dom.js";
 import { createHome } from "./home.js";
 import { createInspector } from "./inspector.js";
 import {
@@ -30,6 +30,8 @@ let messages;
 /** Channel -> the timestamp of the last message that was looked at. */
 let lastRead;
 let opener;
+/** Whether a card here was seen to be decided. */
+let isUnderWay = false;
 
 const reader = () => me;
 const inspector = createInspector({ personName });
@@ -101,6 +103,7 @@ function showWorkspace(state) {
   showPeople(me);
   showSockets(state);
   showFaults(state.faults);
+  showLines(state.lines);
   if (messages) showMessages(messages);
 }
 
@@ -140,14 +143,24 @@ function showPlace(place, shown) {
   document.title = `${name} · Assent playground`;
 }
 
-/** The guide says how many cards wait here, and once every card is decided, what to do next. */
+/** A program to paste stands where no card is yet. Where there is one, nobody is told how to get it. */
+function showLines(lines) {
+  $("#lines").hidden = $("#next-agent").hidden = !lines;
+  $("#next-lines").hidden = Boolean(lines);
+  if (lines && !$("#lines pre")) $("#lines").append(copied("Lines to paste into another terminal, in this folder", lines));
+}
+
+/** The guide closes with the first decision. Once every card is decided, it says what to do next. */
 function showGuide(shown) {
   const waiting = shown.filter(isOpen).length;
   $("#waiting-count").textContent = `${waiting} cards wait here.`;
   $("#waiting").hidden = waiting < 2;
-  const cards = messages.filter((message) => message.user === APP && message.blocks?.length);
-  const isOver = cards.length > 0 && !cards.some(isOpen);
-  $("#guide > summary").textContent = isOver ? "What next" : "How to decide";
+  const cards = messages.filter((each) => each.user === APP && each.blocks?.length && !(each.thread_ts ?? each.ephemeral_for));
+  const open = cards.filter(isOpen).length;
+  const isOver = cards.length > 0 && !open;
+  if (open < cards.length && !isUnderWay) [isUnderWay, $("#guide").open] = [true, false];
+  const begin = (!isUnderWay && getWorkspace().hint) || "How to decide";
+  $("#guide > summary").textContent = isOver ? "What next" : begin;
   $("#next").hidden = !isOver;
 }
 
@@ -203,6 +216,7 @@ function complain(text) {
   $("#complaint").textContent = text;
 }
 
+$("#guide").open = !matchMedia("(max-width: 45rem)").matches;
 $("[data-testid=act-as]").addEventListener("change", ({ target }) => go({ as: target.value }));
 $("#faults-clear").addEventListener("click", () => {
   // The button goes with the faults.

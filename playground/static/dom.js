@@ -43,6 +43,22 @@ export function icon(name) {
   return svg;
 }
 
+/** Show a text under its title, with a button that copies it. */
+export function copied(title, text) {
+  const copy = async ({ currentTarget: button }) => {
+    await navigator.clipboard.writeText(text);
+    button.lastChild.textContent = "Copied";
+    setTimeout(() => (button.lastChild.textContent = "Copy"), 1500);
+  };
+  const button = { type: "button", class: "tool", "aria-label": `Copy ${title}`, onclick: copy };
+  return el(
+    "figure",
+    { class: "copied" },
+    el("figcaption", {}, title, el("button", button, icon("copy"), "Copy")),
+    el("pre", { tabindex: "0" }, text),
+  );
+}
+
 /**
  * Make a list's children agree with `items`, rebuilding only those whose signature changed.
  *

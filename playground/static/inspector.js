@@ -1,10 +1,9 @@
 /** The panel beside the channel: how each delivery was acknowledged, and the JSON of a message. */
 
-import { el, icon, reconcile } from "./dom.js";
+import { copied, el, icon, reconcile } from "./dom.js";
 import { clockWithSeconds } from "./text.js";
 
 const LATEST = 200;
-const JSON_TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/giu;
 
 /** Make the panel with its two tabs; `personName` puts names to the people who pressed. */
 export function createInspector({ personName }) {
@@ -124,8 +123,6 @@ export function createInspector({ personName }) {
     if (at >= 0 && ["ArrowLeft", "ArrowRight"].includes(event.key)) select(tabs[1 - at], true);
   });
   for (const tab of tabs) tab.addEventListener("click", () => select(tab));
-  wide.addEventListener("change", () => open(wide.matches));
-  open(wide.matches);
   select(tabs[0]);
 
   return { showDeliveries, inspect, refresh };
@@ -142,39 +139,4 @@ function outcomeText({ outcome, acked_ms: ms }) {
 
 const duration = (ms) => (ms < 1000 ? `${Math.max(1, Math.round(ms))} ms` : `${(ms / 1000).toFixed(1)} s`);
 
-function labelled(title, value) {
-  const text = JSON.stringify(value, null, 2);
-  const copy = async ({ currentTarget: button }) => {
-    await navigator.clipboard.writeText(text);
-    button.lastChild.textContent = "Copied";
-    setTimeout(() => (button.lastChild.textContent = "Copy"), 1500);
-  };
-  return el(
-    "figure",
-    { class: "json" },
-    el(
-      "figcaption",
-      {},
-      title,
-      el(
-        "button",
-        { type: "button", class: "tool", "aria-label": `Copy ${title}`, onclick: copy },
-        icon("copy"),
-        "Copy",
-      ),
-    ),
-    el("pre", { tabindex: "0" }, coloured(text)),
-  );
-}
-
-function coloured(text) {
-  const nodes = [];
-  let end = 0;
-  for (const match of text.matchAll(JSON_TOKEN)) {
-    const [whole, string, colon = "", word] = match;
-    const kind = string ? (colon ? "key" : "string") : word ? "word" : "number";
-    nodes.push(text.slice(end, match.index), el("span", { class: kind }, string ?? whole), colon);
-    end = match.index + whole.length;
-  }
-  return [...nodes, text.slice(end)];
-}
+const labelled = (title, value) => copied(title, JSON.stringify(value, null, 2));

@@ -5,7 +5,7 @@ import { renderBlocks } from "./blocks.js";
 import { announce, el, icon, reconcile } from "./dom.js";
 import { avatar, flags, isApp, person, personName } from "./directory.js";
 import { createPresses } from "./presses.js";
-import { clock, day, fullTime, mrkdwn } from "./text.js";
+import { clock, day, fullTime, mrkdwn, plain } from "./text.js";
 
 const NEAR_END = 120;
 
@@ -206,7 +206,7 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
   const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
 
   function scrollToEnd() {
-    scroller.scrollTop = scroller.scrollHeight;
+    scroller.scrollTop = messages.length && scroller.scrollHeight;
     [unseen, newer.hidden] = [undefined, true];
   }
 
@@ -234,13 +234,18 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
   return { show, showNewestOpen };
 }
 
-/** Whether a message waits for somebody: it has a button that is drawn as the one to press. */
+/** Whether a message waits for somebody: it has a button to press first, or one that answers. */
 export const isOpen = (message) =>
-  message.blocks?.some(({ elements }) => elements?.some?.((element) => element.style === "primary")) ?? false;
+  message.blocks?.some(({ elements }) => elements?.some?.(isWaiting)) ?? false;
+
+const isWaiting = ({ style, action_id: id }) => style === "primary" || /^(reject|respond|option):/u.test(id);
 
 /** What a screen reader says of a message that is not looked at: its text, as Slack's own does. */
 const spoken = (message) => el("p", {}, mrkdwn(message.text ?? "")).textContent;
 
-const titleOf = (message) => message.blocks?.find(({ type }) => type === "header")?.text.text;
+function titleOf(message) {
+  const header = message.blocks?.find(({ type }) => type === "header");
+  return header && plain(header.text);
+}
 
 const keyOf = (message) => `${message.channel}/${message.ts}/${message.ephemeral_for ?? ""}`;

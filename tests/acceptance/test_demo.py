@@ -128,21 +128,18 @@ def test_without_a_terminal_it_plays_the_tour(folder):
     assert played.stderr == ""
     lines = [line.strip() for line in played.stdout.splitlines()]
     for line in (
-        "│ support wants to run 4 tools",
-        "│     amount:   129.9",
-        "only Noor sees: You are not an approver of this. Approvers are @Dana, @Erik, @Mira.",
+        "│       amount:   129.9",
         "Dana presses Approve on 2. send_email",
         "beside the amount: Must be 250 or less.",
         "Mira gives the reason: Not during business hours, the night shift does that.",
-        "│ support wants to run 2 tools",
         "Erik presses Approve all",
-        "│     - 129.9",
-        "│     + 64.95",
         'close_ticket {"ticket": 88123, "resolution": "solved", "labels": ["refund", "charged twice"]}',
         "ask_person (success): A voucher of 20 EUR.",
         "Everything went as it should.",
     ):
         assert line in lines
+    end = played.stdout.partition("What the first card says in the end")[2].partition("What ran")[0]
+    assert all(said in end for said in ("129.9", "64.95", "@Dana", "@Erik", "@Mira", "done"))
     assert "\x1b" not in played.stdout
     assert left_over(folder) == []
 
@@ -165,7 +162,7 @@ def test_a_tour_that_goes_another_way_fails_and_says_where(folder):
 
 
 async def test_at_a_terminal_it_serves_the_page_and_waits_for_a_person(terminal, folder):
-    """Given the page, when somebody decides and writes a word, then the agent goes on, ends and begins again."""
+    """Given the page, when somebody decides about one payment, two batches, and writes a word, then the agent begins again."""
     url = terminal.read_until(r"http://127\.0\.0\.1:\d+")[0]
     async with aiohttp.ClientSession() as browser, browser.get(url) as page:
         assert page.status == 200
@@ -173,11 +170,12 @@ async def test_at_a_terminal_it_serves_the_page_and_waits_for_a_person(terminal,
 
     async with Control(url) as slack:
         dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
-        card = await dana.card("wants to run")
-        await dana.press(card, "approve_all:0")
-        form = await erik.opened(card, "respond:3")
-        await erik.fill(form, Answer="no")
-        rest = await dana.card("wants to run 2 tools")
+        await dana.press(await dana.card("129.9"), "approve:0")
+        batch = await dana.card("restart_service")
+        await dana.press(batch, "approve_all:0")
+        form = await erik.opened(batch, "respond:2")
+        await slack.submit("U0ERIK", form["id"], {"words": "no"})
+        rest = await dana.card("close_ticket")
         await dana.press(rest, "approve_all:0")
         terminal.read_until(r"✓ restart_service: payments restarted\r\n(.|\r\n)*✓ close_ticket")
 
@@ -217,15 +215,17 @@ def shell(folder: Path) -> Iterator[AtTerminal]:
 
 
 async def test_make_playground_prints_lines_that_ask_when_they_are_pasted(served, shell, folder):
-    """Given the page, a bot and a Redis, when somebody pastes the lines into a shell and presses Enter, then Dana's decision comes back."""
+    """Given the page, a bot and a Redis, when somebody pastes the lines, also shown on the page, into a shell, then it does what Dana decides, and her card says done."""
     shown = "".join(iter(served.stdout.readline, "  Ctrl-C ends all of it.\n"))
     lines = re.search(r"^\.venv/bin/python.*?^END$", shown, re.MULTILINE | re.DOTALL)[0]
     shell.read_until(r"[$#] ")
     shell.type(lines.replace(".venv/bin/python", sys.executable) + "\n")
     async with Control(re.search(r"http://127\.0\.0\.1:\d+", shown)[0]) as slack:
         dana = Someone(slack, "U0DANA")
-        await dana.press(await dana.card("wants to run"), "approve:0")
-    await asyncio.to_thread(shell.read_until, "type='approve'")
+        assert lines == (await slack.state())["lines"]
+        await dana.press(await dana.card("delete_file"), "approve:0")
+        await dana.card("done")
+    await asyncio.to_thread(shell.read_until, "\ndeleting /srv/reports/2025.csv")
 
     assert "Error" not in shell.shown
     served.send_signal(signal.SIGINT)

@@ -1,14 +1,21 @@
 """Somebody with the playground's page, a real agent, and the real bot between them."""
 
 import asyncio
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import nullcontext
 
 import pytest
 from playwright.async_api import expect
 
 from agent_adapter import ApprovalClient
+from playground.demo import own
 from playground.demo.agent import Done, work
+from playground.demo.stage import on_stage
+from playground.demo.terminal import HINT, serve
 from playground.demo.tour import ANSWER, EXPECTED, REASON
+from playground.redis_server import private_redis
 from playground.server import Playground
 from tests.support.browser import CHROMIUM, Screen, browsing
 from tests.support.lanes import require
@@ -100,23 +107,57 @@ async def test_a_form_that_is_closed_decides_nothing(screen):
     await expect(card).to_contain_text("wants to run")
 
 
-async def test_the_page_is_usable_on_a_telephone(playground, agent):
-    """400 pixels wide: nothing runs out of the window, and everything can be pressed."""
-    async with browsing(playground.url, width=400, height=800) as screen:
-        card = screen.card("refund_customer")
-        await expect(card).to_contain_text("wants to run")
-        assert await width_of(screen) <= 400
+@pytest.mark.parametrize("width", [1280, 400])
+async def test_the_demo_opens_with_one_payment_that_is_decided_without_scrolling(width):
+    """Given one sentence and a green button in sight, when somebody changes the amount, then the guide closes and a batch follows."""
+    async with on_stage(hint=HINT) as stage:
+        showing = asyncio.create_task(serve(stage, lambda _: None))
+        async with browsing(stage.url, width=width, height=800) as screen:
+            guide, card = screen.page.get_by_test_id("guide"), screen.card("129.9").first
+            await expect(card.locator(".button.primary")).to_be_in_viewport(ratio=1)
+            await expect(guide.locator("summary")).to_have_text(HINT)
+            assert await guide.evaluate("guide => guide.open") == (width == 1280)
+            await expect(screen.page.locator("#inspector")).to_be_hidden()
+            assert await width_of(screen) <= width
 
-        await screen.press(card, "edit:0")
-        await expect(screen.page.get_by_test_id("modal-submit")).to_be_in_viewport()
-        assert await width_of(screen) <= 400
-        await screen.modal.get_by_label("refund → amount").fill("64.95")
-        await screen.submit()
-        await screen.submit()
-        await screen.press(card, "approve:1")
+            await screen.press(card, "edit:0")
+            await expect(screen.page.get_by_test_id("modal-submit")).to_be_in_viewport()
+            assert await width_of(screen) <= width
+            await screen.modal.get_by_label("refund → amount").fill("64.95")
+            await screen.submit()
+            await screen.submit()
 
-        await expect(card).to_contain_text("2 of 4 open")
-        assert screen.complaints == []
+            await expect(screen.card("restart_service").first.get_by_role("button").first).to_be_attached()
+            await expect(guide).not_to_have_attribute("open", "")
+            await expect(guide.locator("summary")).to_have_text("How to decide")
+            assert screen.complaints == []
+        showing.cancel()
+        await asyncio.gather(showing, return_exceptions=True)
+
+
+async def test_the_empty_page_of_the_playground_shows_a_program_whose_card_ends_with_done():
+    """It names for whom it asks, and reports. Afterwards nobody is told to do what was just done."""
+    with private_redis() as redis_url:
+        lines = own.lines(redis_url)
+        async with (
+            on_stage(redis=nullcontext(redis_url), namespace="assent", lines=lines) as stage,
+            browsing(stage.url) as screen,
+        ):
+            await expect(screen.page.locator("#lines pre")).to_have_text(lines)
+            source = lines.partition("\n")[2].removesuffix("END")
+            program = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", source, stdout=PIPE, env={"PYTHONPATH": ":".join(sys.path)}
+            )
+            card = screen.card("delete_file").first
+            await expect(card).to_contain_text("@Noor")
+            await screen.press(card, "approve:0")
+
+            await expect(card).to_contain_text("done")
+            assert await program.communicate() == (b"deleting /srv/reports/2025.csv\n", None)
+            await screen.page.get_by_text("What next").click()
+            advice = screen.page.get_by_test_id("next")
+            await expect(advice).to_contain_text("has a page for each framework")
+            await expect(advice.get_by_text("make playground")).to_be_hidden()
 
 
 async def width_of(screen: Screen) -> int:
