@@ -11,7 +11,6 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from playground.demo.agent import APOLOGY, REVIEWED, TASK, Answer, Call, Done, work
 from playground.demo.stage import AGENT, CHANNEL, REQUESTER, Stage
 from playground.demo.transcript import Json, block_lines, call_text, frame, mrkdwn_text
-from playground.workspace import BOT_USER
 
 DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
 
@@ -75,10 +74,10 @@ class _Tour:
             self._show(first)
             self._title("People decide")
             await self._bystander(first)
-            await self._approve(first)
             complaint = await self._edit(first)
             await self._reject(first)
             await self._respond(first)
+            await self._press(DANA, first, "approve:1", "Approve on 2. send_email")
             self._title("The agent goes on with exactly that, and pauses once more")
             second = await self._card(after=first["ts"])
             self._hear()
@@ -101,14 +100,11 @@ class _Tour:
     # What people do
 
     async def _bystander(self, card: Json) -> None:
-        await self._press(NOOR, card, "approve:0", "Approve on 1. refund_customer")
+        await self._press(NOOR, card, "approve_all:0", "Approve 1 to 3")
         word = await self.stage.control.wait_for_message(
             lambda message: message.get("ephemeral_for") == NOOR, channel=CHANNEL, as_user=NOOR
         )
         self.say(f"          only Noor sees: {mrkdwn_text(word['text'], self.names)}")
-
-    async def _approve(self, card: Json) -> None:
-        await self._press(DANA, card, "approve:1", "Approve on 2. send_email")
 
     async def _edit(self, card: Json) -> tuple[str, ...]:
         view = await self._open(ERIK, card, "edit:0", "Edit on 1. refund_customer")
@@ -137,17 +133,29 @@ class _Tour:
 
     async def _press(self, user: str, card: Json, action_id: str, what: str) -> None:
         self.say(f"  {self.names[user]} presses {what}")
+        await self._shown(card, action_id)
         await self.stage.control.click(user, CHANNEL, card["ts"], action_id)
 
     async def _open(self, user: str, card: Json, action_id: str, what: str) -> Json:
-        await self._press(user, card, action_id, what)
-        return await self.stage.control.wait_for_view(user)
+        """Press what opens a form, on the card or where it leads through its calls."""
+        if _has(await self._shown(card), action_id):
+            await self._press(user, card, action_id, what)
+        else:
+            await self._press(user, card, "review:0", f"Open, and {what}")
+            calls = await self.stage.control.wait_for_view(user, lambda view: _has(view, action_id))
+            await self.stage.control.click_view(user, calls["id"], action_id)
+        return await self.stage.control.wait_for_view(user, lambda view: _has(view, "input", "type"))
 
     # What they see
 
     async def _card(self, after: str = "") -> Json:
         return await self.stage.control.wait_for_message(
-            lambda message: message["user"] == BOT_USER and message["ts"] > after and _asks(message),
+            lambda message: message["ts"] > after and _has(message, "approve_all:0"), channel=CHANNEL
+        )
+
+    async def _shown(self, card: Json, action_id: str = "") -> Json:
+        return await self.stage.control.wait_for_message(
+            lambda message: message["ts"] == card["ts"] and (not action_id or _has(message, action_id)),
             channel=CHANNEL,
         )
 
@@ -189,8 +197,8 @@ class _Tour:
         self.say(f"\n{text}\n")
 
 
-def _asks(message: Json) -> bool:
-    return any(block["type"] == "actions" for block in message["blocks"])
+def _has(shown: Json, value: str, name: str = "action_id") -> bool:
+    return f'"{name}": "{value}"' in json.dumps(shown["blocks"])
 
 
 # The expected result
