@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -11,23 +12,30 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from playground.demo.agent import APOLOGY, REVIEWED, TASK, Answer, Call, Done, work
 from playground.demo.stage import AGENT, CHANNEL, REQUESTER, Stage
 from playground.demo.transcript import Json, block_lines, call_text, frame, mrkdwn_text
+from playground.workspace import BOT_USER
 
 DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
 
 REASON = "Not during business hours, the night shift does that."
-AMOUNT, WORDS = "f:/refund/amount", "words"
-"""Inputs of the bot's forms."""
 ANSWER = "A voucher of 20 EUR.\nPlease say sorry once more."
+
+_OUTCOME = re.compile(r"\*([^*]+)\* by (<@\w+>)")
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """The result of the tour."""
 
+    refused: str
+    """The answer to a person who may not decide."""
     complaint: tuple[str, ...]
     """The error of the form at a wrong amount."""
     ran: tuple[Call, ...]
     answers: tuple[Answer, ...]
+    outcomes: tuple[str, ...]
+    """What the cards say in the end, action by action."""
+    changes: str
+    """How the card shows what was edited."""
     last_words: str
     owed: int
     """Work that is left over in Redis."""
@@ -68,53 +76,62 @@ class _Tour:
         self.say(f"  {self.names[REQUESTER]}: {TASK}")
         async with asyncio.TaskGroup() as group:
             working = group.create_task(work(self.stage.approvals, self._agent_says, requested_by=REQUESTER))
-            first = await self._card()
+            first = await self._card("4 tools")
             self._hear()
             self._title("It wants to call four tools, so it pauses; this is its card in #approvals")
             self._show(first)
             self._title("People decide")
-            await self._bystander(first)
+            refused = await self._bystander(first)
+            await self._approve(first)
             complaint = await self._edit(first)
             await self._reject(first)
             await self._respond(first)
-            await self._press(DANA, first, "approve:1", "Approve on 2. send_email")
             self._title("The agent goes on with exactly that, and pauses once more")
-            second = await self._card(after=first["ts"])
+            second = await self._card("2 tools")
             self._hear()
             self._show(second)
             await self._press(ERIK, second, "approve_all:0", "Approve all")
             done = await working
             self._hear()
-        owed = await self._left_over()
+        ends = [await self._resumed(card) for card in (first, second)]
         self._title("What the first card says in the end")
-        self._show(await self._done(first))
+        self._show(ends[0])
         self._tell(done)
         return Report(
+            refused=refused,
             complaint=complaint,
             ran=done.ran,
             answers=done.answers,
+            outcomes=tuple(outcome for card in ends for outcome in self._outcomes(card)),
+            changes=_literal(ends[0], "a:0:told"),
             last_words=done.message,
-            owed=owed,
+            owed=await self._left_over(),
         )
 
     # What people do
 
-    async def _bystander(self, card: Json) -> None:
-        await self._press(NOOR, card, "approve_all:0", "Approve 1 to 3")
+    async def _bystander(self, card: Json) -> str:
+        await self._press(NOOR, card, "approve:0", "Approve on 1. refund_customer")
         word = await self.stage.control.wait_for_message(
             lambda message: message.get("ephemeral_for") == NOOR, channel=CHANNEL, as_user=NOOR
         )
-        self.say(f"          only Noor sees: {mrkdwn_text(word['text'], self.names)}")
+        text = mrkdwn_text(word["text"], self.names)
+        self.say(f"          only Noor sees: {text}")
+        return text
+
+    async def _approve(self, card: Json) -> None:
+        await self._press(DANA, card, "approve:1", "Approve on 2. send_email")
 
     async def _edit(self, card: Json) -> tuple[str, ...]:
         view = await self._open(ERIK, card, "edit:0", "Edit on 1. refund_customer")
         self.say(frame(view["title"]["text"], block_lines(view["blocks"], self.names)))
+        amount = _input(view, "refund → amount")
         self.say("  Erik types 1299 as amount and submits")
-        answer = await self.stage.control.submit(ERIK, view["id"], {AMOUNT: "1299"})
+        answer = await self.stage.control.submit(ERIK, view["id"], {amount: "1299"})
         complaint = tuple(answer.get("errors", {}).values())
         self.say(f"          beside the amount: {' '.join(complaint)}")
         self.say("  Erik types 64.95 and submits again")
-        answer = await self.stage.control.submit(ERIK, view["id"], {AMOUNT: "64.95"})
+        answer = await self.stage.control.submit(ERIK, view["id"], {amount: "64.95"})
         last = answer["views"][-1]
         self.say(frame(last["title"]["text"], block_lines(last["blocks"], self.names)))
         self.say("  Erik sees what changes, and approves it")
@@ -124,45 +141,39 @@ class _Tour:
     async def _reject(self, card: Json) -> None:
         view = await self._open(MIRA, card, "reject:2", "Reject on 3. restart_service")
         self.say(f"  Mira gives the reason: {REASON}")
-        await self.stage.control.submit(MIRA, view["id"], {WORDS: REASON})
+        await self.stage.control.submit(MIRA, view["id"], {_input(view, "Reason"): REASON})
 
     async def _respond(self, card: Json) -> None:
         view = await self._open(DANA, card, "respond:3", "Answer on 4. ask_person")
         self.say("  Dana answers: " + ANSWER.replace("\n", "\n                "))
-        await self.stage.control.submit(DANA, view["id"], {WORDS: ANSWER})
+        await self.stage.control.submit(DANA, view["id"], {_input(view, "Answer"): ANSWER})
 
     async def _press(self, user: str, card: Json, action_id: str, what: str) -> None:
         self.say(f"  {self.names[user]} presses {what}")
-        await self._shown(card, action_id)
         await self.stage.control.click(user, CHANNEL, card["ts"], action_id)
 
     async def _open(self, user: str, card: Json, action_id: str, what: str) -> Json:
-        """Press what opens a form, on the card or where it leads through its calls."""
-        if _has(await self._shown(card), action_id):
-            await self._press(user, card, action_id, what)
-        else:
-            await self._press(user, card, "review:0", f"Open, and {what}")
-            calls = await self.stage.control.wait_for_view(user, lambda view: _has(view, action_id))
-            await self.stage.control.click_view(user, calls["id"], action_id)
-        return await self.stage.control.wait_for_view(user, lambda view: _has(view, "input", "type"))
+        await self._press(user, card, action_id, what)
+        return await self.stage.control.wait_for_view(user)
 
     # What they see
 
-    async def _card(self, after: str = "") -> Json:
+    async def _card(self, asks: str) -> Json:
         return await self.stage.control.wait_for_message(
-            lambda message: message["ts"] > after and _has(message, "approve_all:0"), channel=CHANNEL
-        )
-
-    async def _shown(self, card: Json, action_id: str = "") -> Json:
-        return await self.stage.control.wait_for_message(
-            lambda message: message["ts"] == card["ts"] and (not action_id or _has(message, action_id)),
+            lambda message: message["user"] == BOT_USER and _title(message).endswith(f"wants to run {asks}"),
             channel=CHANNEL,
         )
 
-    async def _done(self, card: Json) -> Json:
+    async def _resumed(self, card: Json) -> Json:
         return await self.stage.control.wait_for_message(
-            lambda message: message["ts"] == card["ts"] and "done" in message["text"], channel=CHANNEL
+            lambda message: message["ts"] == card["ts"] and "the agent has resumed" in message["text"],
+            channel=CHANNEL,
         )
+
+    def _outcomes(self, card: Json) -> list[str]:
+        texts = [block["elements"][0]["text"] for block in card["blocks"] if block["type"] == "context"]
+        found = [match for text in texts if (match := _OUTCOME.search(text))]
+        return [f"{match[1]} by {mrkdwn_text(match[2], self.names)}" for match in found]
 
     async def _agent_says(self, text: str) -> None:
         await self.stage.control.message(AGENT, CHANNEL, text)
@@ -197,8 +208,23 @@ class _Tour:
         self.say(f"\n{text}\n")
 
 
-def _has(shown: Json, value: str, name: str = "action_id") -> bool:
-    return f'"{name}": "{value}"' in json.dumps(shown["blocks"])
+def _title(message: Json) -> str:
+    return next((block["text"]["text"] for block in message["blocks"] if block["type"] == "header"), "")
+
+
+def _literal(message: Json, block_id: str) -> str:
+    found = [block for block in message["blocks"] if block["block_id"] == block_id]
+    return "".join(leaf["text"] for block in found for leaf in block["elements"][0]["elements"])
+
+
+def _input(view: Json, label: str) -> str:
+    inputs = {
+        block["label"]["text"]: block["block_id"] for block in view["blocks"] if block["type"] == "input"
+    }
+    for text, block_id in inputs.items():
+        if text.startswith(label):
+            return str(block_id)
+    raise ValueError(f"{view['title']['text']!r} has no input {label!r}, only {', '.join(inputs)}")
 
 
 # The expected result
@@ -219,6 +245,7 @@ _LETTER = {
 _NOTICE = HumanInTheLoopMiddleware(REVIEWED).edit_notice
 
 EXPECTED = Report(
+    refused="You are not an approver of this. Approvers are @Dana, @Erik, @Mira.",
     complaint=("Must be 250 or less.",),
     ran=(
         Call("find_order", {"order": 4711}),
@@ -248,6 +275,15 @@ EXPECTED = Report(
         Answer("send_email", "success", "sent to ada.park@example.com"),
         Answer("close_ticket", "success", "ticket 88123 closed as solved"),
     ),
+    outcomes=(
+        "Approved with changes by @Erik",
+        "Approved by @Dana",
+        "Rejected by @Mira",
+        "Answered by @Dana",
+        "Approved by @Erik",
+        "Approved by @Erik",
+    ),
+    changes="refund.amount:\n- 129.9\n+ 64.95",
     last_words="""\
 That is all for order 4711.
 ✓ find_order: paid twice: 64.95 EUR on 17 November

@@ -47,36 +47,22 @@ def _block(block: Json, names: Names) -> Iterator[str]:
         case "section":
             yield mrkdwn_text(block["text"]["text"], names)
         case "context":
-            yield "  ".join(mrkdwn_text(element["text"], names) for element in block["elements"])
+            yield mrkdwn_text(block["elements"][0]["text"], names)
         case "rich_text":
             for place, part in enumerate(block["elements"]):
                 # What stands in a box below a name is its value.
                 margin = "      " if place and part["type"] == "rich_text_preformatted" else "    "
-                yield from (margin + line for line in _rich(part, names).split("\n"))
-        case "table":
-            yield from ("    " + "  ".join(_rich(cell, names) for cell in row) for row in block["rows"])
+                yield from (margin + line for line in "".join(map(_leaf, part["elements"])).split("\n"))
         case "actions":
-            yield "  ".join(f"[{_label(element)}]" for element in block["elements"])
+            yield "  ".join(f"[{button['text']['text']}]" for button in block["elements"])
         case "divider":
             yield ""
         case "input":
             yield _input(block)
 
 
-def _rich(part: Json, names: Names) -> str:
-    """Write a part, or a leaf, of rich text, or the cell of a table."""
-    match part:
-        case {"elements": parts}:
-            return "".join(_rich(each, names) for each in parts)
-        case {"user_id": user}:
-            return f"@{names.get(user, user)}"
-        case {"text": text, "style": {"strike": True}}:
-            return f"~{text}~"
-    return str(part.get("text") or part.get("fallback", ""))
-
-
-def _label(element: Json) -> str:
-    return "⋮" if element["type"] == "overflow" else str(element["text"]["text"])
+def _leaf(leaf: Json) -> str:
+    return f"~{leaf['text']}~" if leaf.get("style", {}).get("strike") else str(leaf["text"])
 
 
 def _input(block: Json) -> str:

@@ -238,7 +238,7 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
 export const isOpen = (message) =>
   message.blocks?.some(({ elements }) => elements?.some?.(isWaiting)) ?? false;
 
-const isWaiting = ({ style, action_id: id }) => style === "primary" || /^(reject|respond|option):/u.test(id);
+const isWaiting = ({ style, action_id: id }) => style === "primary" || /^(reject|respond):/u.test(id);
 
 /** What a screen reader says of a message that is not looked at: its text, as Slack's own does. */
 const spoken = (message) => el("p", {}, mrkdwn(message.text ?? "")).textContent;

@@ -128,18 +128,21 @@ def test_without_a_terminal_it_plays_the_tour(folder):
     assert played.stderr == ""
     lines = [line.strip() for line in played.stdout.splitlines()]
     for line in (
+        "│ support wants to run 4 tools",
         "│       amount:   129.9",
+        "only Noor sees: You are not an approver of this. Approvers are @Dana, @Erik, @Mira.",
         "Dana presses Approve on 2. send_email",
         "beside the amount: Must be 250 or less.",
         "Mira gives the reason: Not during business hours, the night shift does that.",
+        "│ support wants to run 2 tools",
         "Erik presses Approve all",
+        "│     - 129.9",
+        "│     + 64.95",
         'close_ticket {"ticket": 88123, "resolution": "solved", "labels": ["refund", "charged twice"]}',
         "ask_person (success): A voucher of 20 EUR.",
         "Everything went as it should.",
     ):
         assert line in lines
-    end = played.stdout.partition("What the first card says in the end")[2].partition("What ran")[0]
-    assert all(said in end for said in ("129.9", "64.95", "@Dana", "@Erik", "@Mira", "done"))
     assert "\x1b" not in played.stdout
     assert left_over(folder) == []
 
