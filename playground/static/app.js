@@ -159,7 +159,7 @@ function showGuide(shown) {
   const open = cards.filter(isOpen).length;
   const isOver = cards.length > 0 && !open;
   if (open < cards.length && !isUnderWay) [isUnderWay, $("#guide").open] = [true, false];
-  const begin = (!isUnderWay && getWorkspace().hint) || "How to decide";
+  const begin = (waiting && !isUnderWay && getWorkspace().hint) || "How to decide";
   $("#guide > summary").textContent = isOver ? "What next" : begin;
   $("#next").hidden = !isOver;
 }

@@ -54,19 +54,19 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
   function reveal(fresh, atEnd) {
     const mine = fresh.find((message) => message.ephemeral_for || message.user === reader());
     if (mine) row(mine)?.scrollIntoView({ block: "nearest" });
-    else if (atEnd) scrollToStartOf(fresh[0]);
-    else {
-      unseen ??= fresh[0];
-      newer.hidden = false;
-    }
+    else if (atEnd && fresh.some(isAtEnd)) scrollToStartOf(fresh.find(isAtEnd));
+    else unseen ??= fresh[0];
+    if (distanceToEnd() >= NEAR_END && fresh.length > 1) unseen ??= fresh.at(-1);
+    newer.hidden = !unseen;
   }
 
   const draw = () => reconcile(list, rows());
 
+  const isReply = ({ ts, thread_ts: parent }) =>
+    parent && parent !== ts && messages.some((message) => message.ts === parent);
+
   function rows() {
     const parents = new Map(messages.map((message) => [message.ts, []]));
-    const isReply = (message) =>
-      message.thread_ts && message.thread_ts !== message.ts && parents.has(message.thread_ts);
     for (const message of messages) if (isReply(message)) parents.get(message.thread_ts).push(message);
     const found = [];
     let lastDay = "";
@@ -204,6 +204,9 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
 
   const row = (message) => list.querySelector(`[data-key="${CSS.escape(keyOf(message))}"]`);
   const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+
+  /** A reply to an older card stands above what somebody reads at the end. */
+  const isAtEnd = (message) => !isReply(message) || message.thread_ts === messages.findLast((each) => !isReply(each))?.ts;
 
   function scrollToEnd() {
     scroller.scrollTop = messages.length && scroller.scrollHeight;

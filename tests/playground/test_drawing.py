@@ -189,6 +189,21 @@ async def test_the_page_writes_text_as_slack_does(playground, slack):
         assert "".join((await screen.page.evaluate(said)).split()) == "3:28PM"
 
 
+async def test_a_reply_above_does_not_move_what_somebody_reads_at_the_end(playground, slack):
+    """The card below stays where it is: nobody presses something else than they meant to."""
+    first = await slack.chat_postMessage(channel=CHANNEL, text="first")
+    async with browsing(playground.url, width=400, height=500) as screen:
+        await slack.chat_postMessage(channel=CHANNEL, text="long\n" * 20 + "read here")
+        read, old = (screen.page.get_by_text(text).last for text in ("read here", "a reply"))
+        await expect(read).to_be_in_viewport()
+        await screen.page.evaluate("document.querySelector('.scroller').scrollTop = 1e6")
+        await slack.chat_postMessage(channel=CHANNEL, text="a reply", thread_ts=first["ts"])
+
+        await expect(old).to_be_attached()
+        await expect(old).not_to_be_in_viewport()
+        await expect(read).to_be_in_viewport()
+
+
 async def test_the_page_names_what_it_does_not_draw(playground):
     """A type that is not in the table is said to be missing, in its place."""
     async with browsing(playground.url) as screen:
