@@ -54,8 +54,8 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
   function reveal(fresh, atEnd) {
     const mine = fresh.find((message) => message.ephemeral_for || message.user === reader());
     if (mine) row(mine)?.scrollIntoView({ block: "nearest" });
-    else if (atEnd && fresh.some(isAtEnd)) scrollToStartOf(fresh.find(isAtEnd));
-    else unseen ??= fresh[0];
+    else if (!atEnd) unseen ??= fresh[0];
+    else if (fresh.some(isAtEnd)) scrollToStartOf(fresh.find(isAtEnd));
     if (distanceToEnd() >= NEAR_END && fresh.length > 1) unseen ??= fresh.at(-1);
     newer.hidden = !unseen;
   }
