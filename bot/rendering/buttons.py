@@ -168,8 +168,8 @@ def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
     if action.proposal:
         # The label says which of the two is approved.
         says = on_button.AS_ASKED.get(button.verb, says)
-    if button == READ and _is_decided_by_reading(action):
-        says = on_button.READ_AND_DECIDE
+    if button == READ:
+        says = on_button.OPEN
     style = button.style if button.style == "danger" else "primary" if is_first else None
     return replace(button, says=says, style=style)
 

@@ -297,7 +297,7 @@ def _care_words(action: Action) -> list[str]:
 def _typing_words(action: Action) -> str:
     button = on_button.LABELS["confirm" if action.allows("approve") else "edit"]
     if action.must_read:
-        button = on_button.READ_AND_DECIDE
+        button = on_button.OPEN
     if action.typed:
         return on_action.approve_with_value(button, code_span(action.typed_name))
     return on_action.approve_with_code(button, action.code)

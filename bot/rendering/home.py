@@ -197,7 +197,7 @@ def _waiting_blocks(row: Row, number: int, url: str) -> list[Block]:
 
 def _look(row: Row, place: Place, number: int) -> Block:
     """Draw the button that leads through the calls of a row. They are decided there, where all of each is shown."""
-    review, of = replace(REVIEW, says=in_home.LOOK_AND_DECIDE, style=None), row.state.admission.places
+    review, of = replace(REVIEW, style=None), row.state.admission.places
     return review.drawn(f"{of.index(place)}.{number}", value_of(row.state, row.indices, named=row.indices))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from bot.sentences.kinds import Outsider
-from bot.sentences.on_button import LABELS, READ_AND_DECIDE
-from bot.sentences.words import actions, people_have, when
+from bot.sentences.on_button import LABELS, OPEN
+from bot.sentences.words import calls, people_have, when
 
 NOT_DONE = "Not done"
 RECORDED = "Recorded"
@@ -103,21 +103,19 @@ def _card(address: str) -> str:
 
 def already_decided(index: int, decision: str, people: Sequence[str], at: datetime) -> str:
     """Tell somebody who came too late who decided."""
-    return (
-        f"Action {index + 1} was already {_DID.get(decision, 'decided')} by {', '.join(people)} {when(at)}."
-    )
+    return f"Call {index + 1} was already {_DID.get(decision, 'decided')} by {', '.join(people)} {when(at)}."
 
 
 def already_ended(index: int, status: str) -> str:
     """Tell somebody who came too late how the request ended."""
-    return f"Action {index + 1} {_ENDED.get(status, 'is not open')}; nothing was recorded."
+    return f"Call {index + 1} {_ENDED.get(status, 'is not open')}; nothing was recorded."
 
 
 def counted(indices: Sequence[int], tally: str, missing: int, *, again: bool) -> str:
     """Tell a voter how far these actions are, and how many people are missing."""
     begins = "Already counted" if again else "Counted"
     people = people_have(missing, "more ")
-    return f"{begins}: {actions(indices)}, {tally}. {people} to say the same before it is decided."
+    return f"{begins}: {calls(indices)}, {tally}. {people} to say the same before it is decided."
 
 
 def uncounted(people: Sequence[str]) -> str:
@@ -128,20 +126,20 @@ def uncounted(people: Sequence[str]) -> str:
 def not_approved(indices: Sequence[int]) -> str:
     """Say which actions a button for several left out, because somebody proposes something else."""
     decide = "decide it separately" if len(indices) == 1 else "decide each of them separately"
-    return f"Not approved: {actions(indices)}. Somebody proposes something else there: {decide}."
+    return f"Not approved: {calls(indices)}. Somebody proposes something else there: {decide}."
 
 
 def not_reviewed(indices: Sequence[int]) -> str:
     """Say which actions the end of a review left out: something about them has changed, or it is not stored what was read."""
     return (
-        f"Not approved: {actions(indices)}. Something has changed there, or it was not stored that you have read it: please "
+        f"Not approved: {calls(indices)}. Something has changed there, or it was not stored that you have read it: please "
         "review again."
     )
 
 
 def not_decided(indices: Sequence[int], reason: str) -> str:
     """Say which of several actions this person may not decide."""
-    return f"Not decided by you: {actions(indices)}. {reason}"
+    return f"Not decided by you: {calls(indices)}. {reason}"
 
 
 def nothing_left(decision: str) -> str:
@@ -196,25 +194,25 @@ def masked_values(name: str) -> str:
 
 def decision_not_accepted(index: int, decision: str) -> str:
     """Say that the agent takes no decision of this kind."""
-    return f"The agent does not accept {decision} for action {index + 1}."
+    return f"The agent does not accept {decision} for call {index + 1}."
 
 
 def only_this_call(index: int) -> str:
     """Say that the agent keeps no decision for later calls."""
-    return f"The agent asks only about this one call of action {index + 1}, not about later calls."
+    return f"The agent asks only about call {index + 1}, not about later calls."
 
 
 def proposed_otherwise(index: int) -> str:
     """Say that later calls are not approved while somebody proposes something else for this one."""
     return (
-        f"Somebody proposes something else for action {index + 1}, so later calls cannot be approved with it now. "
+        f"Somebody proposes something else for call {index + 1}, so later calls cannot be approved with it now. "
         "Nothing was recorded: look at the card."
     )
 
 
 def read_first(index: int) -> str:
     """Say that an action is longer than its card."""
-    return f"The card does not show all of action {index + 1}: press *{READ_AND_DECIDE}*, and decide on its last page."
+    return f"The card does not show all of call {index + 1}: press *{OPEN}*, and decide on its last page."
 
 
 RUN_IT_FIRST = "Tick this to approve. Nothing was recorded."
@@ -227,22 +225,26 @@ def wrong_value(name: str) -> str:
 
 def code_needed(index: int) -> str:
     """Say that an action of high risk takes its value or its code."""
-    return f"The risk of action {index + 1} is high: to approve it, open its form, and type what the form asks for."
+    return f"The risk of call {index + 1} is high: to approve it, open its form, and type what the form asks for."
 
 
 def read_proposal_first(index: int) -> str:
     """Say that a proposal is longer than its card."""
-    return f"Press *{LABELS['agree']}*, and read the proposal for action {index + 1} to its end before you agree."
+    return (
+        f"Press *{LABELS['agree']}*, and read the proposal for call {index + 1} to its end before you agree."
+    )
 
 
 def proposal_code_needed(index: int) -> str:
     """Say that a proposal of high risk takes its value or its code."""
-    return f"The risk of the proposal for action {index + 1} is high: look at it, and type what its form asks for."
+    return (
+        f"The risk of the proposal for call {index + 1} is high: look at it, and type what its form asks for."
+    )
 
 
 def no_standing_approval(index: int) -> str:
     """Say that the policy lets nobody approve later calls of an action."""
-    return f"The policy does not offer a standing approval for action {index + 1}."
+    return f"The policy does not offer a standing approval for call {index + 1}."
 
 
 def standing_only_by(people: str) -> str:
@@ -252,7 +254,7 @@ def standing_only_by(people: str) -> str:
 
 def standing_too_wide(index: int) -> str:
     """Say that a standing approval is wider than its limits."""
-    return f"The policy does not allow so wide a standing approval for action {index + 1}."
+    return f"The policy does not allow so wide a standing approval for call {index + 1}."
 
 
 def revoked_only_by(approver: str) -> str:

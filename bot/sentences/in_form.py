@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from bot.sentences.words import actions, calls, numbers
+from bot.sentences.words import calls, numbers
 
 # --- Titles and buttons -------------------------------------------------------------------------------------------------
 
 CLOSE, CANCEL = "Close", "Cancel"
-APPROVE, APPROVE_AS_ASKED, APPROVE_WITH_CHANGES = "Approve", "Approve unchanged", "Approve with changes"
+APPROVE, APPROVE_AS_ASKED, APPROVE_WITH_CHANGES = "Approve", "Approve as asked", "Approve with changes"
 PROPOSE_CHANGE = "Propose this change"
 AGREE, REJECT, ANSWER = "Agree", "Reject", "Answer"
 APPROVE_FROM_NOW_ON, HAND_OVER = "Approve from now on", "Hand over"
@@ -15,42 +15,42 @@ APPROVE_FROM_NOW_ON, HAND_OVER = "Approve from now on", "Hand over"
 
 def title(index: int | None) -> str:
     """Title a form that cannot be submitted."""
-    return "This call" if index is None else f"Action {index + 1}"
+    return "This call" if index is None else f"Call {index + 1}"
 
 
 def approve_title(index: int | None) -> str:
     """Title the form that approves an action."""
-    return "Approve this call" if index is None else f"Approve action {index + 1}"
+    return "Approve this call" if index is None else f"Approve call {index + 1}"
 
 
 def edit_title(index: int | None) -> str:
     """Title the form that changes the arguments of an action."""
-    return "Edit this call" if index is None else f"Edit action {index + 1}"
+    return "Edit this call" if index is None else f"Edit call {index + 1}"
 
 
 def reject_title(index: int | None) -> str:
     """Title the form that rejects an action."""
-    return "Reject this call" if index is None else f"Reject action {index + 1}"
+    return "Reject this call" if index is None else f"Reject call {index + 1}"
 
 
 def changes_title(index: int | None) -> str:
     """Title the form that asks for changes to an action."""
-    return "Ask for changes" if index is None else f"Changes: action {index + 1}"
+    return "Ask for changes" if index is None else f"Changes: call {index + 1}"
 
 
 def answer_title(index: int | None) -> str:
     """Title the form that answers in the tool's place."""
-    return "Answer" if index is None else f"Answer action {index + 1}"
+    return "Answer" if index is None else f"Answer call {index + 1}"
 
 
 def agree_title(index: int | None) -> str:
     """Title the form that agrees with a proposal."""
-    return "Agree" if index is None else f"Agree: action {index + 1}"
+    return "Agree" if index is None else f"Agree: call {index + 1}"
 
 
 def read_title(index: int | None) -> str:
     """Title the reading of an action."""
-    return "Read this call" if index is None else f"Read action {index + 1}"
+    return "Read this call" if index is None else f"Read call {index + 1}"
 
 
 def reject_several(count: int) -> str:
@@ -117,7 +117,7 @@ def not_accepted(sentences: Sequence[str]) -> str:
 
 def check_title(index: int | None) -> str:
     """Title the last step of an edit."""
-    return "Your changes" if index is None else f"Changes of action {index + 1}"
+    return "Your changes" if index is None else f"Changes of call {index + 1}"
 
 
 def which_to_change(first: int, last: int) -> str:
@@ -244,7 +244,7 @@ CHOOSE_PERSON = "Choose a person"
 
 def to_be_rejected(indices: Sequence[int]) -> str:
     """Say which actions a form rejects."""
-    return f"This rejects {actions(indices)}."
+    return f"This rejects {calls(indices)}."
 
 
 # --- What is typed at a high risk --------------------------------------------------------------------------------------------

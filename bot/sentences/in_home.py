@@ -25,7 +25,6 @@ LAST_PAGE = "There is nothing more on this page."
 FURTHER = "Next page"
 FROM_START = "First page"
 OPEN_CARD = "Open the card"
-LOOK_AND_DECIDE = "Look and decide…"
 ALL_AGENTS, ALL_TOOLS = "All agents", "All tools"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from bot.sentences.words import actions, and_more, place_name, times, when
+from bot.sentences.words import and_more, calls, place_name, times, when
 
 MOST_CALLED = 20
 """People and groups called in one message."""
@@ -13,12 +13,12 @@ MOST_NUMBERS = 20
 
 def reminder(indices: Sequence[int], called: Sequence[str]) -> str:
     """Remind people of what nobody has decided."""
-    return f"Still to be decided: {_actions(indices)}.{_approvers(called)}"
+    return f"Still to be decided: {_calls(indices)}.{_approvers(called)}"
 
 
 def escalated(indices: Sequence[int], called: Sequence[str], also_in: str | None) -> str:
     """Say that more people are asked, because nobody has decided for a while."""
-    nobody = f"Nobody has decided {_actions(indices)} yet"
+    nobody = f"Nobody has decided {_calls(indices)} yet"
     if also_in:
         return f"{nobody}, so it is asked in {place_name(also_in)} as well."
     return f"{nobody}. {_called(called)} may decide now, too."
@@ -26,7 +26,7 @@ def escalated(indices: Sequence[int], called: Sequence[str], also_in: str | None
 
 def proposed(person: str, indices: Sequence[int], called: Sequence[str], also_in: str | None) -> str:
     """Say that somebody proposes an edit, and who may agree."""
-    says = f"{person} proposes changes to {_actions(indices)}"
+    says = f"{person} proposes changes to {_calls(indices)}"
     if also_in:
         return f"{says}, so it is asked in {place_name(also_in)} as well."
     return f"{says}. {_called(called)} may agree." if called else f"{says}."
@@ -57,9 +57,9 @@ def asked_by(agent: str, places: Sequence[str]) -> str:
     return f"Agent `{agent}` asked this on your behalf{where}."
 
 
-def _actions(indices: Sequence[int]) -> str:
+def _calls(indices: Sequence[int]) -> str:
     more = len(indices) - MOST_NUMBERS
-    return actions(indices[:MOST_NUMBERS]) + (f" and {more} more" if more > 0 else "")
+    return calls(indices[:MOST_NUMBERS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _approvers(mentions: Sequence[str]) -> str:

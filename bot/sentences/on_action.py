@@ -112,7 +112,7 @@ def named(number: int | None, tool: str) -> str:
     """Name an action in a sentence: by its number, where it has one, and by its tool, where that has a usual name."""
     if number is None:
         return tool or "this call"
-    return f"action {number}" + (f": {tool}" if tool else "")
+    return f"call {number}" + (f": {tool}" if tool else "")
 
 
 # --- What became of an action -------------------------------------------------------------------------------------------

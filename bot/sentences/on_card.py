@@ -5,7 +5,6 @@ from datetime import datetime
 
 from bot.sentences.kinds import Deadline
 from bot.sentences.words import (
-    actions,
     and_more,
     by,
     few_numbers,
@@ -15,6 +14,9 @@ from bot.sentences.words import (
     or_more,
     times,
     when,
+)
+from bot.sentences.words import (
+    calls as calls_numbered,
 )
 
 # --- The title --------------------------------------------------------------------------------------------------------
@@ -207,7 +209,7 @@ def as_asked_elsewhere(channel: str) -> str:
 
 def as_proposed(person: str, index: int | None, people: str) -> str:
     """Say who may decide what somebody proposes; with the index of its action where a card has several."""
-    what = f"Action {index + 1} as" if index is not None else "As"
+    what = f"Call {index + 1} as" if index is not None else "As"
     return f"{what} {person} proposes, can decide: {people}"
 
 
@@ -246,7 +248,7 @@ def with_first_values(values: Sequence[str]) -> str:
 
 def part(number: int, count: int, indices: Sequence[int]) -> str:
     """Title a part of a card."""
-    return f"Part {number} of {count}: {actions(indices)}"
+    return f"Part {number} of {count}: {calls_numbered(indices)}"
 
 
 def part_for(title: str, agent: str) -> str:
@@ -341,26 +343,21 @@ def approve_all(indices: Sequence[int], still: int) -> str:
     """Label the button that approves several actions, of those that are still open."""
     count = len(indices)
     if count == still:
-        return f"Approve all {count}"
-    return on_button(f"Approve {numbers(indices)}", f"Approve {count} of {still}")
+        return f"Approve all {count}…"
+    return on_button(f"Approve {numbers(indices)}…", f"Approve {count} of {still}…")
 
 
 def agree_to_all(indices: Sequence[int], still: int) -> str:
     """Label the button that counts one vote for several actions, of those that are still open."""
     count = len(indices)
     if count == still:
-        return f"Agree to all {count}"
-    return on_button(f"Agree to {numbers(indices)}", f"Agree to {count} of {still}")
-
-
-def review(count: int) -> str:
-    """Label the button that leads through so many actions."""
-    return f"Review {count}…"
+        return f"Agree to all {count}…"
+    return on_button(f"Agree to {numbers(indices)}…", f"Agree to {count} of {still}…")
 
 
 def reject_some(indices: Sequence[int], still: int) -> str:
     """Label the button that rejects several of the actions that are still open."""
-    return on_button(f"Reject {numbers(indices)}", f"Reject {len(indices)} of {still}")
+    return on_button(f"Reject {numbers(indices)}…", f"Reject {len(indices)} of {still}…")
 
 
 def approve_calls(count: int) -> str:
@@ -398,7 +395,7 @@ def calls_of(tool: str, indices: Sequence[int]) -> str:
 
 def as_shown(which: str) -> str:
     """Ask whether several calls are approved as they are shown."""
-    return f"As this message shows them: actions {which}."
+    return f"As this message shows them: calls {which}."
 
 
 ODD = "*Not like the others:*"
@@ -423,11 +420,6 @@ def left_out_proposed(indices: Sequence[int]) -> str:
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------
 
 USUAL = "In every row that does not say otherwise:"
-
-
-def show_all(count: int) -> str:
-    """Label the button that shows all of some decided calls."""
-    return f"Show all {count}…"
 
 
 def same_in_all(count: int) -> str:

@@ -27,17 +27,12 @@ def numbers(indices: Iterable[int]) -> str:
 def few_numbers(indices: Sequence[int]) -> str:
     """Write the numbers of actions, or only how many there are when that would be long."""
     text = numbers(indices)
-    return text if len(text) <= _MOST_NUMBERS else f"{len(indices)} actions"
+    return text if len(text) <= _MOST_NUMBERS else f"{len(indices)} calls"
 
 
 def on_button(label: str, shorter: str) -> str:
     """Write a button with the numbers of its actions, or in shorter words when these are many."""
     return label if len(label) <= _ON_BUTTON else shorter
-
-
-def actions(indices: Sequence[int]) -> str:
-    """Name actions: action 1, or actions 1 to 3, 5."""
-    return f"{'action' if len(indices) == 1 else 'actions'} {numbers(indices)}"
 
 
 def calls(indices: Sequence[int]) -> str:

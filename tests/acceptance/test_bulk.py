@@ -64,10 +64,10 @@ async def test_approve_all_is_on_each_part_for_the_calls_of_that_part(start_bot,
     bulk = [e for b in first["blocks"] if b["block_id"] == "bulk" for e in b["elements"]]
     assert [(e["action_id"], e["text"]["text"]) for e in bulk] == [
         ("approve_all:0.1", f"Approve all {len(parts[0])}"),
-        ("review:0.1", "One by one…"),
+        ("review:0.1", "Open…"),
     ]
     assert bulk[0]["confirm"]["title"]["text"] == f"Approve {len(parts[0])} calls?"
-    assert f"actions 1 to {len(parts[0])} (create_user)" in bulk[0]["confirm"]["text"]["text"]
+    assert f"calls 1 to {len(parts[0])} (create_user)" in bulk[0]["confirm"]["text"]["text"]
 
     await dana.press(first, "approve_all:0.1")
     assert await decided(bot, interrupt) == list(parts[0])

@@ -82,11 +82,11 @@ async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack,
     await mira.press(card, "approve:0")
     await mira.notice("You are not an approver of this")
 
-    assert await remark(slack, "Still") == "Still to be decided: action 1. Approvers: <@U0DANA>, <@U0ERIK>."
+    assert await remark(slack, "Still") == "Still to be decided: call 1. Approvers: <@U0DANA>, <@U0ERIK>."
     escalated = await card_in(slack, "C0FINANCE")
     assert "Can decide: <@U0DANA>, <@U0ERIK> or <@U0MIRA>" in words(escalated["blocks"])
     assert "also asked in <#C0APPROVALS>" in words(escalated["blocks"])
-    assert "so it is asked in <#C0FINANCE> as well" in await remark(slack, "Nobody has decided action 1 yet")
+    assert "so it is asked in <#C0FINANCE> as well" in await remark(slack, "Nobody has decided call 1 yet")
     await card_in(slack, "C0APPROVALS", "also asked in <#C0FINANCE>")
     await mira.press(escalated, "approve:0")
     resume = await reviewing

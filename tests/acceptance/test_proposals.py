@@ -146,7 +146,7 @@ async def test_the_call_as_it_was_asked_stays_decidable_on_its_own_terms(client,
     card = await in_channel(mira, "C0FINANCE", "proposes")
     shown = {e["action_id"]: e for b in card["blocks"] if b["type"] == "actions" for e in b["elements"]}
     assert shown["agree:0"]["style"] == "primary"
-    assert shown["approve:0"]["text"]["text"] == "Approve unchanged"
+    assert shown["approve:0"]["text"]["text"] == "Approve as asked"
     assert "style" not in shown["approve:0"]
 
     await mira.press(card, "approve:0")
@@ -327,7 +327,7 @@ async def care(start_bot, policy):
 
 
 def code_of(card):
-    return words(card["blocks"]).partition("Look and agree…* asks you to type *")[2][:4]
+    return words(card["blocks"]).partition("Agree to the change…* asks you to type *")[2][:4]
 
 
 async def test_a_code_is_that_of_the_proposal(start_bot, policy, client, dana, erik):
@@ -338,7 +338,7 @@ async def test_a_code_is_that_of_the_proposal(start_bot, policy, client, dana, e
     card = await dana.card("High risk")
     old = words(card["blocks"]).partition("Approve…* asks you to type *")[2][:4]
     _, said = await edits(dana, database="live", code=old)
-    assert "press *Look and agree…*" in said
+    assert "press *Agree to the change…*" in said
     assert not reviewing.done()
 
     changed = await erik.card("0 of 1")
@@ -388,7 +388,7 @@ async def test_a_proposal_that_does_not_fit_a_card_is_read_to_its_end(
     await slack.click_view("U0DANA", view["id"], "edit:0")
     form = await slack.wait_for_view("U0DANA", lambda v: v["callback_id"] == "edit")
     await dana.fill(form, to="all")
-    assert "press *Look and agree…*" in words((await slack.views("U0DANA"))[-1]["blocks"])
+    assert "press *Agree to the change…*" in words((await slack.views("U0DANA"))[-1]["blocks"])
     changed = await erik.card("0 of 2")
 
     view = await erik.opened(changed, "agree:0")

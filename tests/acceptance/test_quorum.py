@@ -52,12 +52,12 @@ async def test_a_payment_over_1000_takes_two_people(client, dana, erik, slack):
     mira = Someone(slack, "U0MIRA")
 
     await dana.press(card, "approve:0")
-    assert "1 of 2 approved. 1 more person has to say the same" in await dana.notice("Counted: action 1")
+    assert "1 of 2 approved. 1 more person has to say the same" in await dana.notice("Counted: call 1")
     counted = await dana.card("*1 of 2 approved*: <@U0DANA>")
     assert counted["ts"] == card["ts"]
     assert "approve:0" in buttons(counted)
     await dana.press(card, "approve:0")
-    await dana.notice("Already counted: action 1, 1 of 2 approved")
+    await dana.notice("Already counted: call 1, 1 of 2 approved")
     await mira.press(card, "approve:0")
     await mira.notice("somebody else has to approve it")
     assert not reviewing.done()
@@ -90,7 +90,7 @@ async def test_changes_run_when_another_has_seen_them_and_agrees(client, dana, e
     card = await dana.card()
     await dana.fill(await dana.opened(card, "edit:0"), amount="4000")
     [said] = await slack.views("U0DANA")
-    assert "Counted: action 1, 1 of 2 approved with the same changes" in words(said["blocks"])
+    assert "Counted: call 1, 1 of 2 approved with the same changes" in words(said["blocks"])
     changed = await erik.card("*1 of 2 agree to the changes below*: <@U0DANA>")
 
     view = await erik.opened(changed, "agree:0")
@@ -118,7 +118,7 @@ async def test_approving_all_leaves_out_what_a_colleague_proposes_to_decide_othe
 
     # The stand-in sends what the button of an older drawing would: its name is the same.
     await erik.press(before, "approve_all:0")
-    said = await erik.notice("Not approved: action 3.")
+    said = await erik.notice("Not approved: call 3.")
     assert "Somebody proposes something else there: decide it separately." in said
     left = await erik.card("1 of 3 open")
     assert "*1 of 2" in words(left["blocks"])
@@ -139,7 +139,7 @@ async def test_approving_all_never_approves_what_its_question_left_out(client, d
 
     await slack.fault("chat.update", "error", error="internal_error", times=None)
     await erik.press(card, "approve:2")
-    await erik.notice("Counted: action 3, 1 of 2 approved")
+    await erik.notice("Counted: call 3, 1 of 2 approved")
     await dana.press(card, "approve_all:0")
     await slack.clear_faults()
     left = await mira.card("1 of 3 open")
@@ -188,16 +188,16 @@ async def propose_another_host(dana):
 async def test_changes_of_a_long_call_run_when_another_has_read_all_of_it_as_it_would_run(
     client, dana, erik, slack
 ):
-    """*Look and agree…* opens the pages of the call with the changes, and the last of them agrees."""
+    """*Agree to the change…* opens the pages of the call with the changes, and the last of them agrees."""
     reviewing = review(client, an_action("deploy", {"host": "db1", "script": SCRIPT}))
     await propose_another_host(dana)
     changed = await erik.card("agree to the changes below")
     assert (
-        "*Look and agree…* is for this; *Read and decide…* is for the call above, and counts separately."
+        "*Agree to the change…* is for this; *Open…* is for the call above, and counts separately."
         in words(changed["blocks"])
     )
     menu = changed["blocks"][-1]["elements"][-1]
-    assert "Read and decide…" in [choice["text"]["text"] for choice in menu["options"]]
+    assert "Open…" in [choice["text"]["text"] for choice in menu["options"]]
 
     first = await erik.opened(changed, "agree:0")
     assert '- "db1"\n+ "db2"' in words(first["blocks"])
@@ -231,7 +231,7 @@ async def test_whoever_was_not_shown_the_changed_call_to_its_end_cannot_agree_wi
     assert not reviewing.done()
     await leave(erik)
     _, last = await turned(erik, await erik.opened(changed, "read:0"))
-    assert last["submit"]["text"] == "Approve unchanged"
+    assert last["submit"]["text"] == "Approve as asked"
     reviewing.cancel()
 
 

@@ -186,7 +186,7 @@ async def test_the_end_of_a_review_approves_nothing_that_was_not_shown(bot, clie
 
     await dana.fill(end)
 
-    assert "Not approved: action 6." in words((await dana.view())["blocks"])
+    assert "Not approved: call 6." in words((await dana.view())["blocks"])
     assert [n for n in range(24) if n not in await decided(bot, interrupt)] == [5]
 
 
@@ -200,7 +200,7 @@ async def test_a_proposal_at_the_last_moment_leaves_its_call_out(bot, client, sl
 
     await erik.fill(end)
 
-    assert "Not approved: action 3." in words((await erik.view())["blocks"])
+    assert "Not approved: call 3." in words((await erik.view())["blocks"])
     assert sorted(await decided(bot, interrupt)) == [0, 1, 3, 4]
 
 

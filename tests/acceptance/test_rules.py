@@ -98,7 +98,7 @@ async def test_actions_on_one_card_are_decided_by_their_own_approvers(bot, slack
     assert "To be decided by <@U0ERIK>" in text.replace("<@U0DANA>, <@U0ERIK>", "")
 
     await dana.press(card, "approve_all:0")
-    assert "Not decided by you: action 2. You are not an approver" in await dana.notice("Not decided by you")
+    assert "Not decided by you: call 2. You are not an approver" in await dana.notice("Not decided by you")
     await erik.press(await erik.card("1 of 2 open"), "approve:1")
     resume = await reviewing
 

@@ -93,7 +93,7 @@ async def test_later_calls_are_not_approved_while_somebody_proposes_something_el
     await dana.slack.submit("U0DANA", form["id"], {})
 
     [said] = await dana.slack.views("U0DANA")
-    assert "Somebody proposes something else for action 1" in words(said["blocks"])
+    assert "Somebody proposes something else for call 1" in words(said["blocks"])
     await dana.close()
     await dana.press(proposed, "approve:0")
     [record] = (await answer).records

@@ -17,7 +17,7 @@ from bot.rendering.blocks import (
     rich_text,
     section,
 )
-from bot.rendering.buttons import REVIEW, value_of
+from bot.rendering.buttons import READ, REVIEW, value_of
 from bot.rendering.calls import (
     arguments_as_text,
     care_words,
@@ -40,7 +40,7 @@ from bot.rendering.card.table import (
 )
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.cautions import caution_blocks
-from bot.sentences import in_text, on_action, on_card
+from bot.sentences import in_text, on_action, on_button, on_card
 from bot.text.literal import units, visible
 
 FEWEST = 3
@@ -179,7 +179,7 @@ def folded_rows_blocks(state: Approval, calls: Sequence[Action], place: int) -> 
     blocks = [*([rich_text("rows", [section])] if is_short else []), *_caution_blocks(calls)]
     if not is_short or any(call.description for call in calls):
         button = _SHOW_ALL.drawn(
-            place, value_of(state, state.places[place].actions), on_card.show_all(len(calls))
+            place, value_of(state, state.places[place].actions), on_button.LABELS[READ.verb]
         )
         blocks.append(actions("rows:all", [button]))
     return blocks

@@ -12,7 +12,7 @@ from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks
 from bot.rendering.calls import safe_name
 from bot.rendering.card.batch import is_batch
 from bot.rendering.card.table import MOST_ODD, odd_rows, question, table_of, totals
-from bot.sentences import on_button, on_card, words
+from bot.sentences import on_card, words
 from bot.text.literal import clip, units
 
 _CONFIRM = 300
@@ -43,8 +43,8 @@ def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -
     subject = f"{part.place}.{part.number}" if part.kind == "part" else part.place
     value = value_of(state, calls_on(state, part) or state.places[part.place].actions)
     if not calls_on(state, part) or _unread(state, still):
-        return [REVIEW.drawn(subject, value, on_card.review(len(still)))]
-    one_by_one = replace(REVIEW, says=on_button.ONE_BY_ONE, style=None).drawn(subject, value)
+        return [REVIEW.drawn(subject, value)]
+    one_by_one = replace(REVIEW, style=None).drawn(subject, value)
     ready = decided_together(state, still, "approve")
     if len(ready) < 2:
         # Rows have no buttons of their own.

@@ -11,7 +11,7 @@ from bot.rendering.calls import ordered, safe_name
 from bot.rendering.card.outcomes import status_of
 from bot.rendering.card.table import columns_of
 from bot.rendering.cautions import caution_blocks
-from bot.sentences import on_action, on_card
+from bot.sentences import on_action, on_button, on_card
 from bot.text.literal import clip, runs_right_to_left
 
 _ABOUT = 36
@@ -29,7 +29,7 @@ def summary_blocks(state: Approval, place: Place, room: int) -> list[Block]:
 
 def _where(state: Approval, place: Place) -> str:
     still = sum(map(state.is_open_at, place.actions))
-    review = on_card.review(still) if still > 1 else ""
+    review = on_button.OPEN if still > 1 else ""
     return on_card.too_long(len(place.actions), len(place.parts), review)
 
 

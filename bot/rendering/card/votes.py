@@ -86,7 +86,7 @@ def _how_to_agree(state: Approval, action: Action) -> str:
     place = state.place_of(action.index)
     if place.rows and sum(map(state.is_open_at, place.actions)) > 1:
         # Rows have no buttons of their own.
-        return on_action.how_to_agree(on_button.ONE_BY_ONE, "", counts_apart=False)
+        return on_action.how_to_agree(on_button.OPEN, "", counts_apart=False)
     counts_apart = action.terms.needed("approve") > 1
     return on_action.how_to_agree(AGREE.label, as_asked_label(action), counts_apart=counts_apart)
 

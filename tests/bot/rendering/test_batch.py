@@ -108,7 +108,7 @@ def test_five_refunds_are_five_lines_below_the_names_of_their_columns():
     blocks = card(state).blocks
     assert shown([block_of(blocks, "same:label")]) == "The same in all 5:"
     assert literal_text(blocks, "same") == "currency: EUR"
-    assert button_labels(blocks) == ["Approve all 5", "One by one…", "Reject all"]
+    assert button_labels(blocks) == ["Approve all 5", "Open…", "Reject all"]
 
 
 def numbers(*values):
@@ -293,7 +293,7 @@ def test_rows_whose_values_do_not_fit_on_the_message_are_reviewed():
 
     assert is_rows(*calls[:3])
     assert not is_rows(*calls)
-    assert button_labels(card(laid_out(*calls)).blocks) == ["Review 9…", "Reject all"]
+    assert button_labels(card(laid_out(*calls)).blocks) == ["Open…", "Reject all"]
 
 
 def test_no_name_of_an_argument_reads_as_the_number_of_a_row():
@@ -332,7 +332,7 @@ def test_decided_rows_that_no_line_can_hold_are_behind_the_button():
     state = laid_out(*pay({"a": 1}, {"a": 2}, {"a": 3}), decided=dict.fromkeys(range(3), ApproveDecision()))
 
     assert "rows" not in block_ids(card(state).blocks)
-    assert button_labels(card(state).blocks) == ["Show all 3…"]
+    assert button_labels(card(state).blocks) == ["Details"]
 
 
 @pytest.mark.parametrize(
@@ -431,7 +431,7 @@ def test_the_question_names_every_value_where_it_has_room_for_all_of_them():
 
     assert few["title"]["text"] == "Approve 5 calls?"
     assert few["text"]["text"].startswith("1: Ada Park, 64.95, EUR, charged_twice · 2: Bo Lind, 12.0, EUR")
-    said = "As this message shows them: actions 1 to 24 (create_user).\nNot like the others: 7 (user7@example.com: admin: true)."
+    said = "As this message shows them: calls 1 to 24 (create_user).\nNot like the others: 7 (user7@example.com: admin: true)."
     assert many["text"]["text"] == said
 
 
@@ -465,7 +465,7 @@ def test_where_the_values_have_no_room_the_question_says_the_totals_of_the_headl
     (button, *_) = buttons(card(laid_out(*calls, headline=headline)).blocks)
     said = button["confirm"]["text"]["text"].split("\n")
     said = [line for line in said if not line.startswith("Not like the others: 1 to 5 (")]
-    assert said == list(filter(None, ["As this message shows them: actions 1 to 25 (pay).", total]))
+    assert said == list(filter(None, ["As this message shows them: calls 1 to 25 (pay).", total]))
 
 
 @pytest.mark.parametrize(
@@ -607,7 +607,7 @@ def test_rows_fold_to_a_line_when_all_are_decided():
 
     blocks = card(laid_out(*users(), decided=dict.fromkeys(range(24), ApproveDecision()))).blocks
     assert "rows" not in {block["block_id"] for block in blocks}
-    assert button_labels(blocks) == ["Show all 24…"]
+    assert button_labels(blocks) == ["Details"]
 
 
 def test_a_call_of_the_rows_that_failed_stands_on_the_card():
@@ -619,7 +619,7 @@ def test_a_call_of_the_rows_that_failed_stands_on_the_card():
     state = replace(laid_out(*calls, decided=dict.fromkeys(every, ApproveDecision())), **ended)
 
     parts = render_card(state)
-    assert button_labels(parts[0].blocks) == ["Show all 5…"]
+    assert button_labels(parts[0].blocks) == ["Details"]
     assert shown([block_of(parts[0].blocks, "who")]).endswith(" · call 5 failed:")
     values = {call.args["customer"] for call, _ in calls}
     assert {name for name in values if name in shown(parts[1].blocks)} == values
@@ -631,7 +631,7 @@ def test_the_last_open_row_has_the_buttons_of_its_call():
 
     assert button_labels(card(state).blocks) == ["Approve", "Edit", "Reject", "Answer"]
     done = laid_out(*refunds(), decided=dict.fromkeys(range(5), ApproveDecision()))
-    assert button_labels(card(done).blocks) == ["Show all 5…"]
+    assert button_labels(card(done).blocks) == ["Details"]
 
 
 def test_votes_stand_below_the_rows():

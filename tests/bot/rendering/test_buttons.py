@@ -130,7 +130,7 @@ def test_what_a_screen_reader_says_of_a_button_is_as_long_as_slack_takes():
     (card,) = render_card(asked(an_action("t" * 64), an_action()))
 
     said = {found["action_id"]: found["accessibility_label"] for found in buttons(card.blocks)}
-    assert said["approve:0"].startswith("Approve action 1: ttt")
+    assert said["approve:0"].startswith("Approve call 1: ttt")
     assert {len(said[name]) for name in ("approve:0", "edit:0", "reject:0")} == {75}
 
 
@@ -157,16 +157,16 @@ def styles(state: Any) -> list[tuple[str, str | None]]:
             [("Answer", "primary"), ("Edit", None), ("Reject", "danger")],
         ),
         (an_action(allowed=["respond"]), {}, [("Answer", "primary")]),
-        (an_action("sql", LONG), {}, [("Read and decide…", "primary"), ("Reject", "danger"), ("Answer", None)]),
+        (an_action("sql", LONG), {}, [("Open…", "primary"), ("Reject", "danger"), ("Answer", None)]),
         (
             an_action("sql", LONG, allowed=["reject", "respond"]),
             {},
-            [("Answer", "primary"), ("Reject", "danger"), ("Read all", None)],
+            [("Answer", "primary"), ("Reject", "danger"), ("Details", None)],
         ),
         (
             an_action(),
             {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}},
-            [("Look and agree…", "primary"), ("Approve unchanged", None), ("Reject", "danger")],
+            [("Agree to the change…", "primary"), ("Approve as asked", None), ("Reject", "danger")],
         ),
         (an_action(allowed=["reject"]), {}, [("Reject", "danger")]),
     ],
@@ -218,7 +218,7 @@ def test_a_button_that_asks_a_question_is_never_in_a_menu():
     asks = confirm("Sure?", "It runs.", "Approve")
 
     with pytest.raises(AssertionError):
-        menu("menu:0", "action 1", [APPROVE.drawn(0, "billing.1", says="Approve", asks=asks)])
+        menu("menu:0", "call 1", [APPROVE.drawn(0, "billing.1", says="Approve", asks=asks)])
 
 
 def test_only_buttons_that_open_something_can_be_in_a_menu():

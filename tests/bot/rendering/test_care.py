@@ -174,11 +174,11 @@ def test_what_somebody_wrote_can_be_looked_at_and_agreed_with():
     """The modal shows all of it: changes with what was asked, or the answer."""
     changed = edit(to="bo@example.com")
     state = state_of(an_action(), votes={0: (a_vote("U0DANA", changed),)}, quorum=2)
-    assert buttons(state)[0] == "Look and agree…"
+    assert buttons(state)[0] == "Agree to the change…"
     said = shown([block_of(render_card(state)[0].blocks, "a:0:approvers")])
     assert said.startswith(
-        "*<@U0DANA> proposes changes*. *Look and agree…* is for this; "
-        "*Approve unchanged* is for the call above, and counts separately.\n"
+        "*<@U0DANA> proposes changes*. *Agree to the change…* is for this; "
+        "*Approve as asked* is for the call above, and counts separately.\n"
         "*1 of 2 agree to the changes below*: <@U0DANA>\n"
     )
 
@@ -261,7 +261,7 @@ def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_code()
     assert "High risk, decided one by one: 2." in text_of(state)
     assert buttons(state).count("Approve for this run…") == 2
     assert buttons(state).count("Approve…") == 1
-    assert buttons(state)[-3:] == ["Approve 1, 3", "One by one…", "Reject 1, 3"]
+    assert buttons(state)[-3:] == ["Approve 1, 3", "Open…", "Reject 1, 3"]
 
 
 def typing_forms(action, **terms):
@@ -654,7 +654,7 @@ def test_what_is_shown_in_a_modal_only_is_read_before_it_is_approved():
 
     assert "diagnosis" not in text_of(state)
     assert "Shown in the reading only: `body`. To approve or edit, read all of it first." in text_of(state)
-    assert buttons(state) == ["Read and decide…", "Reject", "Answer", "Ask for changes…"]
+    assert buttons(state) == ["Open…", "Reject", "Answer", "Ask for changes…"]
     assert "diagnosis" in shown(render_reading_view(state, 0, 1, pages_read=0))
     changed = edit(**{**args, "body": "Dear Al, call us"})
     decided = text_of(state_of(an_action(args=args), modal_only=("body",), decided={0: changed}))

@@ -289,7 +289,7 @@ def test_bulk_buttons_stand_under_several_open_actions():
     assert approve["confirm"]["text"]["text"] == (
         "1: send_email, to: dana@example.com · 2: delete_file, to: dana@example.com"
     )
-    assert (review["action_id"], review["text"]["text"]) == ("review:0", "One by one…")
+    assert (review["action_id"], review["text"]["text"]) == ("review:0", "Open…")
     assert (reject["action_id"], reject["text"]["text"]) == ("reject_all:0", "Reject all")
 
 
@@ -307,8 +307,8 @@ def test_the_question_before_approving_names_every_call():
     ]
     assert asks == [
         "1: Ada Park, 0.5 · 2: Ada Park, 1.5",
-        "As this message shows them: actions 1, 3 (tool_0), 2, 4 (tool_1).",
-        "As this message shows them: actions 1 to 8.",
+        "As this message shows them: calls 1, 3 (tool_0), 2, 4 (tool_1).",
+        "As this message shows them: calls 1 to 8.",
     ]
 
 
@@ -319,7 +319,7 @@ def test_bulk_buttons_say_when_they_act_on_some():
 
     assert [button["text"]["text"] for button in block_of(card(state).blocks, "bulk")["elements"]] == [
         "Approve 1, 2",
-        "One by one…",
+        "Open…",
         "Reject 1, 2",
     ]
     assert decided_together(state, range(4), "approve") == (0, 1)
@@ -381,10 +381,10 @@ def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
     long = an_action("sql", LONG, allow_always=True)
     part = card(a_state(an_interrupt(long, an_action(), an_action())))
 
-    assert button_labels([block_of(part.blocks, "a:0:buttons")]) == ["Read and decide…", "Reject", "Answer"]
+    assert button_labels([block_of(part.blocks, "a:0:buttons")]) == ["Open…", "Reject", "Answer"]
     assert "`query` has 20,000 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
     assert "more characters" in literal_text(part.blocks, "a:0:arguments")
-    assert button_labels([block_of(part.blocks, "bulk")]) == ["Review 3…", "Reject all"]
+    assert button_labels([block_of(part.blocks, "bulk")]) == ["Open…", "Reject all"]
     assert block_of(part.blocks, "unread")["elements"][0]["text"] == "To be read before approving: 1."
 
 
@@ -394,7 +394,7 @@ def test_a_long_description_is_cut_with_a_statement_and_can_be_read():
 
     assert literal_text(part.blocks, "a:0:description").endswith(" more characters")
     assert button_labels(part.blocks) == [
-        *("Approve", "Edit", "Reject", "Answer", "Read all"),
+        *("Approve", "Edit", "Reject", "Answer", "Details"),
         *("Ask for changes…", "Approve with a note…"),
     ]
 
@@ -577,7 +577,7 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
     assert literal_text(parent.blocks, "summary").endswith(
         f"13  sql      part {len(parts)}, to be read first"
     )
-    assert button_labels(parent.blocks) == ["Review 12…", "Reject all"]
+    assert button_labels(parent.blocks) == ["Open…", "Reject all"]
     assert [[label for label in button_labels(reply.blocks) if " all " in label] for reply in replies] == [
         [f"Approve all {len({*part} - {1})}"] if 12 not in part else [] for part in parts
     ]
@@ -587,7 +587,7 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
     ]
     assert [reply.actions for reply in replies] == list(parts)
     assert {(reply.thread_ts, reply.parent) for reply in replies} == {("9.1", MessageId(0))}
-    assert replies[0].text == f"Part 1 of {len(parts)}: actions 1 to {len(parts[0])}. Asked by billing."
+    assert replies[0].text == f"Part 1 of {len(parts)}: calls 1 to {len(parts[0])}. Asked by billing."
 
 
 LETTER = "Clause {} of our terms is now easier to read. " * 30
@@ -612,7 +612,7 @@ def test_the_first_message_of_a_large_batch_says_what_each_call_is_about_and_whe
     where, lines, parts = summary_of(*letters)
     assert lines[:2] == [' 1  "user1@example.com"', ' 2  "user2@example.com"']
     assert where == (
-        f"Too long for one message. All 24 are in the thread, in {parts} parts; *Review 24…* goes through them here."
+        f"Too long for one message. All 24 are in the thread, in {parts} parts; *Open…* goes through them here."
     )
     _, by_headline, _ = summary_of(*letters, headline=("copies",))
     assert by_headline[:2] == [" 1  copies: 1", " 2  copies: 2"]
@@ -660,7 +660,7 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
         ' 1  tool_0   "dana@example.com"',
         ' 2  tool_1   "dana@example.com", Approved',
     ]
-    assert button_labels(clicked[0].blocks) == [f"Review {left}…", "Reject all"]
+    assert button_labels(clicked[0].blocks) == ["Open…", "Reject all"]
     edits = [before.id for before, after in zip(asked, clicked, strict=True) if before.digest != after.digest]
     assert edits == [MessageId(0), MessageId(0, "part", 1)]
     assert decided[0].text == "Approved: 12 tools. Asked by billing; waiting for the agent."

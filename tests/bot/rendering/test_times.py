@@ -91,13 +91,13 @@ def test_a_remark_is_a_reply_to_the_card():
 
     assert (remark.id, remark.parent, remark.thread_ts) == (MessageId(0, "remark", 2), MessageId(0), None)
     assert (beside.parent, beside.thread_ts) == (None, "1.2")
-    assert remark.text == "Still to be decided: actions 1, 2. Approvers: <!subteam^S0OPS>."
+    assert remark.text == "Still to be decided: calls 1, 2. Approvers: <!subteam^S0OPS>."
 
 
 @pytest.mark.parametrize(
     ("remark", "text"),
     [
-        (Remark(kind="remind", places=(0,), actions=(4,)), "Still to be decided: action 5."),
+        (Remark(kind="remind", places=(0,), actions=(4,)), "Still to be decided: call 5."),
         (
             Remark(
                 kind="remind",
@@ -106,17 +106,17 @@ def test_a_remark_is_a_reply_to_the_card():
                 mentions=tuple(f"U{n:03}" for n in range(21)),
             ),
             (
-                f"Still to be decided: actions 1 to 20 and 2 more. "
+                f"Still to be decided: calls 1 to 20 and 2 more. "
                 f"Approvers: {', '.join(f'<@U{n:03}>' for n in range(20))} and 1 more."
             ),
         ),
         (
             Remark(kind="escalate", places=(0,), actions=(0,), also_in="C2"),
-            "Nobody has decided action 1 yet, so it is asked in <#C2> as well.",
+            "Nobody has decided call 1 yet, so it is asked in <#C2> as well.",
         ),
         (
             Remark(kind="escalate", places=(0,), actions=(0,), mentions=("S0OPS",)),
-            "Nobody has decided action 1 yet. <!subteam^S0OPS> may decide now, too.",
+            "Nobody has decided call 1 yet. <!subteam^S0OPS> may decide now, too.",
         ),
         (
             Remark(kind="extend", places=(0,), by="U0ERIK", until=NOW),

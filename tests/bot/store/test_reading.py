@@ -65,7 +65,7 @@ def test_the_stored_number_of_pages_decides(pages):
     fixed = f"1:{pages}"
 
     assert [len(pages_of(action)) for action in stored(fixed).actions] == [1, pages]
-    assert "press *Read and decide…*" in objection(fixed, read=pages - 1)
+    assert "press *Open…*" in objection(fixed, read=pages - 1)
     assert not objection(fixed, read=pages)
 
 

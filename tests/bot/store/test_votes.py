@@ -252,9 +252,9 @@ async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalCl
     ("terms", "decision", "said"),
     [
         ({"risk": "high"}, APPROVE, "type what the form asks for"),
-        ({"modal_only": ("to",)}, APPROVE, "does not show all of action 1"),
-        ({}, ApproveDecision(always=True), "only about this one call of action 1"),
-        ({"allowed": ("reject",)}, APPROVE, "The agent does not accept approve for action 1."),
+        ({"modal_only": ("to",)}, APPROVE, "does not show all of call 1"),
+        ({}, ApproveDecision(always=True), "only about call 1"),
+        ({"allowed": ("reject",)}, APPROVE, "The agent does not accept approve for call 1."),
         ({"life": 0}, APPROVE, "expired before your decision; nothing was recorded"),
     ],
     ids=["no code", "not read", "for later calls", "not of this kind", "too late"],

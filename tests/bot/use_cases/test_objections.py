@@ -18,7 +18,7 @@ def test_a_decision_for_the_whole_run_needs_an_agent_that_can_keep_it(decision):
     once = a_state(an_interrupt(an_action()))
     later = a_state(an_interrupt(an_action(allow_always=True)))
 
-    assert "asks only about this one call of action 1" in first_objection(once, "U0ERIK", {0: decision})
+    assert "asks only about call 1" in first_objection(once, "U0ERIK", {0: decision})
     assert not first_objection(later, "U0ERIK", {0: decision})
 
 
@@ -67,7 +67,7 @@ def test_what_takes_several_pages_is_read_to_its_end(decision):
         {(0, "U0ERIK"): "another:2"},
         {(0, "U0DANA"): f"{fingerprint}:2"},
     ):
-        assert "does not show all of action 1" in objection(too_little)
+        assert "does not show all of call 1" in objection(too_little)
 
 
 def test_what_is_shown_in_a_modal_only_is_not_approved_unread():
@@ -77,7 +77,7 @@ def test_what_is_shown_in_a_modal_only_is_not_approved_unread():
     state = a_state(admission=admission)
     read = a_state(admission=admission, read={(0, "U0ERIK"): f"{state.actions[0].fingerprint}:1"})
 
-    assert "does not show all of action 1" in first_objection(state, "U0ERIK", {0: ApproveDecision()})
+    assert "does not show all of call 1" in first_objection(state, "U0ERIK", {0: ApproveDecision()})
     assert not first_objection(read, "U0ERIK", {0: ApproveDecision()})
     assert first_objection(read, "U0DANA", {0: ApproveDecision()})
 
@@ -113,4 +113,4 @@ def test_changes_of_a_long_call_are_agreed_with_by_whoever_was_shown_all_of_it_a
         objection(f"{other.fingerprint}:9"),
         objection(f"{call.fingerprint}:{call.pages}", user="U0DANA"),
     ):
-        assert "does not show all of action 1" in too_little
+        assert "does not show all of call 1" in too_little

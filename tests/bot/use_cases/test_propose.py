@@ -104,7 +104,7 @@ def test_later_calls_of_the_run_are_not_approved_while_there_is_a_proposal():
     for_run = {0: ApproveDecision(always=True)}
 
     assert not first_objection(before, ERIK, for_run)
-    assert "Somebody proposes something else for action 1" in first_objection(after, ERIK, for_run)
+    assert "Somebody proposes something else for call 1" in first_objection(after, ERIK, for_run)
     assert not first_objection(after, ERIK, {0: ApproveDecision()})
     assert not first_objection(after, ERIK, {0: RejectDecision(always=True)})
 

@@ -404,8 +404,8 @@ SITUATIONS = (
     Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _stopped),
     Situation("again", "A second proposal, with what changed", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _again, saying="2nd proposal"),
     Situation("letters", "24 letters, which one message cannot show", _letters(), taps={"reject": 2}, edit={"to": "ada@example.com"}),
-    Situation("review", "Review 24…: its first page", _letters(), surface="form", opens=_review),
-    Situation("review-end", "Review 24…: the page at its end", _letters(), surface="form", opens=_review_to_its_end),
+    Situation("review", "Open…: its first page", _letters(), surface="form", opens=_review),
+    Situation("review-end", "Open…: the page at its end", _letters(), surface="form", opens=_review_to_its_end),
     Situation("told", "The requester is told", _call("book_room", {"room": "Atrium", "on": "2026-11-27"}), _told, reader="U0NOOR", saying="on your behalf"),
     Situation("home", "The Home tab", _call("rent_van", {"for": "2026-11-25", "days": 2}), _at_home, surface="home", reader="U0NOOR", saying="order_lunch", requested_by="U0MIRA"),
 )  # fmt: skip
