@@ -216,6 +216,8 @@ def _terms(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[
         yield "in a modal only", ", ".join(map(key_text, rule.modal_only))
     if rule.headline:
         yield "first on the card, and in the notification", ", ".join(map(key_text, rule.headline))
+    if rule.title:
+        yield "title", rule.title
     if rule.reject_reasons:
         yield "reasons to reject", ", ".join(rule.reject_reasons)
     yield "for the whole run", _for_the_run(policy, rule, agent, tool)

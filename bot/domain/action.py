@@ -52,6 +52,11 @@ class Action:
         """What the agent says about it, as people may see it."""
         return scrub(self.request.description or "", self.secrets)
 
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """The arguments that are the subject of the call: those that the policy names, or else those that the agent names."""
+        return self.terms.headline or self.config.headline
+
     def voters(self, position: str) -> tuple[str, ...]:
         """Name the people who voted for this position."""
         return tuple(vote.user for vote in self.votes if vote.position == position)

@@ -101,7 +101,9 @@ class Terms(WireModel, populate_by_name=True):
     modal_only: tuple[str, ...] = ()
     """Names of arguments, at any depth, that only a modal shows. A person has to read it before approving."""
     headline: tuple[str, ...] = ()
-    """Names of the arguments that are the subject of the call. They come first, and are in the notification."""
+    """Names of the arguments that are the subject of the call, by the policy. They come first, and are in the title."""
+    title: str = ""
+    """What the title says in place of tool and values: `Pay {amount} {currency} to {beneficiary}`."""
     reject_reasons: tuple[str, ...] = ()
     """What the form to reject offers, beside a text of one's own."""
     use_within: timedelta = USE_WITHIN

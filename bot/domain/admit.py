@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from agent_adapter.contract.interrupt import Interrupt, Route
-from bot.domain.admission import Admission, Place, Terms, Told
+from bot.domain.admission import Admission, Place, Told
 from bot.domain.policy import AGENT, Policy
 from bot.domain.refusal import Refusal, nothing_left, where_asked, why_not_taken
 from bot.domain.rules import TELLS, Rule
@@ -42,10 +42,8 @@ def admit(
     steps = _steps(rules)
     return Admission(
         terms=tuple(
-            _with_headline(
-                policy.terms_for(interrupt, call, rule, life=life, mask_key=mask_key), config.headline
-            )
-            for call, config, rule in zip(calls, interrupt.request.review_configs, rules, strict=True)
+            policy.terms_for(interrupt, call, rule, life=life, mask_key=mask_key)
+            for call, rule in zip(calls, rules, strict=True)
         ),
         policy_version=policy.version,
         requested_by=None if requester == interrupt.context.requested_by else requester,
@@ -58,11 +56,6 @@ def admit(
         steps=steps,
         extension=_extension(rules),
     )
-
-
-def _with_headline(terms: Terms, named: tuple[str, ...]) -> Terms:
-    """Give the terms with the headline that the agent names, where the policy names none."""
-    return terms if terms.headline or not named else terms.model_copy(update={"headline": named})
 
 
 def _requester(policy: Policy, interrupt: Interrupt, vouched: Collection[str]) -> tuple[str | None, bool]:

@@ -168,6 +168,7 @@ class Policy:
             mask_key=mask_key if rule.mask or rule.mask_random else "",
             modal_only=rule.modal_only,
             headline=rule.headline,
+            title=rule.title,
             reject_reasons=rule.reject_reasons,
             use_within=rule.use_within,
             standing=self.standing_for(agent, action.name, rule),

@@ -110,6 +110,8 @@ class Rule:
     modal_only: tuple[str, ...] = ()
     headline: tuple[str, ...] = ()
     """Names of the arguments that are the subject of a call; those that the agent names when empty."""
+    title: str = ""
+    """What the title of a card says, with names of arguments in braces."""
     reject_reasons: tuple[str, ...] = ()
     """What the form to reject offers, beside a text of one's own."""
     reminders: tuple[timedelta, ...] = ()

@@ -59,6 +59,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "mask_key": lambda admitted, _: admitted,
     "modal_only": _of_both,
     "headline": lambda admitted, _: admitted,
+    "title": lambda admitted, _: admitted,
     # The call is rejected as it was asked, also while there is a proposal.
     "reject_reasons": lambda admitted, _: admitted,
     "use_within": min,
@@ -79,6 +80,7 @@ _NOT_OF_EDITS = {
     "by_silence",
     "mask_key",
     "headline",
+    "title",
     "reject_reasons",
     "standing",
     "again",

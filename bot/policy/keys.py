@@ -185,6 +185,8 @@ class SharedKeys(TypedDict, total=False):
     """Names of arguments that are kept off the card, and read in a modal."""
     headline: values.Headline
     """Names of the arguments that are the subject of a call. They come first on the card, and are in the notification."""
+    title: values.Title
+    """What titles and notifications say: `Pay {amount} {currency} to {beneficiary}`. The body of the card then names the tool."""
     reject_reasons: values.Reasons
     """Reasons that the form to reject offers, beside a text of one's own. The agent gets the words."""
     reminders: Annotated[

@@ -193,6 +193,14 @@ Reasons = Annotated[tuple[Reason, ...], AfterValidator(_no_twice), one_or_more(R
 ONCE = AfterValidator(lambda entries: tuple(dict.fromkeys(entries)))
 Argument = Annotated[str, BeforeValidator(_argument, json_schema_input_type=str | dict[str, str])]
 Arguments = Annotated[tuple[Argument, ...], one_or_more(Argument), ONCE]
+Title = Annotated[
+    str,
+    text(
+        r"(?=.{1,80}$)[^{}\s]?[^{}]*(\{[^{}]+\}[^{}]*)+",
+        "a title",
+        "write one line of at most 80 characters with names of arguments in braces, as in Pay {amount} to {payee}",
+    ),
+]
 Headline = Annotated[tuple[Argument, ...], one_or_more(Argument, most=10), ONCE]
 
 

@@ -14,7 +14,8 @@ from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.masking import Mask, Unshown, hide, secrets_of
-from bot.rendering.arguments import Argument, argument_lines, arguments_of, count_shown, value_lines
+from bot.domain.subject import unexpected
+from bot.rendering.arguments import Argument, argument_lines, arguments_of, count_shown
 from bot.rendering.blocks import (
     Block,
     boxed,
@@ -30,7 +31,6 @@ from bot.rendering.blocks import (
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import in_text, on_action, on_button, words
 from bot.text.literal import clip, key_text, mrkdwn, one_line, units, visible
-from bot.text.set_apart import set_apart
 
 CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
@@ -40,11 +40,8 @@ _HEAD = 600
 """JSON characters of the beginning of longer ones. The button that opens the reading stays in sight on a phone."""
 # Characters of arguments whose text is kept for the next drawing.
 _REMEMBERED = 16_384
-_HEADLINE_VALUE = 60
 _SHOWN_NAMES = 6
 _LONGEST_NAME, _ALL_NAMES = 60, 300
-# A schema with one of these allows more arguments than its properties.
-_TAKES_MORE = {"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"}
 # Slack would read two slashes as an address, and two colons as a picture (`:name:`).
 _NAME = re.compile(r"(?!.*//)(?!.*:.*:)[A-Za-z0-9_.:/-]{1,64}")
 
@@ -62,7 +59,7 @@ def asked(interrupt: Interrupt, terms: Sequence[Terms], pages: Sequence[int]) ->
 
 def ordered(action: Action) -> dict[str, Any]:
     """Give the arguments as a card shows them, those of the headline first."""
-    return headline_first(action.shown(on_card=True), action.terms.headline)
+    return headline_first(action.shown(on_card=True), action.headline)
 
 
 def headline_first(args: dict[str, Any], headline: Sequence[str]) -> dict[str, Any]:
@@ -101,21 +98,6 @@ def _beside_names(arguments: Sequence[Argument]) -> Block:
         found += leaves(f"{new_line}{argument.name}: ", "bold")
         found += leaves(argument.text, *(["code"] if argument.is_shown else []))
     return _section(found)
-
-
-def headline_text(action: Action) -> str:
-    """Give the values that the call is about, on one line; empty where nobody said which these are.
-
-    Words are in quotes: a phone shows them between ours.
-    """
-    args = action.shown(on_card=True)
-    values = [args[name] for name in action.terms.headline if name in args]
-    return set_apart(map(on_one_line, values), _HEADLINE_VALUE)
-
-
-def on_one_line(value: Any) -> str:
-    """Write a value for `set_apart`: a text as it is."""
-    return value if isinstance(value, str) else " ".join(line.strip() for line in value_lines(value))
 
 
 def _section(elements: list[Block]) -> Block:
@@ -182,7 +164,7 @@ def _card_text(action: Action) -> tuple[str, int]:
     encoded = encode(action.request.args)
     # Long arguments would fill the memory.
     draw = _drawn if len(encoded) <= _REMEMBERED else unwrap(_drawn)
-    text, size = draw(encoded, action.terms.masked, action.terms.modal_only, action.terms.headline)
+    text, size = draw(encoded, action.terms.masked, action.terms.modal_only, action.headline)
     action.kept["is_long"] = size > CARD_ARGUMENTS
     return text, size
 
@@ -215,7 +197,8 @@ def call_blocks(action: Action, *, as_text: bool, alone: bool) -> list[Block]:
         alone: Whether it is the only one of its card, whose title then names the tool.
     """
     blocks: list[Block] = json.loads(_kept(action, as_text=as_text)[0])
-    return [block for block in blocks if not (alone and block["block_id"] == f"a:{action.index}:title")]
+    is_named = alone and not action.terms.title
+    return [block for block in blocks if not (is_named and block["block_id"] == f"a:{action.index}:title")]
 
 
 def call_size(action: Action, *, as_text: bool) -> tuple[int, int]:
@@ -274,11 +257,7 @@ def mask_words(action: Action) -> list[str]:
 
 def _unknown(action: Action) -> list[str]:
     """Warn of arguments that are not in the schema: many tools ignore them."""
-    args, schema = action.request.args, action.config.args_schema or {}
-    taken = schema.get("properties")
-    if not isinstance(taken, dict) or schema.get("additionalProperties") or schema.keys() & _TAKES_MORE:
-        return []
-    names = [name for name in args if name not in taken]
+    names = unexpected(action.request.args, action.config.args_schema)
     return [on_action.not_in_schema(_code_spans(names), len(names))] if names else []
 
 

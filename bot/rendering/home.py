@@ -26,7 +26,7 @@ from bot.rendering.buttons import REVIEW, value_of
 from bot.rendering.calls import is_plain_name
 from bot.rendering.card.folded import values_block
 from bot.rendering.card.header import run_words
-from bot.rendering.card.title import subject, title
+from bot.rendering.card.title import about, title
 from bot.rendering.modal.standing import standing_row
 from bot.rendering.modal.view import HOME
 from bot.sentences import in_form, in_home, on_action, on_card, words
@@ -179,7 +179,7 @@ def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
 def _waiting_blocks(row: Row, number: int, url: str) -> list[Block]:
     at, state, first = f"row:{number}", row.state, row.indices[0]
     place = state.place_of(first)
-    asked = subject(state, place.model_copy(update={"actions": row.indices}))
+    asked = about(state, place.model_copy(update={"actions": row.indices}))
     requester = state.requested_by or ""
     where = words.place_name(place.channel)
     says = [in_home.waits_until(where, state.deadline, mention(requester) if is_person(requester) else "")]

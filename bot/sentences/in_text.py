@@ -68,6 +68,16 @@ def not_on_line(count: int) -> str:
     return f"+{count} more"
 
 
+HIDDEN_VALUE = "(hidden)"
+"""Replaces a value in a title that nobody is shown there."""
+
+
+def counted(more: int, hidden: int, unexpected: int) -> list[str]:
+    """Count beside a subject what it does not name: other arguments, hidden ones, and those that the schema does not have."""
+    counts = {"more": more, "hidden": hidden, "unexpected": unexpected}
+    return [f"+{count} {word}" for word, count in counts.items() if count > 0]
+
+
 def more_calls(count: int) -> str:
     """Count the calls that a list leaves out."""
     return f"+{count} {'call' if count == 1 else 'calls'}"

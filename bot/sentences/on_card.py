@@ -37,19 +37,36 @@ _DONE = {
 _OTHERWISE = "Decided"
 
 
-def calls(tool: str, tools: int, total: int, still: int) -> str:
-    """Name what is asked: a tool, how often, or how many tools; and how many of the calls are open where a part is decided."""
-    several = f"{total} tools" if total == tools else f"{total} calls of {tools} tools"
-    if 0 < still < total:
-        return f"{tool if tools == 1 else several}, {still} of {total} open"
-    if tools == 1:
-        return tool if total == 1 else f"{tool}, {times(total)}"
-    return several
+def times_of(tool: str, count: int) -> str:
+    """Name a tool, and how often it is called where that is not once."""
+    return tool if count == 1 else f"{tool}, {times(count)}"
 
 
-def wants(agent: str, calls: str) -> str:
+def from_to(smallest: str, largest: str) -> str:
+    """Give the smallest and the largest of several numbers that have no sum."""
+    return f"{smallest} to {largest}"
+
+
+def odd_of(count: int, name: str, value: str | None) -> str:
+    """Say what a few of several calls have: one with admin true. Without a value they have different ones, or none."""
+    return f"{'one' if count == 1 else count} with {name if value else f'another {name}'}" + (
+        f" {value}" if value else ""
+    )
+
+
+def other_odd(count: int) -> str:
+    """Count the arguments that differ in a few calls and are not named."""
+    return f"{count} more odd {'argument' if count == 1 else 'arguments'}"
+
+
+def still_open(what: str, still: int, total: int) -> str:
+    """End what a card is about where a part of it is decided."""
+    return f"{what}, {still} of {total} open" if 0 < still < total else what
+
+
+def wants(agent: str, what: str, *, again: bool = False) -> str:
     """Title a card that is open."""
-    return f"{agent} wants to run {calls}"
+    return f"{agent} again: {what}" if again else f"{agent}: {what}"
 
 
 def ended(how: str, calls: str) -> str:
@@ -85,7 +102,8 @@ def news_first(news: str, calls: str, how: str) -> str:
     return f"{what[:1].upper()}{what[1:]}: {calls} ({how[:1].lower()}{how[1:]})"
 
 
-WARNS = "⚠️ "
+MARKS = {"done": "✅ ", "failed": "❌ ", "rejected": "🚫 ", "over": "⌛ ", "unsure": "⚠️ "}
+"""Before the title of a card, whose words say the same."""
 NEWS = {"stopped": "outcome unknown", "not_started": "not started", "unused": "did not run"}
 """What begins the title of a card, by what is wrong with its approved calls."""
 
@@ -226,24 +244,14 @@ def person_decides(person: str, indices: Sequence[int]) -> str:
 # --- Its messages -------------------------------------------------------------------------------------------------------
 
 
-def asks(agent: str, calls: str, values: str, until: datetime) -> str:
+def asks(title: str, *more: str) -> str:
     """Say in a notification what an open card asks. It is all that a phone shows, and a screen reader reads it first."""
-    return f"{wants(agent, calls)}{values}. Until {when(until)}."
+    return " ".join(f"{said}." for said in (title, *more))
 
 
 def ended_for(title: str, alarm: str, agent: str, then: Sequence[str]) -> str:
     """Say in a notification how a card ended, what to check, and how the run goes on."""
     return f"{title}.{alarm and f' {alarm}'} {'; '.join([f'Asked by {agent}', *then])}."
-
-
-def with_values(values: Sequence[str], *, is_one: bool) -> str:
-    """Say in a notification what one call, or several, are about."""
-    return f"{' ' if is_one else ': '}{'; '.join(values)}" if values else ""
-
-
-def with_first_values(values: Sequence[str]) -> str:
-    """Say in a notification which arguments the only call has, where nobody named those that matter."""
-    return f" with {', '.join(values)}"
 
 
 def part(number: int, count: int, indices: Sequence[int]) -> str:
@@ -308,6 +316,7 @@ BEHIND = (
 
 # --- Several actions together -------------------------------------------------------------------------------------------
 
+HIGH_RISK = "High risk"
 NOT_YET = "Not yet"
 """Answers the question that comes before a click, so that nothing is recorded."""
 
@@ -388,28 +397,14 @@ def approve(count: int) -> str:
     return f"Approve {count} calls"
 
 
-def calls_of(tool: str, indices: Sequence[int]) -> str:
-    """Name some calls of a tool."""
-    return f"{numbers(indices)} ({tool})"
-
-
-def as_shown(which: str) -> str:
-    """Ask whether several calls are approved as they are shown."""
-    return f"As this message shows them: calls {which}."
+def which(indices: Sequence[int], what: str) -> str:
+    """Say which of several calls are meant, and what they are about."""
+    listed = calls_numbered(indices)
+    return f"{listed[:1].upper()}{listed[1:]}: {what}."
 
 
 ODD = "*Not like the others:*"
 """Above what a few rows have and the others do not."""
-
-
-def odd_ones(rows: Sequence[str]) -> str:
-    """Say which calls differ from most of the others."""
-    return f"Not like the others: {'; '.join(rows)}."
-
-
-def in_all(totals: Sequence[str]) -> str:
-    """Say what the numbers of several calls come to."""
-    return f"In all: {', '.join(totals)}."
 
 
 def left_out_proposed(indices: Sequence[int]) -> str:

@@ -29,7 +29,7 @@ _RARE = {"rows", "opened_by", "assign", "proposed"}
 """The attributes that few places have."""
 ADMISSION = frozenset({
     "policy", "approvers", "named_only", "on_call", "requester", "decisions", "once", "quorum",
-    "reject_quorum", "risk", "confirm", "use_within", "silence", "sticky", "again", "type", "resembles",
+    "reject_quorum", "risk", "confirm", "use_within", "silence", "sticky", "again", "type", "title", "resembles",
     "matched", "rule", "mask_key", "mask", "mask_random", "modal_only", "headline", "reject_reasons", "requested_by",
     "requester_known", "agent_verified", "unsigned", "thread_author", "told", "on_timeout", "extend", "pages", "place", "step", "asked"
 })  # fmt: skip
@@ -222,7 +222,7 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
         fields[f"sticky{of}"] = dumped(terms.standing)
     if terms.again:
         fields[f"again{of}"] = dumped(terms.again)
-    texts = ("type", "resembles", "matched", "rule", "mask_key")
+    texts = ("type", "title", "resembles", "matched", "rule", "mask_key")
     fields |= {f"{name}{of}": text for name in texts if (text := getattr(terms, name))}
     names = {
         "mask": terms.mask,
@@ -340,6 +340,7 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "risk": card.get(f"risk{of}", "normal"),
         "confirm": f"confirm{of}" in card,
         "type": card.get(f"type{of}", ""),
+        "title": card.get(f"title{of}", ""),
         "by_silence": f"silence{of}" in card,
         "use_within": timedelta(milliseconds=int(within))
         if (within := card.get(f"use_within{of}"))

@@ -1,42 +1,64 @@
-"""Words of an agent beside our own, on one line: whatever could read as a sentence of ours is in quotes. Pure."""
+"""Values of an agent beside our own words, on one line: whatever could read as a sentence of ours is in quotes. Pure."""
 
 import re
 from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
 
-from bot.text.literal import clip, one_line
+from agent_adapter.contract.arguments import encode
+from bot.text.literal import head, mrkdwn, one_line, units
 
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]{0,20}")
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
 )
 _UNIT = re.compile("[A-Z]{3}")
-_PLAIN = {"true", "false", "null"}
+_EMOJI = re.compile(r":(?=[^\s:]+:)")
+CUT = "…"
 
 
-def set_apart(texts: Iterable[str], room: int) -> str:
-    """Write texts one after the other: numbers, dates and a unit of three capitals beside a number as they are, others in quotes.
-
-    No quote of the text ends them: it is written as `'`. What nobody sees is written out.
+def set_apart(values: Iterable[Any], room: int) -> str:
+    """Write values one after the other: numbers, dates and a unit of three capitals beside a number bare, others in quotes.
 
     Args:
-        texts: What an agent wrote.
-        room: How many units each may take. It says how much of a longer one is missing.
+        values: JSON values that an agent wrote.
+        room: How many units each may take. A longer one ends with … within its quotes.
     """
-    found = [*texts]
-    numbers = [_NUMBER.fullmatch(text) is not None for text in found]
-    written = []
-    for index, text in enumerate(found):
-        is_unit = _UNIT.fullmatch(text) and any(numbers[max(index - 1, 0) : index + 2])
-        is_plain = numbers[index] or is_unit or text in _PLAIN or _DATE.fullmatch(text)
-        written.append(text if is_plain else quoted(text, room))
-    return " ".join(written)
+    return " ".join(each_apart([*values], room))
 
 
-def quoted(text: str, room: int) -> str:
-    """Write a text in quotes that nothing in it ends."""
-    return '"' + clip(one_line(text).replace('"', "'"), room) + '"'
+def each_apart(values: list[Any], room: int) -> list[str]:
+    """Write each of some values as `set_apart` does. Whether a unit is bare depends on what stands beside it."""
+    numbers = [_is_number(value) for value in values]
+    return [
+        value
+        if isinstance(value, str) and _UNIT.fullmatch(value) and any(numbers[max(at - 1, 0) : at + 2])
+        else written(value, room)
+        for at, value in enumerate(values)
+    ]
 
 
-def closed(text: str) -> str:
-    """End the quotes of a line that was shortened within them."""
-    return text + '"' * (text.count('"') % 2)
+def written(value: Any, room: int) -> str:
+    """Write one value: a number, a date, true, false and null as they are, any other text in quotes that nothing in it ends."""
+    text = value if isinstance(value, str) else encode(value)
+    is_bare = _is_number(value) or value is None or isinstance(value, bool) or _DATE.fullmatch(text)
+    return cut(text if is_bare else '"' + one_line(text).replace('"', "'") + '"', room)
+
+
+def cut(text: str, room: int) -> str:
+    """Shorten a line to so many units. One that is cut ends with …, and the quotes in which it is cut are closed."""
+    if units(text) <= room:
+        return text
+    kept = head(text, max(room - 2, 1)) + CUT
+    return kept + '"' * (kept.count('"') % 2)
+
+
+def mrkdwn_line(text: str) -> str:
+    r"""Write such a line for a mrkdwn text: nothing in it is a link or a mention, and no colon begins an emoji (`\u{3A}`)."""
+    return mrkdwn(_EMOJI.sub(r"\\u{3A}", text))
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return _NUMBER.fullmatch(value) is not None
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)

@@ -1,22 +1,19 @@
 """The buttons that decide several actions at once."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.bulk import calls_on, decided_together, put_to_vote, with_proposal
 from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks, value_of
-from bot.rendering.calls import safe_name
-from bot.rendering.card.batch import is_batch
-from bot.rendering.card.table import MOST_ODD, odd_rows, question, table_of, totals
-from bot.sentences import on_card, words
+from bot.rendering.subject import subject_of
+from bot.sentences import on_card
 from bot.text.literal import clip, units
 
-_CONFIRM = 300
-"""What Slack takes as the text of a question."""
+_CONFIRM, _WHICH = 300, 60
+"""What Slack takes as the text of a question, and what the numbers of its calls may take of that."""
 
 
 def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
@@ -97,60 +94,15 @@ def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Blo
     voted = put_to_vote(state, ready)
     at_once = [index for index in ready if index not in voted]
     said = [on_card.at_once_and_voted(at_once, voted) if at_once else on_card.YOUR_VOTE] if voted else []
-    # The card says as well what is left out.
-    texts = (
-        "\n".join((*said, which, *left_out))
-        for left_out in (_left_out(state, still), [])
-        for which in _which(state, ready)
-    )
-    text = _with_room(texts)
+    said += _left_out(state, still)
+    room = _CONFIRM - units("\n".join(said)) - _WHICH
+    what = on_card.which(ready, subject_of([state.actions[index] for index in ready], room))
     title, yes = (
         (on_card.approve_calls, on_card.approve) if at_once else (on_card.agree_to_calls, on_card.agree)
     )
-    return confirm(title(len(ready)), text, yes(len(ready)))
+    return confirm(title(len(ready)), clip("\n".join([what, *said]), _CONFIRM), yes(len(ready)))
 
 
 def _left_out(state: Approval, still: Sequence[int]) -> list[str]:
     proposed = with_proposal(state, still)
     return [on_card.left_out_proposed(proposed)] if proposed else []
-
-
-def _with_room(texts: Iterable[str]) -> str:
-    """Give the first text that has room. The last one, numbers alone, still says which calls these are."""
-    text = ""
-    for text in texts:
-        if units(text) <= _CONFIRM:
-            break
-    return clip(text, _CONFIRM)
-
-
-def _which(state: Approval, ready: Sequence[int]) -> Iterator[str]:
-    """Say which calls these are, the longest first: all of their values, their tools, or their numbers."""
-    calls = [state.actions[index] for index in ready]
-    if values := question(calls, with_tool=len({call.request.name for call in calls}) > 1):
-        yield values
-    which, odd = on_card.as_shown(_by_tool(state, ready)), _odd_ones(calls, is_brief=True)
-    named = _odd_ones(calls, is_brief=False) or odd
-    sums = [on_card.in_all(found)] if (found := totals(calls)) else []
-    for lines in ([which, *sums, *named], [which, *sums, *odd], [which, *odd], [which]):
-        yield "\n".join(lines)
-    yield on_card.as_shown(words.numbers(ready))
-
-
-def _odd_ones(calls: Sequence[Action], *, is_brief: bool) -> list[str]:
-    """Name what some calls have and the others do not; only a few of them by what they are about."""
-    if not is_batch(calls):
-        return []
-    found = odd_rows(table_of(calls), ", ", is_brief=is_brief)
-    if not found or (not is_brief and sum(map(len, found.values())) > MOST_ODD):
-        return []
-    odd = [f"{words.numbers(number - 1 for number in rows)} ({named})" for named, rows in found.items()]
-    return [on_card.odd_ones(odd)]
-
-
-def _by_tool(state: Approval, ready: Iterable[int]) -> str:
-    found: dict[str, list[int]] = {}
-    for index in ready:
-        name = safe_name(state.actions[index].request) or words.UNUSUAL_TOOL
-        found.setdefault(clip(name, 60), []).append(index)
-    return ", ".join(on_card.calls_of(name, indices) for name, indices in found.items())

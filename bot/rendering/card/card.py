@@ -35,7 +35,7 @@ from bot.rendering.card.rows import action_blocks, is_folded
 from bot.rendering.card.standing_uses import standing_blocks, standing_text
 from bot.rendering.card.summary import summary_blocks
 from bot.rendering.card.times import remark_text
-from bot.rendering.card.title import subject
+from bot.rendering.card.title import about
 from bot.rendering.card.told import told_blocks, told_text
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import on_card
@@ -124,7 +124,7 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     text = push_text(state, place)
     frame = blocks_above(state, id.place)
     buttons = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
-    bulk = told_apart(buttons, subject(state, place))
+    bulk = told_apart(buttons, about(state, place))
     if not place.parts:
         fill = [*frame, *bulk]
         drawn = _rows(state, id, place, fill) if place.rows else _filled(state, place, place.actions, fill)
@@ -165,7 +165,7 @@ def _rows(state: Approval, id: MessageId, place: Place, frame: list[Block]) -> l
     calls = [state.actions[index] for index in place.actions]
     is_open = any(state.is_open_at(index) for index in place.actions)
     rows = rows_blocks(calls) if is_open else folded_rows_blocks(state, calls, id.place)
-    rows = told_apart(rows, subject(state, place))
+    rows = told_apart(rows, about(state, place))
     return [*rows, *what_became_blocks(state, place, BUDGET - json_size([*frame, *rows]))]
 
 

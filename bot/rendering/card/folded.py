@@ -84,7 +84,7 @@ def pairs_of(action: Action) -> list[Pair]:
     asked, (decided, terms) = action.request.args, decided_call(action)
     before, after = (
         dict(zip(args, arguments_of(args), strict=True))
-        for args in (_seen(found, terms, action.terms.headline) for found in (asked, decided))
+        for args in (_seen(found, terms, action.headline) for found in (asked, decided))
     )
     return [
         Pair(name, before.get(name), after.get(name), not _is_same(asked, decided, name))

@@ -3,32 +3,25 @@
 from collections.abc import Iterable, Sequence
 
 from agent_adapter.contract.record import EXPIRED
-from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
 from bot.domain.person import is_person
-from bot.rendering.arguments import SHORT, arguments_of
 from bot.rendering.blocks import Block, context, header
-from bot.rendering.calls import headline_text, on_one_line, ordered
 from bot.rendering.card.agent_run import agent_blocks, reason_blocks
 from bot.rendering.card.alarm import alarm_blocks, alarm_text
 from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, on_call, proposal_deciders
 from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
 from bot.rendering.card.ran import all_reported_at, ran_blocks, ran_words
 from bot.rendering.card.times import assignment_blocks
-from bot.rendering.card.title import how, subject, title
+from bot.rendering.card.title import how, long_title, title
 from bot.rendering.card.votes import votes_text
 from bot.sentences import on_card, words
-from bot.text.literal import clip, mrkdwn
-from bot.text.set_apart import closed, set_apart
+from bot.text.literal import without_marks
+from bot.text.set_apart import mrkdwn_line
 
 _SHOWN_APPROVERS = 8
 _SHOWN_PLACES = 4
-# The values in a notification.
-_PUSHED = 240
-# The arguments in a notification of which nobody named the ones that matter.
-_FIRST = 3
 # The people who decide different actions of a card in parts.
 _CALLED_ONCE = 20
 
@@ -48,30 +41,16 @@ def blocks_above(state: Approval, number: int) -> list[Block]:
 
 
 def push_text(state: Approval, place: Place) -> str:
-    """Say in one line what a phone shows of a card."""
-    if any(state.is_open_at(index) for index in place.actions):
+    """Say in one line what a phone shows of a card. Nothing in it is active, and masks hold."""
+    title = mrkdwn_line(long_title(state, place))
+    still = [index for index in place.actions if state.is_open_at(index)]
+    if still:
+        is_high = any(state.actions[index].has_code for index in still)
         return on_card.asks(
-            state.interrupt.agent, subject(state, place), _values(state, place), state.deadline
+            title, *([on_card.HIGH_RISK] if is_high else []), without_marks(_until(state, still))
         )
     alarm = alarm_text(state, place)
-    return on_card.ended_for(title(state, place), alarm, state.interrupt.agent, run_words(state, place))
-
-
-def _values(state: Approval, place: Place) -> str:
-    """Give the values that the open calls are about; of a single call without a headline, the first short ones. Nothing in them is active, and masks hold."""
-    texts = [headline_text(state.actions[index]) for index in place.actions if state.is_open_at(index)]
-    named, is_one = [*filter(None, texts)], len(place.actions) == 1
-    if is_one and not named and (first := _first_values(state.actions[place.actions[0]])):
-        return mrkdwn(closed(clip(on_card.with_first_values(first), _PUSHED)))
-    return mrkdwn(closed(clip(on_card.with_values(named, is_one=is_one), _PUSHED)))
-
-
-def _first_values(action: Action) -> list[str]:
-    """Give the first short arguments, without those that are masked or that only a reading shows."""
-    args = ordered(action)
-    shown = zip(arguments_of(args), args.values(), strict=True)
-    short = [(each.name, value) for each, value in shown if each.is_short and each.is_shown]
-    return [f"{name}: {set_apart([on_one_line(value)], SHORT)}" for name, value in short[:_FIRST]]
+    return on_card.ended_for(title, alarm, state.interrupt.agent, run_words(state, place))
 
 
 def run_words(state: Approval, place: Place) -> list[str]:

@@ -8,7 +8,7 @@ from bot.rendering.blocks import Block, header, section
 from bot.rendering.buttons import READ, REVOKE
 from bot.rendering.card.title import TITLE_ROOM
 from bot.sentences import on_card
-from bot.text.literal import clip
+from bot.text.set_apart import cut
 
 _NOTE = "went_back"
 _LONGEST_TEXT = 3_900
@@ -59,4 +59,6 @@ def _over(block: Block) -> Block:
     """Say in the title of a card that was open that it has ended."""
     if block.get("block_id") != "top":
         return block
-    return header("top", clip(on_card.ended(on_card.OVER, block["text"]["text"]), TITLE_ROOM))
+    return header(
+        "top", cut(on_card.MARKS["unsure"] + on_card.ended(on_card.OVER, block["text"]["text"]), TITLE_ROOM)
+    )

@@ -215,7 +215,7 @@ def _has_room(text: str) -> bool:
 def _leading(call: Action) -> list[str]:
     """Name the arguments that come first: those of the headline, then those of the schema."""
     properties = (call.config.args_schema or {}).get("properties")
-    names = [*call.terms.headline, *(properties if isinstance(properties, dict) else ())]
+    names = [*call.headline, *(properties if isinstance(properties, dict) else ())]
     return [key_text(name) for name in names]
 
 
@@ -343,7 +343,7 @@ def totals(calls: Sequence[Action]) -> list[str]:
 
     A number that a call does not have or does not show has no total, nor has one in many units.
     """
-    headlines = {(call.request.name, call.terms.headline) for call in calls}
+    headlines = {(call.request.name, call.headline) for call in calls}
     if len(headlines) > 1:
         return []
     ((_, headline),) = headlines

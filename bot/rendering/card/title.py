@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
-from bot.rendering.calls import safe_name
 from bot.rendering.card.alarm import alarm
 from bot.rendering.card.outcomes import is_void
-from bot.sentences import on_card, words
-from bot.text.literal import clip
+from bot.rendering.subject import ROOM, subject_of, tools_of
+from bot.sentences import on_card
+from bot.text.literal import units
 from bot.text.names import plain_name
+from bot.text.set_apart import cut
+
+_NOTIFICATION = 240
+"""Units of the values in a notification."""
 
 TITLE_ROOM = 150
 """What Slack takes as a title."""
@@ -19,27 +23,65 @@ TITLE_LINE = 41
 """Characters of a title that a phone shows on one line."""
 
 
-def title(state: Approval, place: Place) -> str:
+def title(state: Approval, place: Place, *, has_values: bool = True) -> str:
     """Say what a card is about, and what became of it where all of it is decided or over.
 
-    What failed comes first, and so does that nobody knows what became of approved calls.
+    What failed comes first, and so does that nobody knows what became of approved calls. Without values it can stand where
+    the calls are not shown.
     """
+    room = TITLE_ROOM - units(_framed(state, place, ""))
+    what = about(state, place, room=min(ROOM, room)) if has_values else _tools(state, place)
+    if units(what) > room:
+        what = about(state, place, room=max(ROOM - units(what) + room, 0)) if has_values else what
+    return _framed(state, place, cut(what, room))
+
+
+def long_title(state: Approval, place: Place) -> str:
+    """Say the same where there is room for more values: in a notification."""
+    return _framed(state, place, about(state, place, room=_NOTIFICATION))
+
+
+def about(state: Approval, place: Place, *, room: int = ROOM) -> str:
+    """Say what is asked, and how much of it is open where a part of it is decided."""
+    calls = [state.actions[index] for index in place.actions]
+    return _still_open(state, place, subject_of(calls, room))
+
+
+def _tools(state: Approval, place: Place) -> str:
+    return _still_open(state, place, tools_of([state.actions[index] for index in place.actions]))
+
+
+def _still_open(state: Approval, place: Place, what: str) -> str:
+    return on_card.still_open(what, sum(map(state.is_open_at, place.actions)), len(place.actions))
+
+
+def _framed(state: Approval, place: Place, what: str) -> str:
+    """Put the state around what a card is about."""
+    if any(state.is_open_at(index) for index in place.actions):
+        return on_card.wants(state.interrupt.agent, what, again=bool(state.interrupt.context.again))
     news, found = run_suffix(state, place), alarm(state, place)
-    if not (found or failed_in(state, place)):
-        return clip(_title(state, place), TITLE_ROOM - len(news)) + news
-    news = news or on_card.NEWS[found or "stopped"]
-    start = on_card.WARNS if found else ""
-    return start + clip(
-        on_card.news_first(news, subject(state, place), how(state, place)), TITLE_ROOM - len(start)
-    )
+    if found or failed_in(state, place):
+        said = on_card.news_first(news or on_card.NEWS[found or "stopped"], what, how(state, place))
+    else:
+        said = on_card.ended(how(state, place), what) + news
+    return _mark(state, place) + said
 
 
-def subject(state: Approval, place: Place) -> str:
-    """Name what is asked, in a few words, and say how much of it is open where a part of it is decided."""
-    requests = [state.actions[index].request for index in place.actions]
-    first = safe_name(requests[0]) or words.UNUSUAL_TOOL
-    tools, still = len({request.name for request in requests}), sum(map(state.is_open_at, place.actions))
-    return on_card.calls(first, tools, len(requests), still)
+def _mark(state: Approval, place: Place) -> str:
+    """Give the mark of a card that asks nothing any more, as people scan a channel by it. The words beside it say the same."""
+    if alarm(state, place) or state.code == "went_back" or not state.unsigned.isdisjoint(place.actions):
+        return on_card.MARKS["unsure"]
+    if failed_in(state, place):
+        return on_card.MARKS["failed"]
+    if is_void(state):
+        return on_card.MARKS["rejected" if state.status == "refused" else "over"]
+    runs = state.running(place.actions)
+    if runs:
+        return on_card.MARKS["done"] if all(index in state.outcomes for index in runs) else ""
+    kinds = {_outcome(state.recorded[index]) for index in place.actions}
+    ended = {"reject": "rejected", "changes": "rejected", "expired": "over"}
+    found = {ended.get(kind, "") for kind in kinds}
+    return on_card.MARKS[min(found - {""})] if found - {""} == found else ""
 
 
 def failed_in(state: Approval, place: Place) -> list[int]:
@@ -55,12 +97,6 @@ def run_suffix(state: Approval, place: Place) -> str:
     return (
         on_card.ran(reported["done"], reported["failed"], len(runs), len(place.actions)) if reported else ""
     )
-
-
-def _title(state: Approval, place: Place) -> str:
-    if any(state.is_open_at(index) for index in place.actions):
-        return on_card.wants(state.interrupt.agent, subject(state, place))
-    return on_card.ended(how(state, place), subject(state, place))
 
 
 def how(state: Approval, place: Place) -> str:

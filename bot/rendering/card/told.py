@@ -13,7 +13,8 @@ from bot.rendering.blocks import Block, context, literal_within, section
 from bot.rendering.card.outcomes import not_run_words
 from bot.rendering.card.title import title
 from bot.sentences import in_thread, on_card, words
-from bot.text.literal import mrkdwn, visible, without_marks
+from bot.text.literal import visible, without_marks
+from bot.text.set_apart import mrkdwn_line
 
 _MOST_REASONS = 5
 # JSON characters of the words of one person.
@@ -46,7 +47,9 @@ def told_blocks(state: Approval, told: Told) -> list[Block]:
 def _ended(state: Approval, told: Told) -> str:
     """Say how it ended. An expiry mentions the person, since nobody else does anything about it."""
     # Two places may ask the same.
-    titles = dict.fromkeys(mrkdwn(title(state, place)) for place in state.places.values())
+    titles = dict.fromkeys(
+        mrkdwn_line(title(state, place, has_values=False)) for place in state.places.values()
+    )
     called = mention(told.person) if state.status == "expired" else ""
     none_ran = all(not_run_words(state, place) for place in state.places.values())
     return in_thread.told([*titles], called, on_card.not_run(len(state.actions)) if none_ran else "")

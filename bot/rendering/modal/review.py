@@ -21,7 +21,7 @@ from bot.rendering.blocks import (
     without_primary,
 )
 from bot.rendering.buttons import REVIEW, TURN, button_blocks, value_of, value_within
-from bot.rendering.calls import care_words, safe_name, title_blocks
+from bot.rendering.calls import care_words, title_blocks
 from bot.rendering.card.again import again_blocks
 from bot.rendering.card.folded import as_it_ran
 from bot.rendering.card.header import blocks_above
@@ -34,7 +34,8 @@ from bot.rendering.modal.questions import confirm_input, note_input
 from bot.rendering.modal.reading import decided_blocks
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal, question_in
 from bot.rendering.pages import pages_of
-from bot.sentences import in_form, on_card, words
+from bot.rendering.subject import subject_of
+from bot.sentences import in_form
 
 _ROOM, _BLOCKS = 60_000, 80
 """JSON characters and blocks of the calls on one page, beside what stands above them. Slack takes 250,000 and 100."""
@@ -96,15 +97,6 @@ def _approves(state: Approval, named: Sequence[int]) -> str:
     """Label the button at the end: it agrees where no call runs yet."""
     only_votes = len(put_to_vote(state, named)) == len(named)
     return (in_form.agree_several if only_votes else in_form.approve_several)(len(named))
-
-
-def _subject(state: Approval, named: Sequence[int]) -> str:
-    """Name what the button at the end approves: the tool and how often, or how many tools."""
-    requests = [state.actions[index].request for index in named]
-    first = safe_name(requests[0]) or words.UNUSUAL_TOOL
-    return on_card.calls(
-        first, len({request.name for request in requests}), len(requests), still=len(requests)
-    )
 
 
 def _is_over(state: Approval, calls: Sequence[int]) -> bool:
@@ -232,7 +224,7 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
     at_once = [index for index in named if index not in voted]
     says = [in_form.NOTHING_TO_APPROVE]
     if named:
-        says = [in_form.to_be_approved(_subject(state, named), at_once, voted)]
+        says = [in_form.to_be_approved(subject_of([state.actions[index] for index in named]), at_once, voted)]
     says += _left_out(state, meta.calls, named)
     blocks = [*note, context("page", in_form.page(meta.page, meta.page)), section("about", "\n".join(says))]
     if len(named) > 1 and (sums := totals([state.actions[index] for index in named])):

@@ -1,0 +1,172 @@
+"""What a call is about: its arguments, those that matter first. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import IntEnum
+from typing import Any
+
+from agent_adapter.contract.arguments import encode
+from bot.domain.masking import has_unshown
+
+_SCHEMA_IS_OPEN = {"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"}
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_NUMBER = re.compile(r"[-+]?[0-9]{1,20}(\.[0-9]{1,20})?")
+
+
+class Kind(IntEnum):
+    """What an argument says about its call, by its name, type and schema. The smaller, the more it matters."""
+
+    MONEY, NUMBER, TEXT, PERSON, SENDER, PLACE, OTHER, LIMIT, FLAG = range(9)
+
+
+_NAMES = {
+    Kind.MONEY: "amount balance charge cost credit fee payment price refund salary sum total value",
+    Kind.LIMIT: "limit limits timeout timeouts retry retries id ids",
+    Kind.TEXT: "body cmd code command message query script sql",
+    Kind.SENDER: "from sender",
+    Kind.PERSON: "to recipient recipients beneficiary payee email customer user username",
+    Kind.PLACE: "path file filename url uri name host service database table title",
+}
+_KIND_OF = {word: kind for kind, names in _NAMES.items() for word in names.split()}
+_OF_TEXTS = (Kind.TEXT, Kind.SENDER, Kind.PERSON, Kind.PLACE)
+_FORMATS = {"email": Kind.PERSON, "uri": Kind.PLACE, "url": Kind.PLACE}
+_UNIT_NAMES = frozenset({"currency", "ccy", "unit"})
+_UNIT = re.compile("[A-Z]{3}")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One argument that a subject can name. What is inside an object is one of its own, one level deep."""
+
+    path: tuple[str, ...]
+    value: Any
+    kind: Kind
+    unit: str = ""
+    """The currency or unit of a number: three capital letters beside it."""
+
+    @property
+    def number(self) -> Decimal | None:
+        """The value, where it is a number."""
+        return as_number(self.value) if self.kind in {Kind.MONEY, Kind.NUMBER} else None
+
+    @property
+    def size(self) -> Decimal:
+        """How large the number is, whatever its sign."""
+        return abs(self.number or Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The arguments of a call, and how many of them no subject names."""
+
+    shown: tuple[Fact, ...]
+    """Those that matter first. Of several numbers, the largest is the first or the second."""
+    hidden: int
+    """Those that are masked, or that only a reading shows."""
+    unexpected: int
+    """Those that are not in the schema of the tool."""
+
+
+def facts_of(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Facts:
+    """Rank the arguments of a call, as people may see them, by what their names and their schema say."""
+    outside = unexpected(args, schema)
+    known = [fact for fact in _flat(args, schema) if fact.path[0] not in outside]
+    hidden = [fact for fact in known if has_unshown(fact.value)]
+    shown = _with_units([fact for fact in known if fact not in hidden])
+    return Facts(tuple(_ranked(shown)), len(hidden), len(outside))
+
+
+def unexpected(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> list[str]:
+    """Name the arguments that are not in the schema of the tool; none where it allows others."""
+    taken = (schema or {}).get("properties")
+    if schema is None or not isinstance(taken, dict):
+        return []
+    is_open = schema.get("additionalProperties") or schema.keys() & _SCHEMA_IS_OPEN
+    return [] if is_open else [name for name in args if name not in taken]
+
+
+def as_number(value: Any) -> Decimal | None:
+    """Read a number exactly, also one that is written as a text; `None` for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
+        return None
+    if isinstance(value, str):
+        return Decimal(value) if _NUMBER.fullmatch(value) else None
+    return Decimal(encode(value))
+
+
+def _flat(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Iterator[Fact]:
+    for name, value in args.items():
+        own = _property(schema, name)
+        if isinstance(value, dict) and value:
+            for inner, child in value.items():
+                yield Fact((name, inner), child, _kind((name, inner), child, _property(own, inner)))
+        else:
+            yield Fact((name,), value, _kind((name,), value, own))
+
+
+def _property(schema: Any, name: str) -> Any:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return properties.get(name) if isinstance(properties, dict) else None
+
+
+def _kind(path: tuple[str, ...], value: Any, schema: Any) -> Kind:
+    if value is None or isinstance(value, bool):
+        return Kind.FLAG
+    kinds = {_KIND_OF[word] for word in _words(path) if word in _KIND_OF}
+    if as_number(value) is not None and (of_numbers := kinds & {Kind.MONEY, Kind.LIMIT}):
+        return min(of_numbers)
+    if isinstance(value, int | float | Decimal):
+        return Kind.NUMBER
+    named = schema.get("format") if isinstance(schema, dict) else None
+    if isinstance(named, str) and named in _FORMATS:
+        return _FORMATS[named]
+    return min(kinds & {*_OF_TEXTS}, default=Kind.OTHER)
+
+
+def _with_units(facts: Sequence[Fact]) -> list[Fact]:
+    """Give numbers the unit that stands beside them, and leave the unit out then."""
+    units = {fact.path[:-1]: fact for fact in facts if _is_unit(fact)}
+    found: list[Fact] = []
+    for parent, unit in units.items():
+        beside = [fact for fact in facts if fact.path[:-1] == parent and fact.number is not None]
+        of_it = [fact for fact in beside if fact.kind is Kind.MONEY] or beside[: len(beside) == 1]
+        found += [replace(fact, unit=unit.value) for fact in of_it]
+    with_unit = {fact.path: fact for fact in found}
+    used = [unit.path for parent, unit in units.items() if any(path[:-1] == parent for path in with_unit)]
+    return [with_unit.get(fact.path, fact) for fact in facts if fact.path not in used]
+
+
+def _is_unit(fact: Fact) -> bool:
+    return bool(_words(fact.path) & _UNIT_NAMES) and isinstance(fact.value, str) and is_unit(fact.value)
+
+
+def is_unit(text: str) -> bool:
+    """Whether this is written like a currency: three capital letters."""
+    return bool(_UNIT.fullmatch(text))
+
+
+def _words(path: Sequence[str]) -> set[str]:
+    return {word.lower() for word in _WORD.findall(path[-1])}
+
+
+def largest_of(facts: Sequence[Fact]) -> Fact | None:
+    """Give the largest number, whatever its sign; `None` without numbers."""
+    return max((fact for fact in facts if fact.number is not None), key=lambda fact: fact.size, default=None)
+
+
+def _ranked(facts: Sequence[Fact]) -> list[Fact]:
+    ordered = sorted(facts, key=lambda fact: fact.kind)
+    numbers = [fact for fact in ordered if fact.number is not None]
+    leading = [*numbers[:1], *([largest] if (largest := largest_of(facts)) else [])]
+    seen = set[Kind]()
+    found: list[tuple[int, Fact]] = []
+    for fact in ordered:
+        # A second command says less than the first person; a second person is the other side of the same call.
+        is_second = fact.kind in seen and fact.kind not in {Kind.PERSON, Kind.SENDER}
+        is_second |= fact.number is not None
+        rank = -1 if fact in leading else Kind.OTHER if is_second and fact.kind < Kind.OTHER else fact.kind
+        found.append((rank, fact))
+        seen.add(fact.kind)
+    return [fact for _, fact in sorted(found, key=lambda each: each[0])]

@@ -1,0 +1,308 @@
+"""What one call or several are about, in a line: the title, the notification and every list say the same. Pure.
+
+A subject decides nothing and never counts as shown: the body of a card has every argument whole. Whatever an agent wrote
+is in quotes, except numbers, dates and a unit beside a number. These texts are plain; `mrkdwn_line` escapes them.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, Inexact, localcontext
+from typing import Any
+
+from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.hitl import EditDecision
+from bot.domain.action import Action
+from bot.domain.masking import has_unshown
+from bot.domain.subject import Fact, Facts, Kind, facts_of, largest_of
+from bot.rendering.calls import safe_name
+from bot.rendering.card.folded import as_it_ran
+from bot.sentences import in_text, on_card, words
+from bot.text.literal import key_text, units
+from bot.text.set_apart import cut, each_apart, written
+
+ROOM = 60
+"""Units of the values of one call. With the name of its tool, they take two lines of a phone."""
+_LONGEST_TITLE = 100
+_MOST, _LEAST = 3, 12
+"""How many arguments a subject names where no policy does, and the units that the beginning of a value takes at least."""
+_BESIDE_OTHERS = 24
+_LONGEST_SUM = 30
+_USUAL, _FEWEST = 0.75, 4
+"""The share of the calls that makes a value the usual one, and from how many calls on."""
+_MOST_ODD = 2
+_PEOPLE = {Kind.PERSON, Kind.SENDER}
+_BETWEEN = "·"
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+
+
+def subject(action: Action, room: int = ROOM) -> str:
+    """Say what a call is about: its tool and the values that matter, or what the policy says in its place.
+
+    A value that an edit changed, or is proposed to change, is in it as `1250 → 1200`.
+    """
+    if action.terms.title:
+        return _by_title(action)
+    return " ".join(filter(None, [tool_of(action), _values(action, room)]))
+
+
+def subject_of(actions: Sequence[Action], room: int = ROOM) -> str:
+    """Say what several calls are about: of one tool how often, with sums and what is odd; of several tools each of them."""
+    if len(actions) == 1:
+        return subject(actions[0], room)
+    if len({action.request.name for action in actions}) > 1:
+        return _of_tools(actions, room)
+    said = [on_card.times_of(tool_of(actions[0]), len(actions))]
+    for found in (*_sums(actions), *_odd_ones(actions)):
+        if units(", ".join([*said[1:], found])) > room:
+            break
+        said.append(found)
+    hidden, outside = (
+        sum(getattr(_facts(each), name) for each in actions) for name in ("hidden", "unexpected")
+    )
+    return " ".join([", ".join(said), *in_text.counted(0, hidden, outside)])
+
+
+def tools_of(actions: Sequence[Action], room: int = ROOM) -> str:
+    """Say the same without any value, for places where the calls are not shown."""
+    often = Counter(map(tool_of, actions))
+    said = [on_card.times_of(tool, count) for tool, count in often.items()]
+    kept = _fitting(said, room)
+    return ", ".join(kept) + words.more(len(said) - len(kept))
+
+
+def tool_of(action: Action) -> str:
+    """Name the tool, or say that its name is unusual."""
+    return safe_name(action.request) or words.UNUSUAL_TOOL
+
+
+def held_by_title(action: Action) -> frozenset[str]:
+    """Name the arguments that the policy puts into the title of a card and that the title holds whole and unchanged."""
+    named = _PLACEHOLDER.findall(action.terms.title) if action.terms.title else action.terms.headline
+    args, said = action.shown(on_card=True), subject(action)
+    if units(said) > _LONGEST_TITLE:
+        return frozenset()
+    values = [(name, args[name]) for name in named if name in args]
+    texts = zip(values, each_apart([value for _, value in values], ROOM), strict=True)
+    return frozenset(
+        name
+        for (name, value), text in texts
+        if not isinstance(value, dict | list)
+        and not has_unshown(value)
+        and text in said
+        and _is_whole(value, text)
+    )
+
+
+def _is_whole(value: Any, text: str) -> bool:
+    whole = value if isinstance(value, str) else encode(value)
+    return text in {whole, f'"{whole}"'}
+
+
+def _facts(action: Action) -> Facts:
+    if "facts" not in action.kept:
+        action.kept["facts"] = facts_of(action.shown(on_card=True), action.config.args_schema)
+    found: Facts = action.kept["facts"]
+    return found
+
+
+def _after(action: Action) -> Action:
+    """Give the call as it was decided, or as somebody proposes to run it."""
+    if action.recorded is None and (found := action.proposal) and isinstance(found.decision, EditDecision):
+        return action.as_written(found)
+    return as_it_ran(action)
+
+
+# --- The values of one call -------------------------------------------------------------------------------------------
+
+
+def _values(action: Action, room: int) -> str:
+    """Write the values that matter, and count the others."""
+    after = _after(action)
+    facts = _facts(after)
+    if action.terms.headline and (said := _by_headline(action, after, room)):
+        return " ".join([said, *in_text.counted(0, facts.hidden, facts.unexpected)])
+    before = {fact.path: fact for fact in _facts(action).shown}
+    leading = _leading(facts.shown, action.headline)
+    kept = list(_in_room(leading, _named(leading, facts.shown), before, room))
+    counts = in_text.counted(len(facts.shown) - len(kept), facts.hidden, facts.unexpected)
+    return " ".join([_joined(kept), *counts]).strip()
+
+
+def _by_headline(action: Action, after: Action, room: int) -> str:
+    """Write the values of the policy's headline, in its order and without names."""
+    asked, runs = action.shown(on_card=True), after.shown(on_card=True)
+    names = [name for name in action.terms.headline if name in runs and not has_unshown(runs[name])]
+    old, new = (_filled(args, names) for args in (asked, runs))
+    return cut(" ".join(_change(*pair) for pair in zip(old, new, strict=True)), max(room, _LONGEST_TITLE))
+
+
+def _by_title(action: Action) -> str:
+    """Fill in the title that the policy gives its calls."""
+    after = _after(action)
+    asked, runs = action.shown(on_card=True), after.shown(on_card=True)
+    names = _PLACEHOLDER.findall(action.terms.title)
+    old, new = (_filled(args, names) for args in (asked, runs))
+    texts = iter([_change(*pair) for pair in zip(old, new, strict=True)])
+    facts = _facts(after)
+    said = cut(_PLACEHOLDER.sub(lambda _: next(texts), action.terms.title), _LONGEST_TITLE)
+    return " ".join([said, *in_text.counted(0, 0, facts.unexpected)])
+
+
+def _filled(args: dict[str, Any], names: Sequence[str]) -> list[str]:
+    """Write what stands for each name, or path of two names; a value that is not shown is said to be hidden."""
+    values = [_at(args, name) for name in names]
+    texts = each_apart(["" if has_unshown(value) else value for value in values], ROOM)
+    return [
+        in_text.HIDDEN_VALUE if has_unshown(value) else in_text.LEFT_OUT if value is None else text
+        for value, text in zip(values, texts, strict=True)
+    ]
+
+
+def _at(args: dict[str, Any], path: str) -> Any:
+    first, _, second = path.partition(".")
+    inner = args.get(first)
+    return args[path] if path in args else inner.get(second) if second and isinstance(inner, dict) else None
+
+
+def _change(old: str, new: str) -> str:
+    return new if old in {new, in_text.LEFT_OUT} else f"{old} {in_text.BECOMES} {new}"
+
+
+def _leading(facts: Sequence[Fact], headline: Sequence[str]) -> list[Fact]:
+    """Give the facts of a subject. Of several numbers, the largest is among them, whatever an agent names."""
+    named = [fact for name in headline for fact in facts if name in {fact.path[0], ".".join(fact.path)}]
+    chosen = [*named, *(fact for fact in facts if fact not in named)][: max(len(named), _MOST)]
+    largest = largest_of(facts)
+    return chosen if largest is None or largest in chosen else [largest, *chosen[:-1]]
+
+
+def _in_room(
+    facts: Sequence[Fact], named: Sequence[bool], before: dict[tuple[str, ...], Fact], room: int
+) -> Iterator[tuple[bool, str]]:
+    """Write facts while there is room, each with whether its name is in it. The last one may be cut."""
+    for fact, has_name in zip(facts, named, strict=True):
+        name = f"{key_text(fact.path[-1])} " if has_name else ""
+        text, old = _text(fact, ROOM), before.get(fact.path)
+        text = name + (_change(_text(old, ROOM), text) if old and old.value != fact.value else text)
+        if units(text) > room:
+            if fact.number is None and room >= _LEAST + len(name):
+                yield has_name, name + _text(fact, room - len(name))
+            return
+        yield has_name, text
+        room -= units(text) + 3
+
+
+def _named(facts: Sequence[Fact], of: Sequence[Fact]) -> list[bool]:
+    """Say which of the facts of a call carry their name: all but those that read as what they are."""
+    numbers, people = (sum(map(found, of)) for found in (_is_number, _is_person))
+    seen = set[Kind]()
+    named = []
+    for fact in facts:
+        is_second = fact.kind in seen
+        seen.add(fact.kind)
+        several = (_is_number(fact) and numbers > 1) or (_is_person(fact) and people > 1)
+        is_vague = fact.kind > Kind.OTHER or (fact.kind is Kind.OTHER and len(of) > 1)
+        named.append(is_second or several or is_vague)
+    return named
+
+
+def _is_number(fact: Fact) -> bool:
+    return fact.number is not None
+
+
+def _is_person(fact: Fact) -> bool:
+    return fact.kind in _PEOPLE
+
+
+def _text(fact: Fact, room: int) -> str:
+    return f"{written(fact.value, room)}{f' {fact.unit}' if fact.unit else ''}"
+
+
+def _joined(said: Sequence[tuple[bool, str]]) -> str:
+    """Join values by a space, and by a dot where a name would read as part of the value before."""
+    text = ""
+    for place, (has_name, item) in enumerate(said):
+        between = f" {_BETWEEN} " if place and (has_name or said[place - 1][0]) else " " if place else ""
+        text += between + item
+    return text
+
+
+# --- Several calls ----------------------------------------------------------------------------------------------------
+
+
+def _of_tools(actions: Sequence[Action], room: int) -> str:
+    """Name each call with its values where all have room, or else only the tools."""
+    groups: dict[str, list[Action]] = {}
+    for action in actions:
+        groups.setdefault(action.request.name, []).append(action)
+    said = ", ".join(subject_of(group, _BESIDE_OTHERS) for group in groups.values())
+    return said if units(said) <= room else tools_of(actions, room)
+
+
+def _fitting(texts: Sequence[str], room: int) -> list[str]:
+    """Give the first texts that have room as a list, and one at least."""
+    kept = list(texts[:1])
+    for text in texts[1:]:
+        if units(", ".join([*kept, text])) > room:
+            break
+        kept.append(text)
+    return kept
+
+
+def _sums(actions: Sequence[Action]) -> list[str]:
+    """Say what a number of every call comes to, for the first number and for the largest."""
+    facts = [_facts(_after(action)).shown for action in actions]
+    numbers = [[fact for fact in each if fact.number is not None] for each in facts]
+    if not all(numbers):
+        return []
+    largest = largest_of([fact for each in numbers for fact in each])
+    paths = dict.fromkeys([numbers[0][0].path, *([largest.path] if largest else [])])
+    has_names = any(len(each) > 1 for each in numbers)
+    found = []
+    for path in paths:
+        own = [fact for each in numbers for fact in each if fact.path == path]
+        if len(own) == len(actions) and (text := _sum(own)):
+            found.append(f"{key_text(path[-1])} {text}" if has_names else text)
+    return found
+
+
+def _sum(facts: Sequence[Fact]) -> str:
+    """Add numbers of one unit and sign exactly; where there is no sum, give the smallest and the largest."""
+    numbers = [fact.number or Decimal(0) for fact in facts]
+    is_alike = len({fact.unit for fact in facts}) == 1 and len({number < 0 for number in numbers}) == 1
+    if is_alike and facts[0].kind is Kind.MONEY and (total := _exact(numbers)):
+        return f"{total} {facts[0].unit}".strip()
+    low, high = (pick(facts, key=lambda fact: fact.number or Decimal(0)) for pick in (min, max))
+    text = (
+        _text(low, ROOM) if low.value == high.value else on_card.from_to(_text(low, ROOM), _text(high, ROOM))
+    )
+    return text if units(text) <= 2 * _LONGEST_SUM else ""
+
+
+def _exact(numbers: Sequence[Decimal]) -> str:
+    """Add numbers; empty where the sum would be rounded, or is too long to be read."""
+    try:
+        with localcontext() as exact:
+            exact.traps[Inexact] = True
+            total = f"{sum(numbers, Decimal(0)):f}"
+    except Inexact:
+        return ""
+    return total if len(total) <= _LONGEST_SUM else ""
+
+
+def _odd_ones(actions: Sequence[Action]) -> list[str]:
+    """Say what a few calls have and most others do not: one with admin true."""
+    if len(actions) < _FEWEST:
+        return []
+    calls = [{fact.path: _text(fact, ROOM) for fact in _facts(_after(action)).shown} for action in actions]
+    found: list[str] = []
+    for path in dict.fromkeys(path for call in calls for path in call):
+        values = Counter(call.get(path) for call in calls)
+        (usual, count), *_ = values.most_common(1)
+        if not _USUAL * len(calls) <= count < len(calls):
+            continue
+        odd = [value for value in values.elements() if value != usual]
+        found.append(on_card.odd_of(len(odd), key_text(path[-1]), odd[0] if len({*odd}) == 1 else None))
+    left = len(found) - _MOST_ODD
+    return [*found[:_MOST_ODD], *([on_card.other_odd(left)] if left > 0 else [])]
