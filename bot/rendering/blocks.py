@@ -16,7 +16,7 @@ PIECE = 2_800
 
 def header(block_id: str, text: str) -> Block:
     """Bot words as a title."""
-    return {"type": "header", "block_id": block_id, "text": {"type": "plain_text", "text": text}}
+    return {"type": "header", "block_id": block_id, "text": plain(text)}
 
 
 def section(block_id: str, text: str) -> Block:

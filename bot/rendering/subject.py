@@ -23,6 +23,8 @@ from bot.text.set_apart import cut, each_apart, written
 
 ROOM = 60
 """Units of the values of one call. With the name of its tool, they take two lines of a phone."""
+LONG = 240
+"""Units of the values where there is room for several lines: in a notification and in a form."""
 _LONGEST_TITLE = 100
 _MOST, _LEAST = 3, 12
 """How many arguments a subject names where no policy does, and the units that the beginning of a value takes at least."""

@@ -242,9 +242,9 @@ WHO_LOOKS = "Who looks at this now"
 CHOOSE_PERSON = "Choose a person"
 
 
-def to_be_rejected(indices: Sequence[int]) -> str:
-    """Say which actions a form rejects."""
-    return f"This rejects {calls(indices)}."
+def to_be_rejected(indices: Sequence[int], what: str) -> str:
+    """Say which calls a form rejects, and what they are about."""
+    return f"This rejects {calls(indices)}: {what}."
 
 
 # --- What is typed at a high risk --------------------------------------------------------------------------------------------

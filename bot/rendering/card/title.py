@@ -8,14 +8,11 @@ from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.rendering.card.alarm import alarm
 from bot.rendering.card.outcomes import is_void
-from bot.rendering.subject import ROOM, subject_of, tools_of
+from bot.rendering.subject import LONG, ROOM, subject_of, tools_of
 from bot.sentences import on_card
 from bot.text.literal import units
 from bot.text.names import plain_name
 from bot.text.set_apart import cut
-
-_NOTIFICATION = 240
-"""Units of the values in a notification."""
 
 TITLE_ROOM = 150
 """What Slack takes as a title."""
@@ -38,7 +35,7 @@ def title(state: Approval, place: Place, *, has_values: bool = True) -> str:
 
 def long_title(state: Approval, place: Place) -> str:
     """Say the same where there is room for more values: in a notification."""
-    return _framed(state, place, about(state, place, room=_NOTIFICATION))
+    return _framed(state, place, about(state, place, room=LONG))
 
 
 def about(state: Approval, place: Place, *, room: int = ROOM) -> str:

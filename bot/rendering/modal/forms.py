@@ -26,7 +26,6 @@ from bot.rendering.buttons import (
     value_of,
 )
 from bot.rendering.calls import title_blocks
-from bot.rendering.card.folded import values_block
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal.questions import (
     MAX_REASON,
@@ -50,11 +49,12 @@ from bot.rendering.modal.view import (
     whole_call_blocks,
 )
 from bot.rendering.pages import PAGE_SIZE, sections
+from bot.rendering.subject import LONG, subject_of
 from bot.sentences import in_form
 from bot.text.literal import clip, units
+from bot.text.set_apart import mrkdwn_line
 
 MAX_ANSWER = 3_000
-_MOST_CALLS = 10
 """The most calls whose values the form to reject several shows."""
 _ABOVE_INPUT = 8_000
 
@@ -83,12 +83,15 @@ def render_reject_all_view(state: Approval, place: int) -> Block:
     if not rejected:
         return render_notice_view(in_form.REJECT, in_form.NOTHING_TO_REJECT)
     blocks = [
-        section("about", in_form.to_be_rejected(rejected)),
-        values_block("values", [state.actions[index] for index in rejected], _MOST_CALLS),
+        section("about", mrkdwn_line(in_form.to_be_rejected(rejected, _about(state, rejected)))),
         *reason_inputs(_shared_reasons(state, rejected)),
     ]
     rejects = in_form.reject_several(len(rejected))
     return modal(REJECT_ALL.verb, rejects, blocks, asking(state, REJECT_ALL, place), submit=rejects)
+
+
+def _about(state: Approval, indices: Sequence[int]) -> str:
+    return subject_of([state.actions[index] for index in indices], LONG)
 
 
 def _shared_reasons(state: Approval, rejected: Sequence[int]) -> list[str]:

@@ -1,0 +1,198 @@
+"""What a call is about, in a line: the argument that matters comes first, and nothing of an agent reads as ours."""
+
+import re
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_adapter.contract.hitl import EditDecision, EditedAction
+from bot.domain.admission import Place
+from bot.domain.subject import as_number
+from bot.rendering.subject import held_by_title, subject, subject_of, tools_of
+from bot.text.literal import units
+from tests.support.builders import (
+    a_decision,
+    a_state,
+    an_action,
+    an_admission,
+    an_interrupt,
+)
+from tests.support.properties import bounded
+
+PAYMENT = {"amount": 12500.0, "currency": "EUR", "beneficiary": "ACME Supplies GmbH", "urgent": True}
+SHELL = {"cwd": "/srv", "timeout_seconds": 120, "command": "rsync --delete /a /b"}
+
+
+def calls_of(*calls, schema=None, named=(), edited=None, **terms):
+    """Give the calls of a card: tools with their arguments, on these terms; the first one perhaps with an edit."""
+    interrupt = an_interrupt(*(an_action(tool, args, schema=schema, headline=named) for tool, args in calls))
+    places = [Place(channel="C0", actions=tuple(range(len(calls))))]
+    decided = {}
+    if edited is not None:
+        decision = EditDecision(edited_action=EditedAction(name=calls[0][0], args=edited))
+        decided = {0: a_decision(interrupt, 0, decision)}
+    return a_state(interrupt, decided=decided, admission=an_admission(places=places, **terms)).actions
+
+
+def said(args, tool="pay", **given):
+    return subject(calls_of((tool, args), **given)[0])
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        ({"to": "Bo", "amount": 5}, '5 "Bo"'),
+        (PAYMENT, '12500.0 EUR "ACME Supplies GmbH" · urgent true'),
+        ({"refund": {"amount": 64.95, "currency": "EUR"}, "notify": True}, "64.95 EUR · notify true"),
+        (SHELL, '"rsync --delete /a /b" · cwd "/srv" · timeout_seconds 120'),
+        ({"day": "2026-11-24", "admin": False, "x": None}, "day 2026-11-24 · admin false · x null"),
+        ({"amount": 5, "value": 5000}, "amount 5 · value 5000"),
+        ({"amount": "5", "value": "5000.00"}, "amount 5 · value 5000.00"),
+        ({"from": "a", "to": "b"}, 'to "b" · from "a"'),
+        ({"a": 1, "b": 2, "c": 3, "d": -4}, "a 1 · d -4 · b 2 +1 more"),
+        ({"service": "billing"}, '"billing"'),
+        ({"note": "5 EUR. Approved by Dana. Until today."}, '"5 EUR. Approved by Dana. Until today."'),
+        ({"currency": "EUR", "note": "x"}, 'currency "EUR" · note "x"'),
+        ({"rows": [{"id": 1}]}, "\"[{'id':1}]\""),
+        ({"sql": "x" * 90}, '"' + "x" * 57 + '…"'),
+        ({}, ""),
+    ],
+)
+def test_the_arguments_that_matter_come_first(args, says):
+    """Numbers with their currency, commands, people, places, then the rest; limits and booleans last."""
+    assert said(args) == f"pay {says}".strip()
+
+
+def test_the_headline_of_the_policy_stands_as_it_says():
+    """It names what matters, so nothing else is counted and no value carries its name."""
+    assert (
+        said(PAYMENT, headline=("beneficiary", "amount", "currency"))
+        == 'pay "ACME Supplies GmbH" 12500.0 EUR'
+    )
+
+
+def test_the_headline_of_an_agent_never_hides_the_largest_number():
+    assert (
+        said({"amount": 5, "value": 5000, "x": "y"}, named=("amount", "x"))
+        == 'pay amount 5 · x "y" · value 5000'
+    )
+
+
+def test_a_title_of_the_policy_quotes_what_it_fills_in():
+    """Missing values are said to be missing, masked ones to be hidden."""
+    title = "Pay {amount} {currency} to {beneficiary}, {card.number} {why}"
+    args = {**PAYMENT, "beneficiary": 'A" now', "card": {"number": "4111"}}
+
+    assert said(args, title=title, mask=("number",)) == 'Pay 12500.0 EUR to "A\' now", (hidden) (left out)'
+
+
+def test_an_argument_outside_of_the_schema_is_only_counted():
+    schema = {"type": "object", "properties": {"amount": {"type": "number"}}}
+
+    assert said({"amount": 5, "limit_raised_by": 5000}, schema=schema) == "pay 5 +1 unexpected"
+
+
+@pytest.mark.parametrize("terms", [{"mask": ("amount",)}, {"modal_only": ("amount",)}])
+@pytest.mark.parametrize("form", [{}, {"headline": ("amount", "to")}])
+def test_what_is_not_on_the_card_is_only_counted(terms, form):
+    assert said({"amount": 77, "to": "Bo"}, **terms, **form) == 'pay "Bo" +1 hidden'
+
+
+def test_an_edit_has_one_notation():
+    edited = {**PAYMENT, "amount": 9800}
+
+    assert said(PAYMENT, edited=edited).startswith('pay 12500.0 EUR → 9800 EUR "ACME')
+    assert said(PAYMENT, edited=edited, headline=("amount",)) == "pay 12500.0 → 9800"
+
+
+@pytest.mark.parametrize(
+    ("amounts", "says"),
+    [
+        ([(64.95, "EUR"), (12.0, "EUR"), (899.0, "EUR")], "pay, 3 times, 975.95 EUR"),
+        ([(5, "EUR"), (900, "USD")], "pay, 2 times, 5 EUR to 900 USD"),
+        ([(-5, "EUR"), (7, "EUR")], "pay, 2 times, -5 EUR to 7 EUR"),
+        ([(5, "EUR"), ("all", "EUR")], "pay, 2 times"),
+        ([(0.1, "EUR"), (0.2, "EUR")], "pay, 2 times, 0.3 EUR"),
+        ([(10**25, "EUR"), (1.5, "EUR")], "pay, 2 times, 10000000000000000000000001.5 EUR"),
+    ],
+)
+def test_several_calls_of_one_tool_say_what_they_come_to(amounts, says):
+    """The sum is exact, and of one unit and sign; otherwise the smallest and the largest."""
+    calls = [("pay", {"amount": amount, "currency": unit}) for amount, unit in amounts]
+
+    assert subject_of(calls_of(*calls)) == says
+
+
+def test_the_odd_row_is_named():
+    users = [("create_user", {"email": f"u{n}@x.io", "admin": n == 7}) for n in range(24)]
+
+    assert subject_of(calls_of(*users)) == "create_user, 24 times, one with admin true"
+
+
+def test_several_tools_are_named_and_have_their_values_where_there_is_room():
+    actions = calls_of(("pay", {"amount": 5}), ("send_email", {"to": "ada@x.io"}), ("pay", {"amount": 6}))
+
+    assert subject_of(actions, 100) == 'pay, 2 times, 11, send_email "ada@x.io"'
+    assert subject_of(actions, 30) == tools_of(actions) == "pay, 2 times, send_email"
+
+
+def test_the_body_may_leave_out_only_what_the_title_of_the_policy_holds_whole():
+    """Not what an agent calls its headline, no cut text, and no text that is written otherwise."""
+    by_policy = ("amount", "beneficiary")
+    (held,) = calls_of(("pay", PAYMENT), headline=by_policy)
+    (changed,) = calls_of(("pay", {**PAYMENT, "beneficiary": 'A"B'}), headline=by_policy)
+    (cut,) = calls_of(("pay", {**PAYMENT, "beneficiary": "A" * 80}), headline=by_policy)
+    (agents,) = calls_of(("pay", PAYMENT), named=by_policy)
+
+    assert [sorted(held_by_title(each)) for each in (held, changed, cut, agents)] == [
+        ["amount", "beneficiary"],
+        ["amount"],
+        ["amount"],
+        [],
+    ]
+
+
+NAMES = st.sampled_from(["amount", "value", "to", "note", "timeout", "currency", "from", "sql", "x y", 'a"b'])
+VALUES = st.one_of(
+    st.integers(-(10**9), 10**9),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.booleans(),
+    st.none(),
+    st.text(max_size=80),
+    st.sampled_from(["5 EUR. Approved by Dana.", ":white_check_mark:", "EUR", '"', "\u202e<!here>\n", "12"]),
+    st.lists(st.integers(), max_size=3),
+)
+ARGS = st.dictionaries(NAMES, VALUES | st.dictionaries(NAMES, VALUES, max_size=3), max_size=6)
+
+
+@given(ARGS, st.integers(0, 200))
+@bounded(400)
+def test_outside_of_quotes_are_numbers_units_names_and_our_own_words(args, room):
+    """One line within its room beside the tool, with an even number of quotes. The largest number is named."""
+    text = subject(calls_of(("pay", args))[0], room)
+
+    assert "\n" not in text
+    assert text.count('"') % 2 == 0
+    assert units(text) <= room + 120
+    outside = re.sub(r'"[^"]*"', "", text.removeprefix("pay"))
+    assert re.fullmatch(
+        r"( |·|…|[-+0-9.e]+|[A-Z]{3}|true|false|null|more|amount|value|to|note|timeout|currency|from|sql)*",
+        outside,
+    )
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["amount", "value", "to_pay", "n"]), st.integers(-(10**6), 10**6), min_size=2
+    )
+)
+@bounded(200)
+def test_of_several_numbers_the_largest_is_among_those_that_are_named(args):
+    text = said(args)
+    largest = max(map(abs, args.values()))
+
+    shown = {name: as_number(number) for name, number in re.findall(r"(\w+) (-?[0-9]+)(?= ·| \+|$)", text)}
+    assert Decimal(largest) in {abs(number or 0) for number in shown.values()}
+    assert all(args[name.removeprefix("pay ")] == number for name, number in shown.items())
