@@ -3,43 +3,41 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from bot.sentences.words import and_more, calls, place_name, times, when
+from bot.sentences.words import and_more, place_name, times, when
 
 MOST_CALLED = 20
 """People and groups called in one message."""
-MOST_NUMBERS = 20
-"""Actions named in one message."""
 
 
-def reminder(indices: Sequence[int], called: Sequence[str]) -> str:
+def reminder(about: str, called: Sequence[str]) -> str:
     """Remind people of what nobody has decided."""
-    return f"Still to be decided: {_calls(indices)}.{_approvers(called)}"
+    return f"Still waiting: {about}.{f' Approvers: {_called(called)}.' if called else ''}"
 
 
-def escalated(indices: Sequence[int], called: Sequence[str], also_in: str | None) -> str:
+def escalated(about: str, called: Sequence[str], also_in: str | None) -> str:
     """Say that more people are asked, because nobody has decided for a while."""
-    nobody = f"Nobody has decided {_calls(indices)} yet"
+    nobody = f"Nobody has decided {about} yet"
     if also_in:
         return f"{nobody}, so it is asked in {place_name(also_in)} as well."
     return f"{nobody}. {_called(called)} may decide now, too."
 
 
-def proposed(person: str, indices: Sequence[int], called: Sequence[str], also_in: str | None) -> str:
+def proposed(person: str, about: str, called: Sequence[str], also_in: str | None) -> str:
     """Say that somebody proposes an edit, and who may agree."""
-    says = f"{person} proposes changes to {_calls(indices)}"
+    says = f"{person} proposes changes to {about}"
     if also_in:
         return f"{says}, so it is asked in {place_name(also_in)} as well."
     return f"{says}. {_called(called)} may agree." if called else f"{says}."
 
 
-def extended(person: str, until: datetime | None) -> str:
+def extended(person: str, about: str, until: datetime | None) -> str:
     """Say who moved the deadline."""
-    return f"{person} moved the deadline to {when(until)}." if until else f"{person} moved the deadline."
+    return f"{person} moved the deadline of {about}{f' to {when(until)}' if until else ''}."
 
 
-def handed_over(person: str, to: Sequence[str]) -> str:
+def handed_over(person: str, about: str, to: Sequence[str]) -> str:
     """Say who looks at a card from now on."""
-    return f"{person} hands this over to {_called(to)}. Everybody who may decide still can."
+    return f"{person} hands {about} over to {_called(to)}. Everybody who may decide still can."
 
 
 def told(titles: Sequence[str], called: str, not_run: str) -> str:
@@ -55,15 +53,6 @@ def asked_by(agent: str, places: Sequence[str]) -> str:
     """Say to that person who asked, and where."""
     where = f" in {', '.join(places)}" if places else ""
     return f"Agent `{agent}` asked this on your behalf{where}."
-
-
-def _calls(indices: Sequence[int]) -> str:
-    more = len(indices) - MOST_NUMBERS
-    return calls(indices[:MOST_NUMBERS]) + (f" and {more} more" if more > 0 else "")
-
-
-def _approvers(mentions: Sequence[str]) -> str:
-    return f" Approvers: {_called(mentions)}." if mentions else ""
 
 
 def _called(mentions: Sequence[str]) -> str:

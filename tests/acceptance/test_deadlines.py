@@ -82,11 +82,12 @@ async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack,
     await mira.press(card, "approve:0")
     await mira.notice("You are not an approver of this")
 
-    assert await remark(slack, "Still") == "Still to be decided: call 1. Approvers: <@U0DANA>, <@U0ERIK>."
+    asked = 'pay "dana@example.com"'
+    assert await remark(slack, "Still") == f"Still waiting: {asked}. Approvers: <@U0DANA>, <@U0ERIK>."
     escalated = await card_in(slack, "C0FINANCE")
     assert "Can decide: <@U0DANA>, <@U0ERIK> or <@U0MIRA>" in words(escalated["blocks"])
     assert "also asked in <#C0APPROVALS>" in words(escalated["blocks"])
-    assert "so it is asked in <#C0FINANCE> as well" in await remark(slack, "Nobody has decided call 1 yet")
+    assert "so it is asked in <#C0FINANCE> as well" in await remark(slack, f"Nobody has decided {asked} yet")
     await card_in(slack, "C0APPROVALS", "also asked in <#C0FINANCE>")
     await mira.press(escalated, "approve:0")
     resume = await reviewing
@@ -108,7 +109,7 @@ async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack
     await noor.notice("You are not an approver of this")
     await asyncio.gather(dana.press(card, "extend:0"), dana.press(card, "extend:0"))
 
-    assert "<@U0DANA> moved the deadline to" in await remark(slack, "moved the deadline")
+    assert "<@U0DANA> moved the deadline of pay" in await remark(slack, "moved the deadline")
     with pytest.raises(ControlError):
         await dana.press(await card_in(slack, "C0APPROVALS"), "extend:0")
     await dana.press(await card_in(slack, "C0APPROVALS"), "approve:0")

@@ -62,7 +62,7 @@ async def test_people_who_may_decide_are_called_once_and_again_only_by_a_reminde
     await dana.notice("Counted: call 5")
     assert await called(slack) == {"U0DANA": 1, "U0ERIK": 1, "S0OPS": 1, "U0NOOR": 1}
 
-    await eventually(lambda: is_posted(slack, "Still to be decided"))
+    await eventually(lambda: is_posted(slack, "Still waiting: "))
     assert await called(slack) == {"U0DANA": 1, "U0ERIK": 2, "S0OPS": 2, "U0NOOR": 1}
     await approve_each(slack, erik, card)
     assert (await client.wait(interrupt.id)).status == "decided"

@@ -24,7 +24,7 @@ def settings(playground, redis_url, tmp_path):
 
 
 def reminders(watcher, interrupt_id):
-    return [card for card in watcher.cards(interrupt_id) if card["text"].startswith("Still to be decided")]
+    return [card for card in watcher.cards(interrupt_id) if card["text"].startswith("Still waiting: ")]
 
 
 class MortalReminder(MortalBot):

@@ -102,7 +102,7 @@ def _render(state: Approval, id: MessageId) -> Part:
         case "part":
             return _render_part(state, id, place)
         case "remark":
-            text = remark_text(state.remarks[id.number])
+            text = remark_text(state, place, state.remarks[id.number])
             return _beside(state, id, text, [section("remark", text)])
         case "standing":
             blocks = standing_blocks(state, id.number)

@@ -4,14 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
+from agent_adapter.contract.hitl import ApproveDecision, EditDecision, RejectDecision
 from bot.domain.admission import Place
 from bot.domain.approval import Assignment
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension
 from bot.rendering.card.card import render_card
-from bot.rendering.card.times import remark_text
 from bot.sentences.words import duration_words
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids
 from tests.support.builders import NOW, a_decision, a_state, an_action, an_admission, an_interrupt
@@ -19,7 +18,9 @@ from tests.support.people import buttons, words
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
-BATCH = an_interrupt(an_action("pay"), an_action("mail"))
+MONEY = {"amount": 900, "currency": "EUR"}
+BATCH = an_interrupt(an_action("pay", MONEY), an_action("mail", {"to": "ada@example.com"}))
+PAY = an_interrupt(an_action("pay", MONEY))
 
 
 def timed(**fields):
@@ -30,6 +31,14 @@ def timed(**fields):
     parts = render_card(a_state(BATCH, admission=admission, **fields))
     assert_slack_takes_card(parts)
     return parts
+
+
+def in_thread(interrupt, remark, **fields) -> str:
+    """Draw one remark in the thread of the first card."""
+    remarks = {1: Remark(**{"places": (0,), **remark})}
+    parts = render_card(a_state(interrupt, remarks=remarks, **fields))
+    assert_slack_takes_card(parts)
+    return next(part.text for part in parts if part.id == MessageId(0, "remark", 1))
 
 
 def clock_buttons(part) -> list[str]:
@@ -91,49 +100,73 @@ def test_a_remark_is_a_reply_to_the_card():
 
     assert (remark.id, remark.parent, remark.thread_ts) == (MessageId(0, "remark", 2), MessageId(0), None)
     assert (beside.parent, beside.thread_ts) == (None, "1.2")
-    assert remark.text == "Still to be decided: calls 1, 2. Approvers: <!subteam^S0OPS>."
+    assert remark.text == 'Still waiting: pay 900 EUR, mail "ada@example.com". Approvers: <!subteam^S0OPS>.'
 
 
 @pytest.mark.parametrize(
     ("remark", "text"),
     [
-        (Remark(kind="remind", places=(0,), actions=(4,)), "Still to be decided: call 5."),
+        ({"kind": "remind", "actions": (0,)}, "Still waiting: pay 900 EUR."),
         (
-            Remark(
-                kind="remind",
-                places=(0,),
-                actions=tuple(range(22)),
-                mentions=tuple(f"U{n:03}" for n in range(21)),
-            ),
+            {"kind": "remind", "actions": (0,), "mentions": tuple(f"U{n:03}" for n in range(21))},
+            f"Still waiting: pay 900 EUR. Approvers: {', '.join(f'<@U{n:03}>' for n in range(20))} and 1 more.",
+        ),
+        (
+            {"kind": "escalate", "actions": (0,), "also_in": "C2"},
+            "Nobody has decided pay 900 EUR yet, so it is asked in <#C2> as well.",
+        ),
+        (
+            {"kind": "escalate", "actions": (0,), "mentions": ("S0OPS",)},
+            "Nobody has decided pay 900 EUR yet. <!subteam^S0OPS> may decide now, too.",
+        ),
+        (
+            {"kind": "propose", "actions": (0,), "by": "U0ERIK", "mentions": ("S0OPS",)},
+            "<@U0ERIK> proposes changes to pay 900 EUR. <!subteam^S0OPS> may agree.",
+        ),
+        (
+            {"kind": "extend", "by": "U0ERIK", "until": NOW},
             (
-                f"Still to be decided: calls 1 to 20 and 2 more. "
-                f"Approvers: {', '.join(f'<@U{n:03}>' for n in range(20))} and 1 more."
-            ),
-        ),
-        (
-            Remark(kind="escalate", places=(0,), actions=(0,), also_in="C2"),
-            "Nobody has decided call 1 yet, so it is asked in <#C2> as well.",
-        ),
-        (
-            Remark(kind="escalate", places=(0,), actions=(0,), mentions=("S0OPS",)),
-            "Nobody has decided call 1 yet. <!subteam^S0OPS> may decide now, too.",
-        ),
-        (
-            Remark(kind="extend", places=(0,), by="U0ERIK", until=NOW),
-            (
-                "<@U0ERIK> moved the deadline to "
+                "<@U0ERIK> moved the deadline of pay 900 EUR to "
                 "<!date^1795176000^{date_short_pretty} at {time}|2026-11-20 12:00 UTC>."
             ),
         ),
         (
-            Remark(kind="hand_over", places=(0,), by="U0ERIK", mentions=("U0MIRA",)),
-            "<@U0ERIK> hands this over to <@U0MIRA>. Everybody who may decide still can.",
+            {"kind": "hand_over", "by": "U0ERIK", "mentions": ("U0MIRA",)},
+            "<@U0ERIK> hands pay 900 EUR over to <@U0MIRA>. Everybody who may decide still can.",
         ),
     ],
 )
-def test_remarks_are_one_sentence_or_two(remark, text):
-    """Nothing in them is an agent's."""
-    assert remark_text(remark) == text
+def test_remarks_are_one_sentence_or_two_and_name_the_call(remark, text):
+    assert in_thread(PAY, remark) == text
+
+
+def test_a_remark_names_only_the_calls_of_its_place():
+    """The other call is shown to others, in another channel."""
+    places = [Place(channel="C1", actions=(0,)), Place(channel="C2", actions=(1,))]
+    everywhere = {"kind": "remind", "actions": (0, 1), "places": (0, 1)}
+
+    assert in_thread(BATCH, everywhere, places=places) == "Still waiting: pay 900 EUR."
+
+
+def test_a_remark_says_how_it_was_asked_also_when_it_was_decided_otherwise():
+    """It is posted once, and never changed."""
+    edit = EditDecision(edited_action={"name": "pay", "args": {"amount": 7, "currency": "EUR"}})
+    decided = {"decided": {0: edit}, "status": "decided"}
+
+    assert in_thread(PAY, {"kind": "remind", "actions": (0,)}, **decided) == "Still waiting: pay 900 EUR."
+
+
+def test_nothing_of_an_agent_is_active_in_a_remark_and_what_is_masked_is_not_in_it():
+    args = {"to": "<!channel> :tada: *x*", "token": "hunter22"}
+    admission = an_admission(places=(Place(channel="C1", actions=(0,)),), mask=("token",))
+
+    said = in_thread(
+        an_interrupt(an_action("pay", args)), {"kind": "remind", "actions": (0,)}, admission=admission
+    )
+
+    assert "<!" not in said
+    assert ":tada:" not in said
+    assert "hunter22" not in said
 
 
 @pytest.mark.parametrize(
