@@ -63,8 +63,8 @@ class Keys:
                                                     `told` where the requester reads the outcome, and its terms
                                                     `approvers` `named_only` `on_call` `requester` `decisions`
                                                     `once` `quorum` `reject_quorum` `risk` `confirm` `silence`
-                                                    `use_within` `type` `mask` `mask_random` `mask_key`
-                                                    `modal_only` `headline` `reject_reasons` `resembles`
+                                                    `untold` `use_within` `type` `mask` `mask_random`
+                                                    `mask_key` `modal_only` `headline` `reject_reasons` `resembles`
                                                     `matched` `rule` its name, `sticky` the widest standing approval,
                                                     `again` which call it is proposed instead of, or
                                                     `<term>:<i>` of an action that has its own,

@@ -154,6 +154,8 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
     yield "requester", f"{_requester(policy, agent)}; {_MAY[rule.requester_may_decide]}"
     if rule.tell_requester != "no":
         yield "told", f"the requester, if vouched for: {_TOLD[rule.tell_requester]}"
+    if rule.tell_approvers == "no":
+        yield "told of failures", "nobody"
     if refused:
         yield "refused", f"yes, with the code {refused.code}: {refused.reason}"
         return

@@ -27,7 +27,6 @@ class Place(WireModel, populate_by_name=True):
     """The step after which it is asked here as well. `None`: it is asked here from the beginning."""
     assign: timedelta | None = Field(None, alias="claim")
     """How long a person can be assigned here. `None`: nobody can."""
-    """What its messages speak."""
     proposed: bool = False
     """Whether it is asked here as well because of a proposal that another rule decides about."""
 
@@ -106,6 +105,8 @@ class Terms(WireModel, populate_by_name=True):
     """What the title says in place of tool and values: `Pay {amount} {currency} to {beneficiary}`."""
     reject_reasons: tuple[str, ...] = ()
     """What the form to reject offers, beside a text of one's own."""
+    tell_approvers: bool = True
+    """Whether those who approved it are called when it fails, is not started, or nobody knows what became of it."""
     use_within: timedelta = USE_WITHIN
     """How long after the deadline an approved call may run."""
     standing: StandingLimits | None = Field(None, alias="sticky")

@@ -150,6 +150,8 @@ class Approval(Published):
     """The people in whose name there is a vote that is not signed, by the index of the action."""
     standing: Mapping[int, StandingApproval] = field(default_factory=dict)
     """The standing approvals given here, by the index of the action; also those that have ended."""
+    quiet: frozenset[str] = frozenset()
+    """The standing approvals whose givers are not mentioned in what is drawn now. It is not stored."""
 
     @property
     def actions(self) -> tuple[Action, ...]:

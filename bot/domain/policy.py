@@ -170,6 +170,7 @@ class Policy:
             headline=rule.headline,
             title=rule.title,
             reject_reasons=rule.reject_reasons,
+            tell_approvers=rule.tell_approvers == "failures",
             use_within=rule.use_within,
             standing=self.standing_for(agent, action.name, rule),
             resembles=self.resembled_by(agent, action.name, rule),

@@ -85,7 +85,8 @@ class Rule:
     """Whether a key of the agent must have signed the question, or a key of the HTTP API must have asked it."""
     tell_requester: Tell = "no"
     """Where the person for whom the agent acts reads the outcome."""
-    """What its cards speak."""
+    tell_approvers: Literal["failures", "no"] = "failures"
+    """Whether those who approved a call are called when it fails, is not started, or nobody knows what became of it."""
     decisions: tuple[str, ...] | None = None
     """Which of the agent's allowed decisions are offered; all of them when `None`."""
     notify: tuple[str, ...] | None = None

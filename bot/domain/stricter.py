@@ -62,6 +62,7 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "title": lambda admitted, _: admitted,
     # The call is rejected as it was asked, also while there is a proposal.
     "reject_reasons": lambda admitted, _: admitted,
+    "tell_approvers": lambda one, other: one or other,
     "use_within": min,
     "standing": lambda *_: None,
     "again": lambda *_: None,
@@ -82,6 +83,7 @@ _NOT_OF_EDITS = {
     "headline",
     "title",
     "reject_reasons",
+    "tell_approvers",
     "standing",
     "again",
     "resembles",

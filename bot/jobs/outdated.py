@@ -5,6 +5,7 @@ from collections.abc import Container
 from bot.domain.approval import Approval
 from bot.domain.ids import KEPT, MessageId
 from bot.rendering.card.card import Part, draw_parts
+from bot.rendering.card.ran import wrong_in
 
 
 def first_outdated(
@@ -32,7 +33,7 @@ def first_outdated(
 def is_wanted(state: Approval, part: MessageId) -> bool:
     """Whether Slack should show this message. Nobody needs a card that ended before it was shown, or a late reminder.
 
-    Nobody needs a card that asks nothing either, unless the agent could not go on.
+    Nobody needs a card that asks nothing either, unless something is wrong with its calls.
     """
     if part in state.shown or part.kind in {"standing", "told"}:
         return True
@@ -41,11 +42,22 @@ def is_wanted(state: Approval, part: MessageId) -> bool:
         return card is not None and card.ts[0].isdigit()
     if is_extra(state, part):
         return state.is_open
-    is_stuck = state.stalled is not None or state.claim_has_lapsed
-    is_asked = not state.is_preapproved(state.places[part.place]) or is_stuck
-    return state.status in {"pending", "decided"} and is_asked
+    place = state.places[part.place]
+    is_wrong = state.stalled is not None or state.claim_has_lapsed or wrong_in(state, place)
+    is_asked = not state.is_preapproved(place) or is_wrong
+    return state.status in {"pending", "decided"} and bool(is_asked)
 
 
 def is_extra(state: Approval, part: MessageId) -> bool:
     """Whether people can decide without this message: a remark, or a card in an additional place."""
     return part.is_beside or state.places[part.place].is_extra
+
+
+def used_in(state: Approval, part: MessageId) -> set[str]:
+    """Name the standing approvals whose givers a new message would mention because something is wrong."""
+    place = state.places[part.place]
+    is_about_them = part.kind == "outcomes" and wrong_in(state, place)
+    if not (is_about_them or (part.kind == "card" and state.is_preapproved(place))):
+        return set()
+    recorded = [state.recorded[index] for index in place.actions]
+    return {found.sticky for found in recorded if found and found.sticky}

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from agent_adapter.errors import ServerUnreachableError
@@ -17,13 +17,13 @@ from bot.domain.errors import (
 from bot.domain.ids import Label
 from bot.domain.messages import Shown
 from bot.jobs.orphans import Second, remove_second
-from bot.jobs.outdated import is_extra, is_wanted
+from bot.jobs.outdated import is_extra, is_wanted, used_in
 from bot.jobs.patience import noted_by
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.refused_edits import TRIED_FOR, RefusedEdits
 from bot.jobs.slack_trouble import EDIT, POST, RETRY, SlackTrouble
 from bot.rendering.blocks import Block
-from bot.rendering.card.card import Part
+from bot.rendering.card.card import Part, draw_parts
 from bot.rendering.limits import SlackLimitError, check_message
 from bot.runtime.health import PLACE, Health
 from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
@@ -135,11 +135,12 @@ class SlackCall:
         began = time.monotonic()
         if began + self.line.slack.within > self.leased_until:
             return await self._on_late()
-        check_message(self.part.text, self.part.blocks)
+        part = await self._as_posted()
+        check_message(part.text, part.blocks)
         ts = await self.line.slack.post_message(
-            self.part.channel,
-            text=self.part.text,
-            blocks=self.part.blocks,
+            part.channel,
+            text=part.text,
+            blocks=part.blocks,
             thread_ts=self._thread(),
             label=self._label(),
         )
@@ -153,6 +154,16 @@ class SlackCall:
             self.line.tasks.start(self._remove_second(ts))
         await self._clear_notice()
         return None
+
+    async def _as_posted(self) -> Part:
+        """Give the message without mentions of people who gave a standing approval and were called about it within an hour.
+
+        An edit, which notifies nobody, may mention them.
+        """
+        state, id = self.state, self.part.id
+        names = used_in(state, id)
+        quiet = {name for name in names if id.kind == "card" or not await self.line.pacing.may_call(name)}
+        return next(draw_parts(replace(state, quiet=frozenset(quiet)), id)) if quiet else self.part
 
     async def _update(self, shown: Shown) -> int | None:
         is_compared = self.part.id.kind not in {"remark", "told"}

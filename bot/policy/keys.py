@@ -157,6 +157,8 @@ class SharedKeys(TypedDict, total=False):
     """Whether the agent has to sign its question, or to ask with a key of the HTTP API."""
     tell_requester: Tell
     """Where the person for whom the agent acts reads the outcome: `direct`, `thread` (where the run came from) or `no`."""
+    tell_approvers: Literal["failures", "no"]
+    """Whether those who approved a call are called in the thread when it fails, is not started, or nobody knows what became of it. Left out, they are."""
     decisions: Annotated[tuple[_Decision, ...], one_or_more(_Decision, 1), values.ONCE]
     """Which of the agent's allowed decisions are offered. Left out, all of them."""
     notify: values.Notify

@@ -5,21 +5,26 @@ from datetime import datetime
 
 from bot.sentences.words import calls, when
 
-TITLE = "What became of the calls"
-WORDS_FOLLOW, IT_SAYS = ", in the agent's words:", "the agent says:"
-"""What comes before a quote: of one of several calls, and in the line that says how the agent goes on."""
+IN_THREAD = "Results in the thread."
 _NAMED = 40
 _STATUS = {"done": "Done", "failed": "Failed"}
 
 
-def of_all(counted: str) -> str:
-    """Say what became of all calls, in numbers."""
-    return f"{TITLE}{counted}."
+def became(news: str, called: str, alarm: str) -> str:
+    """Say what became of the calls, call those who approved them, and say what to do."""
+    what = f"{called}, what you approved{'' if news == 'failed' else ':'}"
+    said = f"{what} *{news}*." if called else f"*{news[:1].upper()}{news[1:]}*."
+    return f"{said} {alarm}".rstrip()
 
 
-def ran(status: str, at: datetime, call: str = "") -> str:
-    """Say what became of a call, and when it was reported. Of several calls, it is named."""
-    return f"{call}*{_STATUS[status]}* {when(at)}"
+def all_done(count: int) -> str:
+    """Say that several calls are done."""
+    return f"{count} of {count} done"
+
+
+def ran(status: str, at: datetime, number: int) -> str:
+    """Say what became of a call, and when it was reported; of several calls, with its number."""
+    return f"{f'{number}. ' if number else ''}*{_STATUS[status]}* {when(at)}"
 
 
 def first_line(lines: int) -> str:
@@ -36,19 +41,12 @@ def failed(indices: Sequence[int]) -> str:
     """Say which of several calls failed. The first one of them follows."""
     which = calls(indices)
     named = which if len(which) <= _NAMED else f"{len(indices)} calls"
-    return f"{named} failed{f', here is {indices[0] + 1}' if len(indices) > 1 else ''}:"
+    return f"{named.capitalize()} failed{f', here is {indices[0] + 1}' if len(indices) > 1 else ''}"
 
 
-def in_thread(reported: int) -> str:
-    """Say where every outcome is."""
-    return (
-        f"What became of {'the call' if reported == 1 else f'each of the {reported} calls'} is in the thread."
-    )
-
-
-def call(number: int, tool: str) -> str:
-    """Name a call of a card with several calls."""
-    return f"{number}. `{tool}` · "
+def says(which: str, cut: str) -> str:
+    """Say above the agent's words which call they are about, and what is cut; nothing where neither has to be said."""
+    return f"{which or 'Result'}{cut}:" if which or cut else ""
 
 
 def more(count: int) -> str:

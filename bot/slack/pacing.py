@@ -27,6 +27,9 @@ EDITS = Limit(50, 60_300)
 READS = Limit(40, 60_300)
 """`conversations.history` and `conversations.replies` take fifty a minute each; some are left for cards that are searched."""
 
+CALLS = Limit(1, 3_600_000)
+"""Messages that call a person because of a standing approval: one an hour."""
+
 EDIT_AGAIN = 1_000
 """Milliseconds until a message that asks something is edited again. What several people decide meanwhile is one edit."""
 ASKING_AT_ONCE = 16
@@ -100,6 +103,10 @@ class Pacing:
         """Milliseconds until a place may be looked at again; 0 means go, and counts for all replicas."""
         return await self._turn(self._keys.pace("look", place), Limit(1, every), "", urgent=True)
 
+    async def may_call(self, standing: str) -> bool:
+        """Whether the person who gave this standing approval may be called about it: once an hour. True counts for all replicas."""
+        return not await self._given(self._keys.pace("call", standing), CALLS, "", urgent=True)
+
     async def turn_to_read(self, kind: str, *, urgent: bool) -> int:
         """Milliseconds to wait before a history (or a thread's replies) is read; 0 means go, and counts."""
         return await self._turn(self._keys.pace(kind), READS, "", urgent=urgent)
@@ -127,8 +134,9 @@ class Pacing:
         await self._hold(self._keys.pace("edit"), seconds)
 
     async def _turn(self, key: str, limit: Limit, agent: str, *, urgent: bool) -> int:
-        if not self._enabled:
-            return 0
+        return await self._given(key, limit, agent, urgent=urgent) if self._enabled else 0
+
+    async def _given(self, key: str, limit: Limit, agent: str, *, urgent: bool) -> int:
         # Redis can have lost what Slack said.
         if wait := self._own.wait(key):
             return wait

@@ -30,7 +30,7 @@ _RARE = {"rows", "opened_by", "assign", "proposed"}
 ADMISSION = frozenset({
     "policy", "approvers", "named_only", "on_call", "requester", "decisions", "once", "quorum",
     "reject_quorum", "risk", "confirm", "use_within", "silence", "sticky", "again", "type", "title", "resembles",
-    "matched", "rule", "mask_key", "mask", "mask_random", "modal_only", "headline", "reject_reasons", "requested_by",
+    "matched", "rule", "mask_key", "mask", "mask_random", "modal_only", "headline", "reject_reasons", "untold", "requested_by",
     "requester_known", "agent_verified", "unsigned", "thread_author", "told", "on_timeout", "extend", "pages", "place", "step", "asked"
 })  # fmt: skip
 """The kinds of fields that are fixed at admission."""
@@ -201,23 +201,23 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
     fields = {f"approvers{of}": " ".join(terms.approvers)}
     people = {"named_only": terms.named_only, "on_call": terms.on_call}
     fields |= {f"{name}{of}": encode(found) for name, found in people.items() if found}
-    if terms.requester_may_decide:
-        fields[f"requester{of}"] = "1"
+    flags = {
+        "requester": terms.requester_may_decide,
+        "once": not terms.allow_always,
+        "confirm": terms.confirm,
+        "untold": not terms.tell_approvers,
+        "silence": terms.by_silence,
+    }
+    fields |= {f"{name}{of}": "1" for name, is_set in flags.items() if is_set}
     if terms.decisions is not None:
         fields[f"decisions{of}"] = " ".join(terms.decisions)
-    if not terms.allow_always:
-        fields[f"once{of}"] = "1"
     numbers = {"quorum": terms.quorum, "reject_quorum": terms.reject_quorum}
     # An action's own number is always written, even 1. Without it, the number that all actions share would count.
     fields |= {f"{name}{of}": str(number) for name, number in numbers.items() if of or number > 1}
     if terms.risk != "normal":
         fields[f"risk{of}"] = terms.risk
-    if terms.confirm:
-        fields[f"confirm{of}"] = "1"
     if terms.use_within != USE_WITHIN:
         fields[f"use_within{of}"] = str(milliseconds(terms.use_within))
-    if terms.by_silence:
-        fields[f"silence{of}"] = "1"
     if terms.standing:
         fields[f"sticky{of}"] = dumped(terms.standing)
     if terms.again:
@@ -342,6 +342,7 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "type": card.get(f"type{of}", ""),
         "title": card.get(f"title{of}", ""),
         "by_silence": f"silence{of}" in card,
+        "tell_approvers": f"untold{of}" not in card,
         "use_within": timedelta(milliseconds=int(within))
         if (within := card.get(f"use_within{of}"))
         else USE_WITHIN,

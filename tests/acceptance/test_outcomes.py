@@ -37,19 +37,34 @@ async def replies(dana, card):
     return [m for m in found if m.get("thread_ts") == card["ts"] != m["ts"]]
 
 
-async def test_the_card_says_that_a_call_failed_and_why(start_bot, dana, client):
-    """Given an approved call that failed, then the error stands on the card in a block of its own, word by word."""
+async def reply(dana, saying):
+    """Wait for what the bot says in the thread of the only card, and give it with the card as it is then."""
+    said = await dana.slack.wait_for_message(
+        lambda m: m.get("thread_ts") not in {None, m["ts"]} and saying in m["text"]
+    )
+    (card,) = [m for m in await dana.slack.messages("C0APPROVALS") if m["ts"] == said["thread_ts"]]
+    assert [m["ts"] for m in await replies(dana, card)] == [said["ts"]]
+    return said, card
+
+
+async def test_who_approved_a_call_that_failed_is_called_and_reads_why(start_bot, dana, client):
+    """On the card and in one reply, which a second bot does not repeat, the error stands in a block of its own, word by word."""
     await start_bot()
     calling = await asked(client, 5_000)
     await dana.press(await dana.card("amount"), "approve:0")
     with pytest.raises(ValueError, match="insufficient funds"):
         await calling
 
-    card = await dana.card("insufficient funds for *EUR*")
+    said, card = await reply(dana, "Failed: pay 5000")
 
-    assert title_of(card).startswith("Failed: pay (approved by ")
-    error = next(block for block in card["blocks"] if block["block_id"] == "ran:0:text")
-    assert words([error]) == "ValueError: the bank said: insufficient funds for *EUR*"
+    assert title_of(card).startswith("❌ Failed: pay 5000 (approved by ")
+    for message, name in ((card, "ran:0:text"), (said, "ran:error")):
+        error = next(block for block in message["blocks"] if block["block_id"] == name)
+        assert words([error]) == "ValueError: the bank said: insufficient funds for *EUR*"
+    assert words(said["blocks"]).startswith("<@U0DANA>, what you approved *failed*.\npay 5000")
+    await start_bot()
+    await client.report(card["metadata"]["event_payload"]["id"], 0, Outcome.done("late"))
+    assert (await reply(dana, "Failed: pay 5000"))[0]["ts"] == said["ts"]
 
 
 async def test_a_run_does_not_wait_for_its_report(start_bot, dana, client, monkeypatch, caplog):
@@ -74,7 +89,7 @@ async def test_two_bots_and_many_reports_at_once_make_one_message(start_bot, dan
     for _ in range(2):
         await start_bot()
     asking = review(client, *(an_action(f"tool_{number}", {"n": number}) for number in range(5)))
-    card = await dana.card("5 tools")
+    card = await dana.card("tool_4 4")
     for index in range(5):
         await dana.press(card, f"approve:{index}")
     resume = await asking
@@ -100,14 +115,14 @@ async def test_what_a_tool_answers_shows_no_masked_value_of_another_call(start_b
     )
     await start_bot(policy=str(policy), approvers="", channel=None)
     asking = review(client, an_action("login", {"token": "sk-Ab12/34=x"}), an_action("pay", {"amount": 5}))
-    card = await dana.card("2 tools")
+    card = await dana.card("login")
     for index in range(2):
         await dana.press(card, f"approve:{index}")
     resume = await asking
     await client.report(resume.interrupt_id, 0, Outcome.failed("no access with sk-Ab12/34=x"))
     await client.report(resume.interrupt_id, 1, Outcome.done("https://bank.example/?t=sk-Ab12%2F34%3Dx"))
 
-    await dana.card("What became of the calls, 1 failed, 1 done")
+    await reply(dana, "1 failed, 1 done")
 
     for message in await dana.slack.messages("C0APPROVALS"):
         assert "Ab12" not in str(message)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agent_adapter import Context, HITLRequest
+from agent_adapter import Context, HITLRequest, Outcome
 from tests.conftest import an_agent
 from tests.support.builders import an_action
 from tests.support.faults import asking
@@ -153,6 +153,32 @@ async def test_the_same_call_runs_without_asking_until_it_is_used_up(bot, slack,
     assert {entry.standing for entry in used} == {third.records[0].sticky}
     assert len(used) == 2
     assert await is_asked(slack, review(), card=2)
+
+
+async def test_who_gave_it_is_called_about_the_calls_that_fail_once_an_hour(bot, slack, review, dana, client):
+    """Each of these calls gets a card once it has failed, and only the first one mentions Dana."""
+    first = review()
+    await give(dana, saying="billing: pay", Where="agent")
+    await first
+    worked = await review()
+    await client.report(worked.interrupt_id, 0, Outcome.done("paid"))
+    said = []
+    for number in range(2):
+        failed = await review()
+        await client.report(failed.interrupt_id, 0, Outcome.failed(f"error {number}"))
+        said.append(
+            await slack.wait_for_message(
+                lambda m, number=number: (
+                    m.get("thread_ts") not in {None, m["ts"]} and f"error {number}" in words(m.get("blocks"))
+                )
+            )
+        )
+
+    assert [m["text"].startswith("<@U0DANA> ❌ Failed: pay") for m in said] == [True, False]
+    assert "<@U0DANA>" not in words(said[1]["blocks"])
+    posted = await cards(slack)
+    assert len(posted) == 3
+    assert ["<@U0DANA>" in words(card["blocks"]) for card in posted[1:]] == [False, False]
 
 
 async def test_a_call_that_somebody_refused_before_a_failover_lost_all_of_it_is_asked(

@@ -89,8 +89,9 @@ def _messages(state: Approval) -> Iterator[MessageId]:
     if state.told:
         yield MessageId(0, "told")
     for number, place in state.places.items():
-        if is_told_in_thread(state, place):
-            yield MessageId(number, "outcomes")
+        id = MessageId(number, "outcomes")
+        if id in state.shown or is_told_in_thread(state, place):
+            yield id
 
 
 def _render(state: Approval, id: MessageId) -> Part:

@@ -12,7 +12,7 @@ from bot.rendering.card.agent_run import agent_blocks, reason_blocks
 from bot.rendering.card.alarm import alarm_blocks, alarm_text
 from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, on_call, proposal_deciders
 from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
-from bot.rendering.card.ran import all_reported_at, ran_blocks, ran_words
+from bot.rendering.card.ran import all_reported_at, ran_blocks
 from bot.rendering.card.times import assignment_blocks
 from bot.rendering.card.title import how, long_title, title
 from bot.rendering.card.votes import votes_text
@@ -32,8 +32,8 @@ def blocks_above(state: Approval, number: int) -> list[Block]:
     return [
         header("top", title(state, place)),
         *alarm_blocks(state, place),
-        context("who", _line(state, place)),
         *ran_blocks(state, place),
+        context("who", _line(state, place)),
         *assignment_blocks(state, number),
         *agent_blocks(state.interrupt, state.actions[0].secrets),
         *reason_blocks(state),
@@ -104,7 +104,6 @@ def _line(state: Approval, place: Place) -> str:
         *(_how_ended(state, place) if decided else _ended_line(state, place)),
         asked,
         *([] if is_not_run else went_on),
-        ran_words(state, place),
     ]
     return " · ".join(filter(None, said))
 

@@ -15,7 +15,7 @@ from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import pairs_of
 from bot.rendering.card.votes import votes_text
 from bot.rendering.cautions import caution_lines
-from bot.sentences import on_action, on_card
+from bot.sentences import on_action, on_card, words
 from bot.text.literal import visible
 
 
@@ -140,5 +140,6 @@ def outcome_line(state: Approval, action: Action, how: str = "") -> str:
         return on_action.outcome_by_silence(status)
     people = approver_names(recorded.agreed_by or (recorded.decided_by,), at_most=20)
     if recorded.sticky:
+        people = words.SOMEBODY.lower() if recorded.sticky in state.quiet else people
         return on_action.outcome_by_standing(status, people, recorded.decided_at)
     return on_action.outcome("" if how.startswith(status) else status, people, recorded.decided_at)

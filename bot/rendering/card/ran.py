@@ -6,34 +6,37 @@ The agent's words are literal text in blocks of their own, without masked values
 from collections.abc import Sequence
 from datetime import datetime
 
-from agent_adapter.contract.outcome import Outcome
+from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
+from bot.domain.masking import scrub
+from bot.domain.mentions import mention
 from bot.domain.outcomes import secrets_in, without_secrets
 from bot.rendering.blocks import (
     Block,
     context,
     json_size,
+    leaves,
     literal_within,
+    quote,
     quoted,
     rich_text,
     section,
 )
-from bot.rendering.calls import safe_name
-from bot.rendering.card.folded import ONE_LINE, values_line
-from bot.rendering.card.title import failed_in, run_suffix
-from bot.sentences import on_outcome, words
-from bot.text.literal import visible
+from bot.rendering.card.alarm import alarm, alarm_text
+from bot.rendering.card.title import failed_in, long_title, run_suffix
+from bot.rendering.subject import subject, subject_of, tool_of
+from bot.sentences import in_thread, on_card, on_outcome, words
+from bot.text.literal import clip, visible
+from bot.text.set_apart import mrkdwn_line
 
 _ERROR, _RESULT = 900, 400
 """JSON characters of an error and of a result on the card. A card has this much room beside its calls."""
-_VALUES = 100
-"""Characters of the values of one of several calls in the thread."""
 _FEW = 8
-"""Up to how many calls the thread says what each ran with."""
-_LEAST = 300
-"""JSON characters that are left for the words of a call beside its values."""
+"""Up to how many calls the thread says of each what it is about; of more, it names the tools."""
 _IN_THREAD = 7_000
+_LINE = 200
+"""Characters of the line of an error that calls somebody."""
 _NAMED = 20
 """How many calls the message in the thread names."""
 
@@ -41,58 +44,101 @@ _NAMED = 20
 def ran_blocks(state: Approval, place: Place) -> list[Block]:
     """Draw the agent's words about the only call, or about the first call that failed, with the values it ran with.
 
-    The line above says which call that is. Where none of several failed, they are in the thread.
+    Where none of several failed, they are in the thread.
     """
-    reported = reported_in(state, place)
+    reported, failed = reported_in(state, place), failed_in(state, place)
+    if len(place.actions) > 1 and not failed:
+        return [context("ran", on_outcome.IN_THREAD)] if is_told_in_thread(state, place) else []
     if not reported:
         return []
-    failed = failed_in(state, place)
-    if len(place.actions) > 1 and not failed:
-        return [context("ran", on_outcome.in_thread(len(reported)))]
     (index, *_) = failed or reported
-    _, shown = _says(state, index, secrets_in(state), is_brief=True)
-    values = _values(state, index, ONE_LINE) if len(place.actions) > 1 else []
-    return _words(index, values, shown, _ERROR if failed else _RESULT)
+    shown, cut = _shown(state, index, secrets_in(state), is_brief=True)
+    which = on_outcome.failed(failed) if len(place.actions) > 1 else ""
+    says, about = on_outcome.says(which, cut), subject(state.actions[index]) if which else ""
+    head = [context("ran", says)] if says else []
+    return [*head, *_words(index, about, shown, _ERROR if failed else _RESULT)]
 
 
-def ran_words(state: Approval, place: Place) -> str:
-    """Say in the line below the title what became of the only call, or which calls failed; `ran_blocks` has the words."""
-    reported, failed = reported_in(state, place), failed_in(state, place)
-    if len(place.actions) == 1 and reported:
-        return _says(state, reported[0], secrets_in(state), is_brief=True)[0]
-    if not failed:
-        return ""
-    opening = on_outcome.failed(failed)
-    return _says(state, failed[0], secrets_in(state), is_brief=True, opening=opening)[0]
+def wrong_in(state: Approval, place: Place) -> list[int]:
+    """Give the calls whose approvers are called: they failed, were not started, or nobody knows what became of them."""
+    failed, lost = failed_in(state, place), alarm(state, place) in {"stopped", "not_started"}
+    return [
+        index
+        for index in state.running(place.actions)
+        if state.actions[index].terms.tell_approvers
+        and (index in failed or (lost and index not in state.outcomes))
+    ]
 
 
 def is_told_in_thread(state: Approval, place: Place) -> bool:
-    """Whether the thread says what became of the calls: of several, and of one whose words the card does not show."""
-    reported = reported_in(state, place)
-    if len(place.actions) > 1:
-        return bool(reported)
-    return any(_is_long(state.outcomes[index].outcome) for index in reported)
+    """Whether the thread says what became of the calls.
+
+    It does once something is wrong. Only a new message calls anybody, so all else waits until every outcome is known:
+    those of several calls, and words that the card of one does not show.
+    """
+    runs, reported = state.running(place.actions), reported_in(state, place)
+    if wrong_in(state, place) or not runs or len(reported) < len(runs):
+        return bool(wrong_in(state, place))
+    return len(place.actions) > 1 or any(_is_long(state, index) for index in reported)
 
 
 def thread_text(state: Approval, place: Place) -> str:
-    """Say in a notification what became of the calls."""
-    return on_outcome.of_all(run_suffix(state, place))
+    """Say in a notification what became of the calls, and call those who approved them where something is wrong."""
+    return " ".join(filter(None, [_called(state, place), mrkdwn_line(long_title(state, place))]))
 
 
 def thread_blocks(state: Approval, place: Place) -> list[Block]:
-    """Draw what became of every call, those that failed first. There is one such message, and it is edited."""
-    reported = sorted(
-        reported_in(state, place), key=lambda index: state.outcomes[index].outcome.status != "failed"
-    )
+    """Draw what is wrong, then what became of every call, those that failed first. There is one such message, and it is edited."""
+    wrong, secrets, is_one = wrong_in(state, place), secrets_in(state), len(place.actions) == 1
+    alarmed = alarm_text(state, place) if wrong else ""
+    blocks = [section("ran", on_outcome.became(_news(state, place), _called(state, place), alarmed))]
+    if wrong or is_one:
+        about = subject_of([state.actions[index] for index in wrong or place.actions])
+        blocks.append(rich_text("ran:call", [_line(about)]))
+    if error := _error_line(state, wrong, secrets):
+        blocks.append(quote("ran:error", error))
+    reported = [index for index in reported_in(state, place) if not is_one or _is_long(state, index)]
+    reported.sort(key=lambda index: state.outcomes[index].outcome.status != "failed")
     named = reported[:_NAMED]
-    room = max(_IN_THREAD // len(named), _LEAST)
-    blocks, secrets = [section("ran", thread_text(state, place))], secrets_in(state)
+    room = min(_IN_THREAD // max(len(named), 1), 3_000)
+    name = subject if len(place.actions) <= _FEW else tool_of
     for index in named:
-        values = _values(state, index, _VALUES) if 1 < len(place.actions) <= _FEW else []
-        kept = values if json_size(values) <= room - _LEAST else []
-        blocks += _blocks(state, index, secrets, min(room, 3_000), named=len(place.actions) > 1, values=kept)
+        about = "" if is_one else name(state.actions[index])
+        blocks += _blocks(state, index, secrets, room, about)
     left = len(reported) - len(named)
     return [*blocks, *([context("ran:more", on_outcome.more(left))] if left else [])]
+
+
+def _called(state: Approval, place: Place) -> str:
+    """Mention who approved, where something is wrong: nobody where it was silence."""
+    calls = [state.actions[index] for index in state.running(place.actions)]
+    people = [
+        person
+        for each in (call.recorded for call in calls if call.terms.tell_approvers)
+        if each and each.decided_by != EXPIRED and each.sticky not in state.quiet
+        for person in each.agreed_by or (each.decided_by,)
+    ]
+    names = [mention(person) for person in dict.fromkeys(people)] if wrong_in(state, place) else []
+    return words.and_more(names, in_thread.MOST_CALLED)
+
+
+def _news(state: Approval, place: Place) -> str:
+    """Say in a few words what became of the calls."""
+    runs, found = state.running(place.actions), alarm(state, place)
+    is_done = all_reported_at(state, place) and not failed_in(state, place)
+    if is_done and len(runs) > 1:
+        return on_outcome.all_done(len(runs))
+    reported = run_suffix(state, place).removeprefix(", ")
+    return reported or (on_card.NEWS[found] if found else on_card.GOING_ON)
+
+
+def _error_line(state: Approval, wrong: Sequence[int], secrets: Sequence[str]) -> str:
+    """Give the first line of the first error, or of why the run did not go on: the agent's words."""
+    failed = [state.outcomes[index].outcome for index in wrong if index in state.outcomes]
+    reason = state.stalled if wrong and not state.claim_has_lapsed else None
+    text = without_secrets(failed[0], secrets) if failed else scrub(reason or "", secrets)
+    lines = [found.strip() for found in text.splitlines()]
+    return clip(visible(next(filter(None, lines), "")), _LINE)
 
 
 def outcome_blocks(state: Approval, index: int) -> list[Block]:
@@ -113,70 +159,41 @@ def all_reported_at(state: Approval, place: Place) -> datetime | None:
     return max(state.outcomes[index].reported_at for index in runs)
 
 
-def _is_long(outcome: Outcome) -> bool:
+def _is_long(state: Approval, index: int) -> bool:
+    outcome = state.outcomes[index].outcome
     room = _ERROR if outcome.status == "failed" else _RESULT
     return len(outcome.text) > room // 2 or (outcome.status == "done" and "\n" in outcome.text.strip())
 
 
-def _blocks(
-    state: Approval,
-    index: int,
-    secrets: Sequence[str],
-    room: int,
-    *,
-    named: bool = False,
-    values: Sequence[Block] = (),
-) -> list[Block]:
-    says, shown = _says(state, index, secrets, is_brief=False, named=named)
-    return [context(f"ran:{index}", says), *_words(index, values, shown, room)]
+def _blocks(state: Approval, index: int, secrets: Sequence[str], room: int, about: str = "") -> list[Block]:
+    """Draw what became of a call; of several, with its number and what it is about."""
+    reported = state.outcomes[index]
+    shown, cut = _shown(state, index, secrets, is_brief=False)
+    number = state.actions[index].number if about else 0
+    says = on_outcome.ran(reported.outcome.status, reported.reported_at, number) + cut
+    return [context(f"ran:{index}", says), *_words(index, about, shown, room)]
 
 
-def _values(state: Approval, index: int, room: int) -> list[Block]:
-    """Draw the values that one of several calls ran with, on one line."""
-    return [{"type": "rich_text_section", "elements": values_line(state.actions[index], room)}]
-
-
-def _words(index: int, values: Sequence[Block], text: str, room: int) -> list[Block]:
-    """Draw values, and the agent's words below them: both are the agent's."""
+def _words(index: int, about: str, text: str, room: int) -> list[Block]:
+    """Draw what a call is about, and the agent's words below it: both are the agent's."""
+    head = [_line(about)] if about else []
 
     def draw(block_id: str, text: str) -> Block:
-        return rich_text(block_id, [*values, *([quoted(text)] if text else [])])
+        return rich_text(block_id, [*head, *([quoted(text)] if text else [])])
 
-    return [literal_within(f"ran:{index}:text", text, room, draw)] if values or text else []
-
-
-def _status(state: Approval, index: int, *, named: bool) -> str:
-    """Say whether a call is done; of several calls, which one."""
-    reported, action = state.outcomes[index], state.actions[index]
-    call = on_outcome.call(action.number, safe_name(action.request) or words.UNUSUAL_TOOL) if named else ""
-    return on_outcome.ran(reported.outcome.status, reported.reported_at, call)
+    return [literal_within(f"ran:{index}:text", text, room + json_size(head), draw)] if head or text else []
 
 
-def _says(
-    state: Approval,
-    index: int,
-    secrets: Sequence[str],
-    *,
-    is_brief: bool,
-    named: bool = False,
-    opening: str = "",
-) -> tuple[str, str]:
-    """Say what became of a call, and give the agent's words about it as far as they are shown.
+def _line(text: str) -> Block:
+    return {"type": "rich_text_section", "elements": leaves(text)}
 
-    With an opening, only that comes before these words.
-    """
+
+def _shown(state: Approval, index: int, secrets: Sequence[str], *, is_brief: bool) -> tuple[str, str]:
+    """Give the agent's words about a call as far as they are shown, and what is cut of them."""
     outcome = state.outcomes[index].outcome
     text = without_secrets(outcome, secrets).strip()
-    says = opening or _status(state, index, named=named)
-    if not text:
-        return says, ""
-    # The title of a card about one call says whether it is done.
-    usual = on_outcome.IT_SAYS if is_brief else says + on_outcome.WORDS_FOLLOW
-    follows = opening or usual
     lines = text.splitlines()
-    is_cut = is_brief and outcome.status == "done" and len(lines) > 1
-    if is_cut:
-        follows += on_outcome.first_line(len(lines))
-    elif outcome.length is not None:
-        follows += on_outcome.beginning(len(outcome.text), outcome.length)
-    return follows, visible(lines[0] if is_cut else text)
+    if is_brief and outcome.status == "done" and len(lines) > 1:
+        return visible(lines[0]), on_outcome.first_line(len(lines))
+    is_cut = text and outcome.length is not None
+    return visible(text), on_outcome.beginning(len(outcome.text), outcome.length or 0) if is_cut else ""

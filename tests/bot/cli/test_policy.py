@@ -249,6 +249,7 @@ KEYS = {
     "decisions": "[reject]",
     "notify": "[]",
     "tell_requester": "direct",
+    "tell_approvers": "no",
     "time_limit": "3h",
     "use_within": "21d",
     "on_timeout": "raise",

@@ -620,9 +620,9 @@ def test_a_call_of_the_rows_that_failed_stands_on_the_card():
 
     parts = render_card(state)
     assert button_labels(parts[0].blocks) == ["Details"]
-    assert shown([block_of(parts[0].blocks, "who")]).endswith(" · call 5 failed:")
-    values = {call.args["customer"] for call, _ in calls}
-    assert {name for name in values if name in shown(parts[1].blocks)} == values
+    assert shown([block_of(parts[0].blocks, "ran")]) == "Call 5 failed:"
+    values = {str(call.args["amount"]) for call, _ in calls}
+    assert {amount for amount in values if amount in shown(parts[1].blocks)} == values
 
 
 def test_the_last_open_row_has_the_buttons_of_its_call():

@@ -9,24 +9,38 @@ from hypothesis import strategies as st
 from agent_adapter import Outcome
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, RejectDecision
 from agent_adapter.contract.outcome import Reported
+from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place
+from bot.domain.ids import MessageId
+from bot.domain.messages import Shown
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of, shown
-from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import NOW, a_decision, a_state, an_action, an_admission, an_interrupt
 from tests.support.properties import bounded
 
 APPROVE, REJECT = ApproveDecision(), RejectDecision(message="No.")
 
 
 def drawn(
-    *reports, tools=("send_payment",), how=None, args=None, mask=(), modal_only=(), plan=None, **fields
+    *reports,
+    tools=("send_payment",),
+    how=None,
+    args=None,
+    plan=None,
+    mask=(),
+    modal_only=(),
+    tell_approvers=True,
+    **fields,
 ):
     """Draw the messages of a decided record. `reports` are outcomes by action, `None` where nothing was reported."""
     interrupt = an_interrupt(*(an_action(tool, args) for tool in tools))
     every = tuple(range(len(tools)))
     admission = an_admission(
-        places=(Place(channel="C0APPROVALS", actions=every),), mask=mask, modal_only=modal_only
+        places=(Place(channel="C0APPROVALS", actions=every),),
+        mask=mask,
+        modal_only=modal_only,
+        tell_approvers=tell_approvers,
     )
     outcomes = {index: Reported(each, NOW) for index, each in enumerate(reports) if each}
     state = a_state(
@@ -59,6 +73,8 @@ def about_runs(part):
     ]
 
 
+HIDDEN = {"password": "hunter22", "body": "s3cret words", "to": "ada"}
+MASKS = {"mask": ("password",), "modal_only": ("body",)}
 PAID, LOST = Outcome.done("tr_1"), Outcome.failed("insufficient funds")
 
 
@@ -93,8 +109,7 @@ def test_an_error_stands_in_a_block_of_its_own():
     card, *_ = drawn(Outcome.failed("*bold* <!channel> <@U0DANA>\u202etxt"))
     (error,) = about_runs(card)
 
-    assert text_of(card.blocks[1]).endswith(" · asked by `billing` for <@U0DANA> · the agent says:")
-    assert card.blocks[2]["block_id"] == "ran:0:text"
+    assert card.blocks[1]["block_id"] == "ran:0:text"
     assert error.startswith("*bold* <!channel> <@U0DANA>")
     assert "\u202e" not in error
     literal = card.blocks[[block["block_id"] for block in card.blocks].index("ran:0:text")]
@@ -114,9 +129,8 @@ def test_a_card_with_every_outcome_says_no_more_that_the_agent_went_on():
 def test_a_result_is_one_line_and_the_thread_has_all_of_it():
     card, thread = drawn(Outcome.done("first\nsecond\nthird"))
 
-    assert about_runs(card) == ["first"]
-    assert text_of(card.blocks[1]).endswith(" (the first of 3 lines)")
-    assert (thread.id.kind, about_runs(thread)[1]) == ("outcomes", "first\nsecond\nthird")
+    assert about_runs(card) == ["Result (the first of 3 lines):", "first"]
+    assert (thread.id.kind, about_runs(thread)[-1]) == ("outcomes", "first\nsecond\nthird")
 
 
 def test_the_card_of_one_short_outcome_needs_no_message_in_the_thread():
@@ -127,23 +141,23 @@ def test_the_card_of_one_short_outcome_needs_no_message_in_the_thread():
 def test_the_thread_gets_one_message_about_several_calls():
     card, thread = drawn(PAID, LOST, None, tools=["a", "b", "c"])
 
-    assert text_of(card.blocks[1]).endswith(" · the agent has resumed · call 2 failed:")
+    assert about_runs(card)[0] == "Call 2 failed:"
     assert words_of(card) == "insufficient funds"
-    assert "`b` · *Failed*" in about_runs(thread)[0]
-    assert "`a` · *Done*" in about_runs(thread)[2]
+    assert [said[:11] for said in about_runs(thread)[2::2]] == ["2. *Failed*", "1. *Done* <"]
 
 
-def test_a_card_names_every_call_that_failed_and_shows_the_first():
-    card, _ = drawn(PAID, LOST, PAID, Outcome.failed("too late"), tools=["pay"] * 4)
+@pytest.mark.parametrize(
+    ("reports", "says"),
+    [
+        ([PAID, LOST, PAID, Outcome.failed("too late")], "Calls 2, 4 failed, here is 2:"),
+        ([PAID, *[LOST, PAID] * 25], "25 calls failed, here is 2:"),
+    ],
+)
+def test_a_card_says_which_calls_failed_and_shows_the_first(reports, says):
+    card, *_ = drawn(*reports, tools=["pay"] * len(reports), plan=lay_out)
 
-    assert text_of(card.blocks[1]).endswith(" · calls 2, 4 failed, here is 2:")
+    assert about_runs(card)[0] == says
     assert words_of(card) == "insufficient funds"
-
-
-def test_a_card_does_not_list_the_numbers_of_very_many_calls_that_failed():
-    reports = [LOST, PAID] * 25
-    card, *_ = drawn(*reports, tools=["pay"] * 50, plan=lay_out)
-    assert text_of(card.blocks[1]).endswith(" · 25 calls failed, here is 1:")
 
 
 BATCH = {"tools": ["pay", "pay"]}
@@ -167,71 +181,34 @@ def words_of(message):
     return "".join(leaf["text"] for leaf in words["elements"])
 
 
-def test_the_call_of_several_that_failed_stands_with_its_values():
-    """The agent's words are a quote below them."""
-    args = {"customer": "Ada *Park*", "amount": 64.95, "note": "n" * 300}
-    card, thread = drawn(PAID, LOST, **BATCH, args=args)
-
-    assert values_of(card) == 'customer: "Ada *Park*"   +2 more'
-    assert values_of(thread) == 'customer: "Ada *Park*"   amount: 64.95   +1 more'
+EDITED = EditDecision(edited_action={"name": "pay", "args": {"amount": 7}})
 
 
-def test_the_values_are_those_that_ran_and_not_those_that_were_asked():
-    edit = EditDecision(edited_action={"name": "pay", "args": {"amount": 7}})
-    card, _ = drawn(PAID, LOST, **BATCH, args={"amount": 900, "to": "x"}, how={0: APPROVE, 1: edit})
+@pytest.mark.parametrize(
+    ("args", "fields", "about"),
+    [
+        ({"customer": "Ada *Park*", "amount": 64.95}, {}, 'pay 64.95 "Ada *Park*"'),
+        ({"amount": 900}, {"how": {0: APPROVE, 1: EDITED}}, "pay 900 → 7"),
+        ({"password": "hunter22", "amount": 7}, {"mask": ("password",)}, "pay 7 +1 hidden"),
+        ({"body": "hunter22 words", "amount": 7}, {"modal_only": ("body",)}, "pay 7 +1 hidden"),
+    ],
+    ids=["as asked", "as it ran", "masked", "for a reading only"],
+)
+def test_the_call_of_several_that_failed_stands_with_its_subject(args, fields, about):
+    """On the card and in the thread; the agent's words are a quote below it."""
+    card, thread = drawn(PAID, LOST, **BATCH, args=args, **fields)
 
-    assert values_of(card) == "amount: 7"
-
-
-def test_a_masked_value_of_a_call_that_failed_is_not_shown():
-    card, thread = drawn(PAID, LOST, **BATCH, args={"password": "hunter22", "amount": 7}, mask=("password",))
-
-    assert values_of(thread) == "password: •••• (masked)   amount: 7"
+    assert [values_of(message) for message in (card, thread)] == [about] * 2
     assert "hunter22" not in str([card, thread])
-
-
-def test_a_value_that_only_a_reading_shows_is_in_no_message_about_what_ran():
-    """Also not in the thread, which says of each call what it ran with."""
-    card, thread = drawn(
-        PAID, LOST, **BATCH, args={"body": "s3cret words", "to": "ada"}, modal_only=("body",)
-    )
-
-    assert "s3cret" not in str([card, thread])
-    assert 'to: "ada"' in values_of(thread)
-
-
-def test_very_long_names_and_values_of_a_call_that_failed_are_counted():
-    """Slack takes the card, and it does not look like a call without values."""
-    card, _ = drawn(PAID, LOST, **BATCH, args={"n" * 2_000: 1, "b" * 90: "x" * 90, "c": 2})
-
-    assert values_of(card).endswith("more")
-    assert len(values_of(card)) < 250
-
-
-def test_an_edit_that_failed_is_reported_beside_what_was_changed():
-    edit = EditDecision(edited_action={"name": "send_payment", "args": {"to": "erik@example.com"}})
-    card, *_ = drawn(LOST, how={0: edit})
-    assert about_runs(card)[0] == "insufficient funds"
 
 
 def test_a_shortened_error_says_how_long_it_was():
     card, thread = drawn(Outcome.failed("x y " * 15_000))
 
-    assert "the agent sent the first 2,000 of 60,000 characters" in text_of(card.blocks[1])
-    assert "more characters" in about_runs(card)[0]
-    assert len(about_runs(thread)[1]) > len(about_runs(card)[0])
-
-
-def test_a_masked_value_is_in_no_message():
-    parts = drawn(
-        Outcome.failed("denied for hunter22"),
-        Outcome.done("HUNTER22"),
-        tools=["login", "pay"],
-        args={"password": "hunter22"},
-        mask=("password",),
-    )
-    assert "hunter22" not in str(parts).casefold()
-    assert "denied for ••••" in str(parts)
+    says, error = about_runs(card)
+    assert says == "Result (the agent sent the first 2,000 of 60,000 characters):"
+    assert "more characters" in error
+    assert len(about_runs(thread)[-1]) > len(error)
 
 
 @pytest.mark.parametrize(
@@ -308,6 +285,95 @@ def test_who_goes_on_after_a_long_time_is_not_called_stalled():
     """A process holds the claim, so it goes on with the answer."""
     (card,) = drawn(None, resumed_at=None, untaken=True, claimed_until=NOW + timedelta(hours=1))
     assert "waiting for the agent" in text_of(card.blocks[1])
+
+
+# --- Who approved is called -------------------------------------------------------------------------------------------
+
+UNKNOWN = {"resumed_at": None, "claim_has_lapsed": True}
+REPLY = MessageId(0, "outcomes")
+
+
+def reply(*reports, **fields):
+    """Draw the message in the thread; `None` where there is none."""
+    return next((part for part in drawn(*reports, **fields) if part.id == REPLY), None)
+
+
+def recorded_by(*agreed, by="U0DANA", sticky=None):
+    return a_decision(an_interrupt(an_action("pay")), 0, APPROVE, by=by).model_copy(
+        update={"agreed_by": agreed, "sticky": sticky}
+    )
+
+
+@pytest.mark.parametrize(
+    ("reports", "fields", "news"),
+    [
+        ([LOST], {}, " *failed"),
+        ([LOST, PAID, PAID], {}, ": *1 failed, 2 done"),
+        ([LOST, None], {}, ": *1 failed, 1 not reported"),
+        ([None], UNKNOWN, f": *outcome unknown*. {STOPPED}"),
+        ([None], {"resumed_at": None, "untaken": True}, f": *not started*. {NOT_STARTED}"),
+    ],
+)
+def test_who_approved_is_called_when_something_is_wrong(reports, fields, news):
+    """In words of ours alone; the call and its error stand in blocks of their own."""
+    message = reply(*reports, tools=["pay"] * len(reports), **fields)
+
+    said = message.blocks[0]["text"]["text"]
+    assert said.removesuffix("*.") == f"<@U0ERIK>, what you approved{news}"
+    assert message.text.startswith("<@U0ERIK> ")
+    assert 'pay "dana@example.com"' in message.text or "pay, " in message.text
+
+
+@pytest.mark.parametrize(
+    ("reports", "fields"),
+    [
+        ([PAID], {}),
+        ([None], {}),
+        ([PAID, None], {}),
+        ([None], {"stalled": "it is too large", "unused": True}),
+        ([None], {"how": {0: REJECT}, **UNKNOWN}),
+        ([LOST], {"tell_approvers": False}),
+    ],
+    ids=["done", "running", "partly done", "did not run", "rejected", "by the policy"],
+)
+def test_nobody_is_called_when_nothing_is_wrong(reports, fields):
+    """A reply comes when the outcome of each call is known: what fails until then is news, and only a new message is."""
+    assert reply(*reports, tools=["pay"] * len(reports), **fields) is None
+
+
+@pytest.mark.parametrize(
+    ("recorded", "fields", "called"),
+    [
+        (recorded_by("U0MIRA", "U0DANA"), {}, "<@U0MIRA>, <@U0DANA>, what you approved *failed*."),
+        (recorded_by(by=EXPIRED), {}, "*Failed*."),
+        (recorded_by(sticky="billing.x:0"), {}, "<@U0DANA>, what you approved *failed*."),
+        (recorded_by(sticky="billing.x:0"), {"quiet": frozenset({"billing.x:0"})}, "*Failed*."),
+    ],
+    ids=["a quorum", "silence", "a standing approval", "that called within the hour"],
+)
+def test_those_are_called_who_approved(recorded, fields, called):
+    assert reply(LOST, tools=["pay"], how={0: recorded}, **fields).blocks[0]["text"]["text"] == called
+
+
+def test_the_reply_has_one_line_of_the_error_in_a_block_of_its_own_and_no_message_what_is_hidden():
+    """Neither what is masked nor what only a reading shows, also where the agent repeats it."""
+    error = Outcome.failed("\n*bold* <!channel> hunter22 s3cret words\nTraceback")
+    parts = drawn(error, Outcome.done("HUNTER22"), **BATCH, args=HIDDEN, **MASKS)
+    (line,) = (block for block in parts[1].blocks if block["block_id"] == "ran:error")
+
+    assert (line["type"], text_of(line)) == ("rich_text", "*bold* <!channel> •••• ••••")
+    assert "hunter22" not in str(parts).casefold()
+    assert "s3cret" not in str(parts)
+
+
+def test_the_reply_stays_and_is_edited_when_an_unknown_outcome_becomes_known():
+    """It calls nobody once more."""
+    shown = {REPLY: Shown("C0APPROVALS", "1.2", "x")}
+    message = reply(PAID, tools=["pay"], shown=shown, claim_has_lapsed=True)
+
+    assert message.blocks[0]["text"]["text"] == "*Done*."
+    assert text_of(message.blocks[1]) == 'pay "dana@example.com"'
+    assert "<@" not in message.text
 
 
 @bounded(60)
