@@ -22,6 +22,7 @@ from bot.rendering.modal.view import ViewMeta, pressed_at
 from bot.rendering.pages import pages_of
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
+    block_of,
     button_labels,
     buttons,
     inputs,
@@ -149,9 +150,7 @@ def test_reject_all_names_each_call_with_its_values():
 
     assert_slack_takes_view(view)
     says = block_of(view["blocks"], "about")["text"]["text"]
-    assert says == (
-        'This rejects calls 1 to 12: pay 5, mail "ada", send_email, 10 times.'
-    )
+    assert says == ('This rejects calls 1 to 12: pay 5, mail "ada", send_email, 10 times.')
 
 
 def test_reject_all_with_nothing_left_only_says_so():
