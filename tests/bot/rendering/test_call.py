@@ -5,9 +5,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agent_adapter.contract.arguments import encode
-from bot.domain.admit import admit
-from bot.domain.policy import Policy
-from bot.domain.rules import Rule
 from bot.rendering.card.card import render_card
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -142,29 +139,7 @@ def test_headline_arguments_come_first_and_stand_in_the_notification():
         'currency: "EUR"',
         'iban: "DE89370400440532013000"',
     ]
-    assert part.text.startswith('billing wants to run send_payment "ACME Supplies GmbH" 1250000 EUR. Until ')
-
-
-LONG = {"note": "long " * 60, "amount": 5, "to": "Bo", "day": "Monday", "more": "x"}
-
-
-@pytest.mark.parametrize(
-    ("calls", "headline", "said"),
-    [
-        ([LONG], (), ' with amount: 5, to: "Bo", day: "Monday". Until '),
-        # Of several calls it has none: nobody knows which values tell them apart.
-        ([{"amount": 5}, {"amount": 6}], (), ", 2 times. Until "),
-        ([{"amount": 5}, {"amount": 6}], ("amount",), ", 2 times: 5; 6. Until "),
-        (
-            [{"note": "5 EUR. Approved by Dana. Until today at 23:59."}],
-            ("note",),
-            ' "5 EUR. Approved by Dana. Until today at 23:59.". Until ',
-        ),
-    ],
-)
-def test_a_notification_has_the_headline_or_the_first_short_arguments_of_the_only_call(calls, headline, said):
-    """By their names."""
-    assert drawn(*calls, headline=headline).text.startswith(f"billing wants to run send_payment{said}")
+    assert part.text.startswith('billing: send_payment "ACME Supplies GmbH" 1250000 EUR. Decide by ')
 
 
 @pytest.mark.parametrize("hidden", ["mask", "modal_only"])
@@ -172,32 +147,30 @@ def test_a_notification_has_the_headline_or_the_first_short_arguments_of_the_onl
 def test_a_notification_keeps_what_the_card_does_not_show(hidden, headline):
     """At any depth."""
     args = {"secret": "hunter2", "to": {"secret": "hunter2", "name": "Dana"}, "amount": 5}
-    text = drawn(args, headline=headline, **{hidden: ("secret",)}).text
+    part = drawn(args, headline=headline, **{hidden: ("secret",)})
 
-    assert "hunter2" not in text
-    assert "5" in text
-    assert ("Dana" in text) is bool(headline)
-    assert headline or "secret:" not in text.partition("to:")[0]
+    assert "hunter2" not in f"{part.text} {shown(part.blocks)}"
+    assert " 5 " in part.text
 
 
 @pytest.mark.parametrize("headline", [(), ("to", "note", "<@U2>")])
 def test_nothing_of_an_agent_is_active_in_a_notification(headline):
-    """It is one line, and a long value of a headline says that it is cut."""
+    """It is one line, and a long value ends with … in its quotes."""
     text = drawn({"to": "<!channel> <@U1>", "<@U2>": 1, "note": "x\n" * 100}, headline=headline).text
 
     assert "&lt;!channel&gt; &lt;@U1&gt;" in text
     assert "<@" not in text
     assert "\n" not in text
-    assert ("more characters" in text) is bool(headline)
+    assert '…"' in text
 
 
 def test_the_policy_names_the_headline_before_the_agent_does():
     """What the agent names counts where the policy is silent."""
     named = an_interrupt(an_action("pay", PAYMENT, headline=("iban",)))
+    admission = a_state(named).admission
 
-    def headline(*of_rule):
-        rule = Rule(approvers=("U0DANA",), channel="C0APPROVALS", headline=of_rule)
-        return admit(Policy(default=rule), named).terms[0].headline
-
-    assert headline("amount") == ("amount",)
-    assert headline() == ("iban",)
+    of_policy, of_agent = (
+        a_state(named, admission=on_terms(admission, headline=names)).actions[0].headline
+        for names in (("amount",), ())
+    )
+    assert (of_policy, of_agent) == (("amount",), ("iban",))

@@ -6,7 +6,7 @@ from bot.rendering.card.noted import render_noted
 from tests.bot.rendering.slack_side import button_labels, shown
 from tests.support.builders import a_state, an_action, an_interrupt
 
-ENDED = "Ended, see the note above"
+ENDED = "⚠️ Ended, see the note above"
 
 
 def test_a_card_with_a_note_keeps_what_it_said_and_loses_its_buttons():

@@ -55,7 +55,7 @@ def drawn(
 
 
 def title(*reports, **fields):
-    return drawn(*reports, **fields)[0].blocks[0]["text"]["text"]
+    return drawn(*reports, **{"args": {}, **fields})[0].blocks[0]["text"]["text"]
 
 
 def text_of(block):
@@ -81,12 +81,12 @@ PAID, LOST = Outcome.done("tr_1"), Outcome.failed("insufficient funds")
 @pytest.mark.parametrize(
     ("reports", "says"),
     [
-        ([PAID], "Approved: send_payment, done"),
-        ([LOST], "Failed: send_payment (approved)"),
+        ([PAID], "✅ Approved: send_payment, done"),
+        ([LOST], "❌ Failed: send_payment (approved)"),
         ([None], "Approved: send_payment"),
-        ([PAID, PAID], "Approved: send_payment, 2 times, done"),
-        ([LOST, LOST], "Failed: send_payment, 2 times (approved)"),
-        ([LOST, PAID], "1 failed, 1 done: send_payment, 2 times (approved)"),
+        ([PAID, PAID], "✅ Approved: send_payment, 2 times, done"),
+        ([LOST, LOST], "❌ Failed: send_payment, 2 times (approved)"),
+        ([LOST, PAID], "❌ 1 failed, 1 done: send_payment, 2 times (approved)"),
         ([PAID, None, None], "Approved: send_payment, 3 times, 1 done, 2 not reported"),
     ],
 )
@@ -99,10 +99,11 @@ def test_a_title_counts_what_is_done_where_not_every_call_ran():
 
 
 def test_a_long_title_keeps_its_end():
-    """What became of the call is not cut, whatever the tool is called."""
-    assert title(PAID, tools=["x" * 128]).endswith(", done")
-    assert title(LOST, tools=["x" * 128]).startswith("Failed: ")
-    assert title(None, tools=["x" * 128], stalled="x").startswith("⚠️ Outcome unknown: ")
+    """What became of the call is not cut, however long the values are."""
+    long = {"tools": ["t" * 64], "args": {"to": "x" * 128}}
+    assert title(PAID, **long).endswith('…", done')
+    assert title(LOST, **long).startswith("❌ Failed: ")
+    assert title(None, **long, stalled="x").startswith("⚠️ Outcome unknown: ")
 
 
 def test_an_error_stands_in_a_block_of_its_own():
@@ -250,7 +251,7 @@ NOT_STARTED = (
 )
 def test_an_agent_that_stopped_never_looks_like_success(fields, news, alarm):
     """The title begins with the news, the first text below says what to do, and a phone reads the same."""
-    card, *_ = drawn(None, **fields)
+    card, *_ = drawn(None, args={}, **fields)
     assert card.blocks[0]["text"]["text"] == f"⚠️ {news}: send_payment (approved)"
     assert (card.blocks[1]["type"], card.blocks[1]["text"]["text"]) == ("section", alarm)
     assert card.text.startswith(f"⚠️ {news}: send_payment (approved). {alarm} Asked by billing; ")
@@ -262,7 +263,7 @@ def test_an_agent_that_stopped_never_looks_like_success(fields, news, alarm):
         ([None, None, None], "⚠️ Outcome unknown: pay, 3 times (approved)", "Some or all of the calls may"),
         ([PAID, PAID, None], "⚠️ 2 done, 1 not reported: pay, 3 times (approved)", "The call may have run"),
         ([LOST, PAID, None], "⚠️ 1 failed, 1 done, 1 not reported: pay, 3 times (approved)", "The call may"),
-        ([LOST, PAID, PAID], "1 failed, 2 done: pay, 3 times (approved)", ""),
+        ([LOST, PAID, PAID], "❌ 1 failed, 2 done: pay, 3 times (approved)", ""),
     ],
 )
 def test_a_title_warns_as_long_as_the_outcome_of_a_call_is_unknown(reports, title_says, alarm):
@@ -275,8 +276,8 @@ def test_a_title_warns_as_long_as_the_outcome_of_a_call_is_unknown(reports, titl
 @pytest.mark.parametrize("fields", [{"claim_has_lapsed": True}, {"stalled": "x"}, {"untaken": True}])
 def test_no_alarm_says_that_a_rejected_call_may_have_run(fields):
     """Nothing was approved, so nothing runs."""
-    card, *_ = drawn(how={0: REJECT}, resumed_at=None, **fields)
-    assert card.blocks[0]["text"]["text"] == "Rejected: send_payment"
+    card, *_ = drawn(how={0: REJECT}, args={}, resumed_at=None, **fields)
+    assert card.blocks[0]["text"]["text"] == "🚫 Rejected: send_payment"
     assert "may have run" not in str(card.blocks)
     assert "still runs" not in str(card.blocks)
 

@@ -20,13 +20,13 @@ from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of
 from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt
 from tests.support.properties import bounded
 
-EDIT = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "b"}))
+EDIT = EditDecision(edited_action=EditedAction(name="pay", args={"amount": 2}))
 DANA, MIRA = {"by": "U0DANA", "name": "Dana"}, {"by": "U0MIRA", "name": "Mira"}
 
 
 def drawn(*tools, how=(), **fields):
-    """Draw a card of these tools. Each of `how` is a decision with who made it."""
-    interrupt = an_interrupt(*(an_action(tool) for tool in tools or ("send_email",)))
+    """Draw a card of these tools, without arguments. Each of `how` is a decision with who made it."""
+    interrupt = an_interrupt(*(an_action(tool, {}) for tool in tools or ("send_email",)))
     decided = {
         index: a_decision(interrupt, index, decision, by=who.get("by", "U0DANA")).model_copy(
             update={key: value for key, value in who.items() if key != "by"}
@@ -51,26 +51,25 @@ APPROVE, REJECT = ApproveDecision(), RejectDecision(message="no")
     [
         (["send_payment"], [], "send_payment"),
         (["refund_customer"] * 5, [], "refund_customer, 5 times"),
-        (["a", "b", "c", "d"], [], "4 tools"),
-        (["a", "b", "a", "c"], [], "4 calls of 3 tools"),
+        (["a", "b", "c", "d"], [], "a, b, c, d"),
+        (["a", "b", "a", "c"], [], "a, 2 times, b, c"),
         (["<!channel>"], [], "a tool with an unusual name"),
-        (["<!channel>", "<!here>"], [], "2 tools"),
-        (["pay"] * 3, [(REJECT, DANA)], "pay, 2 of 3 open"),
-        (["pay", "mail", "ask"], [(REJECT, DANA)], "3 tools, 2 of 3 open"),
-        (["pay", "mail", "pay"], [(REJECT, DANA)], "3 calls of 2 tools, 2 of 3 open"),
+        ([letter * 29 for letter in "abc"], [], f"{'a' * 29}, {'b' * 29} and 1 more"),
+        (["pay"] * 3, [(REJECT, DANA)], "pay, 3 times, 2 of 3 open"),
+        (["pay", "mail", "ask"], [(REJECT, DANA)], "pay, mail, ask, 2 of 3 open"),
     ],
 )
-def test_an_open_card_says_who_wants_to_run_what(tools, how, says):
+def test_an_open_card_says_who_asks_and_for_what(tools, how, says):
     """Ten cards in a channel differ by their titles. One that is decided in part still says what is open."""
-    assert title(*tools, how=how) == f"billing wants to run {says}"
+    assert title(*tools, how=how) == f"billing: {says}"
 
 
 @pytest.mark.parametrize(
     ("how", "says"),
     [
         ([(APPROVE, DANA)], "Approved by Dana: pay"),
-        ([(EDIT, DANA)], "Changed by Dana: pay"),
-        ([(REJECT, DANA)], "Rejected by Dana: pay"),
+        ([(EDIT, DANA)], "Changed by Dana: pay 2"),
+        ([(REJECT, DANA)], "🚫 Rejected by Dana: pay"),
         ([(RespondDecision(message="20"), DANA)], "Answered by Dana: pay"),
         ([(APPROVE, DANA)] * 3, "Approved by Dana: pay, 3 times"),
         ([(APPROVE, DANA), (APPROVE, MIRA)], "Approved by Dana and Mira: pay, 2 times"),
@@ -94,15 +93,15 @@ def test_a_decided_card_says_by_whom_and_what(how, says):
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"status": "expired"}, "Expired"),
-        ({"status": "withdrawn"}, "Withdrawn"),
-        ({"status": "refused"}, "Refused"),
-        ({"status": "refused", "code": "went_back"}, "Ended, may have run"),
-        ({"now": NOW + timedelta(hours=2)}, "Time is up"),
+        ({"status": "expired"}, "⌛ Expired"),
+        ({"status": "withdrawn"}, "⌛ Withdrawn"),
+        ({"status": "refused"}, "🚫 Refused"),
+        ({"status": "refused", "code": "went_back"}, "⚠️ Ended, may have run"),
+        ({"now": NOW + timedelta(hours=2)}, "⌛ Time is up"),
     ],
 )
 def test_a_card_that_ended_otherwise_says_how(fields, says):
-    """In one word."""
+    """With a mark that people see when they scan a channel."""
     assert title(**fields) == f"{says}: send_email"
 
 
