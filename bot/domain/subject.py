@@ -72,9 +72,13 @@ class Facts:
 def facts_of(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Facts:
     """Rank the arguments of a call, as people may see them, by what their names and their schema say."""
     outside = unexpected(args, schema)
-    known = [fact for fact in _flat(args, schema) if fact.path[0] not in outside]
+    every = [*_flat(args, schema)]
+    known = [fact for fact in every if fact.path[0] not in outside]
     hidden = [fact for fact in known if has_unshown(fact.value)]
     shown = _with_units([fact for fact in known if fact not in hidden])
+    if any(map(_names_unit, every)):
+        # Nobody adds up amounts whose unit is elsewhere, hidden or written in another way.
+        shown = [replace(fact, kind=Kind.NUMBER) if _lacks_unit(fact) else fact for fact in shown]
     return Facts(tuple(_ranked(shown)), len(hidden), len(outside))
 
 
@@ -139,7 +143,15 @@ def _with_units(facts: Sequence[Fact]) -> list[Fact]:
 
 
 def _is_unit(fact: Fact) -> bool:
-    return bool(_words(fact.path) & _UNIT_NAMES) and isinstance(fact.value, str) and is_unit(fact.value)
+    return _names_unit(fact) and isinstance(fact.value, str) and is_unit(fact.value)
+
+
+def _names_unit(fact: Fact) -> bool:
+    return any(_words((name,)) & _UNIT_NAMES for name in fact.path) and fact.kind is not Kind.MONEY
+
+
+def _lacks_unit(fact: Fact) -> bool:
+    return fact.kind is Kind.MONEY and not fact.unit
 
 
 def is_unit(text: str) -> bool:

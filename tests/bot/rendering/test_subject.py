@@ -113,6 +113,7 @@ def test_an_edit_has_one_notation():
         ([(64.95, "EUR"), (12.0, "EUR"), (899.0, "EUR")], "pay, 3 times, 975.95 EUR"),
         ([(5, "EUR"), (900, "USD")], "pay, 2 times, 5 EUR to 900 USD"),
         ([(-5, "EUR"), (7, "EUR")], "pay, 2 times, -5 EUR to 7 EUR"),
+        ([(5, "eur"), (900, "usd")], "pay, 2 times, 5 to 900"),
         ([(5, "EUR"), ("all", "EUR")], "pay, 2 times"),
         ([(0.1, "EUR"), (0.2, "EUR")], "pay, 2 times, 0.3 EUR"),
         ([(10**25, "EUR"), (1.5, "EUR")], "pay, 2 times, 10000000000000000000000001.5 EUR"),
