@@ -87,14 +87,17 @@ def test_a_card_of_one_action():
     assert part.id == MessageId(0)
     assert (part.channel, part.thread_ts, part.parent) == ("C0APPROVALS", None, None)
     assert part.actions == (0,)
-    until = "<!date^1795179600^{date_short_pretty} at {time}|2026-11-20 13:00 UTC>"
-    assert part.text == f'billing wants to run send_email with to: "dana@example.com", n: 1. Until {until}.'
+    assert part.text == f'billing: send_email 1 "dana@example.com". Decide by {BY}, or it is rejected.'
     value = buttons(part.blocks)[0]["value"]
     assert part.blocks == [
         {
             "type": "header",
             "block_id": "top",
-            "text": {"type": "plain_text", "text": "billing wants to run send_email"},
+            "text": {
+                "type": "plain_text",
+                "text": 'billing: send_email 1 "dana@example.com"',
+                "emoji": False,
+            },
         },
         _context(
             "who", f"For <@U0DANA> · Can decide: <@U0ERIK> or <@U0MIRA>\nDecide by {BY}, or it is rejected"
@@ -114,11 +117,11 @@ def test_a_card_of_one_action():
             "block_id": "a:0:buttons",
             "elements": [
                 _button("approve:0", "Approve", value, style="primary"),
-                _button("edit:0", "Edit", value),
-                _button("reject:0", "Reject", value, style="danger"),
+                _button("edit:0", "Edit…", value),
+                _button("reject:0", "Reject…", value, style="danger"),
                 _menu(
                     "menu:0",
-                    ("respond:0", "Answer", value),
+                    ("respond:0", "Answer…", value),
                     ("changes:0", "Ask for changes…", value),
                     ("approve_note:0", "Approve with a note…", value),
                 ),
@@ -184,8 +187,8 @@ def test_a_name_that_is_none_stands_alone_as_literal_text():
     part = card(a_state(an_interrupt(an_action(name))))
 
     assert literal_text(part.blocks, "a:0:name") == "send`*\\n<!channel> Approved by security"
-    assert part.text.startswith("billing wants to run a tool with an unusual name with to: ")
-    assert part.blocks[0]["text"]["text"] == "billing wants to run a tool with an unusual name"
+    assert part.text.startswith('billing: a tool with an unusual name "dana@example.com". ')
+    assert part.blocks[0]["text"]["text"] == 'billing: a tool with an unusual name "dana@example.com"'
     assert buttons(part.blocks)[0]["accessibility_label"] == "Approve this call"
     assert all("channel>" not in text for place, text in typed_texts(part.blocks) if place != "literal")
 
@@ -284,32 +287,13 @@ def test_bulk_buttons_stand_under_several_open_actions():
     part = card(a_state(an_interrupt(an_action(), an_action("delete_file", allowed=["approve", "reject"]))))
 
     approve, review, reject = block_of(part.blocks, "bulk")["elements"]
-    assert (approve["action_id"], approve["text"]["text"]) == ("approve_all:0", "Approve all 2")
+    assert (approve["action_id"], approve["text"]["text"]) == ("approve_all:0", "Approve all 2…")
     assert approve["confirm"]["title"]["text"] == "Approve 2 calls?"
     assert approve["confirm"]["text"]["text"] == (
-        "1: send_email, to: dana@example.com · 2: delete_file, to: dana@example.com"
+        'Calls 1, 2: send_email "dana@example.com", delete_file "dana@example.com".'
     )
     assert (review["action_id"], review["text"]["text"]) == ("review:0", "Open…")
-    assert (reject["action_id"], reject["text"]["text"]) == ("reject_all:0", "Reject all")
-
-
-def test_the_question_before_approving_names_every_call():
-    """By its values; where they have no room by tool and number, and else by number alone."""
-    short = a_state(an_interrupt(*(an_action("pay", {"to": "Ada Park", "n": n + 0.5}) for n in range(2))))
-    long = {"note": "a long note " * 5}
-    few = a_state(an_interrupt(*(an_action(f"tool_{n % 2}", long) for n in range(4))))
-    names = [f"a_tool_with_quite_a_long_name_{n}" for n in range(8)]
-    many = a_state(an_interrupt(*(an_action(name, long, allowed=["approve"]) for name in names)))
-
-    asks = [
-        block_of(card(state).blocks, "bulk")["elements"][0]["confirm"]["text"]["text"]
-        for state in (short, few, many)
-    ]
-    assert asks == [
-        "1: Ada Park, 0.5 · 2: Ada Park, 1.5",
-        "As this message shows them: calls 1, 3 (tool_0), 2, 4 (tool_1).",
-        "As this message shows them: calls 1 to 8.",
-    ]
+    assert (reject["action_id"], reject["text"]["text"]) == ("reject_all:0", "Reject all…")
 
 
 def test_bulk_buttons_say_when_they_act_on_some():
@@ -318,9 +302,9 @@ def test_bulk_buttons_say_when_they_act_on_some():
     state = a_state(interrupt, decided={3: ApproveDecision()})
 
     assert [button["text"]["text"] for button in block_of(card(state).blocks, "bulk")["elements"]] == [
-        "Approve 1, 2",
+        "Approve 1, 2…",
         "Open…",
-        "Reject 1, 2",
+        "Reject 1, 2…",
     ]
     assert decided_together(state, range(4), "approve") == (0, 1)
     assert block_of(card(state).blocks, "unread")["elements"][0]["text"] == (
@@ -336,7 +320,7 @@ def test_a_button_for_some_actions_names_them_where_a_phone_has_room():
     drawn = [bulk_blocks(each, MessageId(0)) for each in (few, many)]
 
     labels = [block_of(blocks, "bulk")["elements"][0]["text"]["text"] for blocks in drawn]
-    assert labels == ["Approve 1, 3", "Approve 6 of 11"]
+    assert labels == ["Approve 1, 3…", "Approve 6 of 11…"]
     assert "Cannot be approved: 2." in shown(drawn[0])
 
 
@@ -381,10 +365,10 @@ def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
     long = an_action("sql", LONG, allow_always=True)
     part = card(a_state(an_interrupt(long, an_action(), an_action())))
 
-    assert button_labels([block_of(part.blocks, "a:0:buttons")]) == ["Open…", "Reject", "Answer"]
+    assert button_labels([block_of(part.blocks, "a:0:buttons")]) == ["Open…", "Reject…", "Answer…"]
     assert "`query` has 20,000 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
     assert "more characters" in literal_text(part.blocks, "a:0:arguments")
-    assert button_labels([block_of(part.blocks, "bulk")]) == ["Open…", "Reject all"]
+    assert button_labels([block_of(part.blocks, "bulk")]) == ["Open…", "Reject all…"]
     assert block_of(part.blocks, "unread")["elements"][0]["text"] == "To be read before approving: 1."
 
 
@@ -394,7 +378,7 @@ def test_a_long_description_is_cut_with_a_statement_and_can_be_read():
 
     assert literal_text(part.blocks, "a:0:description").endswith(" more characters")
     assert button_labels(part.blocks) == [
-        *("Approve", "Edit", "Reject", "Answer", "Details"),
+        *("Approve", "Edit…", "Reject…", "Answer…", "Open…"),
         *("Ask for changes…", "Approve with a note…"),
     ]
 
@@ -420,8 +404,8 @@ def test_a_decided_action_says_who_what_and_when(decision, outcome, said):
     assert "a:0:buttons" not in block_ids(part.blocks)
     assert ("a:0:told" in block_ids(part.blocks)) == (said is not None)
     assert literal_text(part.blocks, "a:0:told") == (said or "")
-    assert part.text.startswith("billing wants to run send_email, 1 of 2 open. Until ")
-    assert part.blocks[0]["text"]["text"] == "billing wants to run send_email, 1 of 2 open"
+    assert title_of(part) == "billing: send_email, 2 times, 1 of 2 open"
+    assert part.text.startswith(f"{title_of(part)}. Decide by ")
 
 
 def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
@@ -431,9 +415,9 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
     waiting = card(a_state(decided=decided, status="decided", settled_at=NOW))
     resumed = card(a_state(decided=decided, status="decided", settled_at=NOW, resumed_at=NOW))
 
-    assert title_of(waiting) == title_of(resumed) == "Approved: send_email"
-    assert waiting.text == "Approved: send_email. Asked by billing; waiting for the agent."
-    assert resumed.text == "Approved: send_email. Asked by billing; the agent has resumed."
+    assert title_of(waiting) == title_of(resumed) == 'Approved: send_email "dana@example.com"'
+    assert waiting.text == f"{title_of(waiting)}. Asked by billing; waiting for the agent."
+    assert resumed.text == f"{title_of(waiting)}. Asked by billing; the agent has resumed."
     assert line_of(waiting).endswith(" · waiting for the agent")
     assert line_of(resumed).endswith(" · the agent has resumed")
     assert waiting.digest != resumed.digest
@@ -445,14 +429,14 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
     [
         (
             {"status": "withdrawn"},
-            "Withdrawn: send_email, 2 times",
+            "⌛ Withdrawn: send_email, 2 times",
             "withdrawn by `billing`",
             "*Withdrawn*",
             "*Approved, not run* by <@U0ERIK>",
         ),
         (
             {"status": "refused"},
-            "Refused: send_email, 2 times",
+            "🚫 Refused: send_email, 2 times",
             "this could not be asked",
             "*Refused*",
             "*Approved, not run* by <@U0ERIK>",
@@ -466,7 +450,7 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
         ),
         (
             {"status": "expired", "on_expiry": "raise"},
-            "Expired: send_email, 2 times",
+            "⌛ Expired: send_email, 2 times",
             "1 of 2 decided",
             "*Not decided in time*",
             "*Approved, not run* by <@U0ERIK>",
@@ -569,7 +553,8 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
 
     assert_slack_takes_card((parent, *replies))
     assert [index for part in parts for index in part] == list(range(13))
-    assert parent.text.startswith("billing wants to run 13 tools, 12 of 13 open. Until ")
+    assert title_of(parent).startswith("billing: tool_0, tool_1, ")
+    assert title_of(parent).endswith(" and 6 more, 12 of 13 open")
     assert literal_text(parent.blocks, "summary").split("\n")[:2] == [
         ' 1  tool_0   "dana@example.com"',
         ' 2  tool_1   "dana@example.com", Approved',
@@ -577,9 +562,9 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
     assert literal_text(parent.blocks, "summary").endswith(
         f"13  sql      part {len(parts)}, to be read first"
     )
-    assert button_labels(parent.blocks) == ["Open…", "Reject all"]
+    assert button_labels(parent.blocks) == ["Open…", "Reject all…"]
     assert [[label for label in button_labels(reply.blocks) if " all " in label] for reply in replies] == [
-        [f"Approve all {len({*part} - {1})}"] if 12 not in part else [] for part in parts
+        [f"Approve all {len({*part} - {1})}…"] if 12 not in part else [] for part in parts
     ]
     assert (parent.thread_ts, parent.parent, parent.actions) == ("9.1", None, ())
     assert [reply.id for reply in replies] == [
@@ -653,17 +638,17 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
     )
 
     left = 13 - len(place.parts[0])
-    assert asked[0].text.startswith("billing wants to run 12 tools. Until ")
-    assert clicked[0].text.startswith(f"billing wants to run 12 tools, {left} of 12 open. Until ")
-    assert title_of(clicked[0]) == f"billing wants to run 12 tools, {left} of 12 open"
+    assert title_of(asked[0]).endswith(" and 5 more")
+    assert title_of(clicked[0]) == f"{title_of(asked[0])}, {left} of 12 open"
+    assert f", {left} of 12 open. Decide by " in clicked[0].text
     assert literal_text(clicked[0].blocks, "summary").split("\n")[:2] == [
         ' 1  tool_0   "dana@example.com"',
         ' 2  tool_1   "dana@example.com", Approved',
     ]
-    assert button_labels(clicked[0].blocks) == ["Open…", "Reject all"]
+    assert button_labels(clicked[0].blocks) == ["Open…", "Reject all…"]
     edits = [before.id for before, after in zip(asked, clicked, strict=True) if before.digest != after.digest]
     assert edits == [MessageId(0), MessageId(0, "part", 1)]
-    assert decided[0].text == "Approved: 12 tools. Asked by billing; waiting for the agent."
+    assert decided[0].text.endswith(". Asked by billing; waiting for the agent.")
     assert literal_text(decided[0].blocks, "summary").startswith(
         ' 1  tool_0   "dana@example.com", Approved\n'
     )
@@ -685,10 +670,9 @@ def test_a_card_in_parts_says_how_many_are_open_whatever_was_decided(decided):
     rows = literal_text(parent.blocks, "summary").split("\n")
     assert sum("Approved" not in row for row in rows) == left
     assert sum(label == "Approve" for part in parts for label in button_labels(part.blocks)) == left
+    assert (f"{left} of 24 open" in title_of(parent)) == (0 < left < 24)
     if not left:
         assert line_of(parent).endswith("waiting for what is asked elsewhere")
-    else:
-        assert title_of(parent).endswith("24 times" if left == 24 else f"{left} of 24 open")
 
 
 @pytest.mark.parametrize("requester", ["U0NOOR", "an intern", None])
@@ -723,10 +707,10 @@ def test_each_place_lists_the_actions_asked_there():
     first, second = render_card(a_state(interrupt, places=places, decided={1: ApproveDecision()}))
 
     assert (first.id, second.id) == (MessageId(0), MessageId(1))
-    assert first.text.startswith("billing wants to run 2 tools. Until ")
+    assert title_of(first) == 'billing: a "dana@example.com", c "dana@example.com"'
     assert "*3.* `c`" in shown(first.blocks)
     assert "`b`" not in shown(first.blocks)
-    assert second.text == "Approved: b. Asked by billing; waiting for what is asked elsewhere."
+    assert second.text.endswith(". Asked by billing; waiting for what is asked elsewhere.")
     assert plan_parts(interrupt, calls_of(interrupt)[1:]) == ()
 
 
