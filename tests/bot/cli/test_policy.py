@@ -262,6 +262,7 @@ KEYS = {
     "mask_random": "[token]",
     "modal_only": "[report]",
     "headline": "[amount, payee]",
+    "title": "'Pay {amount} to {payee}'",
     "reject_reasons": "[wrong recipient]",
     "reminders": "[7m]",
     "escalation": "{after: 9m, approvers: [U0ERIK]}",

@@ -82,7 +82,7 @@ NOT_ASKED = {
 }  # fmt: skip
 OTHER = {
     "approvers": ("U0MALLORY",), "decisions": ("approve",), "quorum": 3, "reject_quorum": 3, "risk": "high",
-    "type": "to", "mask": ("to",), "mask_random": ("to",), "mask_key": "k", "modal_only": ("to",),
+    "type": "to", "title": "Pay {to}", "mask": ("to",), "mask_random": ("to",), "mask_key": "k", "modal_only": ("to",),
     "headline": ("to",), "reject_reasons": ("no",), "use_within": timedelta(days=30),
     "standing": StandingLimits(), "again": Again(number=2, by="U0ERIK"), "resembles": "pay", "matched": "*", "rule": "r",
     "policy_version": "2", "pages": (1, 1), "on_timeout": "raise", "requested_by": "U0NOOR",

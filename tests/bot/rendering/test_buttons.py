@@ -150,25 +150,25 @@ def styles(state: Any) -> list[tuple[str, str | None]]:
 @pytest.mark.parametrize(
     ("action", "fields", "expected"),
     [
-        (an_action(), {}, [("Approve", "primary"), ("Edit", None), ("Reject", "danger")]),
+        (an_action(), {}, [("Approve", "primary"), ("Edit…", None), ("Reject…", "danger")]),
         (
             an_action(allowed=["edit", "reject", "respond"]),
             {},
-            [("Answer", "primary"), ("Edit", None), ("Reject", "danger")],
+            [("Answer…", "primary"), ("Edit…", None), ("Reject…", "danger")],
         ),
-        (an_action(allowed=["respond"]), {}, [("Answer", "primary")]),
-        (an_action("sql", LONG), {}, [("Open…", "primary"), ("Reject", "danger"), ("Answer", None)]),
+        (an_action(allowed=["respond"]), {}, [("Answer…", "primary")]),
+        (an_action("sql", LONG), {}, [("Open…", "primary"), ("Reject…", "danger"), ("Answer…", None)]),
         (
             an_action("sql", LONG, allowed=["reject", "respond"]),
             {},
-            [("Answer", "primary"), ("Reject", "danger"), ("Details", None)],
+            [("Answer…", "primary"), ("Reject…", "danger"), ("Open…", None)],
         ),
         (
             an_action(),
             {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}},
-            [("Agree to the change…", "primary"), ("Approve as asked", None), ("Reject", "danger")],
+            [("Agree to the change…", "primary"), ("Approve as asked", None), ("Reject…", "danger")],
         ),
-        (an_action(allowed=["reject"]), {}, [("Reject", "danger")]),
+        (an_action(allowed=["reject"]), {}, [("Reject…", "danger")]),
     ],
     ids=["call", "question", "only a question", "long call", "long question", "proposal", "reject"],
 )  # fmt: skip
@@ -256,7 +256,7 @@ def test_more_choices_than_a_menu_takes_are_in_a_view(monkeypatch):
     assert_slack_takes_view(view)
     verbs = ["respond", "changes", "approve_note", "sticky", "for_run"]
     assert [found["action_id"] for found in buttons(view)] == [f"{verb}:0" for verb in verbs]
-    assert "`pay`" in shown(view)
+    assert 'pay "dana@example.com"' in shown(view)
 
 
 def test_a_proposal_makes_the_buttons_little_larger():
@@ -345,7 +345,7 @@ def test_a_button_that_casts_one_vote_of_several_says_so():
 
     said = {found["action_id"]: found.get("accessibility_label") for found in drawn(state)}
     assert said["approve:0"] == "Approve, one of 2 votes, pay"
-    assert said["reject:0"] == "Reject, one of 3 votes, pay"
+    assert said["reject:0"] == "Reject…, one of 3 votes, pay"
     asks = question(an_action("pay", {"n": 1}), quorum=2)
     assert asks["text"] == "n: 1\nThis is one vote: 2 people have to agree."
     alone = {found["action_id"]: found.get("accessibility_label") for found in drawn(asked(an_action("pay")))}

@@ -102,7 +102,7 @@ def test_a_card_counts_the_votes_of_each_action_and_keeps_its_buttons():
 
     assert "*1 of 2 approved*: <@U0DANA>" in text
     assert "No answer yet: <@U0ERIK>, <@U0MIRA>" in text
-    assert buttons(state)[:4] == ["Approve", "Edit", "Reject", "Answer"]
+    assert buttons(state)[:4] == ["Approve", "Edit…", "Reject…", "Answer…"]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_what_expired_with_votes_says_how_many_there_were(votes: Any, said: str,
     alone = state_of(an_action(), votes={0: found}, **fields)
     among = state_of(an_action(), an_action(), votes={0: found}, **fields)
 
-    assert text_of(alone).startswith("Expired: send_email\n")
+    assert text_of(alone).startswith("⌛ Expired: send_email ")
     assert " · 0 of 2 decided" in text_of(among)
     outcome = f"*Rejected: {said} in time*" if on_timeout == "reject" else f"*Not decided in time: {said}*"
     for state in (alone, among):
@@ -261,7 +261,7 @@ def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_code()
     assert "High risk, decided one by one: 2." in text_of(state)
     assert buttons(state).count("Approve for this run…") == 2
     assert buttons(state).count("Approve…") == 1
-    assert buttons(state)[-3:] == ["Approve 1, 3", "Open…", "Reject 1, 3"]
+    assert buttons(state)[-3:] == ["Approve 1, 3…", "Open…", "Reject 1, 3…"]
 
 
 def typing_forms(action, **terms):
@@ -410,7 +410,7 @@ def test_what_silence_approved_names_no_person():
     state = state_of(an_action(), decided={0: recorded}, status="expired", by_silence=True)
 
     assert "Approved: nobody decided in time" in text_of(state)
-    assert text_of(state).startswith("Approved without objection: send_email\n")
+    assert text_of(state).startswith('Approved without objection: send_email "dana@example.com"\n')
     assert "did not run" not in text_of(state)
 
 
@@ -654,7 +654,7 @@ def test_what_is_shown_in_a_modal_only_is_read_before_it_is_approved():
 
     assert "diagnosis" not in text_of(state)
     assert "Shown in the reading only: `body`. To approve or edit, read all of it first." in text_of(state)
-    assert buttons(state) == ["Open…", "Reject", "Answer", "Ask for changes…"]
+    assert buttons(state) == ["Open…", "Reject…", "Answer…", "Ask for changes…"]
     assert "diagnosis" in shown(render_reading_view(state, 0, 1, pages_read=0))
     changed = edit(**{**args, "body": "Dear Al, call us"})
     decided = text_of(state_of(an_action(args=args), modal_only=("body",), decided={0: changed}))

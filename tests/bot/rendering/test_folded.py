@@ -28,11 +28,11 @@ REFUND = {"amount": 64.95, "order": 4711, "customer": "Ada Park"}
 
 
 def card(args, *decisions, description=None, terms=None, **fields):
-    """Draw a card of one call for each decision, all with these arguments."""
+    """Draw a card of one call for each decision, all with these arguments. Its title has one line, so they may take two."""
     interrupt = an_interrupt(*(an_action("refund", args, description=description) for _ in decisions))
     decided = {index: decision for index, decision in enumerate(decisions) if decision}
     given = {"status": "decided", "settled_at": NOW, **fields}
-    admission = on_terms(a_state(interrupt).admission, **(terms or {}))
+    admission = on_terms(a_state(interrupt).admission, **{"title": "Refund", **(terms or {})})
     (part,) = render_card(a_state(interrupt, admission=admission, decided=decided, **given))
     assert_slack_takes_card((part,))
     return part

@@ -700,7 +700,7 @@ def test_a_card_in_parts_names_many_people_within_slacks_limits():
     assert_slack_takes_card(parts)
     text = shown(parts[0].blocks)
     assert "anyone in this channel (1 to 50)" in text
-    assert "<!subteam^S0000000000> (25 actions)" in text
+    assert "<!subteam^S0000000000> (25 calls)" in text
     assert text.count("<@U00000") == 17
     assert "and 13 more" in text
     assert "<@U" not in shown(parts[1].blocks)

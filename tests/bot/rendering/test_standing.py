@@ -75,7 +75,7 @@ def test_what_has_to_be_read_first_is_not_offered_for_later_calls():
     (long,) = render_card(offered(an_action(args={"body": "x" * 9_000})))
 
     assert "Approve from now on…" in button_labels(short.blocks)
-    assert button_labels(long.blocks) == ["Open…", "Reject", "Answer", "Ask for changes…"]
+    assert button_labels(long.blocks) == ["Open…", "Reject…", "Answer…", "Ask for changes…"]
 
 
 def test_the_form_shows_the_whole_call_and_offers_no_more_than_the_policy():
