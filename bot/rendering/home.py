@@ -30,7 +30,7 @@ from bot.rendering.card.title import about, title
 from bot.rendering.modal.standing import standing_row
 from bot.rendering.modal.view import HOME
 from bot.sentences import in_form, in_home, on_action, on_card, words
-from bot.text.literal import mrkdwn
+from bot.text.set_apart import mrkdwn_line
 
 AGENT, TOOL, GO, OPEN = "agent", "tool", "go", "open"
 """What the buttons and menus of the lists are: two filters, a way to another page, and a link."""
@@ -165,12 +165,13 @@ def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
             return _waiting_blocks(row, number, url)
     state = row.state
     place = state.admission.places[0]
-    says = title(state, place)
+    may_see = look.section != "asked" or state.admission.requester_known
+    says = title(state, place, has_values=may_see)
     asked = in_home.asked_at(words.place_name(place.channel), state.created_at)
     stands = [in_home.open_until(state.deadline)] if state.is_open else run_words(state, place)
     return [
-        section(f"{at}:title", f"*{mrkdwn(says)}*"),
-        *(_values(row, at) if look.section == "asked" and state.admission.requester_known else []),
+        section(f"{at}:title", f"*{mrkdwn_line(says)}*"),
+        *(_values(row, at) if look.section == "asked" and may_see else []),
         context(f"{at}:line", " · ".join([asked, *stands])),
         *told_apart(_group(at, _link(state, row.indices[0], number, url)), says),
     ]
@@ -188,7 +189,7 @@ def _waiting_blocks(row: Row, number: int, url: str) -> list[Block]:
     wanted = on_card.wants(state.agent, asked)
     buttons = _group(at, [_look(row, place, number), *_link(state, first, number, url)])
     return [
-        section(f"{at}:title", f"*{mrkdwn(wanted)}*"),
+        section(f"{at}:title", f"*{mrkdwn_line(wanted)}*"),
         *_values(row, at),
         context(f"{at}:line", " · ".join(says)),
         *told_apart(buttons, wanted),
