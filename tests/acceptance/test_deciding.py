@@ -50,7 +50,7 @@ async def test_a_card_offers_just_what_the_agent_allows(client, people):
         an_action("mail", allowed=("approve", "edit", "new_kind")),
         an_action("ask", allowed=("respond",)),
     )
-    card = await people["dana"].card("wants to run")
+    card = await people["dana"].card("Decide by")
 
     assert buttons(card) == [
         "approve:0", "reject:0", "approve:1", "edit:1", "respond:2", "approve_all:0", "review:0",
@@ -237,7 +237,7 @@ async def test_nobody_approves_what_only_another_person_has_read(client, people,
 async def test_fifty_actions_take_a_parent_and_parts_in_its_thread(client, people, slack):
     """A batch of any size is reachable; one click edits the part that it was made on and the count above."""
     reviewing = review(client, *(an_action(f"tool_{n}", {"text": "word " * 60}) for n in range(50)))
-    parent = await people["dana"].card("wants to run")
+    parent = await people["dana"].card("billing: tool_0")
     await people["dana"].card("tool_49`")
     first = await people["dana"].card("tool_0`")
     assert first["thread_ts"] == parent["ts"]

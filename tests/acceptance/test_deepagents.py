@@ -94,7 +94,7 @@ async def test_two_subagents_that_pause_side_by_side_are_one_card(start_bot, sla
     lead = team.lead(says(task("mailer"), task("writer")), subagents=members)
     running = asyncio.create_task(run(lead, GO, approvals=client, config=CONFIG))
 
-    card = await dana.card("wants to run")
+    card = await dana.card("Decide by")
     said = words(card["blocks"])
     places = [said.index(part) for part in ('"al"', "subagent mailer", '"wu"', "subagent writer")]
     assert max(places[:2]) < min(places[2:])
@@ -124,7 +124,7 @@ async def test_secret_file_is_written_only_when_a_person_agrees(start_bot, slack
     )
     running = asyncio.create_task(run(lead, GO, approvals=client, config=CONFIG))
 
-    card = await dana.card("wants to run")
+    card = await dana.card("Decide by")
     assert "/open.txt" not in words(card["blocks"])
     await dana.fill(await dana.opened(card, "edit:0"), content="ONE")
     await dana.fill(await dana.opened(card, "reject:1"))

@@ -95,7 +95,7 @@ async def test_what_waits_for_a_person_a_group_or_a_channel_stands_on_the_home_t
     said = await (await home(user)).says()
 
     assert "Waiting for me" in said
-    assert f"*billing wants to run {tool}*" in said
+    assert f"*billing: {tool} 5*" in said
 
 
 async def test_a_call_is_approved_in_a_review_that_shows_all_of_it(ask, home, dana):
@@ -147,7 +147,7 @@ async def test_whoever_left_the_group_sees_nothing_and_decides_nothing(ask, home
 async def test_pages_lead_through_any_number_and_back(ask, home, monkeypatch):
     monkeypatch.setattr("bot.use_cases.home.ROWS", 2)
     for number in range(5):
-        await ask(an_action(f"tool_{number}"))
+        await ask(an_action(f"tool_{number}", {}))
     tab = await home("U0DANA")
 
     seen = [await tab.says()]
@@ -208,7 +208,7 @@ def write(slack):
 
 async def test_a_command_opens_the_list_and_a_call_is_decided_from_it(ask, write, slack, dana):
     asking = await ask(an_action("pay", {"amount": 5}))
-    view = await write("U0DANA", "", "billing wants to run pay")
+    view = await write("U0DANA", "", "billing: pay")
 
     await dana.press_in(view, "review:0.0")
     await dana.press_in(await dana.view("pay", depth=2), "approve:0")

@@ -30,7 +30,7 @@ async def test_agent_text_is_only_ever_literal(start_bot, slack, client, text):
     context = Context(title=text, links=(Link(label=text, url=text),), subagent=text, requested_by="U0NOOR")
     reviewing = asyncio.create_task(client.review(request, context=context))
 
-    card = await dana.card("wants to run")
+    card = await dana.card("Decide by")
     for button in ("edit:0", "reject:0", "respond:1"):
         view = await dana.opened(card, button)
         await slack.close_view("U0DANA", view["id"])

@@ -38,7 +38,7 @@ async def test_approve_edit_and_reject_come_back_in_the_words_of_the_pause(calle
     interrupt_id = await caller.ask(payload=pause, run="thread-1", pause="pause-1")
     waiting = asyncio.create_task(read(caller, interrupt_id, wait=30))
 
-    card = await dana.card("wants to run")
+    card = await dana.card("Decide by")
     await dana.press(card, "approve:0")
     await dana.fill(await dana.opened(card, "edit:1"), to="b@x.com")
     await dana.fill(await dana.opened(card, "reject:2"), reason="Keep it.")
@@ -94,7 +94,7 @@ OLDER = {
 async def test_each_pause_is_answered_in_its_own_dialect(caller, dana, body, button, resume):
     """What is in `resume` can be handed to the framework as it is."""
     interrupt_id = await caller.ask(**body)
-    await dana.press(await dana.card("wants to run"), button)
+    await dana.press(await dana.card("Decide by"), button)
 
     state = await read(caller, interrupt_id, wait=30)
 
@@ -288,7 +288,7 @@ async def test_numbers_are_shown_compared_and_handed_back_as_they_were_sent(call
     status, state = await caller.send("POST", "/interrupts", data=f'{{"payload":{pause},"expires_in":3.6e3}}')
     assert status == 201, state
 
-    card = await dana.card("wants to run")
+    card = await dana.card("Decide by")
     text = words(card["blocks"])
     assert [found in text for found in ("9007199254740993.99", "1.10", "1E5", "-0")] == [True] * 4
     await dana.fill(await dana.opened(card, "edit:0"), to="b@x.com")

@@ -34,7 +34,7 @@ async def test_edit_reject_and_respond_reach_the_agent_exactly(bot, slack, clien
         run(office.agent(TURN, DONE, mode=mode), GO, approvals=client, config=CONFIG)
     )
 
-    card = await dana.card("wants to run")
+    card = await dana.card("Decide by")
     form = await dana.opened(card, "edit:0")
     await dana.fill(form, to="b@x.com", body="new text")
     await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the report.")

@@ -23,7 +23,7 @@ async def test_four_decorated_calls_are_one_card_and_each_is_decided(start_bot, 
     graph = agent(pay, *({"to": to} for to in ("al", "bo", "cy", "di")))
     running = asyncio.create_task(run(graph, GO, approvals=client, config=CONFIG))
 
-    card = await dana.card("wants to run")
+    card = await dana.card("Decide by")
     review = await dana.opened(card, "review:0")
     await dana.press_in(review, "approve:0")
     for button, typed in (

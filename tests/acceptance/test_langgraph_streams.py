@@ -115,7 +115,7 @@ async def test_listener_hears_of_the_pause_and_then_of_what_was_decided(start_bo
             heard.extend(update)
 
     listening = asyncio.create_task(listen())
-    card = await dana.card("wants to run")
+    card = await dana.card("Decide by")
     before = list(heard)
     await dana.press(card, "approve:0")
     await dana.fill(await dana.opened(card, "reject:1"))

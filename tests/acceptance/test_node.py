@@ -97,7 +97,7 @@ async def lines(process):
 
 async def test_approved_and_edited_calls_run_as_they_were_decided(agent, dana):
     """Given three calls, when two are approved and one is edited, then just that runs, with numbers as they were."""
-    card = await dana.card("wants to run", within=60)
+    card = await dana.card("Decide by", within=60)
     await dana.press(card, "approve:0")
     await dana.fill(await dana.opened(card, "edit:1"), amount="89.5")
     await dana.press(card, "approve:2")
@@ -124,7 +124,7 @@ async def test_an_agent_waits_through_a_restart_of_the_bot(playground, redis_url
         agent = await stack.enter_async_context(
             example("langchain_agent", port=port, key=await a_key(redis_url))
         )
-        card = await dana.card("wants to run", within=60)
+        card = await dana.card("Decide by", within=60)
     async with running(settings_for(playground, redis_url, http_port=port)) as second:
         await until(lambda: second.health.ready)
         await dana.press(card, "approve_all:0")
@@ -141,7 +141,7 @@ async def test_xperts_event_becomes_the_request_that_resumes(bot, dana, redis_ur
     async with example(
         "xpert_agent", str(event), "conversation-7", "message-9", port=bot.port, key=key
     ) as xpert:
-        card = await dana.card("wants to run", within=60)
+        card = await dana.card("Decide by", within=60)
         assert "no other call of this batch" not in words(card["blocks"])
         await dana.press(card, "approve:0")
         await dana.fill(await dana.opened(card, "reject:1"), reason="No DROP.")

@@ -49,7 +49,7 @@ async def test_approve_edit_reject_and_respond_reach_the_agent_exactly(dana, cli
     turn = [*TURN, *says(CANCEL, first_call=5)]
     running = asyncio.create_task(run(desk.agent(turn, DONE), "go", approvals=client))
 
-    card = await dana.card("wants to run")
+    card = await dana.card("Decide by")
     form = await dana.opened(card, "edit:0")
     await dana.fill(form, to="erik@x.com")
     await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the order.")

@@ -38,7 +38,7 @@ async def test_langchain_says_which_call_failed(dana, client):
     """Two run side by side, and one of them raises: the run fails, and both calls are known."""
     office = Office(breaks={"report.txt"})
     running = asyncio.create_task(run(office.agent(TURN, DONE), GO, approvals=client, config=CONFIG))
-    card = await dana.card("3 tools")
+    card = await dana.card("Decide by")
     await dana.press(card, "approve:0")
     await dana.press(card, "approve:1")
     await dana.fill(await dana.opened(card, "respond:2"), answer="staging")
@@ -47,7 +47,7 @@ async def test_langchain_says_which_call_failed(dana, client):
 
     card = await dana.card("cannot delete report.txt")
 
-    assert title_of(card).startswith("1 failed, 1 done: ")
+    assert title_of(card).startswith("❌ 1 failed, 1 done: ")
     assert "the agent has resumed" not in words([card["blocks"][0]])
 
 
@@ -59,18 +59,18 @@ async def test_deepagents_says_what_a_subagent_did(dana, client):
         says(task("mailer")), subagents=[mailer], interrupt_on={"send_email": True, "task": True}
     )
     running = asyncio.create_task(run(lead, GO, approvals=client, config=CONFIG))
-    await dana.press(await dana.card("wants to run task"), "approve:0")
-    await dana.press(await dana.card("wants to run send_email"), "approve:0")
+    await dana.press(await dana.card("billing: task"), "approve:0")
+    await dana.press(await dana.card("billing: send_email"), "approve:0")
     await running
 
-    assert title_of(await dana.card("sent to al")).endswith("send_email, done")
+    assert title_of(await dana.card("sent to al")).endswith(", done")
     assert not title_of(await dana.card("task")).endswith("done")
 
 
 async def test_the_openai_agents_sdk_says_what_its_tools_did(dana, client):
     team = desk.Desk().agent(desk.says(("send_email", desk.MAIL)), desk.DONE)
     running = asyncio.create_task(openai_agents.run(team, "go", approvals=client))
-    await dana.press(await dana.card("wants to run"), "approve:0")
+    await dana.press(await dana.card("Decide by"), "approve:0")
     await running
 
     assert title_of(await dana.card("the agent has resumed")).endswith(", done")
@@ -86,11 +86,11 @@ async def test_a_worker_says_what_became_of_the_run_of_another_process(dana, cli
     else:
         owned = an_openai_agent(notes)
         await owned.start("go", approvals=client)
-    card = await dana.card("wants to run 2 tools")
+    card = await dana.card("Decide by")
     await dana.press(card, "approve:0")
     await dana.press(card, "approve:1")
 
     async with working(worker, owned):
-        card = await dana.card("2 tools, done", within=60)
+        card = await dana.card(", done", within=60)
 
-    assert title_of(card).endswith("2 tools, done")
+    assert title_of(card).startswith("✅ ")

@@ -40,7 +40,7 @@ def app(playground):
     return AsyncWebClient(playground.bot_token, base_url=playground.api_url)
 
 
-async def asked(client, dana, tool="pay", *, more=(), saying="wants to run", **args):
+async def asked(client, dana, tool="pay", *, more=(), saying="Decide by", **args):
     """Publish this call and wait for its card."""
     call = an_action(tool, {"to": "al", "amount": 100, **args})
     interrupt_id = await client.publish(
