@@ -44,7 +44,6 @@ from bot.listeners import bind
 from bot.listeners.actions import Buttons
 from bot.listeners.bolt_app import BoltApp
 from bot.listeners.commands import Commands
-from bot.listeners.home import HomeTab
 from bot.listeners.views import Forms
 from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import UNSIGNED, BotKeys
@@ -64,7 +63,6 @@ from bot.store.audit import AuditStore
 from bot.store.durability import LOCAL, Durability, durability_on, missing_on, unknown_on
 from bot.store.records import ApprovalStore
 from bot.use_cases.agent_limits import Quota
-from bot.use_cases.home import Home
 
 logger = logging.getLogger(__name__)
 
@@ -315,17 +313,14 @@ class Bot:
 
     def _bind(self, bolt: BoltApp, process: Process) -> None:
         """Bind what handles clicks to what Slack sends."""
-        served, slack, directory, tasks = self.served, process.slack, process.directory, process.tasks
-        home = HomeTab(Home(served.store, served.judge, directory, served.standing), slack, tasks)
-
-        services = served.services(process, home)
+        served, services = self.served, self.served.services(process)
         bind(
             bolt,
-            Buttons(services, home),
+            Buttons(services, served.home),
             Forms(services),
-            Commands(served.standing, home, slack, tasks),
-            home,
-            directory,
+            Commands(served.standing, served.home, process.slack, process.tasks),
+            served.home,
+            process.directory,
             served.slack_watch.on_deleted,
         )
 

@@ -21,6 +21,8 @@ from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
 from bot.jobs.audit_mover import MOST_BYTES, AuditMover, posting_to
 from bot.jobs.deadlines import Deadlines
+from bot.jobs.home_tabs import EVERY as HOME_EVERY
+from bot.jobs.home_tabs import HomeTabs
 from bot.jobs.inboxes import InboxReader
 from bot.jobs.leased_loop import Worker
 from bot.jobs.owed_ages import OwedAges
@@ -53,6 +55,7 @@ from bot.store.records import ApprovalStore
 from bot.use_cases.agent_limits import Quota
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
+from bot.use_cases.home import Home
 from bot.use_cases.judge import Judge
 from bot.use_cases.propose import Proposals
 from bot.use_cases.standing import StandingApprovals
@@ -90,6 +93,8 @@ class Served:
     slack_watch: SlackWatch
     drawing: Worker
     falling_due: Worker
+    home: HomeTab
+    home_tabs: HomeTabs
 
     def __init__(self, settings: Settings) -> None:
         """Read its keys.
@@ -198,10 +203,14 @@ class Served:
         trouble = SlackTrouble(store, health)
         lease = int(settings.lease_seconds * 1000)
         quota = Quota(lambda: policies.policy, store)
+        home = Home(store, self.judge, directory, self.standing)
+        self.home = HomeTab(home, slack, process.tasks)
+        self.home_tabs = HomeTabs(home, pacing, self.home.write)
         presenter = Presenter(
             store,
             Admissions(store, slack, directory, policies, self.standing, quota, guard, trouble),
             Line(slack, pacing, store, health, guard, trouble, process.tasks, lease),
+            self.home_tabs.note,
         )
         self.drawing = Worker(
             store,
@@ -226,7 +235,7 @@ class Served:
             outages=lambda: guard.outages,
         )
 
-    def services(self, process: Process, home: HomeTab) -> Services:
+    def services(self, process: Process) -> Services:
         """Make what handles the clicks and forms about its records."""
         proposals = Proposals(lambda: process.policies.policy, process.slack, process.directory)
         return Services(
@@ -237,8 +246,7 @@ class Served:
             self.standing,
             process.slack,
             process.tasks,
-            home.refresh,
-            home.refresh_list,
+            self.home.refresh_list,
         )
 
     def start(self, process: Process, run: Run) -> None:
@@ -252,6 +260,7 @@ class Served:
         run("deadlines", self.falling_due.run)
         run("drawing", self.drawing.run)
         run("lookout", self.slack_watch.run)
+        run("home tabs", self.home_tabs.run, every=HOME_EVERY)
         inboxes = InboxReader(store, self.drawing.wake, sweep=settings.sweep_seconds)
         run("inboxes", inboxes.run)
         wake_ups = WakeUps(

@@ -3,6 +3,7 @@
 import logging
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -46,6 +47,8 @@ class Presenter:
     store: ApprovalStore
     admissions: Admissions
     line: Line
+    note: Callable[[Approval], None]
+    """Is told of each record that is drawn."""
     _queue: Queue = field(default_factory=Queue)
 
     def wait(self, interrupt_id: str) -> int:
@@ -96,9 +99,15 @@ class Presenter:
             state = drawn or await self.store.load(interrupt_id)
         if refused:
             return min(refused.values())
-        if state and state.stage != "open":
-            await self.store.start_retention(interrupt_id, stalled_after=stalled_after(state))
+        if state:
+            await self._leave(state)
         return None
+
+    async def _leave(self, state: Published) -> None:
+        if isinstance(state, Approval):
+            self.note(state)
+        if state.stage != "open":
+            await self.store.start_retention(state.id, stalled_after=stalled_after(state))
 
     async def _ready(self, interrupt_id: str) -> Published | None:
         """Give a record that can be drawn, admitted or ended, or a new one that has to wait.

@@ -130,10 +130,7 @@ class Buttons:
             return Answer(False, in_answer.OUTDATED, why="outdated")
         if sentence := await self._asks_otherwise(state, click, button):
             return Answer(False, sentence, why="outdated")
-        answer = await does.store(self.services, state, click)
-        if click.is_on_home and answer.recorded:
-            self.services.refresh_home(click.user, click.home)
-        return answer
+        return await does.store(self.services, state, click)
 
     async def _open(self, click: Click, button: Button, does: Opens) -> None:
         try:

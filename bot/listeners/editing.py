@@ -214,4 +214,4 @@ async def _show_form_again(services: Services, submission: Submission, draft: Dr
 
 def _show(submission: Submission, view: Block) -> Reply:
     meta = submission.meta
-    return replacing(pressed_at(view, meta.channel, meta.ts, meta.review, meta.home, meta.listed))
+    return replacing(pressed_at(view, meta.channel, meta.ts, meta.review, meta.listed))

@@ -1,7 +1,8 @@
-"""The Home tab, and the same lists in a view. They are written when a person opens them, and after what they do there."""
+"""The Home tab, and the same lists in a view. They are written when a person opens them, and when a list has changed."""
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from slack_bolt.context.ack.async_ack import AsyncAck
 
 from agent_adapter.errors import AgentAdapterError
-from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError
+from bot.domain.errors import PersonUnknownError, SlackError
 from bot.domain.home import HomePage, Look
 from bot.domain.ids import parse_action_id
 from bot.rendering.blocks import Block
@@ -44,7 +45,7 @@ class HomeTab:
     async def opened(self, event: Mapping[str, Any]) -> None:
         """Handle `app_home_opened`."""
         if event.get("tab") == "home":
-            self.refresh(event["user"], dump_look(Look()))
+            self.tasks.start(self._open(event["user"], Look()))
 
     async def press(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Handle a click on a filter, on a way to another list or page, or on a link."""
@@ -52,13 +53,9 @@ class HomeTab:
         view, user, pressed = body["view"], body["user"]["id"], body["actions"][0]
         look = _chosen(view, pressed)
         if look and view["type"] == "home":
-            self.tasks.start(self._publish(user, look, view.get("hash")))
+            self.tasks.start(self._open(user, look))
         elif look:
             self.tasks.start(self._update(user, look, view["id"]))
-
-    def refresh(self, user: str, look: str) -> None:
-        """Write somebody's Home tab again, as they looked at it."""
-        self.tasks.start(self._publish(user, load_look(look)))
 
     def refresh_list(self, user: str, look: str, view_id: str) -> None:
         """Write a list in a view again, as somebody looked at it."""
@@ -74,14 +71,18 @@ class HomeTab:
         waiting = render_notice_view(in_home.TITLE, in_home.LOOKING)
         await self._update(user, look, await self.slack.open_view(trigger_id, waiting))
 
-    async def _publish(self, user: str, look: Look, view_hash: str | None = None) -> None:
-        page = await self._page(user, look)
+    async def _open(self, user: str, look: Look) -> None:
+        carried = dump_look(look)
+        with suppress(AgentAdapterError):  # to read the lists then fails as well, and says so
+            await self.home.store.note_home(user, carried)
+        await self.write(user, carried)
+
+    async def write(self, user: str, look: str) -> None:
+        """Write somebody's Home tab, as they looked at it."""
+        page = await self._page(user, load_look(look))
         view = self._drawn(render_home, page) if page else render_home_notice(in_home.NOT_NOW)
         try:
-            await self.slack.publish_home(user, view, view_hash)
-        except DoneBeforeError as error:
-            # Somebody has written it since, from newer records.
-            logger.info("home.written_before", extra={"user": user, "reason": str(error)})
+            await self.slack.publish_home(user, view)
         except SlackError as error:
             logger.warning("home.not_written", extra={"user": user, "reason": str(error)})
 

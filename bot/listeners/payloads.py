@@ -47,8 +47,8 @@ class Click:
     """The actions that the question of this button named."""
     question: str = ""
     """What was asked when this button was drawn. Some in views carry none."""
-    home: str = ""
-    """What the Home tab shows, where this was pressed there or in a form that was opened there."""
+    is_on_home: bool = False
+    """Whether it was pressed on the Home tab itself."""
     listed: str = ""
     """What the list shows, where this was pressed in the view of one, or on top of it."""
     from_menu: bool = False
@@ -67,11 +67,6 @@ class Click:
         if self.meta is None:
             return ""
         return self.meta.dump() if self.in_review else self.meta.review
-
-    @property
-    def is_on_home(self) -> bool:
-        """Whether it was pressed on the Home tab itself."""
-        return self.view is None and bool(self.home)
 
     @property
     def is_in_list(self) -> bool:
@@ -171,7 +166,7 @@ def parse_click(body: Mapping[str, Any]) -> Click:
         vote=meta.vote if meta else "",
         named=named,
         question=question,
-        home=carried if is_home else meta.home if meta else "",
+        is_on_home=is_home,
         listed=meta.listed if meta else carried if is_list and not is_home else "",
         from_menu=pressed.get("type") == "overflow",
         meta=meta,

@@ -40,10 +40,8 @@ class Services:
     standing: StandingApprovals
     slack: SlackClient
     tasks: Tasks = field(default_factory=Tasks)
-    refresh_home: Callable[[str, str], None] = lambda _user, _look: None
-    """Writes somebody's Home tab again, as they looked at it."""
     refresh_list: Callable[[str, str, str], None] = lambda _user, _look, _view_id: None
-    """The same for a list in a view."""
+    """Writes a list in a view again, as somebody looked at it."""
 
     async def why_unreadable(self, interrupt_id: str, error: AgentAdapterError) -> str:
         """Say to a person why a record cannot be read, and have its card say so."""
@@ -55,7 +53,7 @@ class Services:
 
     async def open(self, click: Click, view: Mapping[str, Any]) -> None:
         """Open a view, on top of the one in which the button was pressed. Slack stacks three: the third one is replaced."""
-        found = pressed_at(view, click.channel, click.ts, click.review, click.home, click.listed)
+        found = pressed_at(view, click.channel, click.ts, click.review, click.listed)
         if click.view and click.listed and click.review and not click.in_review:
             await self.slack.update_view(click.view["id"], click.view.get("hash"), found)
         elif click.view:
@@ -68,7 +66,7 @@ class Services:
         is_review = view["callback_id"] == REVIEW.verb
         if click.view and not click.is_in_list and click.in_review == is_review:
             review = "" if is_review else click.review
-            found = pressed_at(view, click.channel, click.ts, review, click.home, click.listed)
+            found = pressed_at(view, click.channel, click.ts, review, click.listed)
             await self.slack.update_view(click.view["id"], click.view.get("hash"), found)
         else:
             await self.open(click, view)
@@ -123,8 +121,6 @@ class Services:
         notice = render_notice_view(in_answer.NOT_DONE, sentence)
         if click.in_review and click.view:
             await self.review_again(click.review, click.view["id"], click.user, sentence, over=over)
-            if click.home:
-                self.refresh_home(click.user, click.home)
             if click.listed:
                 self.refresh_list(click.user, click.listed, click.view["root_view_id"])
         elif click.is_in_list:
@@ -154,5 +150,5 @@ class Services:
         if state is not None:
             view = await offload(state, render_review_view, state, meta, user, said=said)
             await self.slack.update_view(
-                view_id, over, pressed_at(view, meta.channel, meta.ts, home=meta.home, listed=meta.listed)
+                view_id, over, pressed_at(view, meta.channel, meta.ts, listed=meta.listed)
             )

@@ -53,8 +53,6 @@ class Forms:
         except (AgentAdapterError, StoreUnavailableError):
             reply = _kept_open(submission, in_answer.NOT_SAVED, in_answer.NOT_SUBMITTED)
         await ack(**reply)
-        if submission.meta.home and reply.get("response_action") != "errors":
-            self.services.refresh_home(submission.user, submission.meta.home)
 
     async def _handle(self, submission: Submission) -> Reply:
         state = await self.services.store.admitted(submission.meta.id)

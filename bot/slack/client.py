@@ -296,9 +296,9 @@ class SlackClient:
         answer = await self._call(self.posting, "views.push", trigger_id=trigger_id, view=dict(view))
         return str(answer["view"]["id"])
 
-    async def publish_home(self, user: str, view: Mapping[str, Any], view_hash: str | None) -> None:
-        """Show a person's Home tab, unless it changed since `view_hash`."""
-        await self._call(self.repeating, "views.publish", user_id=user, hash=view_hash, view=dict(view))
+    async def publish_home(self, user: str, view: Mapping[str, Any]) -> None:
+        """Show a person's Home tab."""
+        await self._call(self.repeating, "views.publish", user_id=user, view=dict(view))
 
     async def update_view(self, view_id: str, view_hash: str | None, view: Mapping[str, Any]) -> None:
         """Replace an open modal, unless it changed since `view_hash`."""

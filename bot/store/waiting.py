@@ -1,7 +1,9 @@
 """Which requests wait for whom, and what a person asked for and decided: sets of ids, without a look at the records."""
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Literal
 
 from bot.domain.waiting import Spot
@@ -9,6 +11,8 @@ from bot.store.connected import Connected
 
 Mine = Literal["asked", "decided"]
 """What a person asked for, and what they decided."""
+_OPEN_FOR = timedelta(days=1).total_seconds()
+"""For how long a Home tab counts as open."""
 
 
 class Waiting(Connected):
@@ -58,6 +62,27 @@ class Waiting(Connected):
         """
         newest = self._redis.zrange(self.keys.mine(what, user), 0, -1, desc=True)
         return list(await self._guarded(newest))
+
+    async def note_home(self, user: str, look: str) -> None:
+        """Note that somebody opened their Home tab now, and at what they look.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        await self._guarded(self._redis.hset(self.keys.homes, user, f"{time.time():.0f} {look}"))
+
+    async def home_looks(self) -> dict[str, str]:
+        """Say at what those look who opened their Home tab within a day. Forget the others.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        noted = await self._guarded(self._redis.hgetall(self.keys.homes))
+        found = {user: text.partition(" ") for user, text in noted.items()}
+        old = [user for user, (at, _, _) in found.items() if time.time() - float(at) > _OPEN_FOR]
+        if old:
+            await self._guarded(self._redis.hdel(self.keys.homes, *old))
+        return {user: look for user, (_, _, look) in found.items() if user not in old}
 
     async def drop_stale(self, entries: Iterable[str], interrupt_ids: Iterable[str]) -> None:
         """Forget for these people, groups and channels those of the requests that have ended or are gone."""

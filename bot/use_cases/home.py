@@ -1,14 +1,14 @@
 """Finds what waits for a person, and what they asked for and decided. Every request is judged as a click on it would be."""
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval
 from bot.domain.ballot import Ballot
 from bot.domain.home import HomePage, Look, Row
-from bot.domain.waiting import Spot
+from bot.domain.waiting import Spot, circle_of, circle_of_proposal
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
 from bot.use_cases.judge import Judge
@@ -64,6 +64,20 @@ class Home:
                 return _of_standing(look, await self.standing.revocable(user))
             case section:
                 return await self._mine_of(look, await self.store.mine(section, user))
+
+    async def concerned(self, state: Approval, people: Collection[str]) -> set[str]:
+        """Name those of some people on whose lists a request may be: it was asked for them, or they may decide about it.
+
+        Raises:
+            SlackError: when Slack does not say who is in a group or a channel.
+        """
+        if not people:
+            return set()
+        found = {state.requested_by or ""}
+        circles = (circle_of(state.admission), *map(circle_of_proposal, state.proposals.values()))
+        for entry in ",".join(circles).split(","):
+            found |= await self.directory.members(*(("channel", entry) if entry[0] in "CGD" else (entry, "")))
+        return found & {*people}
 
     async def _mine_of(self, look: Look, ids: list[str]) -> HomePage:
         agents = {_agent(interrupt_id) for interrupt_id in ids}

@@ -1,11 +1,16 @@
 """The Home tab: what waits for a person, decided from there under the same rules, and what they asked for and decided."""
 
 import asyncio
+import time
 from itertools import chain
 
 import pytest
 
 from agent_adapter import HITLRequest
+from agent_adapter.loops import Loop
+from bot.jobs.home_tabs import HomeTabs
+from bot.slack.pacing import Limit, Pacing
+from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.home import Home, eventually
 from tests.support.people import buttons, words
@@ -118,8 +123,72 @@ async def says(tab, text):
     return text in await tab.says()
 
 
-async def test_a_click_on_what_somebody_else_decided_meanwhile_says_so(ask, home, slack, dana, erik):
-    """The tab is as old as the moment when it was opened. It decides nothing twice."""
+async def test_an_open_tab_shows_by_itself_what_comes_and_what_is_decided(ask, home, erik):
+    """Nobody has to open it again."""
+    tab = await home("U0DANA")
+
+    asking = await ask(an_action("deploy"))
+    await eventually(lambda: says(tab, "deploy"))
+    await erik.press(await erik.card(), "approve:0")
+    await asking
+
+    await eventually(lambda: says(tab, "Nothing waits for you"))
+
+
+async def test_an_open_tab_stays_at_the_list_at_which_somebody_looks(ask, home, dana):
+    """Also after what they decide on a card."""
+    tab = await home("U0DANA")
+    await tab.press("home:go.decided")
+
+    asking = await ask(an_action("pay"))
+    await dana.press(await dana.card(), "approve:0")
+    await asking
+
+    await eventually(lambda: says(tab, "Approved by Dana: pay"))
+
+
+async def test_a_tab_that_was_opened_more_than_a_day_ago_is_left_alone(ask, home, bot, redis, slack):
+    """Nobody looks at it any more, and Slack takes only so many writes."""
+    tabs = [await home(user) for user in ("U0DANA", "U0ERIK")]
+    _, _, look = (await redis.hget(bot.store.keys.homes, "U0DANA")).partition(" ")
+    await redis.hset(bot.store.keys.homes, "U0DANA", f"{time.time() - 90_000:.0f} {look}")
+
+    await ask(an_action("transfer"))
+
+    await eventually(lambda: says(tabs[1], "transfer"))
+    assert "Nothing waits for you" in await tabs[0].says()
+
+
+async def test_a_burst_writes_each_tab_once_and_within_slacks_limits(ask, home, bot, monkeypatch):
+    """Whatever agents ask: the others are written when there is a turn."""
+    monkeypatch.setattr("bot.slack.pacing.PUBLISHES", Limit(1, 60_000))
+    monkeypatch.setattr("bot.jobs.home_tabs.EVERY", 0.01)
+    written = []
+
+    async def write(user, _):
+        written.append(user)
+
+    tabs = HomeTabs(bot.served.home.home, Pacing(bot.store.scripts, bot.store.keys), write)
+    for user in ("U0DANA", "U0ERIK"):
+        await home(user)
+    for _ in range(3):
+        await ask(an_action("transfer"))
+    for spot in await bot.store.waiting(["U0DANA"], limit=3):
+        tabs.note(await bot.store.admitted(spot.interrupt_id))
+
+    looking = asyncio.create_task(tabs.run(Loop("home tabs", within=60)))
+    await until(lambda: written)
+    looking.cancel()
+
+    assert written == ["U0DANA"]
+    assert [*tabs._stale] == ["U0ERIK"]
+
+
+async def test_a_click_on_what_somebody_else_decided_meanwhile_says_so(
+    ask, home, slack, dana, erik, monkeypatch
+):
+    """A tab is a moment old, or older where Slack did not take a new one. It decides nothing twice."""
+    monkeypatch.setattr("bot.jobs.home_tabs.EVERY", 60)
     asking = await ask(an_action("deploy"))
     tab = await home("U0DANA")
     await erik.press(await erik.card(), "approve:0")

@@ -54,8 +54,6 @@ class ViewMeta:
     channel: str = ""
     """Where the button was pressed."""
     ts: str = ""
-    home: str = ""
-    """What the Home tab showed, where the button was pressed there."""
     listed: str = ""
     """What the list showed on top of which this view was opened."""
     question: str = ""
@@ -108,14 +106,12 @@ def _content(written: Written) -> list[str]:
     return [written.name, written.position]
 
 
-def pressed_at(
-    view: Mapping[str, Any], channel: str, ts: str, review: str = "", home: str = "", listed: str = ""
-) -> Block:
-    """Have a view carry where its button was pressed: the message, the review, the Home tab, the list."""
+def pressed_at(view: Mapping[str, Any], channel: str, ts: str, review: str = "", listed: str = "") -> Block:
+    """Have a view carry where its button was pressed: the message, the review, the list."""
     if "private_metadata" not in view:
         return dict(view)
     meta = ViewMeta.load(view["private_metadata"])
-    meta = replace(meta, channel=channel, ts=ts, review=review, home=home, listed=listed)
+    meta = replace(meta, channel=channel, ts=ts, review=review, listed=listed)
     return {**view, "private_metadata": meta.dump()}
 
 
