@@ -47,8 +47,8 @@ class Presenter:
     store: ApprovalStore
     admissions: Admissions
     line: Line
-    note: Callable[[Approval], None]
-    """Is told of each record that is drawn."""
+    note: Callable[[str], None]
+    """Is told of each record after an attempt to draw it."""
     _queue: Queue = field(default_factory=Queue)
 
     def wait(self, interrupt_id: str) -> int:
@@ -68,6 +68,8 @@ class Presenter:
         except BrokenSealError as error:
             await end_unreadable(self.store, self.line.slack, interrupt_id, error)
             return None
+        finally:
+            self.note(interrupt_id)
 
     async def _present(self, interrupt_id: str) -> int | None:
         try:
@@ -99,15 +101,9 @@ class Presenter:
             state = drawn or await self.store.load(interrupt_id)
         if refused:
             return min(refused.values())
-        if state:
-            await self._leave(state)
+        if state and state.stage != "open":
+            await self.store.start_retention(interrupt_id, stalled_after=stalled_after(state))
         return None
-
-    async def _leave(self, state: Published) -> None:
-        if isinstance(state, Approval):
-            self.note(state)
-        if state.stage != "open":
-            await self.store.start_retention(state.id, stalled_after=stalled_after(state))
 
     async def _ready(self, interrupt_id: str) -> Published | None:
         """Give a record that can be drawn, admitted or ended, or a new one that has to wait.

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from slack_bolt.context.ack.async_ack import AsyncAck
@@ -75,20 +74,21 @@ class HomeTab:
         carried = dump_look(look)
         with suppress(AgentAdapterError):  # to read the lists then fails as well, and says so
             await self.home.store.note_home(user, carried)
-        await self.write(user, carried)
+        await self.write(user, carried, render_home_notice(in_home.NOT_NOW))
 
-    async def write(self, user: str, look: str) -> None:
-        """Write somebody's Home tab, as they looked at it."""
+    async def write(self, user: str, look: str, otherwise: Block | None = None) -> None:
+        """Write somebody's Home tab, as they looked at it; something else where the list cannot be read, or nothing."""
         page = await self._page(user, load_look(look))
-        view = self._drawn(render_home, page) if page else render_home_notice(in_home.NOT_NOW)
+        view = render_home(page, url=self.slack.me.url) if page else otherwise
         try:
-            await self.slack.publish_home(user, view)
+            if view:
+                await self.slack.publish_home(user, view)
         except SlackError as error:
             logger.warning("home.not_written", extra={"user": user, "reason": str(error)})
 
     async def _update(self, user: str, look: Look, view_id: str) -> None:
-        page = await self._page(user, look)
-        view = self._drawn(render_list, page) if page else render_notice_view(in_home.TITLE, in_home.NOT_NOW)
+        page, not_now = await self._page(user, look), render_notice_view(in_home.TITLE, in_home.NOT_NOW)
+        view = render_list(page, url=self.slack.me.url) if page else not_now
         try:
             await self.slack.update_view(view_id, None, view)
         except SlackError as error:
@@ -100,10 +100,6 @@ class HomeTab:
         except (AgentAdapterError, PersonUnknownError, SlackError) as error:
             logger.warning("home.not_read", extra={"user": user, "reason": str(error)})
             return None
-
-    def _drawn(self, render: Any, page: HomePage) -> Block:
-        view: Block = render(page, at=datetime.now(UTC), url=self.slack.me.url)
-        return view
 
 
 def _chosen(view: Mapping[str, Any], pressed: Mapping[str, Any]) -> Look | None:

@@ -19,9 +19,10 @@ def header(block_id: str, text: str) -> Block:
     return {"type": "header", "block_id": block_id, "text": plain(text)}
 
 
-def section(block_id: str, text: str) -> Block:
-    """Bot words, as mrkdwn, never folded."""
-    return {"type": "section", "block_id": block_id, "expand": True, "text": _mrkdwn(text)}
+def section(block_id: str, text: str, beside: Block | None = None) -> Block:
+    """Bot words, as mrkdwn, never folded, with a button beside them."""
+    found = {"type": "section", "block_id": block_id, "expand": True, "text": _mrkdwn(text)}
+    return {**found, "accessory": beside} if beside else found
 
 
 def context(block_id: str, text: str) -> Block:
@@ -142,14 +143,15 @@ def without_primary(blocks: list[Block]) -> list[Block]:
 def told_apart(blocks: list[Block], about: str) -> list[Block]:
     """Give blocks whose buttons all have words for screen readers: behind the label, what they are about."""
     return [
-        {**block, "elements": [_spoken(found, about) for found in block["elements"]]}
+        {**block, "elements": [spoken(found, about) for found in block["elements"]]}
         if block["type"] == "actions"
         else block
         for block in blocks
     ]
 
 
-def _spoken(element: Block, about: str) -> Block:
+def spoken(element: Block, about: str) -> Block:
+    """Give a button with words for screen readers: behind the label, what it is about."""
     if element["type"] != "button":
         return element
     return {"accessibility_label": f"{element['text']['text']}: {about}"[:75], **element}

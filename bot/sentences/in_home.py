@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from bot.sentences.words import when
+from bot.sentences.words import by
 
 TITLE = "Approvals"
 LOOKING = "Looking…"
@@ -24,26 +24,22 @@ EMPTY: Mapping[str, str] = {
 LAST_PAGE = "There is nothing more on this page."
 FURTHER = "Next page"
 FROM_START = "First page"
-OPEN_CARD = "Open the card"
 ALL_AGENTS, ALL_TOOLS = "All agents", "All tools"
 
 
-def waits_until(place: str, deadline: datetime, requester: str) -> str:
-    """Say where it is asked, for whom, and until when."""
-    asked = [f"asked in {place}", requester and f"for {requester}", f"until {when(deadline)}"]
-    return " · ".join(filter(None, asked))
+def waiting(count: int, first: str, *, is_first: bool, has_more: bool) -> str:
+    """Say how many lines wait on a page, and until when the first of them does, in the words of `until`."""
+    number = f"{'More than ' if has_more else ''}{count}{'' if is_first else ' more'}"
+    if count == 1 and not has_more:
+        return f"*{number} waits for you, {first}*"
+    return f"*{number} wait for you, the first {first}*"
 
 
-def asked_at(place: str, at: datetime) -> str:
-    """Say where and when it was asked."""
-    return f"asked in {place}, {when(at)}"
+def until(deadline: datetime, now: datetime) -> str:
+    """Say until when a call can be decided."""
+    return f"until {by(deadline, now)}"
 
 
-def open_until(at: datetime) -> str:
-    """Say until when it can be decided."""
-    return f"open until {when(at)}"
-
-
-def as_of(at: datetime) -> str:
-    """Say how old the list is."""
-    return f"Updated {when(at)}. Open it again to update it."
+def approved_at(deadline: datetime, now: datetime) -> str:
+    """Say until when somebody can object to a call."""
+    return f"*approved at {by(deadline, now)} if nobody decides*"

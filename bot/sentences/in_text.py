@@ -78,11 +78,6 @@ def counted(more: int, hidden: int, unexpected: int) -> list[str]:
     return [f"+{count} {word}" for word, count in counts.items() if count > 0]
 
 
-def more_calls(count: int) -> str:
-    """Count the calls that a list leaves out."""
-    return f"+{count} {'call' if count == 1 else 'calls'}"
-
-
 ONLY_ORDER = "(only the order of the arguments changed)"
 
 

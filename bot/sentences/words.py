@@ -7,6 +7,7 @@ UNUSUAL_TOOL = "a tool with an unusual name"
 """Replaces the name where a sentence has no room for it."""
 SOMEBODY = "Somebody"
 
+_HALF_A_DAY = timedelta(hours=12)
 _MOST_NUMBERS = 40
 _ON_BUTTON = 24
 """The most characters of a button beside two others on a phone."""
@@ -73,10 +74,11 @@ def when(moment: datetime) -> str:
     return f"<!date^{int(moment.timestamp())}^{{date_short_pretty}} at {{time}}|{fallback}>"
 
 
-def by(moment: datetime) -> str:
-    """Write a time as it follows “by”: 4:16 PM today."""
+def by(moment: datetime, now: datetime | None = None) -> str:
+    """Write a time as it follows “by”: 4:16 PM today. Within half a day of now, its hour alone says which is meant."""
     fallback = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"<!date^{int(moment.timestamp())}^{{time}} {{date_short_pretty}}|{fallback}>"
+    day = "" if now and moment - now < _HALF_A_DAY else " {date_short_pretty}"
+    return f"<!date^{int(moment.timestamp())}^{{time}}{day}|{fallback}>"
 
 
 def duration_words(duration: timedelta) -> str:

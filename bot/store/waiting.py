@@ -64,11 +64,7 @@ class Waiting(Connected):
         return list(await self._guarded(newest))
 
     async def note_home(self, user: str, look: str) -> None:
-        """Note that somebody opened their Home tab now, and at what they look.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Note that somebody opened their Home tab now, and at what they look."""
         await self._guarded(self._redis.hset(self.keys.homes, user, f"{time.time():.0f} {look}"))
 
     async def home_looks(self) -> dict[str, str]:
@@ -77,12 +73,11 @@ class Waiting(Connected):
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        noted = await self._guarded(self._redis.hgetall(self.keys.homes))
-        found = {user: text.partition(" ") for user, text in noted.items()}
-        old = [user for user, (at, _, _) in found.items() if time.time() - float(at) > _OPEN_FOR]
+        noted = (await self._guarded(self._redis.hgetall(self.keys.homes))).items()
+        old = {user for user, text in noted if time.time() - float(text.partition(" ")[0]) > _OPEN_FOR}
         if old:
             await self._guarded(self._redis.hdel(self.keys.homes, *old))
-        return {user: look for user, (_, _, look) in found.items() if user not in old}
+        return {user: text.partition(" ")[2] for user, text in noted if user not in old}
 
     async def drop_stale(self, entries: Iterable[str], interrupt_ids: Iterable[str]) -> None:
         """Forget for these people, groups and channels those of the requests that have ended or are gone."""

@@ -65,13 +65,14 @@ class Home:
             case section:
                 return await self._mine_of(look, await self.store.mine(section, user))
 
-    async def concerned(self, state: Approval, people: Collection[str]) -> set[str]:
+    async def concerned(self, interrupt_id: str, people: Collection[str]) -> set[str]:
         """Name those of some people on whose lists a request may be: it was asked for them, or they may decide about it.
 
         Raises:
-            SlackError: when Slack does not say who is in a group or a channel.
+            ServerUnreachableError, SlackError: when Redis or Slack does not answer.
         """
-        if not people:
+        state = await self._readable(interrupt_id) if people else None
+        if state is None:
             return set()
         found = {state.requested_by or ""}
         circles = (circle_of(state.admission), *map(circle_of_proposal, state.proposals.values()))

@@ -44,10 +44,6 @@ rules:
   - name: in private
     match: {tool: whisper}
     channel: U0DANA
-  - name: a mail
-    match: {tool: mail}
-    headline: [to, pin]
-    mask: [pin]
   - name: with care
     match: {tool: drop_table}
     risk: high
@@ -99,15 +95,14 @@ async def test_what_waits_for_a_person_a_group_or_a_channel_stands_on_the_home_t
 
     said = await (await home(user)).says()
 
-    assert "Waiting for me" in said
-    assert f"*billing: {tool} 5*" in said
+    assert "*1 waits for you, until <!date^" in said
+    assert f"{tool} 5 · until <!date^" in said
 
 
 async def test_a_call_is_approved_in_a_review_that_shows_all_of_it(ask, home, dana):
-    """The Home tab itself has no button that approves: it does not show the call. Then it is written again."""
+    """Then it is on the list of what they decided."""
     asking = await ask(an_action("pay", {"amount": 5, "to": "zoe"}))
     tab = await home("U0DANA")
-    assert {"approve", "approve_all"}.isdisjoint(found.partition(":")[0] for found in await tab.buttons())
 
     view = await tab.opened("review:0")
     assert "zoe" in words(view["blocks"])
@@ -123,24 +118,13 @@ async def says(tab, text):
     return text in await tab.says()
 
 
-async def test_an_open_tab_shows_by_itself_what_comes_and_what_is_decided(ask, home, erik):
-    """Nobody has to open it again."""
+async def test_an_open_tab_shows_by_itself_what_changes_on_the_list_that_somebody_looks_at(ask, home, dana):
+    """Nobody has to open it again: not when something waits, and not after what they decide on a card."""
     tab = await home("U0DANA")
-
-    asking = await ask(an_action("deploy"))
-    await eventually(lambda: says(tab, "deploy"))
-    await erik.press(await erik.card(), "approve:0")
-    await asking
-
-    await eventually(lambda: says(tab, "Nothing waits for you"))
-
-
-async def test_an_open_tab_stays_at_the_list_at_which_somebody_looks(ask, home, dana):
-    """Also after what they decide on a card."""
-    tab = await home("U0DANA")
-    await tab.press("home:go.decided")
 
     asking = await ask(an_action("pay"))
+    await eventually(lambda: says(tab, "pay"))
+    await tab.press("home:go.decided")
     await dana.press(await dana.card(), "approve:0")
     await asking
 
@@ -174,7 +158,7 @@ async def test_a_burst_writes_each_tab_once_and_within_slacks_limits(ask, home, 
     for _ in range(3):
         await ask(an_action("transfer"))
     for spot in await bot.store.waiting(["U0DANA"], limit=3):
-        tabs.note(await bot.store.admitted(spot.interrupt_id))
+        tabs.note(spot.interrupt_id)
 
     looking = asyncio.create_task(tabs.run(Loop("home tabs", within=60)))
     await until(lambda: written)
@@ -216,7 +200,7 @@ async def test_whoever_left_the_group_sees_nothing_and_decides_nothing(ask, home
 async def test_pages_lead_through_any_number_and_back(ask, home, monkeypatch):
     monkeypatch.setattr("bot.use_cases.home.ROWS", 2)
     for number in range(5):
-        await ask(an_action(f"tool_{number}", {}))
+        await ask(an_action(f"tool_{number}"))
     tab = await home("U0DANA")
 
     seen = [await tab.says()]
@@ -224,60 +208,22 @@ async def test_pages_lead_through_any_number_and_back(ask, home, monkeypatch):
         await tab.press("home:go.further")
         seen.append(await tab.says())
 
-    found = [[f"tool_{n}" for n in range(5) if f"tool_{n}*" in page] for page in seen]
+    found = [[f"tool_{n}" for n in range(5) if f"tool_{n} " in page] for page in seen]
     assert [len(page) for page in found] == [2, 2, 1]
     assert sorted(chain(*found)) == [f"tool_{n}" for n in range(5)]
     assert "home:go.further" not in await tab.buttons()
     await tab.press("home:go.start")
     said = await tab.says()
-    assert all(f"{name}*" in said for name in found[0])
-
-
-async def test_what_an_agent_says_is_literal_and_what_is_masked_stays_hidden(ask, home):
-    await ask(an_action("mail", {"to": "<!channel> *all*", "pin": "4711"}))
-
-    tab = await home("U0DANA")
-
-    view = await tab.slack.home("U0DANA")
-    (values,) = [block for block in view["blocks"] if block["type"] == "rich_text"]
-    assert "<!channel> *all*" in words([values])
-    assert "4711" not in str(view)
-
-
-async def test_two_bots_that_write_the_same_tab_leave_a_whole_one(ask, home, start_bot, policy, slack):
-    """Slack refuses what was drawn from an older tab, and both draw from the same records."""
-    await start_bot(policy=str(policy), approvers="", channel=None)
-    await ask(an_action("pay"))
-    tab = await home("U0DANA")
-
-    await asyncio.gather(*(tab._pressed("home:go.asked") for _ in range(6)))
-
-    await eventually(lambda: says(tab, "No agent has asked for anything for you"))
+    assert all(f"{name} " in said for name in found[0])
 
 
 # --- The same lists by a command -------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def write(slack):
-    """Write a command, and wait for a view that says this."""
-
-    async def written(user, text, saying):
-        await slack.command(user, "C0APPROVALS", "/approvals", text)
-
-        async def view():
-            views = await slack.views(user)
-            return views and saying in words(views[-1]["blocks"])
-
-        await eventually(view)
-        return (await slack.views(user))[-1]
-
-    return written
-
-
-async def test_a_command_opens_the_list_and_a_call_is_decided_from_it(ask, write, slack, dana):
+async def test_a_command_opens_the_list_and_a_call_is_decided_from_it(ask, slack, dana):
     asking = await ask(an_action("pay", {"amount": 5}))
-    view = await write("U0DANA", "", "billing: pay")
+    await slack.command("U0DANA", "C0APPROVALS", "/approvals")
+    view = await dana.view("pay 5 · until")
 
     await dana.press_in(view, "review:0.0")
     await dana.press_in(await dana.view("pay", depth=2), "approve:0")

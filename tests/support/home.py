@@ -21,12 +21,14 @@ class Home:
 
     async def open(self):
         """Open the tab, and wait until the bot has written it."""
-        await self._wait(self.slack.event({"type": "app_home_opened", "user": self.user, "tab": "home"}))
+        opening = self.slack.event({"type": "app_home_opened", "user": self.user, "tab": "home"})
+        await self._wait(opening, "hash")
         return self
 
     async def press(self, name, **given):
-        """Press something that writes the tab again."""
-        await self._wait(self._pressed(name, **given))
+        """Press something that leads to another list or page."""
+        # The bot writes the tab by itself, too.
+        await self._wait(self._pressed(name, **given), "private_metadata")
 
     async def opened(self, name):
         """Press a button that opens a form, and wait for the form."""
@@ -39,13 +41,17 @@ class Home:
         found = next(each for each in buttons(view) if each in {name, f"{name}.0"})
         return await self.slack.click_view(self.user, view["id"], found, **given)
 
-    async def _wait(self, acting):
-        before = (await self.slack.home(self.user) or {}).get("hash")
+    async def _wait(self, acting, until_new):
+        before = await self._found(until_new)
         await acting
-        await eventually(lambda: self._is_new(before))
 
-    async def _is_new(self, before):
-        return (await self.slack.home(self.user) or {}).get("hash") != before
+        async def is_new():
+            return await self._found(until_new) != before
+
+        await eventually(is_new)
+
+    async def _found(self, name):
+        return (await self.slack.home(self.user) or {}).get(name)
 
     async def says(self):
         view = await self.slack.home(self.user)

@@ -170,4 +170,6 @@ def _ids(element: Json) -> list[str]:
 
 
 def _actions(card: Json) -> list[Json]:
-    return [block for block in card.get("blocks") or () if block["type"] == "actions"]
+    blocks = card.get("blocks") or ()
+    besides = [{"elements": [block["accessory"]]} if "accessory" in block else block for block in blocks]
+    return [block for block in besides if block.get("type", "actions") == "actions"]

@@ -14,7 +14,7 @@ from bot.rendering.buttons import READ
 from bot.rendering.calls import headline_first, safe_name
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import in_text
-from bot.text.literal import clip, key_text, one_line
+from bot.text.literal import key_text, one_line
 
 _BETWEEN = "   "
 # Characters of what stands on the line: about one and two lines of a phone. An edit is always whole.
@@ -52,31 +52,6 @@ def folded_blocks(action: Action, value: str, room: int = TWO_LINES) -> list[Blo
     if action.must_read or action.description or _left_out(pairs, room):
         blocks.append(actions(f"{at}:buttons", [READ.drawn(action.index, value)]))
     return blocks
-
-
-def values_line(action: Action, room: int) -> list[Block]:
-    """Write the values of a call on one line: what an edit changed, as it became. What has no room is counted."""
-    values = [(pair.name, pair.new) for pair in pairs_of(action) if pair.new]
-    found = [(name, replace(new, is_short=new.is_short and len(name) <= room)) for name, new in values]
-    line = _line([Pair(name, new, new, is_changed=False) for name, new in found], room)
-    return line or leaves(in_text.NO_ARGUMENTS)
-
-
-def values_block(block_id: str, calls: Sequence[Action], most: int) -> Block:
-    """Draw what calls are about: the values of the first ones, a line for each. Nobody decides by these lines."""
-    room, left = TWO_LINES if len(calls) == 1 else ONE_LINE, len(calls) - most
-    lines = [[*_which(call, calls), *values_line(call, room)] for call in calls[:most]]
-    more = [leaves(in_text.more_calls(left))] if left > 0 else []
-    return rich_text(block_id, [{"type": "rich_text_section", "elements": line} for line in [*lines, *more]])
-
-
-def _which(call: Action, calls: Sequence[Action]) -> list[Block]:
-    """Name one of several calls: by its number, and by its tool where others have another one."""
-    if len(calls) == 1:
-        return []
-    has_tools = len({each.request.name for each in calls}) > 1
-    tool = leaves(f"{clip(one_line(call.request.name), ONE_LINE)}{_BETWEEN}") if has_tools else []
-    return [*leaves(f"{call.number}. "), *tool]
 
 
 def pairs_of(action: Action) -> list[Pair]:

@@ -1,11 +1,13 @@
 """The Home tab as Slack takes it: however many requests, and whatever agents write."""
 
-from datetime import UTC, datetime
+import re
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from bot.domain.admission import Place
-from bot.domain.home import HomePage, Look, Row
+from bot.domain.home import HomePage, Look, Row, Section
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
 from bot.domain.waiting import Spot
@@ -14,9 +16,8 @@ from bot.use_cases.home import ROWS
 from playground.limits import check_view
 from tests.bot.rendering.slack_side import assert_slack_takes_view
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
-from tests.support.people import words
+from tests.support.people import buttons, words
 
-NOW = datetime(2026, 11, 22, 22, 0, tzinfo=UTC)
 URL = "https://play.slack.com/"
 LONG = "m" * 64
 
@@ -35,7 +36,7 @@ def a_row(name: str = "pay", run: str = "one", *, parts: bool = False, **terms) 
 
 
 def drawn(page: HomePage):
-    return render_home(page, at=NOW, url=URL)
+    return render_home(page, url=URL)
 
 
 @pytest.mark.parametrize("section", ["waiting", "asked", "decided"])
@@ -49,21 +50,55 @@ def test_the_fullest_page_is_within_slacks_limits(section, render):
         [f"{number:03}{LONG[3:]}" for number in range(120)],
     )
 
-    view = render(HomePage(look, rows, look, agents, tools), at=NOW, url=URL)
+    view = render(HomePage(look, rows, look, agents, tools), url=URL)
 
     check_view(view)
     assert_slack_takes_view(view)
 
 
-def test_words_of_an_agent_are_literal_and_what_is_left_out_is_counted():
-    """Nobody decides by that line: the review has all of it."""
-    view = drawn(HomePage(Look(), [a_row()]))
+def lines_of(*rows: Row, section: Section = "waiting") -> list[str]:
+    """Give what stands on each line, without its button; of a time, how Slack writes it."""
+    blocks = drawn(HomePage(Look(section), rows))["blocks"]
+    texts = [block["text"]["text"] for block in blocks if block["block_id"].startswith("row:")]
+    return [re.sub(r"<!date\^[0-9]+\^([^|]+)[^>]+>", r"\1", text) for text in texts]
 
-    (values,) = [block for block in view["blocks"] if block["type"] == "rich_text"]
-    assert words([values]) == 'to: "<!channel> *x* :tada:"   +1 more'
-    titles = str([block for block in view["blocks"] if "mrkdwn" in str(block)])
-    assert "<!channel>" not in titles
-    assert ":tada:" not in titles
+
+def test_words_of_an_agent_are_literal_on_the_one_line_of_a_request():
+    """No mention, link or emoji of its own."""
+    assert lines_of(a_row()) == [r'pay "&lt;!channel&gt; *x* \u{3A}tada:" · until {time}']
+
+
+@pytest.mark.parametrize(
+    ("hours", "terms", "said"),
+    [
+        (1, {}, "until {time}"),
+        (20, {}, "until {time} {date_short_pretty}"),
+        (1, {"risk": "high"}, "⚠️ *High risk* · until {time}"),
+        (1, {"by_silence": True}, "*approved at {time} if nobody decides*"),
+        (1, {"by_silence": True, "risk": "high"}, "⚠️ *High risk* · *approved at {time} if nobody decides*"),
+    ],
+)
+def test_a_line_says_its_deadline_and_what_is_urgent_about_it(hours, terms, said):
+    """A call that silence approves does not look like the others. Its hour alone could be another day's."""
+    row = a_call({}, **terms)
+    state = replace(row.state, deadline=row.state.now + timedelta(hours=hours))
+
+    assert lines_of(replace(row, state=state)) == [f"refund · {said}"]
+
+
+@pytest.mark.parametrize(
+    ("count", "look", "further", "said"),
+    [
+        (1, Look(), None, "*1 waits for you, until <!date^"),
+        (3, Look(), None, "*3 wait for you, the first until <!date^"),
+        (10, Look(), Look(after=Spot(1, "a.b")), "*More than 10 wait for you, the first until <!date^"),
+        (2, Look(after=Spot(1, "a.b")), None, "*2 more wait for you, the first until <!date^"),
+    ],
+)
+def test_the_list_begins_with_how_many_wait_and_until_when(count, look, further, said):
+    head, *_ = drawn(HomePage(look, [a_row(run=str(number)) for number in range(count)], further))["blocks"]
+
+    assert head["text"]["text"].startswith(said)
 
 
 def test_a_name_that_could_be_read_as_something_else_is_not_in_a_sentence():
@@ -93,17 +128,14 @@ def test_nothing_on_it_approves():
     """Whatever its terms: the tab does not show the call."""
     for terms in ({}, {"risk": "high"}, {"confirm": True}, {"quorum": 2}):
         view = drawn(HomePage(Look(), [a_row(**terms)]))
-        ids = [
-            e["action_id"] for block in view["blocks"] for e in block.get("elements", ()) if "action_id" in e
-        ]
-        assert {each.partition(":")[0] for each in ids} <= {"home", "review"}
-        assert all(e.get("style") != "primary" for block in view["blocks"] for e in block.get("elements", ()))
+        assert {each.partition(":")[0] for each in buttons(view)} == {"home", "review"}
+        assert "primary" not in str(view)
 
 
 def test_the_link_leads_to_the_message_that_shows_the_call():
     """A part is in the thread of its card."""
-    assert f"{URL}archives/C0APPROVALS/p125" in str(drawn(HomePage(Look(), [a_row()])))
-    parts = str(drawn(HomePage(Look(), [a_row(parts=True)])))
+    assert f"{URL}archives/C0APPROVALS/p125" in str(drawn(HomePage(Look("decided"), [a_row()])))
+    parts = str(drawn(HomePage(Look("decided"), [a_row(parts=True)])))
     assert permalink(URL, "C0APPROVALS", "12.7", "12.5") in parts
 
 
@@ -113,74 +145,13 @@ def a_call(args, **terms) -> Row:
     return Row(a_state(an_interrupt(an_action("refund", args)), admission=admission), (0,))
 
 
-def values_of(row: Row) -> str:
-    return words(
-        [block for block in drawn(HomePage(Look(), [row]))["blocks"] if block["type"] == "rich_text"]
-    )
-
-
-SQL = "UPDATE customers SET balance = 0\nWHERE true"
-
-
-@pytest.mark.parametrize(
-    ("args", "terms", "said"),
-    [
-        ({"note": "n" * 200, "customer": "Ada Park", "amount": 64.95, "eu": True}, {},
-         'customer: "Ada Park"   amount: 64.95   eu: true   +1 more'),
-        # The statement is what the person decides about.
-        ({"database": "crm", "sql": SQL}, {}, 'database: "crm"   +1 more'),
-        ({"sql": SQL}, {}, "+1 more"),
-        ({"amount": 5, "sql": SQL}, {"headline": ("amount",)}, "amount: 5   +1 more"),
-        ({}, {}, "(no arguments)"),
-        ({"token": "4711", "amount": 5}, {"mask": ("token",)}, "token: •••• (masked)   amount: 5"),
-        ({"iban": "DE02", "amount": 5}, {"modal_only": ("iban",)}, "iban: (4 characters, see the reading)   amount: 5"),
-        ({"to": "ada\u200b"}, {}, r'to: "ada\u{200B}"'),
-    ],
-)  # fmt: skip
-def test_a_list_tells_calls_apart_by_their_first_short_values(args, terms, said):
-    """Never by a harmless one without saying that there are others, and by none that the card does not show."""
-    assert values_of(a_call(args, **terms)) == said
-
-
-@pytest.mark.parametrize(("count", "left"), [(3, []), (4, ["+1 call"]), (24, ["+21 calls"])])
-def test_a_list_counts_the_calls_of_a_batch_whose_values_it_leaves_out(count, left):
-    calls = [an_action("refund", {"amount": number}) for number in range(count)]
-    place = Place(channel="C0APPROVALS", actions=tuple(range(count)))
-    row = Row(a_state(an_interrupt(*calls), admission=an_admission(places=(place,))), place.actions)
-
-    (values,) = [block for block in drawn(HomePage(Look(), [row]))["blocks"] if block["type"] == "rich_text"]
-
-    assert [words([line]) for line in values["elements"]] == [
-        "1. amount: 0",
-        "2. amount: 1",
-        "3. amount: 2",
-        *left,
-    ]
-
-
-@pytest.mark.parametrize(("known", "said"), [(True, 'to: "zoe"   pin: •••• (masked)'), (False, "")])
+@pytest.mark.parametrize(("known", "said"), [(True, 'refund "zoe"'), (False, "refund")])
 def test_my_requests_show_values_only_to_a_requester_of_whom_more_than_the_agent_speaks(known, said):
     """An agent can name anybody: its word alone shows nobody what a channel was asked about."""
-    row = a_call({"to": "zoe", "pin": "4711"}, requester_known=known, mask=("pin",))
+    row = a_call({"to": "zoe"}, requester_known=known)
 
-    view = drawn(HomePage(Look("asked"), [row]))
-
-    shown = [words(block) for block in view["blocks"] if block["type"] == "rich_text"]
-    assert "".join(shown) == said
-    assert ("zoe" in str(view)) == known
-
-
-def test_my_requests_say_until_when_an_open_one_can_be_decided():
-    assert " · open until <!date^" in words(drawn(HomePage(Look("asked"), [a_call({})]))["blocks"])
-
-
-def test_a_call_of_high_risk_says_so_on_a_list():
-    risky, plain = (
-        words(drawn(HomePage(Look(), [a_row(**terms)]))["blocks"]) for terms in ({"risk": "high"}, {})
-    )
-
-    assert "⚠️ *High risk* · asked in" in risky
-    assert "High risk" not in plain
+    assert lines_of(row, section="asked") == [f"billing: {said} · until {{time}}"]
+    assert ("zoe" in str(drawn(HomePage(Look("asked"), [row])))) == known
 
 
 @pytest.mark.parametrize(
