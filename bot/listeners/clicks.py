@@ -1,6 +1,6 @@
 """What a click that stores something does."""
 
-from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.hitl import ApproveDecision, RespondDecision
 from agent_adapter.errors import AgentAdapterError
 from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError
@@ -8,6 +8,7 @@ from bot.listeners.payloads import Click
 from bot.listeners.services import Services
 from bot.rendering.modal.standing import render_standing_list
 from bot.rendering.modal.view import render_notice_view
+from bot.rendering.question_card import options_in_sight
 from bot.sentences import in_answer
 from bot.use_cases import bulk
 from bot.use_cases.answers import Answer
@@ -18,6 +19,18 @@ _APPROVE = ApproveDecision()
 async def approve(services: Services, state: Approval, click: Click) -> Answer:
     """Approve one call."""
     decision = {click.number: _APPROVE}
+    return await services.decisions.decide(
+        state, click.user, decision, shown=click.question, press=click.press
+    )
+
+
+async def answer(services: Services, state: Approval, click: Click) -> Answer:
+    """Give the answer that a question offers under the number of the button. The text is that of the record."""
+    number = click.subject.partition(".")[2]
+    offered = options_in_sight(state.actions[click.number])
+    if click.view is not None or not number.isdecimal() or int(number) >= len(offered):
+        return Answer(False, in_answer.OUTDATED, why="outdated")
+    decision = {click.number: RespondDecision(message=offered[int(number)])}
     return await services.decisions.decide(
         state, click.user, decision, shown=click.question, press=click.press
     )

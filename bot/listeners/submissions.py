@@ -19,13 +19,13 @@ from bot.rendering.modal.questions import (
     CODE,
     CONFIRM,
     parse_always,
+    parse_answer,
     parse_changes,
     parse_code,
     parse_confirm,
     parse_note,
     parse_person,
     parse_reason,
-    parse_words,
 )
 from bot.rendering.modal.standing import parse_standing_terms
 from bot.rendering.modal.view import render_notice_view
@@ -140,11 +140,11 @@ def for_changes(_state: Approval, submission: Submission) -> Decision | Reply:
     return RejectDecision(message=to_agent.changes(wanted), always=parse_always(submission.view))
 
 
-def answer(_state: Approval, submission: Submission) -> Decision | Reply:
+def answer(state: Approval, submission: Submission) -> Decision | Reply:
     """Answer in the tool's place."""
-    message = parse_words(submission.view)
+    message = parse_answer(state.actions[submission.meta.index], submission.view)
     return (
-        beside_first(submission, in_answer.ONLY_SPACES)
+        beside_first(submission, in_answer.ONE_ANSWER)
         if message is None
         else RespondDecision(message=message)
     )

@@ -44,6 +44,7 @@ class Opens:
 
 TABLE: Mapping[Button, Decides | Stores | Opens] = {
     buttons.APPROVE: Decides(clicks.approve),
+    buttons.OPTION: Decides(clicks.answer),
     buttons.APPROVE_ALL: Decides(clicks.approve_all, from_memory=False),
     buttons.ASSIGN: Stores(
         lambda services, state, click: services.assignments.assign(state, click.user, click.number)

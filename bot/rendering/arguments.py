@@ -35,8 +35,43 @@ _COUNT = re.compile(r"\\\{[0-9]+(?: [^\W\d_]+)+\}")
 
 Line = tuple[str, str]
 """Our indent, and the text after it."""
-Change = tuple[str, list[str], list[str]]
-"""What is about one place: its path, the lines of the value before, and those of the value after."""
+ARROW = in_text.BECOMES
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an edit does at one place."""
+
+    path: str
+    old: list[str]
+    """The lines of the value before; none where an edit added it."""
+    new: list[str]
+    """The lines of the value after; none where an edit removed it."""
+
+    @property
+    def line(self) -> str:
+        """The change on one line; empty where that has no room, or where another change could be written the same way.
+
+        So it is with a second arrow in it, and with text from right to left: what is asked would stand where what is
+        proposed should.
+        """
+        line = (
+            f"{self.path}: {self.old[0]} {ARROW} {self.new[0]}" if len(self.old) == len(self.new) == 1 else ""
+        )
+        is_read_one_way = line.count(ARROW) == 1 and not runs_right_to_left(line)
+        return line if len(line) <= WIDTH and is_read_one_way else ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The change as text: on one line, or `-` for what was asked and `+` for what would run."""
+        if line := self.line:
+            return [line]
+        title = (
+            f"{self.path}:"
+            if self.old and self.new
+            else (in_text.removed if self.old else in_text.added)(self.path)
+        )
+        return [title, *(f"- {line}" for line in self.old), *(f"+ {line}" for line in self.new)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,39 +152,26 @@ def text_lines(text: str) -> list[str]:
     return _wrapped(lines)
 
 
+def changes_of(
+    before: dict[str, Any],
+    after: dict[str, Any],
+    mask: Collection[str] = (),
+    modal_only: Collection[str] = (),
+) -> list[Change]:
+    """Give what differs, place by place. Values with these names are not shown."""
+    unshown = {*mask, *modal_only}
+    return list(_changes(before, after, "", unshown, lambda value: hide(value, mask, modal_only)))
+
+
 def change_lines(
     before: dict[str, Any],
     after: dict[str, Any],
     mask: Collection[str] = (),
     modal_only: Collection[str] = (),
 ) -> list[str]:
-    """Write what differs, by path: `-` was asked, `+` was decided. Values with these names are not shown."""
-    unshown = {*mask, *modal_only}
-    changes = _changes(before, after, "", unshown, lambda value: hide(value, mask, modal_only))
-    return [line for change in changes for line in _marked(*change)] or [in_text.ONLY_ORDER]
-
-
-def before_and_after(before: dict[str, Any], after: dict[str, Any], mask: Collection[str] = ()) -> list[str]:
-    """Write what an edit changes, by path: a short value as `before -> after`, any other as `-` and `+` lines."""
-    changes = _changes(before, after, "", frozenset(mask), lambda value: hide(value, mask))
-    return [line for change in changes for line in _arrow(*change)] or [in_text.ONLY_ORDER]
-
-
-def is_read_one_way(line: str) -> bool:
-    """Say whether one line can hold a change.
-
-    With a second arrow in it, another change could be written the same way. Text from right to left on both sides of the
-    arrow would change places: what is asked would stand where what is proposed should.
-    """
-    return line.count("->") == 1 and not runs_right_to_left(line)
-
-
-def _arrow(title: str, old: list[str], new: list[str]) -> list[str]:
-    if len(old) == len(new) == 1:
-        line = f"{title} {old[0]} -> {new[0]}"
-        if len(line) <= WIDTH and is_read_one_way(line):
-            return [line]
-    return _marked(title, old, new)
+    """Write what differs as text: `amount: 1250 → 1200`, a long value as `-` and `+` lines."""
+    changes = changes_of(before, after, mask, modal_only)
+    return [line for change in changes for line in change.lines] or [in_text.ONLY_ORDER]
 
 
 def _wrapped(lines: Iterable[Line]) -> list[str]:
@@ -268,22 +290,17 @@ def _changes(
     pairs = _common(before, after, path)
     if pairs is None:
         if not is_same(before, after):
-            yield f"{path}:", value_lines(hidden(before)), value_lines(hidden(after))
+            yield Change(path, value_lines(hidden(before)), value_lines(hidden(after)))
         return
     for name, child_path, old, new in pairs:
-        if old is not _ABSENT and new is not _ABSENT:
-            if name not in unshown:
-                yield from _changes(old, new, child_path, unshown, hidden)
-            elif not is_same(old, new):
-                yield (
-                    f"{child_path}:",
-                    value_lines(hidden({name: old})[name]),
-                    value_lines(hidden({name: new})[name]),
-                )
-        elif old is _ABSENT:
-            yield in_text.added(child_path), [], value_lines(hidden({name: new})[name])
-        else:
-            yield in_text.removed(child_path), value_lines(hidden({name: old})[name]), []
+        is_pair = old is not _ABSENT and new is not _ABSENT
+        if is_pair and name not in unshown:
+            yield from _changes(old, new, child_path, unshown, hidden)
+        elif not (is_pair and is_same(old, new)):
+            was, becomes = (
+                [] if value is _ABSENT else value_lines(hidden({name: value})[name]) for value in (old, new)
+            )
+            yield Change(child_path, was, becomes)
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -308,7 +325,3 @@ def _common(before: Any, after: Any, path: str) -> list[tuple[str | None, str, A
         pairs = enumerate(zip(before, after, strict=True))
         return [(None, f"{path}[{i}]", old, new) for i, (old, new) in pairs]
     return None
-
-
-def _marked(title: str, old: list[str], new: list[str]) -> list[str]:
-    return [title, *(f"- {line}" for line in old), *(f"+ {line}" for line in new)]

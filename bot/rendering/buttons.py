@@ -11,12 +11,15 @@ from typing import Literal
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.ids import action_id, button_value
+from bot.domain.options import options_of_schema
 from bot.domain.question import question
 from bot.rendering.blocks import Block, actions, context, menu
 from bot.rendering.blocks import button as block_button
 from bot.rendering.calls import description_is_cut, safe_name
+from bot.rendering.changes import one_value
 from bot.rendering.confirming import run_question
 from bot.rendering.limits import CHOICE_VALUE
+from bot.rendering.question_card import options_in_sight
 from bot.sentences import on_action, on_button, on_card, words
 from bot.text.literal import units
 
@@ -80,6 +83,8 @@ REJECT = Button("reject", "action", "danger", decision="reject")
 CHANGES = Button("changes", "action", decision="reject")
 """Rejects the call with words that ask the model for another one."""
 RESPOND = Button("respond", "action", decision="respond")
+OPTION = Button("option", "action", decision="respond")
+"""`option:<index>.<number>`: an answer that the question offers, by its number from 0. The record has its text."""
 READ = Button("read", "action")
 MORE = Button("more", "action")
 """Opens a view with the buttons that do not fit a menu."""
@@ -134,20 +139,18 @@ def offered(action: Action, *, in_view: bool = False) -> list[Button]:
         action: The action.
         in_view: Whether a view has them. A card of several actions has no room for all.
     """
-    left_out = () if in_view or action.is_alone else (NOTE,)
+    left_out = [] if in_view or action.is_alone else [NOTE]
+    if options := () if in_view else options_in_sight(action):
+        left_out += [RESPOND] if options_of_schema(action) else []
     found = [
         button for button, is_offered in OF_ACTION.items() if button not in left_out and is_offered(action)
     ]
     leading = _leading(action)
     # Somebody wants other changes already: rejecting is the likelier third way.
     found.sort(key=lambda button: (button != leading, bool(action.proposal) and button == EDIT))
+    if options:
+        found = [replace(each, says=on_button.OTHER_ANSWER) if each == RESPOND else each for each in found]
     return [_as_offered(button, action, is_first=place == 0) for place, button in enumerate(found)]
-
-
-def as_asked_label(action: Action) -> str:
-    """Give the label of the button that approves a call as it was asked; empty where there is none."""
-    approves = {APPROVE.verb, CONFIRM.verb, *([READ.verb] if action.allows("approve") else [])}
-    return next((button.label for button in offered(action) if button.verb in approves), "")
 
 
 def _leading(action: Action) -> Button:
@@ -167,7 +170,8 @@ def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
     says = button.says
     if action.proposal:
         # The label says which of the two is approved.
-        says = on_button.AS_ASKED.get(button.verb, says)
+        old, new = one_value(action) or ("", "")
+        says = on_button.beside_change(button.verb, old, new) or says
     if button == READ:
         says = on_button.OPEN
     style = button.style if button.style == "danger" else "primary" if is_first else None
@@ -205,7 +209,15 @@ def button_blocks(action: Action, value: str, *, in_view: bool = False) -> list[
     if behind:
         menu_of_them = _menu(action, behind)
         shown.append(menu_of_them if _takes(menu_of_them) else MORE.drawn(action.index, value))
+    shown = [*([] if in_view else _options(action, value)), *shown]
     return [*([_group(action, shown)] if shown else []), *_effect_blocks(action)]
+
+
+def _options(action: Action, value: str) -> list[Block]:
+    return [
+        OPTION.drawn(f"{action.index}.{number}", value, option, says=on_button.answers(option))
+        for number, option in enumerate(options_in_sight(action))
+    ]
 
 
 def buttons_behind(action: Action, value: str) -> list[Block]:

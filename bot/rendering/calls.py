@@ -2,10 +2,11 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from inspect import unwrap
 from itertools import accumulate, groupby
+from types import MappingProxyType
 from typing import Any
 
 from agent_adapter.contract.arguments import decode, encode
@@ -14,6 +15,7 @@ from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.masking import Mask, Unshown, hide, secrets_of
+from bot.domain.options import OPTIONS, is_text_alone, question_args, question_name
 from bot.domain.subject import unexpected
 from bot.rendering.arguments import Argument, argument_lines, arguments_of, count_shown
 from bot.rendering.blocks import (
@@ -29,6 +31,7 @@ from bot.rendering.blocks import (
     section,
 )
 from bot.rendering.cautions import caution_blocks
+from bot.rendering.question_card import options_in_sight
 from bot.sentences import in_text, on_action, on_button, words
 from bot.text.literal import clip, key_text, mrkdwn, one_line, units, visible
 
@@ -68,35 +71,43 @@ def headline_first(args: dict[str, Any], headline: Sequence[str]) -> dict[str, A
     return {name: args[name] for name in dict.fromkeys([*first, *args])} if first else args
 
 
-def arguments_block(block_id: str, action: Action, *, as_text: bool) -> Block:
-    """Draw arguments: a short one beside its name, a long one in a box below it.
+def _arguments_blocks(at: str, action: Action, *, as_text: bool) -> list[Block]:
+    """Draw arguments: a short one beside its name, a long one in a box below it, and a question as text.
 
     Where that takes too much room, all of them are in one box.
     """
-    block = arguments_as_text(block_id, arguments_of(ordered(action))) if as_text else {}
-    return (
-        block if block and json_size(block) <= CARD_ARGUMENTS else literal(block_id, arguments_text(action))
-    )
+    block_id, args, blocks = f"{at}:arguments", ordered(action), []
+    if (name := question_name(action)) and is_text_alone(action):
+        args = headline_first(question_args(action), action.terms.headline)
+        blocks.append(quote(f"{at}:question", visible(args[name])))
+        left_out = {name, *(OPTIONS if options_in_sight(action) else ())}
+        args = {name: value for name, value in args.items() if name not in left_out}
+    if args or not blocks:
+        blocks.append(arguments_as_text(block_id, arguments_of(args)))
+    fits = as_text and json_size(blocks) <= CARD_ARGUMENTS
+    return blocks if fits else [literal(block_id, arguments_text(action))]
 
 
-def arguments_as_text(block_id: str, arguments: Sequence[Argument]) -> Block:
-    """Draw arguments: a short one beside its name, a long one in a box below it."""
+def arguments_as_text(
+    block_id: str, arguments: Sequence[Argument], changed: Mapping[str, list[Block]] = MappingProxyType({})
+) -> Block:
+    """Draw arguments: a short one beside its name, a long one in a box below it. Those in `changed` are drawn like that."""
     elements: list[Block] = []
     for is_short, group in groupby(arguments, lambda argument: argument.is_short):
         if is_short:
-            elements.append(_beside_names(list(group)))
+            elements.append(_beside_names(list(group), changed))
             continue
         for argument in group:
             elements += [_section(leaves(f"{argument.name}:", "bold")), boxed(argument.text)]
     return rich_text(block_id, elements or [_section(leaves(in_text.NO_ARGUMENTS))])
 
 
-def _beside_names(arguments: Sequence[Argument]) -> Block:
+def _beside_names(arguments: Sequence[Argument], changed: Mapping[str, list[Block]]) -> Block:
     found: list[Block] = []
     for argument in arguments:
         new_line = "\n" if found else ""
         found += leaves(f"{new_line}{argument.name}: ", "bold")
-        found += leaves(argument.text, *(["code"] if argument.is_shown else []))
+        found += changed.get(argument.name) or leaves(argument.text, *(["code"] if argument.is_shown else []))
     return _section(found)
 
 
@@ -227,7 +238,7 @@ def _call_blocks(action: Action, *, as_text: bool) -> list[Block]:
             context(f"{at}:unread", _how_long(action)),
         ]
     else:
-        blocks.append(arguments_block(f"{at}:arguments", action, as_text=as_text))
+        blocks += _arguments_blocks(at, action, as_text=as_text)
     if said := care_words(action):
         blocks.append(context(f"{at}:care", "\n".join(said)))
     blocks += caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True), action.description)

@@ -14,6 +14,7 @@ from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import EditDecision
 from bot.domain.action import Action
 from bot.domain.masking import has_unshown
+from bot.domain.options import question_of
 from bot.domain.subject import Fact, Facts, Kind, facts_of, largest_of
 from bot.rendering.calls import safe_name
 from bot.rendering.card.folded import as_it_ran
@@ -41,10 +42,12 @@ _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 def subject(action: Action, room: int = ROOM) -> str:
     """Say what a call is about: its tool and the values that matter, or what the policy says in its place.
 
-    A value that an edit changed, or is proposed to change, is in it as `1250 → 1200`.
+    A value that an edit changed, or is proposed to change, is in it as `1250 → 1200`. A question is what it asks.
     """
     if action.terms.title:
         return _by_title(action)
+    if asked := question_of(action):
+        return written(asked, max(room, _LONGEST_TITLE))
     return " ".join(filter(None, [tool_of(action), _values(action, room)]))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from bot.sentences.kinds import Outsider
-from bot.sentences.on_button import LABELS, OPEN
-from bot.sentences.words import calls, people_have, when
+from bot.sentences.on_button import OPEN
+from bot.sentences.words import calls, or_more, people_have, when
 
 NOT_DONE = "Not done"
 RECORDED = "Recorded"
@@ -55,6 +55,7 @@ CHOOSE_FIRST = "Choose at least one of these."
 CHOOSE_FEWER = "So many do not fit into one form. Choose fewer of them; you can come back for the others."
 TOO_MUCH_TO_SHOW = "So many changes do not fit into the last step, which shows all of them. Change less, or reject the call and say what to change."
 ONLY_SPACES = "There are only spaces here. Write an answer, or close this form."
+ONE_ANSWER = "Give one answer, or close this form. Nothing was recorded."
 OVER = "This is already decided, or it has ended."
 WRONG_CODE = "This is not the code of this action, and nothing was recorded. Close this form and look at the card: the code stands there."
 GONE = "This proposal was withdrawn or decided, so nothing was recorded. Look at the card."
@@ -68,6 +69,8 @@ USAGE = (
 )
 LIST_NOT_OPENED = "Slack did not open the list. Please write this again."
 
+_DO = {"approve": "approve", "edit": "edit", "reject": "reject", "respond": "answer"}
+_VOTES = {"approve": "approval", "edit": "change", "reject": "rejection", "respond": "answer"}
 _DID = {"approve": "approved", "edit": "approved with changes", "reject": "rejected", "respond": "answered"}
 _ENDED = {
     "expired": "expired before your decision",
@@ -111,11 +114,11 @@ def already_ended(index: int, status: str) -> str:
     return f"Call {index + 1} {_ENDED.get(status, 'is not open')}; nothing was recorded."
 
 
-def counted(indices: Sequence[int], tally: str, missing: int, *, again: bool) -> str:
-    """Tell a voter how far these actions are, and how many people are missing."""
-    begins = "Already counted" if again else "Counted"
-    people = people_have(missing, "more ")
-    return f"{begins}: {calls(indices)}, {tally}. {people} to say the same before it is decided."
+def counted(indices: Sequence[int], kind: str, count: int, needed: int, *, again: bool) -> str:
+    """Tell a voter how far these calls are: all of the card where none is named."""
+    of, left = f" of {calls(indices)}" if indices else "", needed - count
+    more = "One more is needed." if left == 1 else f"{left} more are needed."
+    return f"Your {_VOTES.get(kind, 'vote')}{of} counts{' already' if again else ''}: {count} of {needed}. {more}"
 
 
 def uncounted(people: Sequence[str]) -> str:
@@ -139,7 +142,7 @@ def not_reviewed(indices: Sequence[int]) -> str:
 
 def not_decided(indices: Sequence[int], reason: str) -> str:
     """Say which of several actions this person may not decide."""
-    return f"Not decided by you: {calls(indices)}. {reason}"
+    return f"You may not decide {calls(indices)}. {reason}"
 
 
 def nothing_left(decision: str) -> str:
@@ -158,7 +161,7 @@ def not_counted_yet(reason: str) -> str:
     return f"You are not counted yet: {reason}"
 
 
-AGREE_YOURSELF = f"press *{LABELS['agree']}* on the card, and read all of the proposal there first."
+AGREE_YOURSELF = "press *Agree to …* on the card, and read all of the change there first."
 """How the author of a proposal agrees with it."""
 
 
@@ -192,11 +195,6 @@ def masked_values(name: str) -> str:
     )
 
 
-def decision_not_accepted(index: int, decision: str) -> str:
-    """Say that the agent takes no decision of this kind."""
-    return f"The agent does not accept {decision} for call {index + 1}."
-
-
 def only_this_call(index: int) -> str:
     """Say that the agent keeps no decision for later calls."""
     return f"The agent asks only about call {index + 1}, not about later calls."
@@ -220,7 +218,7 @@ RUN_IT_FIRST = "Tick this to approve. Nothing was recorded."
 
 def wrong_value(name: str) -> str:
     """Say that what was typed is not the value of this argument."""
-    return f"This is not the value of {name}. Type it letter by letter. Nothing was recorded."
+    return f"This is not the value of {name}. Type it exactly. Nothing was recorded."
 
 
 def code_needed(index: int) -> str:
@@ -230,9 +228,7 @@ def code_needed(index: int) -> str:
 
 def read_proposal_first(index: int) -> str:
     """Say that a proposal is longer than its card."""
-    return (
-        f"Press *{LABELS['agree']}*, and read the proposal for call {index + 1} to its end before you agree."
-    )
+    return f"Press *Agree to …*, and read the change of call {index + 1} to its end before you agree."
 
 
 def proposal_code_needed(index: int) -> str:
@@ -307,9 +303,10 @@ def outsider(kind: Outsider) -> str:
 def not_an_approver(approvers: Sequence[str], *, by_schedule: bool) -> str:
     """Tell somebody who may decide instead of them, and where a schedule says so, why it may not name them."""
     schedule = " The schedule does not name you now, or it does not answer." if by_schedule else ""
-    return f"You are not an approver of this. Approvers are {', '.join(approvers)}.{schedule}"
+    return f"Only {or_more(approvers, len(approvers))} can decide this.{schedule}"
 
 
 def decision_not_offered(decision: str, offered: Sequence[str]) -> str:
-    """Say which decisions the policy offers."""
-    return f"The policy does not offer {decision} here, only {', '.join(offered)}."
+    """Say which decisions the agent and the policy offer."""
+    names = [_DO[name] for name in offered if name in _DO]
+    return f"You cannot {_DO.get(decision, 'do this')} here, only {or_more(names, len(names))}."

@@ -88,7 +88,7 @@ ABOUT_EDIT_WITHOUT_SCHEMA = (
 
 CONTINUE, SEE_CHANGES = "Continue", "See changes"
 START_OVER, CHOOSE_OTHERS, CHANGE_MORE = "Start over", "Choose other fields", "Change more"
-BEFORE_AND_AFTER = "What the agent asked for `->` what would run:"
+BEFORE_AND_AFTER = "Your changes:"
 CHANGED_SINCE = "This form was changed in another window. Nothing was recorded: look at it again."
 KEPT = "This is what you typed before."
 ALSO_WRONG = (
@@ -211,15 +211,17 @@ NOTHING_TO_AGREE, PROPOSAL_GONE = "Nothing to agree with", "This proposal was wi
 TOO_LONG_TO_AGREE = "This is too long to approve here."
 WHOLE_CALL = "The whole call, as it would run:"
 OTHER_ARGUMENTS = "All other arguments stay as the agent wrote them."
-_WOULD = {
-    "edit": "would approve the call with these changes (- was asked, + would run):",
-    "respond": "would give this answer in the tool's place, and the call would not run:",
-}
+_WANT = {"edit": "changed this:", "respond": "answered this. The call does not run:"}
 
 
 def proposal(people: str, decision: str) -> str:
     """Say what people propose, above the proposal itself."""
-    return f"{people} {_WOULD.get(decision, 'decided otherwise.')}"
+    return f"{people} {_WANT.get(decision, 'decided otherwise.')}"
+
+
+def votes_missing(count: int) -> str:
+    """Say in the form to agree how many votes it takes from here on."""
+    return "*The next vote is the last:* it decides." if count <= 1 else f"{count} more votes decide."
 
 
 # --- Rejecting, answering and handing over ------------------------------------------------------------------------------
@@ -236,7 +238,7 @@ PROPOSE_AGAIN = "Change the call as written above, and propose it again"
 LATER_CALLS = "Later calls"
 REJECT_LATER_CALLS = "Reject every later call of this tool in this run too"
 NOTHING_TO_REJECT = "Nothing is left to reject."
-YOUR_ANSWER = "Answer in the tool's place"
+YOUR_ANSWER, OTHER_ANSWER = "Your answer", "Other answer"
 ABOUT_HANDING_OVER = "The thread of the card mentions this person. Everybody who may decide still can."
 WHO_LOOKS = "Who looks at this now"
 CHOOSE_PERSON = "Choose a person"

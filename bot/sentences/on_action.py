@@ -55,10 +55,8 @@ def approve_with_value(button: str, name: str) -> str:
 
 def people_needed(approving: int, rejecting: int) -> str:
     """Say how many people it takes to approve, and to reject."""
-    if approving == 1:
-        return f"*{rejecting} people* have to reject; to approve, one is enough."
-    reject = "one is enough" if rejecting == 1 else f"it takes {rejecting}"
-    return f"*{approving} people* have to agree; to reject, {reject}."
+    reject = "One rejection stops it" if rejecting == 1 else f"{rejecting} rejections stop it"
+    return f"Needs {approving} {'approval' if approving == 1 else 'approvals'}. {reject}."
 
 
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
@@ -125,13 +123,14 @@ _DONE = {
     "reject": "Rejected",
     "respond": "Answered",
 }
+_GONE = ", but the agent had already gone"
 _VOID = {
     "approve": "Approved, not run",
     "edit": "Approved with changes, not run",
-    "reject": "Rejected, not passed on",
-    "respond": "Answered, not passed on",
+    "reject": f"Rejected{_GONE}",
+    "respond": f"Answered{_GONE}",
 }
-CHANGES_REQUESTED, CHANGES_NOT_PASSED_ON = "Changes requested", "Changes requested, not passed on"
+CHANGES_REQUESTED, CHANGES_NOT_PASSED_ON = "Changes requested", f"Changes requested{_GONE}"
 
 
 def decided(decision: str, *, is_void: bool, for_run: bool) -> str:
@@ -172,37 +171,32 @@ def outcome_by_silence(status: str) -> str:
 
 # --- Votes and proposals ------------------------------------------------------------------------------------------------
 
-AN_ANSWER, CHANGES = "an answer", "changes"
 _VOTED = {
     "approve": "approved",
-    "edit": "approved with the same changes",
+    "edit": "agree",
     "reject": "rejected",
-    "respond": "gave the same answer",
-    "proposal": "agreed with the proposal",
+    "respond": "agree",
+    "proposal": "agree",
+}
+_VOTED_OTHERWISE = {
+    **_VOTED,
+    "approve": "approved as asked",
+    "edit": "want another change",
+    "respond": "gave another answer",
 }
 _VOTES = {
     "approve": "approvals",
     "edit": "approvals with the same changes",
     "reject": "rejections",
     "respond": "with the same answer",
-    "proposal": "agreed with the proposal",
+    "proposal": "agreed to the change",
 }
 
 
-def tally(kind: str, count: int, needed: int, *, beside_changes: bool = False) -> str:
-    """Say how many people say the same, of how many it takes: 1 of 2 approved, or approved unchanged where others want changes."""
-    unchanged = " unchanged" if kind == "approve" and beside_changes else ""
-    return f"{count} of {needed} {_VOTED.get(kind, 'decided')}{unchanged}"
-
-
-def agreed(count: int, needed: int) -> str:
-    """Say how many people agree to the changes that a card shows, of how many it takes."""
-    return f"{count} of {needed} agree to the changes below"
-
-
-def agreed_otherwise(count: int, needed: int) -> str:
-    """Say how many people agree to changes other than those that a card shows."""
-    return f"{count} of {needed} approved with other changes"
+def tally(kind: str, count: int, needed: int, *, beside_change: bool) -> str:
+    """Say how many people say the same, of how many it takes: 1 of 2 approved, as asked where the card shows a change."""
+    voted = _VOTED_OTHERWISE if beside_change else _VOTED
+    return f"{count} of {needed} {voted.get(kind, 'decided')}"
 
 
 def votes(kind: str, count: int, needed: int) -> str:
@@ -225,26 +219,29 @@ def other_votes(count: int) -> str:
     return f"{count} other votes"
 
 
-def not_heard(people: str) -> str:
-    """Say who has not voted."""
-    return f"No answer yet: {people}"
+def waiting_for(said: str, people: str) -> str:
+    """Say at the end of a line who has not voted."""
+    return f"{said} · waiting for {people}"
 
 
-def proposes(person: str, what: str) -> str:
-    """Say who proposes something."""
-    return f"*{person} proposes {what}*"
+def did(person: str, decision: str) -> str:
+    """Say who wrote what a card shows."""
+    return f"{person} {'answered' if decision == 'respond' else 'changed'} this"
 
 
-def how_to_agree(look: str, as_asked: str, *, counts_apart: bool) -> str:
-    """Say which button is for which call; `as_asked` is empty where no button approves the call without the change."""
-    apart = ", and counts separately" if counts_apart else ""
-    above = f"; *{as_asked}* is for the call above{apart}" if as_asked else ""
-    return f"*{look}* is for this{above}."
+def and_agrees(did: str) -> str:
+    """Say that only the author agrees so far."""
+    return f"{did} and agrees"
 
 
-def proposal_under(proposes: str, tally: str, rule: str, people: str) -> str:
-    """Say that another rule decides about a proposal, and how far that is."""
-    return f"{proposes} (*{tally}*). The rule “{rule}” decides about them, by {people}."
+def agreed(did: str, tally: str, people: str) -> str:
+    """Say who agrees with what somebody wrote."""
+    return f"{did} · *{tally}*: {people}"
+
+
+def decided_under(did: str, tally: str, rule: str, people: str) -> str:
+    """Say that another rule decides about a change, and how far that is."""
+    return f"{did} (*{tally}*). The rule “{rule}” decides about the change, by {people}."
 
 
 def agree_with_code(button: str, code: str) -> str:

@@ -13,6 +13,7 @@ LABELS: Mapping[str, str] = {
     "reject": "Reject…",
     "changes": "Ask for changes…",
     "respond": "Answer…",
+    "option": "Answer",
     "read": "Details",
     "more": "More…",
     "page": "Next",
@@ -27,7 +28,27 @@ LABELS: Mapping[str, str] = {
     "revoke": "Revoke",
 }
 """Each by the name that the button has in Slack's ids."""
-AS_ASKED: Mapping[str, str] = {"approve": "Approve as asked", "confirm": "Approve as asked…"}
-"""While somebody proposes something else."""
+OTHER_ANSWER = "Other answer…"
+"""Beside the answers that a question offers."""
 OPEN = "Open…"
 """Opens what is still to be decided; what is decided has Details."""
+
+
+def beside_change(verb: str, old: str, new: str) -> str:
+    """Label a button while somebody proposes a change: with the value that it approves, where just one changes."""
+    named = {
+        "agree": f"Agree to {new}…" if new else "",
+        "approve": f"Approve {old or 'as asked'}",
+        "confirm": f"Approve {old or 'as asked'}…",
+    }
+    return named.get(verb, "")
+
+
+def all_labels() -> list[str]:
+    """Give how each of our buttons begins."""
+    return [*LABELS.values(), OTHER_ANSWER, OPEN, "Agree", "Confirm"]
+
+
+def answers(option: str) -> str:
+    """Say to who listens to a card what a button with an offered answer does."""
+    return f"Answer: {option}"

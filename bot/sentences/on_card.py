@@ -64,9 +64,9 @@ def still_open(what: str, still: int, total: int) -> str:
     return f"{what}, {still} of {total} open" if 0 < still < total else what
 
 
-def wants(agent: str, what: str, *, again: bool = False) -> str:
-    """Title a card that is open."""
-    return f"{agent} again: {what}" if again else f"{agent}: {what}"
+def wants(agent: str, what: str, *, again: bool = False, asks: bool = False) -> str:
+    """Title a card that is open: a call, or a question."""
+    return f"{agent}{' asks' if asks else ''}{' again' if again else ''}: {what}"
 
 
 def ended(how: str, calls: str) -> str:

@@ -52,12 +52,12 @@ def _joined(name: str) -> set[str]:
 
 def _forms(name: str) -> set[str]:
     """Write a name as it is, and payInvoice as pay_invoice; both also with one letter for pairs that look like it."""
-    found = {_skeleton(name), _skeleton(_HUMP.sub("_", name))}
+    found = {skeleton(name), skeleton(_HUMP.sub("_", name))}
     return found | {form.replace("rn", "m").replace("vv", "w") for form in found}
 
 
 @lru_cache(maxsize=4_096)
-def _skeleton(name: str) -> str:
+def skeleton(name: str) -> str:
     """Reduce a name to what is left without case, accents, hidden characters, kinds of separators and look-alikes."""
     # Full-width letters, ligatures and the like are compatible with plain ones (NFKC and NFKD agree on that).
     apart = "".join(map(_bare, unicodedata.normalize("NFKD", name)))

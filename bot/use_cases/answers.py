@@ -10,7 +10,7 @@ from bot.domain.bulk import with_proposal
 from bot.domain.errors import PersonUnknownError, VotersUnknownError
 from bot.domain.mentions import mention
 from bot.domain.votes import Proposal, kind_of
-from bot.sentences import in_answer, on_action, words
+from bot.sentences import in_answer, words
 from bot.store.votes import Outcome
 from bot.text.literal import mrkdwn, one_line
 
@@ -50,18 +50,19 @@ def _closed(state: Approval, action: Action) -> str:
 
 def counted(state: Approval, indices: Sequence[int], user: str, *, again: bool = False) -> str:
     """Say to a voter how many votes there are and how many are missing. Actions with the same counts share a sentence."""
-    alike: dict[tuple[str, int], list[int]] = {}
+    alike: dict[tuple[str, int, int], list[int]] = {}
     for index in indices:
         alike.setdefault(_progress(state.actions[index], user), []).append(index)
+    is_one = len(state.actions) == 1
     return " ".join(
-        in_answer.counted(found, tally, missing, again=again) for (tally, missing), found in alike.items()
+        in_answer.counted([] if is_one else found, *progress, again=again)
+        for progress, found in alike.items()
     )
 
 
-def _progress(action: Action, user: str) -> tuple[str, int]:
+def _progress(action: Action, user: str) -> tuple[str, int, int]:
     position = next((vote.position for vote in action.votes if vote.user == user), "")
-    count, needed = len(action.voters(position)), action.needed(position)
-    return on_action.tally(kind_of(position), count, needed), needed - count
+    return kind_of(position), len(action.voters(position)), action.needed(position)
 
 
 def uncounted(people: Iterable[str]) -> str:

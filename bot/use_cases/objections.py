@@ -18,7 +18,7 @@ def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision
         if action.recorded or not state.is_open:
             return closed(state, [index]) if not is_repeat(action, user, decision) else ""
         if not action.allows(decision.type):
-            return in_answer.decision_not_accepted(index, decision.type)
+            return in_answer.decision_not_offered(decision.type, action.config.allowed_decisions)
         if getattr(decision, "always", False):
             if not action.config.allow_always:
                 return in_answer.only_this_call(index)

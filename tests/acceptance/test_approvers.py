@@ -21,7 +21,7 @@ async def test_members_of_a_user_group_decide(start_bot, slack, client):
     reviewing = review(client)
     card = await mira.card()
     await noor.press(card, "approve:0")
-    assert "Approvers are <!subteam^S0OPS>" in await noor.notice("not an approver")
+    assert "Only <!subteam^S0OPS>" in await noor.notice("can decide this")
 
     await slack.group("S0OPS", users=["U0DANA", "U0NOOR"])
     await slack.event({"type": "subteam_members_changed", "subteam_id": "S0OPS"})

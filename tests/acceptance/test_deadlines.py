@@ -80,7 +80,7 @@ async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack,
     reviewing = review(client)
     card = await card_in(slack, "C0APPROVALS")
     await mira.press(card, "approve:0")
-    await mira.notice("You are not an approver of this")
+    await mira.notice("can decide this")
 
     asked = 'pay "dana@example.com"'
     assert await remark(slack, "Still") == f"Still waiting: {asked}. Approvers: <@U0DANA>, <@U0ERIK>."
@@ -106,7 +106,7 @@ async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack
     assert "extend:0" not in buttons(await card_in(slack, "C0APPROVALS"))
     card = await card_in(slack, "C0APPROVALS", "Extend by 20 seconds")
     await noor.press(card, "extend:0")
-    await noor.notice("You are not an approver of this")
+    await noor.notice("can decide this")
     await asyncio.gather(dana.press(card, "extend:0"), dana.press(card, "extend:0"))
 
     assert "<@U0DANA> moved the deadline of pay" in await remark(slack, "moved the deadline")
@@ -125,7 +125,7 @@ async def test_somebody_looks_and_others_may_still_decide(start, slack, client):
     reviewing = review(client)
     card = await card_in(slack, "C0APPROVALS")
     await noor.press(card, "claim:0")
-    await noor.notice("You are not an approver of this")
+    await noor.notice("can decide this")
 
     await dana.press(card, "claim:0")
 

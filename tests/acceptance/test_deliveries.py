@@ -61,7 +61,7 @@ async def test_a_click_that_is_sent_again_does_not_take_a_changed_vote_back(clie
 
     again = await slack.deliver_again(first["delivery"])
     await erik.press(card, "approve:0")
-    await erik.notice("Counted: call 1")
+    await erik.notice("Your approval counts")
 
     assert again["ack"]["ok"]
     assert not reviewing.done(), "the replay would have been the second approval"

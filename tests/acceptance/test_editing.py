@@ -39,7 +39,7 @@ async def test_one_field_is_edited_with_three_presses_and_the_last_step_shows_be
 
     answer = await dana.submit(form, amount="9800")
     last = answer["views"][-1]
-    assert "amount: 12500.0 -> 9800" in words(last["blocks"])
+    assert "amount: 12500.0 → 9800" in words(last["blocks"])
     assert last["submit"]["text"] == "Approve with changes"
     assert not reviewing.done()
 

@@ -186,7 +186,7 @@ async def test_votes_proposals_and_what_follows_from_them_cannot_be_read_either(
     assert (await changed).records[0].changes == f"{MARK} half of it"
 
     again = review(client, a_call("pay", "second", amount=4), run="run-1", pauses=["b"])
-    assert f'"{MARK} small" -> "{MARK} second"' in words((await dana.card("2nd proposal"))["blocks"])
+    assert f'"{MARK} small" → "{MARK} second"' in words((await dana.card("2nd proposal"))["blocks"])
     await dana.press(await dana.card("2nd proposal"), "approve:0")
     await again
 

@@ -61,14 +61,14 @@ async def test_whoever_is_on_call_is_mentioned_and_decides(client, dana, erik, r
     assert "<@U0DANA> (on call for payments)" in words(one["blocks"])
 
     await erik.press(one, "approve:0")
-    assert (await erik.notice("not an approver")).endswith(
+    assert (await erik.notice("can decide this")).endswith(
         "the people on call for payments. The schedule does not name you now, or it does not answer."
     )
     await dana.press(one, "approve:0")
     assert (await first).records[0].decided_by == "U0DANA"
     rota.emails = ["erik@example.com"]
     await dana.press(other, "approve:0")
-    await dana.notice("not an approver")
+    await dana.notice("can decide this")
     await erik.press(other, "approve:0")
 
     assert (await second).records[0].decided_by == "U0ERIK"
@@ -96,7 +96,7 @@ async def test_while_a_schedule_does_not_answer_nobody_is_on_call(
 
     with caplog.at_level(logging.WARNING):
         await dana.press(card, "approve:0")
-        await dana.notice("not an approver")
+        await dana.notice("can decide this")
     await mira.press(card, "approve:0")
 
     assert (await reviewing).records[0].decided_by == "U0MIRA"

@@ -59,7 +59,7 @@ async def test_people_who_may_decide_are_called_once_and_again_only_by_a_reminde
     await eventually(lambda: is_shown(bot.store, interrupt.id))
     assert buttons(card) == ["review:0", "reject_all:0"]
     await approve_each(slack, dana, card)
-    await dana.notice("Counted: call 5")
+    await dana.notice("Your approval of call 5 counts")
     assert await called(slack) == {"U0DANA": 1, "U0ERIK": 1, "S0OPS": 1, "U0NOOR": 1}
 
     await eventually(lambda: is_posted(slack, "Still waiting: "))

@@ -56,11 +56,11 @@ async def test_the_next_proposal_says_what_is_different_and_links_to_the_one_bef
 
     shown = words(second["blocks"])
     assert "<@U0DANA> asked for changes" in shown
-    assert "amount: 731946 -> 528317" in shown
+    assert "amount: 731946 → 528317" in shown
     assert f"/archives/{first['channel']}/p{first['ts'].replace('.', '')}|" in shown
     await dana.fill(await dana.opened(second, "changes:0"), What="Less.")
     await client.publish(asking(an_action("pay", {"amount": 400}), pause="c"))
-    assert "amount: 528317 -> 400" in words((await dana.card("3rd proposal"))["blocks"])
+    assert "amount: 528317 → 400" in words((await dana.card("3rd proposal"))["blocks"])
 
 
 @pytest.mark.usefixtures("bot")
@@ -88,5 +88,5 @@ async def test_what_one_of_the_two_may_not_show_is_on_neither_card(client, dana)
     card = await dana.card("2nd proposal")
 
     compared = next(words(block) for block in card["blocks"] if block["block_id"] == "a:0:changed")
-    assert "db-1 -> " in compared.replace('"', "")
+    assert "db-1 → " in compared.replace('"', "")
     assert not [word for word in ("hunter2", "hunter3", "patient") if word in compared]

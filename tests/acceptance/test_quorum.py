@@ -48,16 +48,16 @@ async def bot(start_bot, policy):
 async def test_a_payment_over_1000_takes_two_people(client, dana, erik, slack):
     """Each is told what is missing, the card counts, and the agent hears who agreed."""
     reviewing = review(client, an_action("pay", LARGE), context=Context(requested_by="U0MIRA"))
-    card = await dana.card("*2 people* have to agree")
+    card = await dana.card("Needs 2 approvals")
     mira = Someone(slack, "U0MIRA")
 
     await dana.press(card, "approve:0")
-    assert "1 of 2 approved. 1 more person has to say the same" in await dana.notice("Counted: call 1")
+    await dana.notice("Your approval counts: 1 of 2. One more is needed.")
     counted = await dana.card("*1 of 2 approved*: <@U0DANA>")
     assert counted["ts"] == card["ts"]
     assert "approve:0" in buttons(counted)
     await dana.press(card, "approve:0")
-    await dana.notice("Already counted: call 1, 1 of 2 approved")
+    await dana.notice("Your approval counts already: 1 of 2.")
     await mira.press(card, "approve:0")
     await mira.notice("somebody else has to approve it")
     assert not reviewing.done()
@@ -90,11 +90,11 @@ async def test_changes_run_when_another_has_seen_them_and_agrees(client, dana, e
     card = await dana.card()
     await dana.fill(await dana.opened(card, "edit:0"), amount="4000")
     [said] = await slack.views("U0DANA")
-    assert "Counted: call 1, 1 of 2 approved with the same changes" in words(said["blocks"])
-    changed = await erik.card("*1 of 2 agree to the changes below*: <@U0DANA>")
+    assert "Your change counts: 1 of 2." in words(said["blocks"])
+    changed = await erik.card("<@U0DANA> changed this and agrees")
 
     view = await erik.opened(changed, "agree:0")
-    assert "- 5000\n+ 4000" in words(view["blocks"])
+    assert "amount: 5000 → 4000" in words(view["blocks"])
     await slack.submit("U0ERIK", view["id"], {})
     resume = await reviewing
 
@@ -108,9 +108,9 @@ async def test_approving_all_leaves_out_what_a_colleague_proposes_to_decide_othe
     reviewing = review(client, *(an_action("note", {"n": n}) for n in range(2)), an_action("pay", LARGE))
     before = await dana.showing("approve_all:0")
     await dana.fill(await dana.opened(before, "edit:2"), amount="1500")
-    card = await erik.card("<@U0DANA> proposes")
+    card = await erik.card("<@U0DANA> changed this")
     [asks] = [e for b in card["blocks"] if b["block_id"] == "bulk" for e in b["elements"]][:1]
-    assert asks["text"]["text"] == "Approve 1, 2"
+    assert asks["text"]["text"] == "Approve 1, 2…"
     assert asks["confirm"]["text"]["text"] == (
         "1: 0 · 2: 1\nNot approved with them, because somebody proposes something else: 3."
     )
@@ -121,7 +121,7 @@ async def test_approving_all_leaves_out_what_a_colleague_proposes_to_decide_othe
     said = await erik.notice("Not approved: call 3.")
     assert "Somebody proposes something else there: decide it separately." in said
     left = await erik.card("1 of 3 open")
-    assert "*1 of 2" in words(left["blocks"])
+    assert "changed this and agrees" in words(left["blocks"])
     assert "1 of 2 approved*: <@U0ERIK>" not in words(left["blocks"])
     assert not reviewing.done()
     await erik.slack.submit("U0ERIK", (await erik.opened(left, "agree:2"))["id"], {})
@@ -139,7 +139,7 @@ async def test_approving_all_never_approves_what_its_question_left_out(client, d
 
     await slack.fault("chat.update", "error", error="internal_error", times=None)
     await erik.press(card, "approve:2")
-    await erik.notice("Counted: call 3, 1 of 2 approved")
+    await erik.notice("Your approval of call 3 counts: 1 of 2.")
     await dana.press(card, "approve_all:0")
     await slack.clear_faults()
     left = await mira.card("1 of 3 open")
@@ -191,16 +191,12 @@ async def test_changes_of_a_long_call_run_when_another_has_read_all_of_it_as_it_
     """*Agree to the change…* opens the pages of the call with the changes, and the last of them agrees."""
     reviewing = review(client, an_action("deploy", {"host": "db1", "script": SCRIPT}))
     await propose_another_host(dana)
-    changed = await erik.card("agree to the changes below")
-    assert (
-        "*Agree to the change…* is for this; *Open…* is for the call above, and counts separately."
-        in words(changed["blocks"])
-    )
+    changed = await erik.card("changed this and agrees")
     menu = changed["blocks"][-1]["elements"][-1]
     assert "Open…" in [choice["text"]["text"] for choice in menu["options"]]
 
     first = await erik.opened(changed, "agree:0")
-    assert '- "db1"\n+ "db2"' in words(first["blocks"])
+    assert 'host: "db1" → "db2"' in words(first["blocks"])
     assert not first["submit"]
     read, last = await turned(erik, first)
     assert "line 2499 of the script" in read
@@ -220,7 +216,7 @@ async def test_whoever_was_not_shown_the_changed_call_to_its_end_cannot_agree_wi
     """Erik was shown the call as it was asked, and one page of it with the changes."""
     reviewing = review(client, an_action("deploy", {"host": "db1", "script": SCRIPT}))
     await propose_another_host(dana)
-    changed = await erik.card("agree to the changes below")
+    changed = await erik.card("changed this and agrees")
     await turned(erik, await erik.opened(changed, "read:0"))
     await leave(erik)
 
@@ -295,7 +291,7 @@ async def test_a_masked_argument_leaves_in_no_call_to_slack(client, dana, erik, 
     await dana.fill(await dana.opened(card, "edit:0"), host="db2")
     while views := await slack.views("U0DANA"):
         await slack.close_view("U0DANA", views[-1]["id"])
-    changed = await erik.card("agree to the changes below")
+    changed = await erik.card("changed this and agrees")
     await slack.submit("U0ERIK", (await erik.opened(changed, "agree:0"))["id"], {})
     resume = await reviewing
     await dana.card("resumed")
@@ -326,7 +322,7 @@ async def test_a_vote_of_somebody_who_left_does_not_count_when_it_would_become_f
     await slack.person("U0DANA", deleted=True)
     await erik.press(card, "approve:0")
 
-    said = await erik.notice("1 of 2 approved")
+    said = await erik.notice("Your approval counts: 1 of 2.")
     assert "No longer counted, because they may not decide this now: <@U0DANA>" in said
     await erik.card("*1 of 2 approved*: <@U0ERIK>")
     assert not reviewing.done()
@@ -345,7 +341,7 @@ async def test_nothing_is_final_while_slack_does_not_say_whether_the_others_stil
     await erik.fill(await erik.opened(card, "edit:0"), amount="4000")
     await erik.close()
     await dana.press(card, "approve:0")
-    await dana.card("*1 of 2 approved unchanged*: <@U0DANA>")
+    await dana.card("*1 of 2 approved as asked*: <@U0DANA>")
     # Who Erik is was asked a moment ago: only Dana is asked about again.
     await slack.fault("users.info", "error", error="fatal_error", times=None)
     await erik.press(card, "approve:0")

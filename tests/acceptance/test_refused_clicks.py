@@ -34,7 +34,7 @@ async def test_a_click_of_somebody_who_may_not_decide_is_entered_once(bot, clien
     card = await dana.card()
     noor = Someone(slack, "U0NOOR")
     await noor.press(card, "approve:0")
-    await noor.notice("You are not an approver of this")
+    await noor.notice("can decide this")
     await dana.press(card, "approve:0")
     await reviewing
 
@@ -57,7 +57,7 @@ async def proposed(start_bot, client, slack, dana, tmp_path):
     reviewing = review(client, an_action("pay", {"amount": 5}))
     await edits(dana, amount="4000")
     mira = Someone(slack, "U0MIRA")
-    card = await mira.card("amount: 5 -> 4000")
+    card = await mira.card("amount: 5 → 4000")
     yield bot, mira, await mira.opened(card, "agree:0")
     reviewing.cancel()
     await asyncio.gather(reviewing, return_exceptions=True)

@@ -71,7 +71,7 @@ async def test_one_batch_is_asked_in_two_channels_and_answered_in_order(bot, sla
     waiting = await dana.card("waiting for what is asked elsewhere")
     assert waiting["channel"] == "C0APPROVALS"
     await dana.press(found["C0FINANCE"], "approve:0")
-    assert "Approvers are <@U0MIRA>" in await dana.notice("not an approver")
+    assert "Only <@U0MIRA>" in await dana.notice("can decide this")
     form = await mira.opened(found["C0FINANCE"], "reject:0")
     await mira.fill(form, reason="too much")
     resume = await reviewing
@@ -98,7 +98,7 @@ async def test_actions_on_one_card_are_decided_by_their_own_approvers(bot, slack
     assert "To be decided by <@U0ERIK>" in text.replace("<@U0DANA>, <@U0ERIK>", "")
 
     await dana.press(card, "approve_all:0")
-    assert "Not decided by you: call 2. You are not an approver" in await dana.notice("Not decided by you")
+    assert "You may not decide call 2. Only " in await dana.notice("You may not decide")
     await erik.press(await erik.card("1 of 2 open"), "approve:1")
     resume = await reviewing
 
@@ -163,7 +163,7 @@ async def test_a_changed_file_holds_for_what_is_asked_later(bot, slack, client, 
     second = review(client, an_action("mail"))
     later = (await cards(slack, count=2))["C0FINANCE"]
     await noor.press(card, "approve:0")
-    await noor.notice("Approvers are <@U0DANA>, <@U0ERIK>")
+    await noor.notice("Only <@U0DANA> or <@U0ERIK>")
     await noor.press(later, "approve:0")
     await dana.press(card, "approve:0")
     resumes = await asyncio.gather(first, second)

@@ -4,7 +4,7 @@ from bot.domain.action import Action
 from bot.domain.admission import Again
 from bot.domain.masking import scrub
 from bot.domain.mentions import approver_names
-from bot.rendering.arguments import before_and_after
+from bot.rendering.arguments import change_lines
 from bot.rendering.blocks import Block, context, literal_within
 from bot.sentences import on_action
 from bot.text.literal import clip
@@ -33,7 +33,7 @@ def proposed_again(before: Action, after: Action, *, link: str, was_elsewhere: b
     unshown = [name for each in (before.terms, after.terms) for name in (*each.masked, *each.modal_only)]
     lines = []
     if before.request.args != after.request.args:
-        lines = before_and_after(before.request.args, after.request.args, unshown)
+        lines = change_lines(before.request.args, after.request.args, unshown)
     secrets = (*before.secrets, *after.secrets)
     changed = clip(scrub("\n".join(lines), secrets), _MOST)
     return Again(number=number, by=recorded.decided_by, link=link, changed=changed)

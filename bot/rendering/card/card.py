@@ -37,11 +37,8 @@ from bot.rendering.card.summary import summary_blocks
 from bot.rendering.card.times import remark_text
 from bot.rendering.card.title import about
 from bot.rendering.card.told import told_blocks, told_text
-from bot.rendering.card.votes import proposal_text
+from bot.rendering.card.votes import with_proposal
 from bot.sentences import on_card
-
-# The most that is shown of a proposal.
-_PROPOSAL = 1_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,15 +172,14 @@ def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[B
     shown = [state.actions[index] for index in indices]
     as_text = _has_room(state, place, shown)
     drawn = {action.index: _one(state, place, action, as_text=as_text) for action in shown}
-    open_ones = [action for action in shown if state.is_open_at(action.index)]
 
     def words(action: Action) -> str:
         return folded_text(action) if is_folded(state, action, as_text=as_text) else outcome_text(action)
 
-    decided, proposed = (
-        {action.index: text for action in which if (text := words_of(action))}
-        for which, words_of in ((shown, words), (open_ones, proposal_text))
-    )
+    decided = {action.index: text for action in shown if (text := words(action))}
+    proposed = [
+        (action, found) for action in shown if state.is_open_at(action.index) and (found := action.proposal)
+    ]
     if not (decided or proposed):
         return [block for blocks in drawn.values() for block in blocks]
     used = json_size(frame) + sum(json_size(blocks) for blocks in drawn.values())
@@ -191,16 +187,11 @@ def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[B
     for index, text in decided.items():
         draw = literal if is_edited(state.actions[index]) else quote
         drawn[index].append(literal_within(f"a:{index}:told", text, max(room, OUTCOME_TEXT), draw))
-    for index, text in proposed.items():
+    for action, found in proposed:
         # Where there is no room for it, the button that agrees shows all of it.
         if room >= OUTCOME_TEXT:
-            _before_buttons(drawn[index], literal_within(f"a:{index}:proposal", text, min(room, _PROPOSAL)))
+            drawn[action.index] = with_proposal(action, found, drawn[action.index], room)
     return [block for blocks in drawn.values() for block in blocks]
-
-
-def _before_buttons(blocks: list[Block], added: Block) -> None:
-    at = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
-    blocks.insert(at, added)
 
 
 def _has_room(state: Approval, place: Place, shown: Sequence[Action]) -> bool:

@@ -13,6 +13,7 @@ from bot.rendering.blocks import Block, actions, leaves, literal, rich_text
 from bot.rendering.buttons import READ
 from bot.rendering.calls import headline_first, safe_name
 from bot.rendering.cautions import caution_blocks
+from bot.rendering.changes import becomes
 from bot.sentences import in_text
 from bot.text.literal import key_text, one_line
 
@@ -136,7 +137,7 @@ def change_of(pair: Pair) -> list[Block]:
         return [*_value(removed, "strike"), *leaves(f" {in_text.REMOVED}")] if removed else []
     if not pair.is_changed:
         return _value(pair.new)
-    return [*_value(pair.old, "strike"), *leaves(f" {in_text.BECOMES} "), *_value(pair.new, "bold")]
+    return becomes(_value(pair.old), _value(pair.new))
 
 
 def _value(argument: Argument, *styles: str) -> list[Block]:

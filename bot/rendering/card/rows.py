@@ -11,7 +11,7 @@ from bot.rendering.card.deciders import home, is_mixed
 from bot.rendering.card.folded import ONE_LINE, TWO_LINES, folded_blocks
 from bot.rendering.card.outcomes import folded_text, is_edited, outcome_line
 from bot.rendering.card.title import TITLE_LINE, title
-from bot.rendering.card.votes import proposal_words, vote_words
+from bot.rendering.card.votes import vote_words
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
 
@@ -74,8 +74,7 @@ def _standing_blocks(state: Approval, action: Action) -> list[Block]:
 
 def words_while_open(state: Approval, action: Action) -> list[str]:
     """Say who decides this action, where others decide the rest, who has voted, and what silence does."""
-    said = [*_approver_words(state, action), *proposal_words(state, action), *vote_words(state, action)]
-    said += resembles_words(action)
+    said = [*_approver_words(state, action), *vote_words(state, action), *resembles_words(action)]
     if state.is_approved_by_silence(action.index):
         said.append(on_action.APPROVED_AT_DEADLINE)
     return said

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
+from bot.domain.options import question_of
 from bot.rendering.card.alarm import alarm
 from bot.rendering.card.outcomes import is_void
 from bot.rendering.subject import LONG, ROOM, subject_of, tools_of
@@ -55,13 +56,18 @@ def _still_open(state: Approval, place: Place, what: str) -> str:
 def _framed(state: Approval, place: Place, what: str) -> str:
     """Put the state around what a card is about."""
     if any(state.is_open_at(index) for index in place.actions):
-        return on_card.wants(state.interrupt.agent, what, again=bool(state.interrupt.context.again))
+        again, asks = bool(state.interrupt.context.again), _is_question(state, place)
+        return on_card.wants(state.interrupt.agent, what, again=again, asks=asks)
     news, found = run_suffix(state, place), alarm(state, place)
     if found or failed_in(state, place):
         said = on_card.news_first(news or on_card.NEWS[found or "stopped"], what, how(state, place))
     else:
         said = on_card.ended(how(state, place), what) + news
     return _mark(state, place) + said
+
+
+def _is_question(state: Approval, place: Place) -> bool:
+    return len(place.actions) == 1 and question_of(state.actions[place.actions[0]]) is not None
 
 
 def _mark(state: Approval, place: Place) -> str:

@@ -1,55 +1,72 @@
 """Votes and proposals: how far people have come, and what somebody wrote for others to agree with."""
 
-from collections.abc import Sequence
-
 from agent_adapter.contract.hitl import EditDecision, RespondDecision
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
-from bot.domain.votes import PROPOSAL, Written, kind_of, position_of
-from bot.rendering.arguments import change_lines, is_read_one_way
-from bot.rendering.buttons import AGREE, as_asked_label
-from bot.rendering.calls import code_span
+from bot.domain.votes import PROPOSAL, Written, kind_of
+from bot.rendering.arguments import arguments_of, change_lines
+from bot.rendering.blocks import Block, json_size, literal_within
+from bot.rendering.buttons import AGREE, offered
+from bot.rendering.calls import arguments_as_text, code_span, ordered
 from bot.rendering.card.deciders import home, proposal_deciders
-from bot.sentences import on_action, on_button
+from bot.rendering.changes import change_of, changes_blocks, changes_written
+from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line, visible
 
 _SHOWN_POSITIONS = 3
-_FOLDED = 100
+# The JSON characters that a proposal may take, and the least that its text needs.
+_MOST, _LEAST = 1_500, 300
 
 
 def vote_words(state: Approval, action: Action) -> list[str]:
-    """Count the votes for each decision, and say who may still join."""
-    if not action.votes:
-        return []
-    positions = list(dict.fromkeys(v.position for v in action.votes if not v.position.startswith(PROPOSAL)))
-    lines = [
-        on_action.voted(_agreed(action, position), approver_names(action.voters(position), at_most=3))
-        for position in positions[:_SHOWN_POSITIONS]
+    """Say who changed the call or wrote an answer, who says something else, and whom it waits for."""
+    found = action.proposal
+    lines = [_proposal_line(state, action, found)] if found else []
+    others = [
+        position
+        for position in dict.fromkeys(vote.position for vote in action.votes)
+        if not position.startswith(PROPOSAL) and not (found and position == found.position)
     ]
-    if len(positions) > _SHOWN_POSITIONS:
-        lines.append(on_action.other_proposals(len(positions) - _SHOWN_POSITIONS))
+    for position in others[:_SHOWN_POSITIONS]:
+        names = approver_names(action.voters(position), at_most=3)
+        lines.append(on_action.voted(tally(action, position), names))
+    if len(others) > _SHOWN_POSITIONS:
+        lines.append(on_action.other_proposals(len(others) - _SHOWN_POSITIONS))
     voters = {vote.user for vote in action.votes}
     terms = state.admission.terms[action.index]
     left = [name for name in terms.approvers if name not in voters]
-    names = approver_names(left, at_most=3, channel=home(state, action.index), named_only=terms.named_only)
-    return [*lines, on_action.not_heard(names)] if left and positions else lines
+    if left and (others or (found and found.is_vote)):
+        where = home(state, action.index)
+        names = approver_names(left, at_most=3, channel=where, named_only=terms.named_only)
+        lines[-1] = on_action.waiting_for(lines[-1], names)
+    if action.stricter and action.proposed.has_code:
+        agree = next(button.label for button in offered(action) if button.verb == AGREE.verb)
+        lines.append(_typing_words(action.proposed, agree))
+    return lines
 
 
-def _agreed(action: Action, position: str) -> str:
-    """Say how many people say the same, and of changes whether they are those that the card shows below."""
-    if kind_of(position) != "edit":
-        return tally(action, position)
-    is_below = action.proposal is not None and position_of(action.proposal.decision) == position
-    say = on_action.agreed if is_below else on_action.agreed_otherwise
-    return say(len(action.voters(position)), action.needed(position))
+def _proposal_line(state: Approval, action: Action, found: Written) -> str:
+    """Say who wrote what the card shows, and who agrees; of a change that another rule decides about, by whom."""
+    did = on_action.did(mention(found.by), found.decision.type)
+    count = tally(action, found.position)
+    if stricter := action.stricter:
+        rule = mrkdwn(clip(one_line(stricter.rule), 80))
+        return on_action.decided_under(did, count, rule, proposal_deciders(state, stricter, at_most=3))
+    people = action.voters(found.position)
+    return (
+        on_action.and_agrees(did)
+        if len(people) == 1
+        else on_action.agreed(did, count, approver_names(people, at_most=3))
+    )
 
 
 def tally(action: Action, position: str) -> str:
     """Say how many people say the same, of how many it takes: 1 of 2 approved."""
-    kind, has_changes = kind_of(position), any(kind_of(vote.position) == "edit" for vote in action.votes)
+    kind, found = kind_of(position), action.proposal
     count, needed = len(action.voters(position)), action.needed(position)
-    return on_action.tally(kind, count, needed, beside_changes=has_changes)
+    is_beside = found is not None and found.position != position
+    return on_action.tally(kind, count, needed, beside_change=is_beside)
 
 
 def votes_text(action: Action) -> str:
@@ -63,38 +80,10 @@ def votes_text(action: Action) -> str:
     return ", ".join([*said, *([on_action.other_votes(more)] if more > 0 else [])])
 
 
-def proposal_words(state: Approval, action: Action) -> list[str]:
-    """Say who proposes something, and who decides about it where others do than about the call itself."""
-    if (found := action.proposal) is None:
-        return []
-    what = on_action.AN_ANSWER if found.decision.type == "respond" else on_action.CHANGES
-    shows = _how_to_agree(state, action)
-    says = on_action.proposes(mention(found.by), what)
-    if (stricter := action.stricter) is None:
-        return [f"{says}. {shows}"]
-    rule = mrkdwn(clip(one_line(stricter.rule), 80))
-    names = proposal_deciders(state, stricter, at_most=3)
-    decides = on_action.proposal_under(says, tally(action, stricter.position), rule, names)
-    lines = [f"{decides} {shows}"]
-    if action.proposed.has_code:
-        lines.append(_typing_words(action.proposed))
-    return lines
-
-
-def _how_to_agree(state: Approval, action: Action) -> str:
-    """Name the buttons that mean the proposal and the call as it was asked."""
-    place = state.place_of(action.index)
-    if place.rows and sum(map(state.is_open_at, place.actions)) > 1:
-        # Rows have no buttons of their own.
-        return on_action.how_to_agree(on_button.OPEN, "", counts_apart=False)
-    counts_apart = action.terms.needed("approve") > 1
-    return on_action.how_to_agree(AGREE.label, as_asked_label(action), counts_apart=counts_apart)
-
-
-def _typing_words(call: Action) -> str:
+def _typing_words(call: Action, button: str) -> str:
     if call.typed:
-        return on_action.agree_with_value(AGREE.label, code_span(call.typed_name))
-    return on_action.agree_with_code(AGREE.label, call.code)
+        return on_action.agree_with_value(button, code_span(call.typed_name))
+    return on_action.agree_with_code(button, call.code)
 
 
 def proposal_text(action: Action) -> str:
@@ -102,23 +91,42 @@ def proposal_text(action: Action) -> str:
     match action.proposal:
         case Written(decision=EditDecision(edited_action=edited), terms=terms):
             lines = change_lines(action.request.args, edited.args, terms.masked, terms.modal_only)
-            return "\n".join(_folded(lines))
+            return "\n".join(lines)
         case Written(decision=RespondDecision(message=message)):
             return visible(message)
         case _:
             return ""
 
 
-def _folded(lines: Sequence[str]) -> list[str]:
-    """Put a short change on one line: amount: 5 -> 7."""
-    folded, left = [], list(lines)
-    while left:
-        path, was, becomes, after = [*left[:4], "", "", ""][:4]
-        alone = was.startswith("- ") and becomes.startswith("+ ") and not after.startswith(("- ", "+ "))
-        line = f"{path} {was[2:]} -> {becomes[2:]}"
-        if alone and path.endswith(":") and len(line) <= _FOLDED and is_read_one_way(line):
-            folded.append(line)
-            left = left[3:]
-        else:
-            folded.append(left.pop(0))
-    return folded
+def with_proposal(action: Action, found: Written, blocks: list[Block], room: int) -> list[Block]:
+    """Give the blocks of a call with what somebody proposes: short values in place, all else above the buttons.
+
+    Args:
+        action: The call.
+        found: What somebody wrote.
+        blocks: The call as it is drawn without it.
+        room: JSON characters that this may add, at least 300.
+    """
+    at, arguments = f"a:{action.index}", arguments_of(ordered(action))
+    changes, drawn = (
+        changes_written(action, found, on_card=True),
+        arguments_as_text(f"{at}:arguments", arguments),
+    )
+    texts = {each.name: each.text for each in arguments if each.is_short} if drawn in blocks else {}
+    in_place = {
+        each.path: change_of(each) for each in changes if each.line and texts.get(each.path) == each.old[0]
+    }
+    changed = arguments_as_text(f"{at}:arguments", arguments, in_place)
+    more = json_size(changed) - json_size(drawn)
+    if more > room - _LEAST:
+        in_place, changed, more = {}, drawn, 0
+    left = [each for each in changes if each.path not in in_place]
+    found_blocks = [changed if block == drawn else block for block in blocks]
+    if in_place and not left:
+        return found_blocks
+    said, room = changes_blocks(f"{at}:proposal", left) if left else [], min(room - more, _MOST)
+    if not said or json_size(said) > room:
+        text = "\n".join(line for each in left for line in each.lines) or proposal_text(action)
+        said = [literal_within(f"{at}:proposal", text, room)]
+    foot = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
+    return [*found_blocks[:foot], *said, *found_blocks[foot:]]

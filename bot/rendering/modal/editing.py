@@ -12,11 +12,12 @@ from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.drafts import Draft
 from bot.domain.votes import position_of
-from bot.rendering.arguments import before_and_after
-from bot.rendering.blocks import Block, actions, context, literal, plain, section
+from bot.rendering.arguments import changes_of
+from bot.rendering.blocks import Block, actions, context, plain, section
 from bot.rendering.buttons import EDIT, FORM, value_within
 from bot.rendering.calls import title_blocks
 from bot.rendering.cautions import caution_blocks
+from bot.rendering.changes import changes_blocks
 from bot.rendering.modal.argument_form import MAX_BLOCKS, Form, form_of, schema_problem
 from bot.rendering.modal.form_tree import Unit
 from bot.rendering.modal.inputs import raw_of
@@ -31,7 +32,7 @@ from bot.rendering.modal.view import (
 )
 from bot.rendering.pages import PAGE_SIZE
 from bot.sentences import in_form
-from bot.text.literal import clip, pieces, units
+from bot.text.literal import clip, units
 
 CHOOSE, CHECK = "choose", "check"
 """The steps of the form before and after its inputs."""
@@ -94,11 +95,10 @@ def render_choice_view(state: Approval, index: int, draft: Draft, *, note: str =
 def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Block:
     """Draw what was asked beside what would run: the last step of an edit. Submitting it decides."""
     action = state.actions[index]
-    lines = before_and_after(action.request.args, args, action.terms.masked)
-    text = "\n".join(lines)
-    blocks = [*_head(action), section("about", in_form.BEFORE_AND_AFTER)]
-    blocks += [literal(f"changes:{number}", piece) for number, piece in enumerate(pieces(text, PAGE_SIZE))]
-    blocks += whole_call_blocks(args, action.terms.masked, PAGE_SIZE - units(text))
+    changes = changes_of(action.request.args, args, action.terms.masked)
+    size = sum(units(line) for change in changes for line in change.lines)
+    blocks = [*_head(action), section("about", in_form.BEFORE_AND_AFTER), *changes_blocks("changes", changes)]
+    blocks += whole_call_blocks(args, action.terms.masked, PAGE_SIZE - size)
     blocks += care_blocks(action)
     blocks += caution_blocks("after:", action.request.name, args)
     blocks.append(actions("form", [FORM.drawn(CHANGE_MORE, value_within(state), in_form.CHANGE_MORE)]))

@@ -8,6 +8,7 @@ from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.bulk import decided_together
 from bot.domain.masking import hide
+from bot.domain.options import question_name
 from bot.domain.votes import Written
 from bot.rendering.blocks import Block, actions, context, literal, section
 from bot.rendering.buttons import (
@@ -25,11 +26,12 @@ from bot.rendering.buttons import (
     buttons_behind,
     value_of,
 )
-from bot.rendering.calls import title_blocks
+from bot.rendering.calls import call_blocks, title_blocks
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal.questions import (
     MAX_REASON,
     always_input,
+    answer_inputs,
     approval_inputs,
     changes_input,
     note_input,
@@ -37,7 +39,7 @@ from bot.rendering.modal.questions import (
     reason_inputs,
     words_input,
 )
-from bot.rendering.modal.reading import approve_label, people_of, written_text
+from bot.rendering.modal.reading import approve_label, people_of, votes_block, written_blocks, written_text
 from bot.rendering.modal.view import (
     asking,
     call_cautions,
@@ -54,8 +56,6 @@ from bot.sentences import in_form
 from bot.text.literal import clip, units
 from bot.text.set_apart import mrkdwn_line
 
-MAX_ANSWER = 3_000
-"""The most calls whose values the form to reject several shows."""
 _ABOVE_INPUT = 8_000
 
 
@@ -174,7 +174,7 @@ def render_agree_view(state: Approval, index: int) -> Block:
         *title_blocks(action),
         section("about", in_form.proposal(people, found.decision.type)),
         *care_blocks(call),
-        literal("proposal", clip(text, PAGE_SIZE)),
+        *written_blocks(action, found),
     ]
     if isinstance(found.decision, EditDecision):
         blocks += whole_call_blocks(found.decision.edited_action.args, found.terms.masked)
@@ -184,6 +184,7 @@ def render_agree_view(state: Approval, index: int) -> Block:
         return modal(AGREE.verb, in_form.title(index_in_title(state, index)), blocks, None)
     if found.decision.type == "edit":
         blocks += approval_inputs(action.agreed(found), beside_proposal=not found.is_vote)
+    blocks.append(votes_block(action, found))
     meta = asking(state, AGREE, index, vote=found.name)
     return modal(
         AGREE.verb, in_form.agree_title(index_in_title(state, index)), blocks, meta, submit=in_form.AGREE
@@ -210,8 +211,13 @@ def render_hand_over_view(state: Approval, place: int) -> Block:
 def render_respond_view(state: Approval, index: int) -> Block:
     """Draw the question, and room for an answer in the tool's place."""
     action = state.actions[index]
-    answer = words_input(in_form.YOUR_ANSWER, most=MAX_ANSWER, optional=False)
-    blocks = [*title_blocks(action), *_whole_call_blocks(action), answer]
+    is_read = question_name(action) is not None and not action.must_read
+    call = (
+        call_blocks(action, as_text=True, alone=False)
+        if is_read
+        else [*title_blocks(action), *_whole_call_blocks(action)]
+    )
+    blocks = [*call, *answer_inputs(action)]
     return modal(
         RESPOND.verb,
         in_form.answer_title(index_in_title(state, index)),

@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.domain.action import Action
+from bot.domain.options import options_of, options_of_schema
 from bot.rendering.blocks import Block, plain
 from bot.rendering.confirming import run_title
+from bot.rendering.modal.field_types import Question
+from bot.rendering.modal.inputs import element, raw_of
 from bot.sentences import in_form
 from bot.text.literal import key_text
 
-MAX_REASON = 2_000
+MAX_REASON, MAX_ANSWER = 2_000, 3_000
 CODE, CONFIRM = "code", "confirm"
 _WORDS, _TEXT = "words", "text"
 _ALWAYS = "always"
@@ -17,6 +20,7 @@ _PERSON = "person"
 _CHOICE = "reason"
 _NOTE = "note"
 _CHANGES = "changes"
+_OPTION = "option"
 
 
 def code_input(call: Action, *, beside_proposal: bool) -> Block:
@@ -120,6 +124,35 @@ def _words_input(name: str, label: str, *, most: int, optional: bool, action: st
         "element": element,
         "optional": optional,
     }
+
+
+def answer_inputs(action: Action) -> list[Block]:
+    """Ask for an answer: one of those that the question offers, or words of one's own where it takes any."""
+    offered = options_of(action)
+    own = words_input(
+        in_form.OTHER_ANSWER if offered else in_form.YOUR_ANSWER, most=MAX_ANSWER, optional=bool(offered)
+    )
+    if not offered:
+        return [own]
+    is_only = bool(options_of_schema(action))
+    choice = {
+        "type": "input",
+        "block_id": _OPTION,
+        "label": plain(in_form.YOUR_ANSWER),
+        "element": element("choice", Question(options=offered), _OPTION, None),
+        "optional": not is_only,
+    }
+    return [choice] if is_only else [choice, own]
+
+
+def parse_answer(action: Action, view: dict[str, Any]) -> str | None:
+    """Read the answer that was chosen or typed: `None` for neither, for both, and for a choice that is not offered."""
+    chosen = raw_of(view["state"]["values"].get(_OPTION, {}).get(_OPTION, {}))
+    typed, offered = parse_words(view), options_of(action)
+    if not isinstance(chosen, str):
+        return typed
+    number = int(chosen) if chosen.isdecimal() else len(offered)
+    return offered[number] if typed is None and number < len(offered) else None
 
 
 def parse_words(view: dict[str, Any]) -> str | None:

@@ -11,12 +11,13 @@ from bot.rendering.buttons import EDIT, PAGE, READ, value_of, value_within
 from bot.rendering.calls import title_blocks
 from bot.rendering.card.folded import as_it_ran
 from bot.rendering.card.outcomes import is_edited, outcome_line, outcome_text
+from bot.rendering.changes import changes_blocks, changes_written
 from bot.rendering.modal.argument_form import form_of
 from bot.rendering.modal.questions import approval_inputs, note_input
 from bot.rendering.modal.view import asking, call_cautions, care_blocks, index_in_title, modal
 from bot.rendering.pages import PAGE_SIZE, call_written, pages_of
 from bot.sentences import in_form
-from bot.text.literal import units
+from bot.text.literal import clip, units
 
 DECIDED = 3_000
 """JSON characters of what somebody changed or wrote, above a call that is decided."""
@@ -65,6 +66,7 @@ def render_reading_view(
     submit = submit if done else None
     if submit and written:
         blocks += approval_inputs(asked.agreed(written), beside_proposal=not written.is_vote)
+        blocks.append(votes_block(asked, written))
     elif submit:
         blocks += [*approval_inputs(action), note_input()]
     return modal(READ.verb, in_form.read_title(index_in_title(state, index)), blocks, meta, submit=submit)
@@ -97,6 +99,20 @@ def written_text(action: Action, found: Written) -> str:
     return "\n".join(lines)
 
 
+def written_blocks(action: Action, found: Written) -> list[Block]:
+    """Draw what somebody wrote, or the first page of it."""
+    text = written_text(action, found)
+    if isinstance(found.decision, EditDecision) and units(text) <= PAGE_SIZE:
+        return changes_blocks("proposal", changes_written(action, found))
+    return [literal("proposal", clip(text, PAGE_SIZE))]
+
+
+def votes_block(action: Action, found: Written) -> Block:
+    """Say how many votes decide from here on."""
+    missing = action.needed(found.position) - len(action.voters(found.position))
+    return context("votes", in_form.votes_missing(missing))
+
+
 def people_of(action: Action, found: Written) -> str:
     """Name those who want what somebody wrote."""
     return approver_names(action.voters(found.position) or (found.by,), at_most=8)
@@ -111,7 +127,7 @@ def _written_blocks(action: Action, found: Written, page: int) -> list[Block]:
     people = people_of(action, found)
     return [
         section("about", in_form.proposal(people, found.decision.type)),
-        literal("proposal", text),
+        *written_blocks(action, found),
         *about,
     ]
 

@@ -72,8 +72,9 @@ SIGNS = {
     "d": "This account is deactivated, or not of this workspace.",
     "s": "The agent acts for you here, so somebody else has to approve it.",
 }
-OFFERED = {"narrow": "approve, reject", "narrow_own": "reject"}
-NAMED = ", ".join(f"<@{id}>" for id in RULES["named"].approvers)
+OFFERED = {"narrow": "approve or reject", "narrow_own": "reject"}
+*_FIRST, _LAST = (f"<@{id}>" for id in RULES["named"].approvers)
+NAMED = f"{', '.join(_FIRST)} or {_LAST}"
 APPROVERS = {
     "named": NAMED,
     "channel": "the members of the channel where it was asked first",
@@ -89,9 +90,9 @@ def table() -> dict[str, dict[str, str]]:
 
 def sentence_of(sign: str, rule: str, decision: str) -> str:
     if sign == "n":
-        return f"You are not an approver of this. Approvers are {APPROVERS.get(rule, '<!subteam^S0OPS>')}."
+        return f"Only {APPROVERS.get(rule, '<!subteam^S0OPS>')} can decide this."
     if sign == "p":
-        return f"The policy does not offer {decision} here, only {OFFERED[rule]}."
+        return f"You cannot {'answer' if decision == 'respond' else decision} here, only {OFFERED[rule]}."
     return SIGNS[sign]
 
 
@@ -177,7 +178,7 @@ async def test_each_action_of_a_batch_is_judged_by_its_own_terms(directory: Dire
     verdicts = await Judge(directory).may_decide(state, "U0MIRA", [0, 1], "approve")
 
     assert verdicts == {
-        0: Verdict(False, "You are not an approver of this. Approvers are <@U0ERIK>."),
+        0: Verdict(False, "Only <@U0ERIK> can decide this."),
         1: Verdict(True),
     }
 

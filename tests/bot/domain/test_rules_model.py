@@ -279,7 +279,7 @@ class Table:
         forms = {
             "edit": (render_edit_view, {"to": press.words, "Code": self._code(state, press)}),
             "reject": (render_reject_view, {"Reason, for the agent": press.words}),
-            "respond": (render_respond_view, {"Answer in the tool's place": press.words}),
+            "respond": (render_respond_view, {"Your answer": press.words}),
         }
         render, typed = forms[press.verb]
         await self._submit(press.person, render(state, press.index), **typed)

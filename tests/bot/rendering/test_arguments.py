@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from bot.rendering.arguments import argument_lines, before_and_after, change_lines, text_lines, value_lines
+from bot.rendering.arguments import argument_lines, change_lines, text_lines, value_lines
 from bot.text.literal import visible
 from tests.bot.rendering.slack_side import unwrapped
 
@@ -158,15 +158,9 @@ def test_an_edit_shows_what_it_changed_and_nothing_else():
     }
 
     assert change_lines(before, after) == lines("""
-to:
-- "dana"
-+ "erik"
-opts.retries:
-- 1
-+ "1"
-rows[1]:
-- 2
-+ 3
+to: "dana" → "erik"
+opts.retries: 1 → "1"
+rows[1]: 2 → 3
 old: removed
 - 5
 new: added
@@ -178,8 +172,8 @@ def test_a_name_with_a_dot_is_not_a_path():
     """Whoever agrees with a change sees which of two arguments it is about."""
     asked = {"a.b": 1, "a": {"b": 1}}
 
-    assert change_lines(asked, {**asked, "a.b": 2}) == ['"a.b":', "- 1", "+ 2"]
-    assert change_lines(asked, {**asked, "a": {"b": 2}}) == ["a.b:", "- 1", "+ 2"]
+    assert change_lines(asked, {**asked, "a.b": 2}) == ['"a.b": 1 → 2']
+    assert change_lines(asked, {**asked, "a": {"b": 2}}) == ["a.b: 1 → 2"]
 
 
 def test_an_edited_text_shows_its_lines():
@@ -199,9 +193,7 @@ def test_an_edit_of_a_masked_value_is_said_without_it():
 
     said = change_lines(before, after, mask=("pin", "key"))
 
-    assert [line[:2] for line in said] == ["pi", "- ", "+ "]
-    assert "1234" not in str(said)
-    assert "9876" not in str(said)
+    assert said == ["pin: •••• (masked) → •••• (masked)"]
 
 
 def test_an_edit_of_the_order_alone_is_said():
@@ -221,4 +213,4 @@ def test_free_text_stands_behind_a_bar():
 )
 def test_an_edit_of_text_from_right_to_left_has_a_line_for_each_side(asked, edited):
     """On one line with an arrow the two would change places, and what was asked would read as what is proposed."""
-    assert before_and_after({"to": asked}, {"to": edited}) == ["to:", f'- "{asked}"', f'+ "{edited}"']
+    assert change_lines({"to": asked}, {"to": edited}) == ["to:", f'- "{asked}"', f'+ "{edited}"']

@@ -171,8 +171,8 @@ def test_the_respond_view_shows_the_question_above_the_answer():
     assert_slack_takes_view(view)
     assert literal_text(view["blocks"], "arguments") == 'question: "Which <@U1>?"'
     assert literal_text(view["blocks"], "description") == "│ Needs a *name*."
-    assert not inputs(view)["Answer in the tool's place"]["optional"]
-    assert parse_words(submitted(view, **{"Answer in the tool's place": "Dana"})) == "Dana"
+    assert not inputs(view)["Your answer"]["optional"]
+    assert parse_words(submitted(view, **{"Your answer": "Dana"})) == "Dana"
 
 
 def test_a_reading_shows_everything_and_ends_with_approve():

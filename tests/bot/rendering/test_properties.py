@@ -28,7 +28,7 @@ from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
 from bot.domain.schemas import UnsafeSchemaError, flatten, violations
 from bot.domain.votes import Proposal
-from bot.rendering.arguments import before_and_after
+from bot.rendering.arguments import change_lines
 from bot.rendering.blocks import json_size
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out, plan_parts
@@ -604,11 +604,11 @@ def _changed(before, after):
 
 tricky = st.sampled_from([
     *(1, 1.0, 100.0, 0, -0.0, True, False, None, [], {}, [1], {"a": 1}, "", "a", "1", "true", "null", "{}", "[]"),
-    *(" a", "a ", "a\n", "a\nb", "- a", "+ a", "a -> b", "a\n+ b: 1", "\u200b", "\u202e", "\u00e9", "e\u0301"),
+    *(" a", "a ", "a\n", "a\nb", "- a", "+ a", "a → b", "a\n+ b: 1", "\u200b", "\u202e", "\u00e9", "e\u0301"),
     *("\\", "\\u{200B}", "│ a"),
 ])  # fmt: skip
 names = st.sampled_from(
-    ["a", "b", "a.b", "a[0]", "a: 1", "->", "- a", '"a"', "a ", "", "x\ny", "[0]", "b\u200b", "\u202ea"]
+    ["a", "b", "a.b", "a[0]", "a: 1", "→", "- a", '"a"', "a ", "", "x\ny", "[0]", "b\u200b", "\u202ea"]
 )
 small = st.dictionaries(
     names, st.recursive(tricky, lambda inner: st.lists(inner, max_size=2), max_leaves=3), max_size=3
@@ -621,7 +621,7 @@ def test_two_edits_never_read_the_same_in_the_last_step(asked, one, other):
     """So what somebody approves there is what runs. Only the order of names may differ, which JSON gives no meaning."""
     assume(_sorted(one) != _sorted(other))
 
-    assert before_and_after(asked, one) != before_and_after(asked, other)
+    assert change_lines(asked, one) != change_lines(asked, other)
 
 
 def _sorted(value: Any) -> str:

@@ -299,7 +299,7 @@ async def _one_of_two(asked: Asked) -> None:
 
 async def _proposed(asked: Asked) -> None:
     await asked.erik.edit(await asked.card(), {"amount": "1200"})
-    await asked.card("proposes")
+    await asked.card("changed this")
 
 
 async def _expired(asked: Asked) -> None:

@@ -1,0 +1,62 @@
+"""A question to people: a call that they can only answer. What it asks, and which answers it offers. Pure."""
+
+from typing import Any
+
+from bot.domain.action import Action
+
+_TEXTS = ("question", "prompt", "message", "text")
+OPTIONS = ("options", "choices")
+"""The arguments in which a question offers answers."""
+_ANSWERS = ("answer", "response")
+
+
+def question_args(action: Action) -> dict[str, Any]:
+    """Give the arguments of a question as a card shows them. A program's own pause has all of them in one, `value`."""
+    args = action.shown(on_card=True)
+    inner = args.get("value")
+    return inner if len(args) == 1 and isinstance(inner, dict) else args
+
+
+def question_name(action: Action) -> str | None:
+    """Name the argument that holds the text of a question: by its name, or the first text. `None` where people decide otherwise."""
+    if not action.allows("respond") or action.allows("approve") or action.allows("edit"):
+        return None
+    args = question_args(action)
+    return next(
+        (name for name in (*_TEXTS, *args) if isinstance(text := args.get(name), str) and text.strip()), None
+    )
+
+
+def question_of(action: Action) -> str | None:
+    """Give the text that a call asks people, as the agent wrote it; `None` where people do more than answer."""
+    name = question_name(action)
+    return None if name is None else str(question_args(action)[name])
+
+
+def is_text_alone(action: Action) -> bool:
+    """Whether the text says without its name that it is the question: by its name, or as the only argument."""
+    return question_name(action) in _TEXTS or len(question_args(action)) == 1
+
+
+def options_of(action: Action) -> tuple[str, ...]:
+    """Give the answers that a question offers, as the agent wrote them: different texts. Empty where it offers none."""
+    args = question_args(action) if question_name(action) else {}
+    offered: Any = options_of_schema(action) or next((args[name] for name in OPTIONS if name in args), None)
+    return _texts(offered) if args else ()
+
+
+def options_of_schema(action: Action) -> tuple[str, ...]:
+    """Give the only answers that the tool takes, by the `enum` of `answer` in its schema. Empty where it takes any."""
+    properties = (action.config.args_schema or {}).get("properties")
+    found = (
+        [properties[name] for name in _ANSWERS if name in properties] if isinstance(properties, dict) else []
+    )
+    return _texts(found[0].get("enum")) if found and isinstance(found[0], dict) else ()
+
+
+def _texts(offered: Any) -> tuple[str, ...]:
+    if not isinstance(offered, list | tuple) or not all(
+        isinstance(each, str) and each.strip() for each in offered
+    ):
+        return ()
+    return tuple(offered) if 1 < len({*offered}) == len(offered) else ()
