@@ -7,7 +7,6 @@ from bot.domain.action import Action
 _TEXTS = ("question", "prompt", "message", "text")
 OPTIONS = ("options", "choices")
 """The arguments in which a question offers answers."""
-_ANSWERS = ("answer", "response")
 
 
 def question_args(action: Action) -> dict[str, Any]:
@@ -41,22 +40,17 @@ def is_text_alone(action: Action) -> bool:
 def options_of(action: Action) -> tuple[str, ...]:
     """Give the answers that a question offers, as the agent wrote them: different texts. Empty where it offers none."""
     args = question_args(action) if question_name(action) else {}
-    offered: Any = options_of_schema(action) or next((args[name] for name in OPTIONS if name in args), None)
-    return _texts(offered) if args else ()
+    return only_options(action) or _texts(next((args[name] for name in OPTIONS if name in args), None))
 
 
-def options_of_schema(action: Action) -> tuple[str, ...]:
-    """Give the only answers that the tool takes, by the `enum` of `answer` in its schema. Empty where it takes any."""
-    properties = (action.config.args_schema or {}).get("properties")
-    found = (
-        [properties[name] for name in _ANSWERS if name in properties] if isinstance(properties, dict) else []
-    )
-    return _texts(found[0].get("enum")) if found and isinstance(found[0], dict) else ()
+def only_options(action: Action) -> tuple[str, ...]:
+    """Give the only answers that a question takes, by the `enum` of `answer` in its schema. Empty where it takes any."""
+    match action.config.args_schema if question_name(action) else None:
+        case {"properties": {"answer": {"enum": offered}}}:
+            return _texts(offered)
+    return ()
 
 
 def _texts(offered: Any) -> tuple[str, ...]:
-    if not isinstance(offered, list | tuple) or not all(
-        isinstance(each, str) and each.strip() for each in offered
-    ):
-        return ()
-    return tuple(offered) if 1 < len({*offered}) == len(offered) else ()
+    are_texts = isinstance(offered, list) and all(isinstance(each, str) and each.strip() for each in offered)
+    return tuple(offered) if are_texts and 1 < len({*offered}) == len(offered) else ()

@@ -13,7 +13,7 @@ from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.approval import Approval
 from bot.domain.masking import masked_digest, scrub_all
-from bot.domain.options import options_of_schema
+from bot.domain.options import only_options
 
 DRAWN_AS = 1
 """Goes up when a new version shows the same call so differently that a click on an older card could mean something else."""
@@ -89,7 +89,7 @@ def _of_action(state: Approval, action: Action, of_record: str) -> str:
         [step.model_dump(mode="json") for step in steps],
         _places(state, action.index),
         # The schema is no part of the name. What can be answered by its buttons is.
-        *options_of_schema(action),
+        *only_options(action),
     )
 
 

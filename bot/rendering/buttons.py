@@ -11,7 +11,7 @@ from typing import Literal
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.ids import action_id, button_value
-from bot.domain.options import options_of_schema
+from bot.domain.options import only_options
 from bot.domain.question import question
 from bot.rendering.blocks import Block, actions, context, menu
 from bot.rendering.blocks import button as block_button
@@ -141,7 +141,7 @@ def offered(action: Action, *, in_view: bool = False) -> list[Button]:
     """
     left_out = [] if in_view or action.is_alone else [NOTE]
     if options := () if in_view else options_in_sight(action):
-        left_out += [RESPOND] if options_of_schema(action) else []
+        left_out += [RESPOND] if only_options(action) else []
     found = [
         button for button, is_offered in OF_ACTION.items() if button not in left_out and is_offered(action)
     ]

@@ -15,26 +15,22 @@ from bot.text.literal import pieces, units
 
 _MOST = 100
 """Changes in their notation: Slack takes as many elements. More are one text."""
-# A number, or in quotes a date. What stands in place of a hidden value is neither.
-_PLAIN = re.compile(r'-?[0-9][0-9.eE+-]{0,19}|"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:]{4,8}Z?)?"')
+# A number, or in quotes a date, of at most 20 characters. What stands in place of a hidden value is neither.
+_PLAIN = re.compile(r'-?[0-9][0-9.eE+-]{0,18}|"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:]{4,8}Z?)?"')
 
 
 def becomes(old: Sequence[Block], new: Sequence[Block]) -> list[Block]:
     """Draw a value as it was and as it becomes."""
-    return [
-        *(_styled(leaf, "strike") for leaf in old),
-        *leaves(f" {ARROW} "),
-        *(_styled(leaf, "bold") for leaf in new),
-    ]
+    struck, bold = (
+        [{**leaf, "style": {**leaf.get("style", {}), style: True}} for leaf in value]
+        for value, style in ((old, "strike"), (new, "bold"))
+    )
+    return [*struck, *leaves(f" {ARROW} "), *bold]
 
 
 def change_of(change: Change) -> list[Block]:
     """Draw a change that has room on one line, without its path."""
     return becomes(leaves(change.old[0], "code"), leaves(change.new[0], "code"))
-
-
-def _styled(leaf: Block, style: str) -> Block:
-    return {**leaf, "style": {**leaf.get("style", {}), style: True}}
 
 
 def changes_blocks(block_id: str, changes: Sequence[Change]) -> list[Block]:
@@ -64,9 +60,7 @@ def changes_written(action: Action, found: Written, *, on_card: bool = False) ->
 
 def one_value(action: Action) -> tuple[str, str] | None:
     """Give the number or the date, before and after, that is all that somebody proposes to change; else `None`."""
-    changes = changes_written(action, action.proposal, on_card=True) if action.proposal else []
-    if len(changes) != 1:
-        return None
-    values = [value for lines in (changes[0].old, changes[0].new) if len(lines) == 1 for value in lines]
-    shown = [value.strip('"') for value in values if _PLAIN.fullmatch(value)]
-    return (shown[0], shown[1]) if len(shown) == 2 and max(map(len, shown)) <= 20 else None
+    match changes_written(action, action.proposal, on_card=True) if action.proposal else []:
+        case [Change(old=[old], new=[new])] if _PLAIN.fullmatch(old) and _PLAIN.fullmatch(new):
+            return old.strip('"'), new.strip('"')
+    return None

@@ -46,7 +46,7 @@ def subject(action: Action, room: int = ROOM) -> str:
     """
     if action.terms.title:
         return _by_title(action)
-    if asked := question_of(action):
+    if action.is_alone and (asked := question_of(action)):
         return written(asked, max(room, _LONGEST_TITLE))
     return " ".join(filter(None, [tool_of(action), _values(action, room)]))
 

@@ -1,9 +1,11 @@
 """What people see and may do on a card."""
 
 import asyncio
+import json
 from datetime import timedelta
 
 import pytest
+from slack_sdk.web.async_client import AsyncWebClient
 
 from agent_adapter import Context, HITLRequest
 from agent_adapter.errors import InterruptWithdrawnError
@@ -55,6 +57,25 @@ async def test_a_card_offers_just_what_the_agent_allows(client, people):
     assert buttons(card) == [
         "approve:0", "reject:0", "approve:1", "edit:1", "respond:2", "approve_all:0", "review:0",
     ]  # fmt: skip
+
+
+async def test_an_offered_answer_is_one_press_and_reaches_the_agent_to_the_letter(
+    client, people, slack, playground
+):
+    """Its number is in the click, its text in the record. A number that the question does not offer records nothing."""
+    action = an_action("ask", {"question": "How much?", "options": ["no", "10 EUR"]}, allowed=("respond",))
+    reviewing = review(client, action)
+    card = await people["dana"].showing("option:0.1")
+    app = AsyncWebClient(playground.bot_token, base_url=playground.api_url)
+    forged = json.loads(json.dumps(card["blocks"]).replace("option:0.0", "option:0.7"))
+    await app.chat_update(channel=card["channel"], ts=card["ts"], text="forged", blocks=forged)
+    await people["dana"].press(card, "option:0.7")
+    await people["dana"].notice("nothing was recorded")
+
+    await people["dana"].press(card, "option:0.1")
+
+    [decision] = (await reviewing).decisions
+    assert (decision.type, decision.message) == ("respond", "10 EUR")
 
 
 async def test_the_second_of_two_people_reads_who_was_first(client, people):

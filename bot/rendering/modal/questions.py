@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.domain.action import Action
-from bot.domain.options import options_of, options_of_schema
+from bot.domain.options import only_options, options_of
 from bot.rendering.blocks import Block, plain
 from bot.rendering.confirming import run_title
 from bot.rendering.modal.field_types import Question
@@ -134,7 +134,7 @@ def answer_inputs(action: Action) -> list[Block]:
     )
     if not offered:
         return [own]
-    is_only = bool(options_of_schema(action))
+    is_only = bool(only_options(action))
     choice = {
         "type": "input",
         "block_id": _OPTION,

@@ -728,7 +728,7 @@ def test_how_many_have_to_agree_is_said_once(quorum, said):
     place = Place(channel="C0APPROVALS", actions=(0,))
     part = card(a_state(admission=an_admission(places=[place], quorum=quorum)))
     assert line_of(part).endswith(", or it is rejected")
-    assert words(part.blocks).count("agree") == said
+    assert words(part.blocks).count("approvals") == said
 
 
 @bounded(200)
