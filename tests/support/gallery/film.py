@@ -34,7 +34,7 @@ async def film(stage: Stage, screen: Screen, path: Path) -> None:
     await amount.fill("9800")
     frames["typed"] = await _frame(screen)
     await screen.submit()
-    await expect(screen.modal).to_contain_text("->")
+    await expect(screen.modal).to_contain_text("→")
     frames["check"] = await _frame(screen)
     await screen.submit()
     await _report(question)
