@@ -81,8 +81,10 @@ class Buttons:
             async with noting_missed(records, tasks, click.interrupt_id, click.user, click.verb):
                 answer = await store()
                 await self._enter(click, answer)
+                if answer.recorded and click.in_reading and click.view and click.meta:
+                    self.services.draw_below(click.view, click.meta, click.user)
                 if answer.recorded and (answer.sentence or click.in_review):
-                    self._tell(click, answer.sentence)
+                    self._tell(click, answer.sentence, title=in_answer.RECORDED)
                 elif answer.sentence:
                     await self.services.refuse(click, answer.sentence, until=until)
         except PersonUnknownError as error:
@@ -105,8 +107,11 @@ class Buttons:
         records = self.services.store
 
         async def answer(state: Approval | None) -> Answer:
-            # Of all views, only the review has such a button, for one call. The Home tab and a menu never have.
-            in_view = click.view and not (click.in_review and button.scope == "action")
+            # Of all views, only a review and a reading have such a button, for one call. The Home tab and a menu never have.
+            may_hold = (
+                click.in_reading if button.scope == "page" else click.in_review and button.scope == "action"
+            )
+            in_view = click.view and not may_hold
             elsewhere = click.from_menu or click.is_on_home or in_view
             if state is None or elsewhere or not has_button(state, click, button.scope):
                 return Answer(False, in_answer.OUTDATED, why="outdated")
@@ -187,5 +192,5 @@ class Buttons:
         """Give the address of the message that was pressed, where there is one."""
         return permalink(self.services.slack.me.url, click.channel, click.ts) if click.ts else ""
 
-    def _tell(self, click: Click, sentence: str) -> None:
-        self.services.tasks.start(self.services.tell(click, sentence))
+    def _tell(self, click: Click, sentence: str, title: str = in_answer.NOT_DONE) -> None:
+        self.services.tasks.start(self.services.tell(click, sentence, title=title))

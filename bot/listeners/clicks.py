@@ -1,14 +1,18 @@
 """What a click that stores something does."""
 
+from dataclasses import replace
+
 from agent_adapter.contract.hitl import ApproveDecision, RespondDecision
 from agent_adapter.errors import AgentAdapterError
 from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError
 from bot.listeners.payloads import Click
 from bot.listeners.services import Services
+from bot.listeners.submissions import voted
 from bot.rendering.modal.standing import render_standing_list
 from bot.rendering.modal.view import render_notice_view
 from bot.rendering.question_card import options_in_sight
+from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.use_cases import bulk
 from bot.use_cases.answers import Answer
@@ -34,6 +38,25 @@ async def answer(services: Services, state: Approval, click: Click) -> Answer:
     return await services.decisions.decide(
         state, click.user, decision, shown=click.question, press=click.press
     )
+
+
+async def finish_reading(services: Services, state: Approval, click: Click) -> Answer:
+    """Approve the call that was read to its end, or agree with the proposal that was read."""
+    if (meta := click.meta) is None:
+        return Answer(False, in_answer.OUTDATED, why="outdated")
+    user, index, shown = click.user, meta.index, meta.question
+    stricter = state.proposals.get(index)
+    if stricter and stricter.name == meta.vote:
+        answer = await services.decisions.agree(state, user, index, meta.vote, shown=shown, press=click.press)
+    else:
+        decision = await offload(state, voted, state, meta, user) if meta.vote else _APPROVE
+        if isinstance(decision, Answer):
+            return decision
+        answer = await services.decisions.decide(
+            state, user, {index: decision}, shown=shown, press=click.press
+        )
+    # The reading covers the card, which would say it.
+    return replace(answer, sentence=answer.sentence or in_answer.READ_AND_APPROVED)
 
 
 async def approve_all(services: Services, state: Approval, click: Click) -> Answer:

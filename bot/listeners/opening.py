@@ -77,9 +77,10 @@ def form(render: Callable[[Approval, int], Block]) -> Callable[[Services, Approv
 
 
 async def look_and_agree(services: Services, state: Approval, click: Click) -> None:
-    """Show the proposal in one form, or page by page where the call has to be read."""
+    """Show the proposal in one form; where the call has to be read, page by page before it."""
     found = state.actions[click.number].proposal
-    if found and state.is_open_at(click.number) and await offload(state, is_read, state, click.number, found):
+    is_to_be_read = found and state.is_open_at(click.number) and found.name != click.vote
+    if found and is_to_be_read and await offload(state, is_read, state, click.number, found):
         await _read(services, state, click, click.number, 1, found)
     else:
         await form(render_agree_view)(services, state, click)

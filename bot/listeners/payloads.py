@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.domain.ids import MessageId, parse_action_id, parse_button_value, parse_choice_value
 from bot.domain.press import Press
-from bot.rendering.buttons import REVIEW
+from bot.rendering.buttons import READ, REVIEW
 from bot.rendering.modal.view import HOME, ViewMeta
 
 
@@ -60,6 +60,11 @@ class Click:
     def in_review(self) -> bool:
         """Whether it was pressed in a review itself."""
         return self.view is not None and self.view.get("callback_id") == REVIEW.verb
+
+    @property
+    def in_reading(self) -> bool:
+        """Whether it was pressed in a reading."""
+        return self.view is not None and self.view.get("callback_id") == READ.verb
 
     @property
     def review(self) -> str:

@@ -106,19 +106,22 @@ class Services:
         except (SlackError, TimeoutError) as error:
             raise NotToldError(str(error) or "Slack took too long") from error
 
-    async def tell(self, click: Click, sentence: str, *, over: str | None = None) -> None:
+    async def tell(
+        self, click: Click, sentence: str, *, over: str | None = None, title: str = in_answer.NOT_DONE
+    ) -> None:
         """Say something to the person who clicked, and to nobody else.
 
         Args:
             click: What they pressed.
             sentence: What to say.
             over: The hash of the view that the sentence may replace. By default, it replaces whatever is shown there now.
+            title: Of the view that says it.
 
         Raises:
             DoneBeforeError: when the view has another hash by now.
             SlackError: when Slack did not take it.
         """
-        notice = render_notice_view(in_answer.NOT_DONE, sentence)
+        notice = render_notice_view(title, sentence)
         if click.in_review and click.view:
             await self.review_again(click.review, click.view["id"], click.user, sentence, over=over)
             if click.listed:
@@ -140,6 +143,16 @@ class Services:
                 read[index] = page
         marks = (self.store.mark_read(state, state.actions[n], user, page) for n, page in read.items())
         await asyncio.gather(*marks)
+
+    def draw_below(self, view: Mapping[str, Any], meta: ViewMeta, user: str) -> None:
+        """Show the review and the list below a view as they are now."""
+        root = view["root_view_id"]
+        if meta.review:
+            # Slack stacks three views at most, so above a list the review is right below this view.
+            review_id = str(view.get("previous_view_id")) if meta.listed else root
+            self.tasks.start(self.review_again(meta.review, review_id, user))
+        if meta.listed:
+            self.refresh_list(user, meta.listed, root)
 
     async def review_again(
         self, carried: str, view_id: str, user: str, said: str = "", *, over: str | None = None

@@ -28,7 +28,7 @@ from bot.rendering.modal.questions import (
     parse_reason,
 )
 from bot.rendering.modal.standing import parse_standing_terms
-from bot.rendering.modal.view import render_notice_view
+from bot.rendering.modal.view import ViewMeta, render_notice_view
 from bot.rendering.pages import call_written
 from bot.runtime.offload import offload
 from bot.sentences import in_answer, to_agent
@@ -152,15 +152,20 @@ def answer(state: Approval, submission: Submission) -> Decision | Reply:
 
 def vote(state: Approval, submission: Submission) -> Decision | Answer:
     """Decide what somebody else has voted for."""
-    action = state.actions[submission.meta.index]
+    return voted(state, submission.meta, submission.user)
+
+
+def voted(state: Approval, meta: ViewMeta, user: str) -> Decision | Answer:
+    """Give the decision that somebody else has voted for, or say why this person cannot agree with it."""
+    action = state.actions[meta.index]
     if not state.is_open_at(action.index):
         return Answer(False, closed(state, [action.index]), why="outdated")
-    found = action.written(submission.meta.vote)
+    found = action.written(meta.vote)
     if found is None:
         return Answer(False, in_answer.GONE, why="outdated")
     if isinstance(found.decision, EditDecision):
         call = call_written(action, found)
-        if not state.has_read(call, submission.user):
+        if not state.has_read(call, user):
             return Answer(False, in_answer.read_proposal_first(action.index))
     return found.decision
 
@@ -199,13 +204,6 @@ async def agree(services: Services, state: Approval, submission: Submission) -> 
     if stricter is None or stricter.name != submission.meta.vote:
         return await _decide(services, state, submission, vote)
     return await _agree(services, state, submission)
-
-
-async def finish_reading(services: Services, state: Approval, submission: Submission) -> Reply:
-    """Approve the call that was read to its end, or agree with the proposal that was read."""
-    if submission.meta.vote:
-        return await agree(services, state, submission)
-    return await approve(services, state, submission)
 
 
 async def _agree(services: Services, state: Approval, submission: Submission) -> Reply:

@@ -17,7 +17,7 @@ from bot.use_cases.answers import Answer
 
 @dataclass(frozen=True, slots=True)
 class Decides:
-    """A click that decides at once, before it is acknowledged. Its button is on messages and in reviews, not in menus."""
+    """A click that decides at once, before it is acknowledged. Its button is on messages, in reviews and in readings, not in menus."""
 
     decide: Callable[[Services, Approval, Click], Awaitable[Answer]]
     from_memory: bool = True
@@ -68,7 +68,8 @@ TABLE: Mapping[Button, Decides | Stores | Opens] = {
     buttons.FOR_RUN: Opens(form(forms.render_for_run_view), deciding(submissions.approval_for_run)),
     buttons.MORE: Opens(form(forms.render_more_view), may=opening.anybody),
     buttons.AGREE: Opens(opening.look_and_agree, submissions.agree, may=opening.may_agree),
-    buttons.READ: Opens(opening.read, submissions.finish_reading, may=opening.anybody),
+    buttons.READ: Opens(opening.read, may=opening.anybody),
+    buttons.FINISH: Decides(clicks.finish_reading, from_memory=False),
     buttons.PAGE: Opens(opening.turn_page, may=opening.anybody),
     buttons.REVIEW: Opens(reviewing.open_review, reviewing.finish, may=reviewing.may_review),
     buttons.TURN: Opens(reviewing.turn, may=opening.anybody),

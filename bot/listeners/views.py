@@ -89,15 +89,10 @@ class Forms:
         is_notice = reply.get("view", {}).get("callback_id") == "notice"
         if not ((is_done or is_notice) and (meta.review or meta.listed)):
             return reply
-        services, user = self.services, submission.user
-        below, root = view.get("previous_view_id"), view["root_view_id"]
-        if meta.review:
-            # Slack stacks three views at most, so above a list the review is right below this form.
-            review_id = str(below) if meta.listed else root
-            services.tasks.start(services.review_again(meta.review, review_id, user))
-        if meta.listed:
-            services.refresh_list(user, meta.listed, root)
-        has_more_below = below == root or bool(meta.review and meta.listed)
+        self.services.draw_below(view, meta, submission.user)
+        has_more_below = view.get("previous_view_id") == view["root_view_id"] or bool(
+            meta.review and meta.listed
+        )
         # Without an action, Slack closes this form only.
         return {} if is_done and has_more_below else reply
 

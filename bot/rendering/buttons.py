@@ -88,6 +88,8 @@ OPTION = Button("option", "action", decision="respond")
 READ = Button("read", "action")
 MORE = Button("more", "action")
 """Opens a view with the buttons that do not fit a menu."""
+FINISH = Button("finish", "page", "primary", decision="approve")
+"""At the end of a reading: approves the call, or agrees with the proposal, that was read. Its action is in the view."""
 PAGE = Button("page", "page")
 """`page:<number>`: its action is in the view."""
 FORM = Button("form", "page")

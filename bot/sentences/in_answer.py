@@ -9,6 +9,7 @@ from bot.sentences.words import calls, or_more, people_have, when
 
 NOT_DONE = "Not done"
 RECORDED = "Recorded"
+READ_AND_APPROVED = "You have approved what you read. The card shows what becomes of it."
 
 NOT_SUBMITTED = (
     "This may *not* be recorded, because the bot or its store was too slow. Please submit it again: "

@@ -127,7 +127,7 @@ def which_to_change(first: int, last: int) -> str:
 
 # --- Reading page by page -----------------------------------------------------------------------------------------------
 
-PREVIOUS, EDIT = "Previous", "Edit…"
+PREVIOUS = "Previous"
 TOO_LONG_TO_EDIT = "These arguments are too long for a form, so they cannot be edited here."
 
 

@@ -15,6 +15,7 @@ LABELS: Mapping[str, str] = {
     "respond": "Answer…",
     "option": "Answer",
     "read": "Details",
+    "finish": "I have read it",
     "more": "More…",
     "page": "Next",
     "form": "Back",

@@ -192,7 +192,8 @@ class Decisions:
         with _span(state, "agree", 1) as span:
             answer = await self._agree(state, user, index, name, code, shown, press)
             span.note(outcome=_outcome(answer))
-        await note_refused(self.store, state.id, user, answer, button="approve", indices=[index])
+        if press.how == "form":
+            await note_refused(self.store, state.id, user, answer, button="approve", indices=[index])
         return answer
 
     async def _agree(

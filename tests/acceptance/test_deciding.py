@@ -228,7 +228,7 @@ async def _enter(context):
 
 
 async def test_long_arguments_are_approved_at_the_end_of_reading_them(client, people, slack):
-    """60 KB of arguments: no Approve on the card, all of it in pages, Approve on the last."""
+    """60 KB of arguments: no Approve on the card, all of it in pages, Approve below the last line. Its view says so then."""
     text = "".join(f"line {number}: transfer\n" for number in range(2_600))
     reviewing = review(client, an_action("run", {"script": text}))
     dana = people["dana"]
@@ -236,13 +236,14 @@ async def test_long_arguments_are_approved_at_the_end_of_reading_them(client, pe
     assert buttons(card) == ["read:0", "reject:0", "respond:0", "changes:0"]
 
     page, seen = await dana.opened(card, "read:0"), ""
-    while not page.get("submit"):
+    while "finish:0" not in buttons(page):
         seen += words(page["blocks"])
         page = await turned(slack, page)
     seen += words(page["blocks"])
     assert all(f"line {number}: transfer" in seen for number in range(2_600))
-    await slack.submit("U0DANA", page["id"])
+    await dana.press_in(page, "finish:0")
 
+    await dana.view("You have approved what you read.")
     assert (await reviewing).decisions[0].type == "approve"
 
 

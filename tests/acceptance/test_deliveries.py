@@ -207,7 +207,7 @@ async def test_a_form_that_is_about_no_action_of_the_record_records_nothing(
     payload = (await slack.deliveries("view_submission"))[-1]["payload"]
     meta = json.loads(payload["view"]["private_metadata"])
     state = {"values": {"words": {"text": {"type": "plain_text_input", "value": "no"}}}}
-    forms = ("confirm", "read", "reject", "edit", "sticky", "respond", "reject_all", "hand_over")
+    forms = ("confirm", "reject", "edit", "sticky", "respond", "reject_all", "hand_over")
     for form, index in product(forms, (-1, 2, "0", None, True)):
         carried = json.dumps({**meta, "index": index})
         view = {**payload["view"], "callback_id": form, "private_metadata": carried, "state": state}

@@ -7,7 +7,7 @@ import pytest
 from agent_adapter import Context
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt, review
-from tests.support.people import Someone, block_of, words
+from tests.support.people import Someone, block_of, buttons, words
 from tests.support.topologies import KEYS, opened
 
 PAYMENTS = Path("docs/policies/payments.yaml")
@@ -392,22 +392,20 @@ async def test_a_proposal_that_does_not_fit_a_card_is_read_to_its_end(
     changed = await erik.card("0 of 2")
 
     view = await erik.opened(changed, "agree:0")
-    assert not view.get("submit")
+    assert "finish:0" not in buttons(view)
     assert 'to:   "all"' in words(view["blocks"])
     view = await to_the_end(erik, view)
-    assert view["submit"]["text"] == "Agree"
-    await slack.submit("U0ERIK", view["id"], {})
-    await dana.card("1 of 2")
+    await erik.press_in(view, "finish:0")
+    await erik.view("1 of 2")
     await erik.close()
     view = await erik.opened(changed, "read:0")
     assert 'to:   "me"' in words(view["blocks"])
-    assert not view.get("submit")
+    assert "finish:0" not in buttons(view)
     await erik.close()
     assert not reviewing.done()
     while await slack.views("U0DANA"):
         await dana.close()
-    view = await to_the_end(dana, await dana.opened(changed, "agree:0"))
-    await slack.submit("U0DANA", view["id"], {})
+    await dana.press_in(await to_the_end(dana, await dana.opened(changed, "agree:0")), "finish:0")
 
     assert (await reviewing).decisions[0].edited_action.args["to"] == "all"
 

@@ -197,12 +197,11 @@ async def test_changes_of_a_long_call_run_when_another_has_read_all_of_it_as_it_
 
     first = await erik.opened(changed, "agree:0")
     assert 'host: "db1" → "db2"' in words(first["blocks"])
-    assert not first["submit"]
+    assert "finish:0" not in buttons(first)
     read, last = await turned(erik, first)
     assert "line 2499 of the script" in read
     assert "rm -rf everything" in read
-    assert last["submit"]["text"] == "Agree"
-    await slack.submit("U0ERIK", last["id"], {})
+    await erik.press_in(last, "finish:0")
     resume = await reviewing
 
     assert resume.decisions[0].edited_action.args == {"host": "db2", "script": SCRIPT}
@@ -221,13 +220,13 @@ async def test_whoever_was_not_shown_the_changed_call_to_its_end_cannot_agree_wi
     await leave(erik)
 
     view = await erik.opened(changed, "agree:0")
-    assert not view["submit"]
+    assert "finish:0" not in buttons(view)
     await slack.click_view("U0ERIK", view["id"], "page:2")
     await slack.wait_for_view("U0ERIK", lambda found: "Page 2 of" in words(found["blocks"]))
     assert not reviewing.done()
     await leave(erik)
     _, last = await turned(erik, await erik.opened(changed, "read:0"))
-    assert last["submit"]["text"] == "Approve as asked"
+    assert "I have read it: Approve as asked" in words(last["blocks"])
     reviewing.cancel()
 
 
@@ -265,10 +264,12 @@ async def test_no_way_around_the_code(bot, client, dana, slack):
     view = await dana.opened(card, "read:0")
     assert "drop table users" in words(view["blocks"])
 
-    answer = await slack.submit("U0DANA", view["id"], {"code": "????"})
+    await dana.press_in(view, "confirm:0")
+    form = await dana.view("drop table users", depth=2)
+    answer = await slack.submit("U0DANA", form["id"], {"code": "????"})
     assert set(answer["errors"]) == {"code"}
     state = next(iter(bot.store._remembered))
-    await slack.submit("U0DANA", view["id"], {"code": state.actions[0].code})
+    await slack.submit("U0DANA", form["id"], {"code": state.actions[0].code})
 
     assert (await reviewing).decisions[0].type == "approve"
 

@@ -204,7 +204,7 @@ async def test_a_proposal_at_the_last_moment_leaves_its_call_out(bot, client, sl
     assert sorted(await decided(bot, interrupt)) == [0, 1, 3, 4]
 
 
-@pytest.mark.parametrize("button", ["approve:49", "approve_all:0"])
+@pytest.mark.parametrize("button", ["approve:49", "approve_all:0", "finish:0"])
 async def test_a_button_in_a_review_decides_only_what_its_page_shows(
     bot, client, slack, dana, playground, button
 ):

@@ -163,7 +163,7 @@ def render_changes_view(state: Approval, index: int) -> Block:
 
 
 def render_agree_view(state: Approval, index: int) -> Block:
-    """Draw what somebody wrote, for others to agree with. It cannot be submitted where not all of it fits."""
+    """Draw what somebody wrote, for others to agree with. An edit that does not fit was read page by page before."""
     action = state.actions[index]
     found = action.proposal
     if found is None or not state.is_open_at(index):
@@ -179,7 +179,7 @@ def render_agree_view(state: Approval, index: int) -> Block:
     if isinstance(found.decision, EditDecision):
         blocks += whole_call_blocks(found.decision.edited_action.args, found.terms.masked)
     blocks += caution_blocks("proposal:", action.request.name, _words_of(found))
-    if units(text) > PAGE_SIZE:
+    if units(text) > PAGE_SIZE and found.decision.type != "edit":
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
         return modal(AGREE.verb, in_form.title(index_in_title(state, index)), blocks, None)
     if found.decision.type == "edit":

@@ -7,13 +7,24 @@ from bot.domain.mentions import approver_names, mention
 from bot.domain.votes import Written
 from bot.rendering.arguments import change_lines, text_lines
 from bot.rendering.blocks import Block, actions, context, literal, literal_within, quote, section
-from bot.rendering.buttons import EDIT, PAGE, READ, value_of, value_within
+from bot.rendering.buttons import (
+    AGREE,
+    CONFIRM,
+    EDIT,
+    FINISH,
+    PAGE,
+    READ,
+    REJECT,
+    Button,
+    value_of,
+    value_within,
+)
 from bot.rendering.calls import title_blocks
 from bot.rendering.card.folded import as_it_ran
 from bot.rendering.card.outcomes import is_edited, outcome_line, outcome_text
 from bot.rendering.changes import changes_blocks, changes_written
+from bot.rendering.confirming import run_question
 from bot.rendering.modal.argument_form import form_of
-from bot.rendering.modal.questions import approval_inputs, note_input
 from bot.rendering.modal.view import asking, call_cautions, care_blocks, index_in_title, modal
 from bot.rendering.pages import PAGE_SIZE, call_written, pages_of
 from bot.sentences import in_form
@@ -41,7 +52,7 @@ def render_reading_view(
         written: shows the call as this edit would run it. The reading then ends with agreeing.
 
     Returns:
-        A view. Its last page can be submitted by a person who was shown all others, which approves the call.
+        A view. Its last page ends with the buttons that decide, for a person who was shown all others.
     """
     asked = state.actions[index]
     action = call_written(asked, written) if written else as_it_ran(asked)
@@ -56,20 +67,12 @@ def render_reading_view(
     for name, lines in pages[page - 1]:
         blocks += [context(f"{name}:label", in_form.SECTIONS[name]), literal(name, "\n".join(lines))]
     done = page == len(pages) and pages_read >= page - 1 and state.is_open_at(index)
-    may_edit = done and action.allows("edit") and not written
-    if may_edit and not _has_inputs(action):
+    if done and not written and action.allows("edit") and not _has_inputs(action):
         blocks.append(context("no-form", in_form.TOO_LONG_TO_EDIT))
-    if turns := _turns(state, action, page, len(pages), may_edit=may_edit and _has_inputs(action)):
-        blocks.append(actions("turns", turns))
+    if found := [*(_decides(state, asked, written) if done else []), *_turns(state, page, len(pages))]:
+        blocks.append(actions("turns", found))
     meta = asking(state, READ, index, page=page, vote=written.name if written else "")
-    submit = in_form.AGREE if written else approve_label(action) if action.allows("approve") else None
-    submit = submit if done else None
-    if submit and written:
-        blocks += approval_inputs(asked.agreed(written), beside_proposal=not written.is_vote)
-        blocks.append(votes_block(asked, written))
-    elif submit:
-        blocks += [*approval_inputs(action), note_input()]
-    return modal(READ.verb, in_form.read_title(index_in_title(state, index)), blocks, meta, submit=submit)
+    return modal(READ.verb, in_form.read_title(index_in_title(state, index)), blocks, meta)
 
 
 def decided_blocks(state: Approval, action: Action) -> list[Block]:
@@ -136,15 +139,26 @@ def approve_label(action: Action) -> str:
     return in_form.APPROVE_AS_ASKED if action.proposal else in_form.APPROVE
 
 
-def _turns(state: Approval, action: Action, page: int, last: int, *, may_edit: bool) -> list[Block]:
-    buttons = []
-    if page > 1:
-        buttons.append(PAGE.drawn(page - 1, value_within(state), in_form.PREVIOUS))
-    if page < last:
-        buttons.append(PAGE.drawn(page + 1, value_within(state)))
-    if may_edit:
-        buttons.append(EDIT.drawn(action.index, value_of(state, [action.index]), in_form.EDIT))
-    return buttons
+def _decides(state: Approval, asked: Action, written: Written | None) -> list[Block]:
+    """Draw the buttons at the end of a reading: none of them can be pressed before its last line was shown."""
+    if written:
+        return [_finish(state, asked.agreed(written), AGREE, in_form.AGREE)]
+    found = [_finish(state, asked, CONFIRM, approve_label(asked))] if asked.allows("approve") else []
+    others = [EDIT] if asked.allows("edit") and _has_inputs(asked) else []
+    others += [REJECT] if asked.allows("reject") else []
+    return [*found, *(button.drawn(asked.index, value_of(state, [asked.index])) for button in others)]
+
+
+def _finish(state: Approval, call: Action, form: Button, label: str) -> Block:
+    """Draw the button that approves what was read. At a high risk, it opens a form with the value to type."""
+    asks = run_question(call) if call.terms.confirm and not call.has_code else None
+    label = f"{FINISH.label}: {label}{'…' if asks or call.has_code else ''}"
+    return (form if call.has_code else FINISH).drawn(call.index, value_within(state), label, asks=asks)
+
+
+def _turns(state: Approval, page: int, last: int) -> list[Block]:
+    back = [PAGE.drawn(page - 1, value_within(state), in_form.PREVIOUS)] if page > 1 else []
+    return [*back, *([PAGE.drawn(page + 1, value_within(state))] if page < last else [])]
 
 
 def _has_inputs(action: Action) -> bool:

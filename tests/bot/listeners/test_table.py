@@ -27,7 +27,7 @@ def test_every_form_of_a_button_is_read_when_it_is_submitted():
     forms = {button.verb for button, does in TABLE.items() if isinstance(does, Opens) and does.submit}
 
     assert forms == {
-        *("confirm", "edit", "reject", "respond", "sticky", "for_run", "agree", "read"),
+        *("confirm", "edit", "reject", "respond", "sticky", "for_run", "agree"),
         *("review", "reject_all", "hand_over", "approve_note", "changes"),
     }
 

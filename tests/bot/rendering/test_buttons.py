@@ -25,7 +25,6 @@ from bot.rendering.modal.forms import (
     render_reject_view,
     render_respond_view,
 )
-from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.modal.standing import render_standing_list, render_standing_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -113,16 +112,6 @@ def test_the_button_that_revokes():
     assert ids(given) == [[], ["revoke:0.0"]]
     rows = buttons(render_standing_list([(given, 0)] * 3))
     assert [row["action_id"] for row in rows] == ["revoke:0.0", "revoke:0.1", "revoke:0.2"]
-
-
-def test_the_buttons_of_a_reading():
-    """They name the page that they turn to. Who has read to the end may edit."""
-    state = asked(an_action(), an_action("sql", LONG))
-
-    pages = [render_reading_view(state, 1, page, pages_read=page - 1) for page in (1, 2, 3)]
-
-    turns = [[button["action_id"] for button in buttons(page)] for page in pages]
-    assert turns == [["page:2"], ["page:1", "page:3"], ["page:2", "edit:1"]]
 
 
 def test_what_a_screen_reader_says_of_a_button_is_as_long_as_slack_takes():
@@ -359,7 +348,6 @@ def test_every_form_that_approves_has_a_box_to_tick_in_place_of_the_question():
         render_for_run_view(state, 0),
         render_note_view(state, 0),
         render_standing_view(state, 0),
-        render_reading_view(state, 0, 1, pages_read=0),
     ]
 
     for view in forms:

@@ -176,7 +176,7 @@ def test_the_respond_view_shows_the_question_above_the_answer():
 
 
 def test_a_reading_shows_everything_and_ends_with_approve():
-    """Approve and edit are on the last page, for a person who was shown the others."""
+    """The buttons that decide stand below the last line, for a person who was shown the others. Its foot only closes it."""
     state = long_state(description="Runs a report.")
     pages = len(pages_of(state.actions[0]))
     assert pages == 3
@@ -188,19 +188,29 @@ def test_a_reading_shows_everything_and_ends_with_approve():
     text = "\n".join(literal_text(view["blocks"], "arguments") for view in views)
     assert text == "query:\n" + "\n".join(f"  │ select {n};" for n in range(3_000)) + "\n  │ "
     assert literal_text(views[-1]["blocks"], "description") == "│ Runs a report."
-    assert [view.get("submit", {}).get("text") for view in views] == [None, None, "Approve"]
-    assert [button_labels(view) for view in views] == [["Next"], ["Previous", "Next"], ["Previous", "Edit…"]]
+    assert [view["close"]["text"] for view in views if "submit" not in view] == ["Close"] * 3
+    assert [button_labels(view) for view in views[:2]] == [["Next"], ["Previous", "Next"]]
+    assert button_labels(views[2]) == ["I have read it: Approve", "Edit…", "Reject…", "Previous"]
+    assert views[2]["blocks"][-1]["type"] == "actions"
     assert [button["action_id"] for button in buttons(views[1])] == ["page:1", "page:3"]
     assert [ViewMeta.load(view["private_metadata"]).page for view in views] == [1, 2, 3]
     assert "Page 2 of 3" in shown(views[1])
 
 
-@pytest.mark.parametrize("risk", ["normal", "high"])
-def test_a_reading_of_one_page_decides_below_its_text(risk):
-    """Slack's own button is at the foot of the form; what we add to decide comes after all text, in reading order."""
+@pytest.mark.parametrize(
+    ("terms", "button", "asks"),
+    [
+        ({}, "I have read it: Approve", False),
+        ({"risk": "high"}, "I have read it: Approve…", False),
+        ({"confirm": True}, "I have read it: Approve…", True),
+    ],
+    ids=["normal", "high", "confirm"],
+)
+def test_a_reading_of_one_page_decides_below_its_text(terms, button, asks):
+    """No input is in it: at a high risk its button opens the form with the value to type, and a question is Slack's own."""
     action = an_action("mail", {"body": "Dear Al,\n" * 60}, description="why " * 1_000)
     state = a_state(an_interrupt(action))
-    state = replace(state, admission=on_terms(state.admission, risk=risk))
+    state = replace(state, admission=on_terms(state.admission, **terms))
     assert len(pages_of(state.actions[0])) == 1
 
     view = render_reading_view(state, 0, 1, pages_read=0)
@@ -208,33 +218,33 @@ def test_a_reading_of_one_page_decides_below_its_text(risk):
     kinds = [block["type"] for block in view["blocks"]]
     last_text = max(n for n, kind in enumerate(kinds) if kind == "rich_text")
     assert set(kinds[:last_text]) <= {"section", "context", "rich_text"}
-    assert kinds[last_text + 1 :] == ["actions", "input", *(["input"] if risk == "high" else [])]
-    assert button_labels(view) == ["Edit…"]
-    assert view["submit"]["text"] == "Approve"
+    assert kinds[last_text + 1 :] == ["actions"]
+    first, *_ = buttons(view)
+    assert (first["text"]["text"], "confirm" in first) == (button, asks)
+    assert first["action_id"] == ("confirm:0" if terms.get("risk") else "finish:0")
 
 
 @pytest.mark.parametrize(
-    ("action", "decided", "read", "submit", "offers"),
+    ("action", "decided", "read", "offers"),
     [
         # The last page alone is not the whole.
-        (an_action("sql", LONG), {}, 1, None, ["Previous"]),
-        (an_action("sql", LONG), {}, 2, "Approve", ["Previous", "Edit…"]),
+        (an_action("sql", LONG), {}, 1, ["page"]),
+        (an_action("sql", LONG), {}, 2, ["finish", "edit", "reject", "page"]),
         # Short arguments beside a long one can be changed.
-        (an_action("sql", {**LONG, "limit": 10}), {}, 2, "Approve", ["Previous", "Edit…"]),
-        (an_action("sql", LONG, allowed=["reject"]), {}, 3, None, ["Previous"]),
+        (an_action("sql", {**LONG, "limit": 10}), {}, 2, ["finish", "edit", "reject", "page"]),
+        (an_action("sql", LONG, allowed=["reject"]), {}, 3, ["reject", "page"]),
         # It can be read for ever, and approved once.
-        (an_action("sql", LONG), {0: ApproveDecision()}, 2, None, ["Previous"]),
+        (an_action("sql", LONG), {0: ApproveDecision()}, 2, ["page"]),
     ],
     ids=["with gaps", "whole", "something short", "not to be approved", "decided"],
 )
-def test_the_end_of_a_reading_offers_what_its_reader_may_do(action, decided, read, submit, offers):
+def test_the_end_of_a_reading_offers_what_its_reader_may_do(action, decided, read, offers):
     """Approve only for who was shown all of it, and only what the agent allows."""
     state = a_state(an_interrupt(action), decided=decided)
 
     view = render_reading_view(state, 0, len(pages_of(state.actions[0])), pages_read=read)
 
-    assert view.get("submit", {}).get("text") == submit
-    assert button_labels(view) == offers
+    assert [button["action_id"].partition(":")[0] for button in buttons(view)] == offers
 
 
 def test_a_page_that_does_not_exist_is_the_nearest_one():

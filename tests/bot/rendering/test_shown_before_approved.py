@@ -445,7 +445,7 @@ FORMS = {
     "sticky": render_standing_view,
 }
 """The forms that approve one call, by their verbs."""
-HERE = {"approve", "approve_all", "review", "read", "agree", *FORMS}
+HERE = {"approve", "approve_all", "review", "finish", "agree", *FORMS}
 """What the tests of this file press."""
 ELSEWHERE = {"edit"}
 """Its last step shows what changes, and has tests of its own."""
@@ -507,15 +507,23 @@ def test_every_value_of_a_changed_call_was_shown_before_agreeing_with_it(before,
 
 
 def _read_to_the_end(state, found):
-    """Turn the pages of a reading. Only the last one can be submitted, and only after all the others."""
+    """Turn the pages of a reading. Only the last one approves, below all text, and only after all the others."""
     read = []
     call = call_written(state.actions[0], found) if found else state.actions[0]
     last = len(pages_of(call))
     for page in range(1, last + 1):
         view = render_reading_view(state, 0, page, pages_read=page - 1, written=found)
         assert_slack_takes_view(view)
-        assert ("submit" in view) == (page == last)
+        assert "submit" not in view
+        assert ("finish:0" in _names(view)) == (page == last)
         read.append(literal_text(view["blocks"], "arguments"))
     if last > 1:
-        assert "submit" not in render_reading_view(state, 0, last, pages_read=last - 2, written=found)
+        assert "finish:0" not in _names(
+            render_reading_view(state, 0, last, pages_read=last - 2, written=found)
+        )
+    assert view["blocks"][-1]["type"] == "actions"
     return "\n".join(read)
+
+
+def _names(view):
+    return [button["action_id"] for button in buttons(view)]
