@@ -24,6 +24,7 @@ from bot.jobs.refused_edits import TRIED_FOR, RefusedEdits
 from bot.jobs.slack_trouble import EDIT, POST, RETRY, SlackTrouble
 from bot.rendering.blocks import Block
 from bot.rendering.card.card import Part, draw_parts
+from bot.rendering.card.noted import plainer
 from bot.rendering.limits import SlackLimitError, check_message
 from bot.runtime.health import PLACE, Health
 from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
@@ -42,8 +43,6 @@ GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_in
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
 RENDER = "render"
 """In place of the method of Slack that refused a message: our own check of its limits."""
-_TOP = 2
-"""How many blocks are left of a picture that is drawn plainer: its title, and the line below."""
 DELETED_AT_MOST = 10
 """How many deleted messages of one record are posted again. If more are deleted, somebody or a program deletes them all."""
 
@@ -189,7 +188,7 @@ class SlackCall:
         return None
 
     async def _edit(self, shown: Shown, blocks: list[Block]) -> None:
-        """Edit a message. If it asks nothing, a picture that Slack refuses is drawn plainer: its top, and then its text alone."""
+        """Edit a message. If it asks nothing, a picture that Slack refuses is drawn plainer: what it says of itself, and then its text alone."""
         try:
             if blocks:
                 check_message(self.part.text, blocks)
@@ -201,7 +200,7 @@ class SlackCall:
             if self.state.is_open or not blocks or not is_picture:
                 raise
             logger.warning("card.plainer", extra={"interrupt_id": self.state.id, "reason": str(error)})
-            await self._edit(shown, blocks[:_TOP] if len(blocks) > _TOP else [])
+            await self._edit(shown, plainer(blocks))
 
     @property
     def _asks(self) -> bool:

@@ -32,6 +32,9 @@ _SPELLED = r"\\(?:u\{[^}]*\}|\{[^}]*\}|.)"
 _ATOM = re.compile(rf"{_SPELLED}|.", re.DOTALL)
 _CONTINUED = re.compile(rf" *{WRAP.rstrip()} ?")
 _COUNT = re.compile(r"\\\{[0-9]+(?: [^\W\d_]+)+\}")
+_WORD = r"[^\W\d_][\w.@/+'&-]*"
+_BARE = re.compile(rf"{_WORD}(?: {_WORD})*")
+_NOT_TEXT = {"null", "true", "false", "none"}
 
 Line = tuple[str, str]
 """Our indent, and the text after it."""
@@ -85,6 +88,13 @@ class Argument:
     """Whether it stands beside its name."""
     is_shown: bool = True
     """Whether this is the value, and not what the bot says in its place."""
+    is_bare: bool = False
+    """Whether it is a text of plain words, which no other value is written like."""
+
+    @property
+    def plain(self) -> str:
+        """Its value as code: plain words without their quotes."""
+        return self.text[1:-1] if self.is_bare else self.text
 
 
 def arguments_of(args: dict[str, Any]) -> list[Argument]:
@@ -96,10 +106,18 @@ def _argument(name: str, value: Any) -> Argument:
     short = _list_on_a_line(value) if isinstance(value, list) and value else ""
     if short or _is_inline(value):
         text = short or _inline(value)
-        return Argument(name, text, len(text) <= SHORT, not isinstance(value, Unshown))
+        return Argument(name, text, len(text) <= SHORT, not isinstance(value, Unshown), is_bare(value))
     lines: list[Line] = []
     _value(value, "", lines)
     return Argument(name, "\n".join(indent + text for indent, text in lines), is_short=False)
+
+
+def is_bare(value: Any) -> bool:
+    """Whether this is a text that stands without quotes: plain words, which nothing else is written like."""
+    if not isinstance(value, str) or value.lower() in _NOT_TEXT:
+        return False
+    # To a pattern, numbers as ¹ and ② are letters.
+    return bool(_BARE.fullmatch(value)) and value[0].isalpha() and visible(value) == value
 
 
 def _list_on_a_line(values: list[Any]) -> str:

@@ -149,7 +149,9 @@ def offered(action: Action, *, in_view: bool = False) -> list[Button]:
     ]
     leading = _leading(action)
     # Somebody wants other changes already: rejecting is the likelier third way.
-    found.sort(key=lambda button: (button != leading, bool(action.proposal) and button == EDIT))
+    # What the card cuts is opened from there, and nobody looks for that in a menu.
+    edits_last = bool(action.proposal) or description_is_cut(action)
+    found.sort(key=lambda button: (button != leading, button != READ, edits_last and button == EDIT))
     if options:
         found = [replace(each, says=on_button.OTHER_ANSWER) if each == RESPOND else each for each in found]
     return [_as_offered(button, action, is_first=place == 0) for place, button in enumerate(found)]

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from inspect import unwrap
 from itertools import accumulate, groupby
@@ -43,6 +43,9 @@ _HEAD = 600
 """JSON characters of the beginning of longer ones. The button that opens the reading stays in sight on a phone."""
 # Characters of arguments whose text is kept for the next drawing.
 _REMEMBERED = 16_384
+_BETWEEN = "   "
+_LINE = 44
+"""Characters beside each other that a phone shows on one line."""
 _SHOWN_NAMES = 6
 _LONGEST_NAME, _ALL_NAMES = 60, 300
 # Slack would read two slashes as an address, and two colons as a picture (`:name:`).
@@ -71,21 +74,21 @@ def headline_first(args: dict[str, Any], headline: Sequence[str]) -> dict[str, A
     return {name: args[name] for name in dict.fromkeys([*first, *args])} if first else args
 
 
-def _arguments_blocks(at: str, action: Action, *, as_text: bool) -> list[Block]:
-    """Draw arguments: a short one beside its name, a long one in a box below it, and a question as text.
+def _arguments_blocks(at: str, action: Action, held: Collection[str]) -> list[Block]:
+    """Draw arguments: those that the title holds whole are left out, and a question is drawn as text.
 
     Where that takes too much room, all of them are in one box.
     """
     block_id, args, blocks = f"{at}:arguments", ordered(action), []
+    is_empty = not args
     if (name := question_name(action)) and is_text_alone(action):
         args = headline_first(question_args(action), action.terms.headline)
         blocks.append(quote(f"{at}:question", visible(args[name])))
-        left_out = {name, *(OPTIONS if options_in_sight(action) else ())}
-        args = {name: value for name, value in args.items() if name not in left_out}
-    if args or not blocks:
+        held = {name, *held, *(OPTIONS if options_in_sight(action) else ())}
+    args = {name: value for name, value in args.items() if name not in held}
+    if args or is_empty:
         blocks.append(arguments_as_text(block_id, arguments_of(args)))
-    fits = as_text and json_size(blocks) <= CARD_ARGUMENTS
-    return blocks if fits else [literal(block_id, arguments_text(action))]
+    return blocks if json_size(blocks) <= CARD_ARGUMENTS else [literal(block_id, arguments_text(action))]
 
 
 def arguments_as_text(
@@ -95,20 +98,30 @@ def arguments_as_text(
     elements: list[Block] = []
     for is_short, group in groupby(arguments, lambda argument: argument.is_short):
         if is_short:
-            elements.append(_beside_names(list(group), changed))
+            named = [(each.name, changed.get(each.name) or leaves_of(each)) for each in group]
+            elements.append(_section(side_by_side(named)))
             continue
         for argument in group:
-            elements += [_section(leaves(f"{argument.name}:", "bold")), boxed(argument.text)]
+            elements += [_section(leaves(f"{argument.name}:")), boxed(argument.text)]
     return rich_text(block_id, elements or [_section(leaves(in_text.NO_ARGUMENTS))])
 
 
-def _beside_names(arguments: Sequence[Argument], changed: Mapping[str, list[Block]]) -> Block:
+def side_by_side(named: Iterable[tuple[str, list[Block]]]) -> list[Block]:
+    """Write values behind their names, as many on a line as a phone shows."""
     found: list[Block] = []
-    for argument in arguments:
-        new_line = "\n" if found else ""
-        found += leaves(f"{new_line}{argument.name}: ", "bold")
-        found += changed.get(argument.name) or leaves(argument.text, *(["code"] if argument.is_shown else []))
-    return _section(found)
+    used = 0
+    for name, value in named:
+        size = len(name) + 1 + sum(len(leaf["text"]) for leaf in value)
+        used += len(_BETWEEN) + size
+        before = "" if not found else _BETWEEN if used <= _LINE else "\n"
+        used = used if before == _BETWEEN else size
+        found += [*leaves(f"{before}{name} "), *value]
+    return found
+
+
+def leaves_of(argument: Argument, *styles: str) -> list[Block]:
+    """Write a value as code, and not what the bot says in its place."""
+    return leaves(argument.plain, *(["code"] if argument.is_shown else []), *styles)
 
 
 def _section(elements: list[Block]) -> Block:
@@ -199,60 +212,59 @@ def is_plain_name(name: str) -> bool:
     return bool(_NAME.fullmatch(name))
 
 
-def call_blocks(action: Action, *, as_text: bool, alone: bool) -> list[Block]:
-    """Draw the call. It looks the same as long as the card exists.
+def call_blocks(action: Action, *, alone: bool, held: Collection[str] = ()) -> list[Block]:
+    """Draw the call.
 
     Args:
         action: The call.
-        as_text: Whether the message has room for short arguments beside their names.
         alone: Whether it is the only one of its card, whose title then names the tool.
+        held: The arguments that this title holds whole.
     """
-    blocks: list[Block] = json.loads(_kept(action, as_text=as_text)[0])
+    blocks: list[Block] = _call_blocks(action, held) if held else json.loads(_kept(action)[0])
+    # Where the policy gives the title, the tool is named here.
     is_named = alone and not action.terms.title
     return [block for block in blocks if not (is_named and block["block_id"] == f"a:{action.index}:title")]
 
 
-def call_size(action: Action, *, as_text: bool) -> tuple[int, int]:
+def call_size(action: Action) -> tuple[int, int]:
     """Measure `call_blocks`: JSON characters and blocks. It is asked for at each drawing, and never changes."""
-    _, size, count = _kept(action, as_text=as_text)
+    _, size, count = _kept(action)
     return size, count
 
 
-def _kept(action: Action, *, as_text: bool) -> tuple[str, int, int]:
+def _kept(action: Action) -> tuple[str, int, int]:
     """Draw the call once, and keep it as JSON, with its size: that takes little memory, and no caller can change it."""
-    name = f"call:{as_text}"
-    if name not in action.kept:
-        blocks = _call_blocks(action, as_text=as_text)
+    if "call" not in action.kept:
+        blocks = _call_blocks(action, ())
         drawn = encode(blocks)
-        action.kept[name] = drawn, units(drawn), len(blocks)
-    kept: tuple[str, int, int] = action.kept[name]
+        action.kept["call"] = drawn, units(drawn), len(blocks)
+    kept: tuple[str, int, int] = action.kept["call"]
     return kept
 
 
-def _call_blocks(action: Action, *, as_text: bool) -> list[Block]:
+def _call_blocks(action: Action, held: Collection[str]) -> list[Block]:
     at = f"a:{action.index}"
-    blocks = title_blocks(action)
+    blocks = [*title_blocks(action), *description_blocks(at, action)]
     if _is_cut(action):
         blocks += [
             _beginning(f"{at}:arguments", action),
             context(f"{at}:unread", _how_long(action)),
         ]
     else:
-        blocks += _arguments_blocks(at, action, as_text=as_text)
+        blocks += _arguments_blocks(at, action, held)
     if said := care_words(action):
         blocks.append(context(f"{at}:care", "\n".join(said)))
-    blocks += caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True), action.description)
-    return [*blocks, *description_blocks(at, action)]
+    return [
+        *blocks,
+        *caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True), action.description),
+    ]
 
 
 def description_blocks(at: str, action: Action) -> list[Block]:
     """Draw what the agent says about a call, as far as a card shows it."""
-    if not action.request.description:
+    if not action.description:
         return []
-    return [
-        context(f"{at}:says", on_action.AGENT_SAYS),
-        literal_within(f"{at}:description", visible(action.description), CARD_DESCRIPTION, quote),
-    ]
+    return [literal_within(f"{at}:description", visible(action.description), CARD_DESCRIPTION, quote)]
 
 
 def care_words(action: Action) -> list[str]:
@@ -279,7 +291,7 @@ def _unshown(action: Action) -> list[str]:
 
 def _care_words(action: Action) -> list[str]:
     said = [_typing_words(action)] if action.has_code else []
-    if action.terms.needs_votes:
+    if action.terms.needs_votes and not action.is_alone:
         said.append(on_action.people_needed(action.terms.quorum, action.terms.reject_quorum))
     return said
 

@@ -87,16 +87,29 @@ def held_by_title(action: Action) -> frozenset[str]:
     args, said = action.shown(on_card=True), subject(action)
     if units(said) > _LONGEST_TITLE:
         return frozenset()
-    values = [(name, args[name]) for name in named if name in args]
+    values = [(name, args[name]) for name in named if name in args and not has_unshown(args[name])]
     texts = zip(values, each_apart([value for _, value in values], ROOM), strict=True)
     return frozenset(
         name
         for (name, value), text in texts
-        if not isinstance(value, dict | list)
-        and not has_unshown(value)
-        and text in said
-        and _is_whole(value, text)
+        if not isinstance(value, dict | list) and text in said and _is_whole(value, text)
     )
+
+
+def named_by(action: Action) -> frozenset[str]:
+    """Name the arguments whose value a subject holds whole, whoever picked them. An edit that changed one is another matter."""
+    if action.terms.title or action.terms.headline:
+        return held_by_title(action)
+    facts, args = _facts(action), action.shown(on_card=True)
+    leading = _leading(facts.shown, action.headline)
+    kept = zip(leading, _in_room(leading, _named(leading, facts.shown), {}, ROOM), strict=False)
+    whole = [
+        fact
+        for fact, (_, text) in kept
+        if len(fact.path) == 1 and text.endswith(_text(fact, _LONGEST_TITLE)) and "\n" not in str(fact.value)
+    ]
+    units_of = {name for fact in whole for name, value in args.items() if fact.unit and value == fact.unit}
+    return frozenset({*units_of, *(fact.path[0] for fact in whole)})
 
 
 def _is_whole(value: Any, text: str) -> bool:

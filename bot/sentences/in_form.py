@@ -144,7 +144,6 @@ def as_proposed(person: str) -> str:
 # --- The review of several calls ----------------------------------------------------------------------------------------
 
 ALL_DECIDED = "All of these are decided by now."
-IN_ALL = "In all:"
 NOTHING_TO_APPROVE = "Nothing can be approved here."
 DECIDED_MEANWHILE = "decided meanwhile."
 NOT_TO_BE_APPROVED = "cannot be approved, only decided in other ways."

@@ -16,7 +16,7 @@ def masked(fingerprint: str) -> str:
 
 def in_reading(size: str) -> str:
     """Replace a value that only a reading shows."""
-    return f"({size}, see the reading)"
+    return f"({size}, open to see)"
 
 
 LEFT_OUT = "(left out)"
@@ -65,7 +65,7 @@ ADDED, REMOVED, BECOMES = "(added)", "(removed)", "→"
 
 def not_on_line(count: int) -> str:
     """Count the arguments that the line of a call leaves out."""
-    return f"+{count} more"
+    return f"+{count}"
 
 
 HIDDEN_VALUE = "(hidden)"

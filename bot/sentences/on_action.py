@@ -6,7 +6,6 @@ from bot.sentences.words import when
 
 # --- The call -----------------------------------------------------------------------------------------------------------
 
-AGENT_SAYS = "The agent says:"
 UNUSUAL_NAME = "(unusual name)"
 READ_FIRST = "To approve or edit, read all of it first."
 TO_BE_READ = "to be read first"
@@ -40,7 +39,7 @@ def not_in_schema(names: str, count: int) -> str:
 
 def in_reading_only(names: str, *, is_cut: bool) -> str:
     """Say which arguments only a reading shows."""
-    return f"Shown in the reading only: {names}." + ("" if is_cut else f" {READ_FIRST}")
+    return f"Open to see: {names}." + ("" if is_cut else f" {READ_FIRST}")
 
 
 def approve_with_code(button: str, code: str) -> str:
@@ -141,7 +140,7 @@ def decided(decision: str, *, is_void: bool, for_run: bool) -> str:
 
 def rejected_in_silence(votes: str) -> str:
     """Say that the deadline rejected an action."""
-    return f"Rejected: {votes or 'nobody decided'} in time"
+    return f"Expired, so rejected: {votes or 'nobody decided'}"
 
 
 def not_decided(votes: str) -> str:
@@ -151,12 +150,13 @@ def not_decided(votes: str) -> str:
 
 def outcome(status: str, people: str, at: datetime) -> str:
     """Say who decided, and when; without what they decided where that is empty."""
-    return f"{f'*{status}* ' if status else ''}by {people} {when(at)}"
+    return f"{f'*{status}* by ' if status else ''}{people} {when(at)}"
 
 
-def folded(number: int, tool: str, outcome: str) -> str:
-    """Say on one line what became of one call of several."""
-    return f"*{number}.*{f' `{tool}`' if tool else ''} · {outcome}"
+def folded(number: int, tool: str, outcome: str, mark: str, ran: str) -> str:
+    """Say on one line what became of one call of several; `ran` is what the agent reported of it."""
+    named = f"*{number}.*{f' `{tool}`' if tool else ''}"
+    return f"{f'{mark} ' if mark else ''}{named} · {f'*{ran}* · ' if ran else ''}{outcome}"
 
 
 def outcome_by_standing(status: str, people: str, at: datetime) -> str:
@@ -261,10 +261,7 @@ def to_be_decided_by(people: str) -> str:
 
 def resembles(rule: str) -> str:
     """Warn of a tool whose name looks like one in another rule."""
-    return (
-        "*Look at the tool's name*: it differs from a name in another rule only by case or by letters that look alike: "
-        f"{rule}."
-    )
+    return f"⚠️ *This name looks like another one, but is not the same:* {rule}."
 
 
 def matched_by(pattern: str) -> str:

@@ -27,9 +27,10 @@ MAY_HAVE_RUN = "Ended, may have run"
 NOT_SIGNED = "Not signed"
 WITHOUT_OBJECTION = "Approved without objection"
 IN_ADVANCE = "Approved in advance"
+CHANGED = "Changed"
 _DONE = {
     "approve": "Approved",
-    "edit": "Changed",
+    "edit": CHANGED,
     "reject": "Rejected",
     "changes": "Changes requested",
     "respond": "Answered",
@@ -121,7 +122,7 @@ def counted(outcomes: Mapping[str, int]) -> str:
 WENT_BACK = "a technical fault lost what was decided"
 NOT_ASKED = "this could not be asked"
 NOBODY_OBJECTED = "nobody objected"
-DECIDED_HERE_ONLY = "decided here, but not everywhere"
+DECIDED_HERE_ONLY = "decided here, but not in another channel"
 RESUMED = "the agent has resumed"
 LAPSED = "the agent did not finish"
 STALLED = "the agent could not go on"
@@ -131,12 +132,15 @@ GOING_ON = "the agent has gone on"
 RUN_ENDED = "its run ended with an error"
 RUN_FAILED = "the agent has resumed, and its run ended with an error; no outcome was reported"
 WAITING = "waiting for the agent"
-WAITING_FOR_OTHERS = "waiting for what is asked elsewhere"
+WAITING_FOR_OTHERS = "waiting for a decision in another channel"
+
+
+PLAINER = "This card has ended. Slack refused to show the rest of it."
 
 
 def not_run(count: int) -> str:
     """Say that these calls were not approved, so they did not run."""
-    return f"the {'call' if count == 1 else 'calls'} did not run"
+    return "it did not run" if count == 1 else f"the {count} calls did not run"
 
 
 def nobody_decided(deadline: datetime) -> str:
@@ -165,13 +169,13 @@ UNSIGNED = "⚠️ *Decisions are not signed*, so they could be forged."
 VERIFIED_AGENT = "verified agent"
 REQUESTER_UNKNOWN = "*requester unknown*"
 FOR_PERSON_ABOVE = "for the person named on the card above"
-SEVERAL_DECIDERS = "the people named at each call"
-DECIDED_AS_PROPOSED = "As proposed, can decide: the people that each proposal names"
+SEVERAL_DECIDE = "the people named at each call decide"
+DECIDED_AS_PROPOSED = "as proposed, the people that each proposal names decide"
 
 
 def on_behalf_of(requester: str) -> str:
     """Say for whom an agent asks."""
-    return f"For {requester}"
+    return f"for {requester}"
 
 
 def asked_by(agent: str, requester: str = "", *, verified: bool = False) -> str:
@@ -196,39 +200,46 @@ def closed(at: datetime) -> str:
     return f"ended {when(at)}"
 
 
+UNLESS_THEY_DO, UNLESS_DECIDED = "if nobody does", "if nobody decides"
+"""When the deadline counts: after the words about who decides, and alone."""
 _AT_DEADLINE: dict[Deadline, str] = {
-    "approves": "or it is *approved*",
-    "as_said": "or what is open is approved or not, as each call says",
-    "rejects": "or it is rejected",
-    "tells": "or the agent hears that nobody decided",
-    "raises": "or it expires",
+    "approves": "*approved* at {at} {unless}",
+    "as_said": "at {at}, what is open is approved or not, as each call says",
+    "rejects": "rejected at {at} {unless}",
+    "tells": "ends at {at} {unless}, and the agent hears that",
+    "raises": "expires at {at} {unless}",
 }
 
 
-def at_deadline(deadline: datetime, then: Deadline) -> str:
-    """Say until when people can decide, and what happens then. The time comes first: nothing has happened yet."""
-    return f"Decide by {by(deadline)}, {_AT_DEADLINE[then]}"
+def at_deadline(at: str, then: Deadline, unless: str) -> str:
+    """Say what the deadline does, and when, as it goes on behind who decides."""
+    return _AT_DEADLINE[then].format(at=at, unless=unless)
 
 
-def decides(people: str) -> str:
-    """Say who may decide."""
-    return f"Can decide: {people}"
+def decides(people: str, needed: int, rejecting: int) -> str:
+    """Say who may decide, and how many of them it takes."""
+    who = f"needs {needed} of {people}" if needed > 1 else f"{people} decides"
+    return f"{who}, {rejecting} to reject" if rejecting > 1 else who
 
 
-def as_asked(people: str) -> str:
+def decide(people: str) -> str:
+    """Say which people decide which calls."""
+    return f"{people} decide"
+
+
+def as_asked(decides: str) -> str:
     """Say who may decide a call as it was asked."""
-    return f"As asked, can decide: {people}"
+    return f"as asked, {decides}"
 
 
 def as_asked_elsewhere(channel: str) -> str:
     """Say that others decide a call as it was asked."""
-    return f"As asked, can decide: the people named in {channel}"
+    return f"as asked, the people named in {channel} decide"
 
 
-def as_proposed(person: str, index: int | None, people: str) -> str:
-    """Say who may decide what somebody proposes; with the index of its action where a card has several."""
-    what = f"Call {index + 1} as" if index is not None else "As"
-    return f"{what} {person} proposes, can decide: {people}"
+def as_proposed(person: str, index: int | None, decides: str) -> str:
+    """Say who may decide what somebody proposes; with the index of its call where a card has several."""
+    return f"{f'call {index + 1} ' if index is not None else ''}as {person} proposes, {decides}"
 
 
 def also_asked_in(places: Sequence[str], others: int) -> str:
@@ -246,7 +257,7 @@ def person_decides(person: str, indices: Sequence[int]) -> str:
 
 def asks(title: str, *more: str) -> str:
     """Say in a notification what an open card asks. It is all that a phone shows, and a screen reader reads it first."""
-    return " ".join(f"{said}." for said in (title, *more))
+    return " ".join([f"{title}.", *(f"{said[:1].upper()}{said[1:]}." for said in more)])
 
 
 def ended_for(title: str, alarm: str, agent: str, then: Sequence[str]) -> str:
@@ -294,9 +305,8 @@ NOT_USED_WHY = "The agent could not use this decision. If it asks again, that is
 
 def not_started(calls: int, agent: str) -> str:
     """Say that no agent has taken an approval."""
-    what = "It has not run" if calls == 1 else "The calls have not run"
-    still = "It still runs" if calls == 1 else "They still run"
-    return f"{what}, as far as we know. {still} if the agent comes back. Ask the operator of {agent} to look."
+    it = "It" if calls == 1 else "They"
+    return f"{agent} did not pick this up within 10 minutes. {it} may still run."
 
 
 UNREADABLE = "This can no longer be decided"
@@ -336,11 +346,17 @@ def high_risk(indices: Sequence[int]) -> str:
     return f"High risk, decided one by one: {numbers(indices)}."
 
 
-def questions(indices: Sequence[int]) -> str:
-    """Say which actions are not approved together with others because they only ask something."""
-    if len(indices) == 1:
-        return f"A question, answered by itself: {numbers(indices)}."
-    return f"Questions, answered one by one: {numbers(indices)}."
+def questions(indices: Sequence[int], review: str) -> str:
+    """Say which calls only ask something, and where they are answered, if not by a button beside this."""
+    listed = calls_numbered(indices)
+    is_what, them = ("is a question", "it") if len(indices) == 1 else ("are questions", "them")
+    here = f": answer {them} in *{review}*" if review else ""
+    return f"{listed[:1].upper()}{listed[1:]} {is_what}{here}."
+
+
+def of_call(label: str, number: int) -> str:
+    """Label the button of one of several calls."""
+    return f"{label.removesuffix('…')} {number}…"
 
 
 def not_to_be_approved(indices: Sequence[int]) -> str:
@@ -414,7 +430,7 @@ def left_out_proposed(indices: Sequence[int]) -> str:
 
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------
 
-USUAL = "In every row that does not say otherwise:"
+USUAL, OTHER_ROWS = "All other rows:", "in all other rows"
 
 
 def same_in_all(count: int) -> str:
@@ -422,9 +438,9 @@ def same_in_all(count: int) -> str:
     return f"The same in all {count}:"
 
 
-def together(count: int) -> str:
-    """Say above some sums that they are those of all rows."""
-    return f"All {count} together:"
+def in_all(count: int) -> str:
+    """Say behind some values that all rows have them."""
+    return "in both" if count == 2 else f"in all {count}"
 
 
 def of_rows(indices: Sequence[int], words: str) -> str:

@@ -9,6 +9,7 @@ SOMEBODY = "Somebody"
 
 _HALF_A_DAY = timedelta(hours=12)
 _MOST_NUMBERS = 40
+_SAME_DAY = timedelta(hours=12)
 _ON_BUTTON = 24
 """The most characters of a button beside two others on a phone."""
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
@@ -79,6 +80,14 @@ def by(moment: datetime, now: datetime | None = None) -> str:
     fallback = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     day = "" if now and moment - now < _HALF_A_DAY else " {date_short_pretty}"
     return f"<!date^{int(moment.timestamp())}^{{time}}{day}|{fallback}>"
+
+
+def clock(moment: datetime, since: datetime) -> str:
+    """Write a time that somebody reads from `since` on: only the clock where it can be no other day."""
+    if moment - since > _SAME_DAY:
+        return by(moment)
+    fallback = moment.astimezone(UTC).strftime("%H:%M UTC")
+    return f"<!date^{int(moment.timestamp())}^{{time}}|{fallback}>"
 
 
 def duration_words(duration: timedelta) -> str:

@@ -1,14 +1,12 @@
 """A batch of one tool: its calls as rows, what holds for all of them, and what became of each."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.rendering.blocks import (
     Block,
-    actions,
     context,
     json_size,
     leaves,
@@ -17,7 +15,6 @@ from bot.rendering.blocks import (
     rich_text,
     section,
 )
-from bot.rendering.buttons import READ, REVIEW, value_of
 from bot.rendering.calls import (
     arguments_as_text,
     care_words,
@@ -25,35 +22,36 @@ from bot.rendering.calls import (
     description_is_cut,
     safe_name,
 )
-from bot.rendering.card.outcomes import common_outcome, outcome_line, outcome_text
+from bot.rendering.card.folded import as_it_ran
+from bot.rendering.card.outcomes import common_outcome, mark_of, outcome_line, outcome_text
 from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import (
     MOST_ODD,
     Table,
     has_plain_names,
     odd_rows,
-    question,
+    reason_lines,
     row_lines,
     same_lines,
     table_of,
-    totals,
 )
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.cautions import caution_blocks
-from bot.sentences import in_text, on_action, on_button, on_card
+from bot.sentences import on_card, words
 from bot.text.literal import units, visible
 
-FEWEST = 3
-"""Two calls stand below each other. Rows would halve their height, and cost a tap more for each call decided by itself."""
+FEWEST = 2
 ROOM = 2_400
 """JSON characters for what became of the rows."""
 _WORDS, _LEAST = 1_300, 600
 """Of these, the most for who decided what, and the least for the texts of decisions."""
-_FOLDED = 160
-"""Characters of what is decided: four lines of a phone. What is longer is behind a button, which is about as high as two."""
-_ODD, _WITH_MORE = 900, 4_000
-"""The JSON characters that rows named below the table may take, and those that all rows with sums and with these may take."""
-_SHOW_ALL = replace(REVIEW, style=None)
+_CHANGED = 400
+"""How many more JSON characters rows may take once some were changed."""
+_IN_SIGHT = 8
+"""How many rows stay in sight once all are decided."""
+_LONG = {"rows", "below", "same:label", "same:long"}
+_ODD = 900
+"""The JSON characters that rows named below the table may take."""
 
 
 def is_batch(calls: Sequence[Action]) -> bool:
@@ -75,34 +73,26 @@ def _is_alike(call: Action, other: Action) -> bool:
     return (call.request.name, call.terms, call.config) == (other.request.name, other.terms, other.config)
 
 
-def rows_blocks(calls: Sequence[Action]) -> list[Block]:
-    """Draw calls as rows, and what holds for all of them. They look the same as long as the card exists."""
+def rows_blocks(calls: Sequence[Action], *, is_over: bool = False) -> list[Block]:
+    """Draw calls as rows, and what holds for all of them; what the agent says about them, until all are decided."""
     table = table_of(calls)
-    lines, below = row_lines(table), table.below
-    blocks = [literal("rows", "\n".join(lines))] if lines else []
-    if below:
-        blocks.append(arguments_as_text("below", below))
-    if table.usual or not blocks:
-        blocks += _same_blocks(table, len(calls))
-    said = [context("rows:care", "\n".join(care))] if (care := _care(calls)) else []
-    said += [*_caution_blocks(calls), *_reason_blocks(calls)]
-    odd, sums = _with_room(table, calls, json_size([*blocks, *said]))
-    return [*blocks[:1], *odd, *blocks[1:], *sums, *said]
+    why, reasons = _reason_blocks(calls) if not is_over else ([], {})
+    rows, same = row_lines(table, reasons), same_lines(table)
+    lines = [*rows, *([""] if rows and same else []), *same]
+    blocks = [*why, *([literal("rows", "\n".join(lines))] if lines else []), *_odd_blocks(table)]
+    if table.below:
+        blocks.append(arguments_as_text("below", table.below))
+    if table.same:
+        says = on_card.USUAL if table.has_exceptions else on_card.same_in_all(len(calls))
+        blocks += [context("same:label", says), arguments_as_text("same:long", table.same)]
+    if care := _care(calls):
+        blocks.append(context("rows:care", "\n".join(care)))
+    return [*blocks, *_caution_blocks(calls)]
 
 
-def _with_room(table: Table, calls: Sequence[Action], size: int) -> tuple[list[Block], list[Block]]:
-    """Draw the rows that differ, and the sums, as far as there is room beside blocks of this size."""
-    named = (_odd_blocks(table, is_brief=False), _odd_blocks(table, is_brief=True))
-    odd = next((each for each in named if json_size(each) <= min(_ODD, _WITH_MORE - size)), [])
-    sums = _sum_blocks(calls)
-    return odd, sums if size + json_size([*odd, *sums]) <= _WITH_MORE else []
-
-
-def _odd_blocks(table: Table, *, is_brief: bool) -> list[Block]:
+def _odd_blocks(table: Table) -> list[Block]:
     """Name again what a few rows have and the others do not."""
-    found = odd_rows(table, "  ", is_brief=is_brief)
-    if not 0 < sum(map(len, found.values())) <= MOST_ODD:
-        return []
+    found = odd_rows(table)
     lines = [
         {
             "type": "rich_text_section",
@@ -110,40 +100,20 @@ def _odd_blocks(table: Table, *, is_brief: bool) -> list[Block]:
         }
         for named, numbers in found.items()
     ]
-    return [section("odd:label", on_card.ODD), rich_text("odd", lines)]
+    is_few = 0 < sum(map(len, found.values())) <= MOST_ODD and json_size(lines) <= _ODD
+    return [section("odd:label", on_card.ODD), rich_text("odd", lines)] if is_few else []
 
 
-def _same_blocks(table: Table, count: int) -> list[Block]:
-    """Draw what holds for all rows. What no row can hold is drawn as on the card of one call."""
-    same, long = same_lines(table), table.same
-    if not (same or long):
-        same = [in_text.NO_ARGUMENTS]
-    says = on_card.USUAL if table.has_exceptions else on_card.same_in_all(count)
-    return [
-        context("same:label", says),
-        *([literal("same", "\n".join(same))] if same else []),
-        *([arguments_as_text("same:long", long)] if long else []),
-    ]
-
-
-def _sum_blocks(calls: Sequence[Action]) -> list[Block]:
-    """Draw what the numbers of the headline come to: nobody adds up a column on a phone."""
-    found = totals(calls)
-    if not found:
-        return []
-    lines = [{"type": "rich_text_section", "elements": leaves(line, "code")} for line in found]
-    return [context("rows:sums:label", on_card.together(len(calls))), rich_text("rows:sums", lines)]
-
-
-def _reason_blocks(calls: Sequence[Action]) -> list[Block]:
-    """Draw what the agent says about the calls: once, or what it says about each, with the numbers of the rows."""
+def _reason_blocks(calls: Sequence[Action]) -> tuple[list[Block], dict[int, list[str]]]:
+    """Draw what the agent says about the calls above them, or give lines of it for the row of each."""
     reasons = _reasons(calls)
-    if len(reasons) == 1 and calls[-1].description:
-        return description_blocks("rows", calls[0])
+    if len(reasons) == 1:
+        return description_blocks("rows", calls[0]), {}
+    in_rows = {text: reason_lines(text) for text in reasons if text}
+    if all(in_rows.values()):
+        return [], {call.number: in_rows[call.description] or [] for call in calls if call.description}
     quotes = [_numbered_quote(numbers, text) for text, numbers in reasons.items() if text]
-    if not quotes:
-        return []
-    return [context("rows:says", on_action.AGENT_SAYS), rich_text("rows:description", quotes)]
+    return [rich_text("rows:description", quotes)], {}
 
 
 def _reasons(calls: Sequence[Action]) -> dict[str, list[int]]:
@@ -171,18 +141,27 @@ def _spans(numbers: Sequence[int]) -> str:
     return ", ".join(str(span[0]) if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in spans)
 
 
-def folded_rows_blocks(state: Approval, calls: Sequence[Action], place: int) -> list[Block]:
-    """Draw calls that are decided, on a line that Slack wraps. Where that would be long, they are in the review."""
-    line = question(calls, with_tool=False) or ""
-    is_short = 0 < units(line) <= _FOLDED
-    section = {"type": "rich_text_section", "elements": leaves(line, "code")}
-    blocks = [*([rich_text("rows", [section])] if is_short else []), *_caution_blocks(calls)]
-    if not is_short or any(call.description for call in calls):
-        button = _SHOW_ALL.drawn(
-            place, value_of(state, state.places[place].actions), on_button.LABELS[READ.verb]
-        )
-        blocks.append(actions("rows:all", [button]))
-    return blocks
+def decided_rows_blocks(state: Approval, calls: Sequence[Action]) -> list[Block]:
+    """Draw calls of which some or all are decided: their rows as they run, or only what is odd where these are many."""
+    is_over = not any(state.is_open_at(call.index) for call in calls)
+    asked, ran = (
+        rows_blocks(found, is_over=is_over) for found in (calls, [as_it_ran(call) for call in calls])
+    )
+    # The place for the rows was measured when they were open. What was changed is said below in any case.
+    blocks = ran if json_size(ran) <= json_size(asked) + _CHANGED else asked
+    is_folded = is_over and are_long(calls)
+    shown = [block for block in blocks if not (is_folded and block["block_id"] in _LONG)]
+    marked: dict[str, list[int]] = {}
+    for call in calls:
+        marked.setdefault(mark_of(state, call), []).append(call.index)
+    said = [f"{mark} {words.numbers(indices)}" for mark, indices in marked.items() if mark]
+    return [*shown, *([context("rows:marks", " · ".join(said))] if said and len(marked) > 1 else [])]
+
+
+def are_long(calls: Sequence[Action]) -> bool:
+    """Whether rows are behind a button once all are decided: many of them, or with values that no row can hold."""
+    table = table_of(calls)
+    return bool(len(calls) > _IN_SIGHT or table.below or table.same)
 
 
 def _caution_blocks(calls: Sequence[Action]) -> list[Block]:
@@ -211,11 +190,11 @@ def _said(state: Approval, calls: Sequence[Action]) -> list[str]:
     found: dict[str, list[int]] = {}
     for call in calls:
         is_open = state.is_open_at(call.index)
-        for words in words_while_open(state, call) if is_open else [outcome_line(state, call)]:
-            found.setdefault(words, []).append(call.index)
+        for said in words_while_open(state, call) if is_open else [outcome_line(state, call)]:
+            found.setdefault(said, []).append(call.index)
     if len(found) == 1 and all(len(indices) == len(calls) for indices in found.values()):
         return list(found)
-    return [on_card.of_rows(indices, words) for words, indices in found.items()]
+    return [on_card.of_rows(indices, said) for said, indices in found.items()]
 
 
 def _within(lines: Sequence[str], room: int) -> list[str]:

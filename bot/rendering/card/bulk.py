@@ -7,49 +7,102 @@ from bot.domain.approval import Approval
 from bot.domain.bulk import calls_on, decided_together, put_to_vote, with_proposal
 from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
-from bot.rendering.buttons import APPROVE_ALL, REJECT_ALL, REVIEW, button_blocks, value_of
+from bot.rendering.buttons import (
+    APPROVE_ALL,
+    READ,
+    REJECT_ALL,
+    REVIEW,
+    button_blocks,
+    offered,
+    value_of,
+)
+from bot.rendering.card.batch import are_long
+from bot.rendering.card.deciders import is_alone
+from bot.rendering.card.folded import has_details
+from bot.rendering.card.rows import held_in_title
 from bot.rendering.subject import subject_of
-from bot.sentences import on_card
+from bot.sentences import on_action, on_button, on_card
 from bot.text.literal import clip, units
 
+_IN_SIGHT = 5
+"""The most buttons of a message about several calls."""
 _CONFIRM, _WHICH = 300, 60
 """What Slack takes as the text of a question, and what the numbers of its calls may take of that."""
 
 
 def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
-    """Draw the buttons that decide several actions.
+    """Draw the buttons below the calls of a message.
 
-    The button that approves them is only on a message that shows every value of them. Other messages have the button
-    that leads through the calls. The button that rejects is on the card itself, for all calls of its place.
+    The button that approves several is only on a message that shows every value of them. *Open…* leads through them, one by
+    one. The button that rejects is on the card itself, for all calls of its place. The last open one of several has its own.
     """
-    asked = calls_on(state, part) or state.places[part.place].actions
+    shown = calls_on(state, part)
+    asked = shown or state.places[part.place].actions
     still = [index for index in asked if state.is_open_at(index)]
-    if state.places[part.place].rows and len(still) == 1:
+    if not still:
+        return _details(state, part, shown)
+    if len(still) == 1 < len(shown):
         return [divider("bulk:divider"), *button_blocks(state.actions[still[0]], value_of(state, still))]
-    buttons = [*_approve_or_review(state, part, still), *_reject_all(state, part, still)]
-    said = _alone_words(state, still)
-    blocks = [context("unread", " ".join(said))] if said else []
+    own = _own_buttons(state, still) if shown else []
+    buttons = [*_approve_or_review(state, part, still), *_reject_all(state, part, still), *own]
+    is_full = len(buttons) > _IN_SIGHT
+    buttons = buttons[: -len(own)] if is_full else buttons
+    said = _alone_words(state, still, has_buttons=not is_full)
+    blocks = [context("unread", "\n".join(said))] if said else []
     if buttons:
-        blocks += [divider("bulk:divider"), actions("bulk", buttons)]
+        line = [] if state.places[part.place].rows else [divider("bulk:divider")]
+        blocks += [*line, actions("bulk", buttons)]
     return blocks
+
+
+def _details(state: Approval, part: MessageId, shown: Sequence[int]) -> list[Block]:
+    """Draw the button that shows what a message with decided calls leaves out."""
+    calls = [state.actions[index] for index in shown]
+    if is_alone(state.places[part.place]):
+        held = held_in_title(state, calls[0])
+        own = READ.drawn(calls[0].index, value_of(state, shown))
+        return [actions(f"a:{calls[0].index}:buttons", [own])] if has_details(calls[0], held) else []
+    is_cut = any(has_details(call, ()) for call in calls)
+    if state.places[part.place].rows:
+        is_cut = are_long(calls) or any(call.description for call in calls)
+    if not is_cut:
+        return []
+    label = on_button.LABELS[READ.verb]
+    button = replace(REVIEW, style=None).drawn(_subject(part), value_of(state, shown), label)
+    return [actions("rows:all", [button])]
+
+
+def _subject(part: MessageId) -> int | str:
+    return f"{part.place}.{part.number}" if part.kind == "part" else part.place
+
+
+def _own_buttons(state: Approval, still: Sequence[int]) -> list[Block]:
+    """Draw the button of each call that is not approved together with others and needs no reading, with its number."""
+    found = [state.actions[index] for index in still if len(still) > 1]
+    return [
+        replace(leading, style=None).drawn(
+            call.index, value_of(state, [call.index]), on_card.of_call(leading.label, call.number)
+        )
+        for call in found
+        if not (call.must_read or call.proposal)
+        and (call.has_code if call.allows("approve") else call.allows("respond"))
+        for leading in offered(call)[:1]
+    ]
 
 
 def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -> list[Block]:
     if len(still) < 2:
         return []
-    subject = f"{part.place}.{part.number}" if part.kind == "part" else part.place
     value = value_of(state, calls_on(state, part) or state.places[part.place].actions)
-    if not calls_on(state, part) or _unread(state, still):
-        return [REVIEW.drawn(subject, value)]
-    one_by_one = replace(REVIEW, style=None).drawn(subject, value)
+    subject = _subject(part)
     ready = decided_together(state, still, "approve")
-    if len(ready) < 2:
-        # Rows have no buttons of their own.
-        return [one_by_one] if state.places[part.place].rows else []
+    if not calls_on(state, part) or _unread(state, still) or len(ready) < 2:
+        return [REVIEW.drawn(subject, value)]
     only_votes = len(put_to_vote(state, ready)) == len(ready)
     label = (on_card.agree_to_all if only_votes else on_card.approve_all)(ready, len(still))
     asks = _confirm(state, ready, still)
-    return [APPROVE_ALL.drawn(subject, value_of(state, ready, named=ready), label, asks=asks), one_by_one]
+    approve = APPROVE_ALL.drawn(subject, value_of(state, ready, named=ready), label, asks=asks)
+    return [approve, replace(REVIEW, style=None).drawn(subject, value)]
 
 
 def _reject_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[Block]:
@@ -61,8 +114,8 @@ def _reject_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[
     return [REJECT_ALL.drawn(part.place, value_of(state, state.places[part.place].actions), label)]
 
 
-def _alone_words(state: Approval, still: Sequence[int]) -> list[str]:
-    """Say which actions are not decided together with others, and why."""
+def _alone_words(state: Approval, still: Sequence[int], *, has_buttons: bool) -> list[str]:
+    """Say which actions are not decided together with others, and why, and where, if they have no buttons of their own."""
     if len(still) < 2:
         return []
     unread, alone = _unread(state, still), [index for index in still if state.actions[index].has_code]
@@ -71,17 +124,19 @@ def _alone_words(state: Approval, still: Sequence[int]) -> list[str]:
         said.append(on_card.with_proposal(proposed))
     if alone:
         said.append(on_card.high_risk(alone))
-    return [*said, *_not_approved_words(state, still)]
+    effects = [effect for index in still for effect in state.actions[index].config.effects]
+    known = [on_action.EFFECTS[effect] for effect in dict.fromkeys(effects) if effect in on_action.EFFECTS]
+    return [*said, *_not_approved_words(state, still, has_buttons=has_buttons), *known]
 
 
-def _not_approved_words(state: Approval, still: Sequence[int]) -> list[str]:
+def _not_approved_words(state: Approval, still: Sequence[int], *, has_buttons: bool) -> list[str]:
     """Say which actions cannot be approved, where others can."""
     left = [state.actions[index] for index in still if not state.actions[index].allows("approve")]
     if len(left) == len(still):
         return []
     asking = [action.index for action in left if action.allows("respond")]
     others = [action.index for action in left if action.index not in asking]
-    said = [on_card.questions(asking)] if asking else []
+    said = [on_card.questions(asking, "" if has_buttons else on_button.OPEN)] if asking else []
     return [*said, on_card.not_to_be_approved(others)] if others else said
 
 

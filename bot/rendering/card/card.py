@@ -21,17 +21,16 @@ from bot.rendering.blocks import (
     quote,
     section,
     told_apart,
-    without_primary,
 )
 from bot.rendering.buttons import clock_blocks
-from bot.rendering.card.batch import folded_rows_blocks, rows_blocks, what_became_blocks
+from bot.rendering.card.batch import decided_rows_blocks, rows_blocks, what_became_blocks
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.deciders import is_alone
-from bot.rendering.card.header import blocks_above, line_of_part, push_text
-from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT, has_room, is_mixed, is_timed
+from bot.rendering.card.header import blocks_above, blocks_below, line_of_part, push_text
+from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT
 from bot.rendering.card.outcomes import folded_text, is_edited, outcome_text
 from bot.rendering.card.ran import is_told_in_thread, thread_blocks, thread_text
-from bot.rendering.card.rows import action_blocks, is_folded
+from bot.rendering.card.rows import action_blocks, has_line
 from bot.rendering.card.standing_uses import standing_blocks, standing_text
 from bot.rendering.card.summary import summary_blocks
 from bot.rendering.card.times import remark_text
@@ -120,16 +119,16 @@ def _beside(state: Approval, id: MessageId, text: str, blocks: list[Block]) -> P
 
 def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     text = push_text(state, place)
-    frame = blocks_above(state, id.place)
+    frame, foot = blocks_above(state, id.place), blocks_below(state, place)
     buttons = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
-    bulk = told_apart(buttons, about(state, place))
-    if not place.parts:
-        fill = [*frame, *bulk]
-        drawn = _rows(state, id, place, fill) if place.rows else _filled(state, place, place.actions, fill)
-        blocks = [*frame, *_one_primary(state, place.actions, drawn, bulk), *bulk]
-        return Part(id, place.channel, place.thread_ts, None, text, blocks, place.actions)
-    blocks = [*frame, *summary_blocks(state, place, BUDGET - json_size([*frame, *bulk])), *bulk]
-    return Part(id, place.channel, place.thread_ts, None, text, blocks, ())
+    bulk = [*foot, *told_apart(buttons, about(state, place))]
+    room = [*frame, *bulk]
+    if place.parts:
+        drawn = summary_blocks(state, place, BUDGET - json_size(room))
+    else:
+        drawn = _rows(state, place, room) if place.rows else _filled(state, place, place.actions, room)
+    blocks = [*frame, *drawn, *bulk]
+    return Part(id, place.channel, place.thread_ts, None, text, blocks, () if place.parts else place.actions)
 
 
 def _render_part(state: Approval, id: MessageId, place: Place) -> Part:
@@ -137,44 +136,26 @@ def _render_part(state: Approval, id: MessageId, place: Place) -> Part:
     title = on_card.part(id.number, len(place.parts), shown)
     top = [header("part", title), context("who", " · ".join(line_of_part(state, shown)))]
     bulk = told_apart(bulk_blocks(state, id), title)
-    drawn = _filled(state, place, shown, [*top, *bulk])
-    blocks = [*top, *_one_primary(state, shown, drawn, bulk), *bulk]
+    blocks = [*top, *_filled(state, place, shown, [*top, *bulk]), *bulk]
     text = on_card.part_for(title, state.interrupt.agent)
     return Part(id, place.channel, place.thread_ts, id.card, text, blocks, shown)
 
 
-def _one_primary(state: Approval, shown: Sequence[int], drawn: list[Block], bulk: list[Block]) -> list[Block]:
-    """Give the actions of a message without primary buttons, where it asks about several of them.
-
-    The button of all of them can be primary. Where there is none, the button that finishes what colleagues began is.
-    """
-    still = [index for index in shown if state.is_open_at(index)]
-    if len(still) < 2:
-        return drawn
-    begun = [index for index in still if state.actions[index].proposal]
-    is_led = without_primary(bulk) != bulk or len(begun) != 1
-    kept = None if is_led else f"a:{begun[0]}:buttons"
-    plain = without_primary(drawn)
-    return [old if old["block_id"] == kept else new for old, new in zip(drawn, plain, strict=True)]
-
-
-def _rows(state: Approval, id: MessageId, place: Place, frame: list[Block]) -> list[Block]:
-    """Draw actions as rows, folded when all are decided, and below them what became of each."""
+def _rows(state: Approval, place: Place, frame: list[Block]) -> list[Block]:
+    """Draw actions as rows, and below them what became of each."""
     calls = [state.actions[index] for index in place.actions]
-    is_open = any(state.is_open_at(index) for index in place.actions)
-    rows = rows_blocks(calls) if is_open else folded_rows_blocks(state, calls, id.place)
-    rows = told_apart(rows, about(state, place))
+    is_untouched = all(state.is_open_at(index) for index in place.actions)
+    rows = rows_blocks(calls) if is_untouched else decided_rows_blocks(state, calls)
     return [*rows, *what_became_blocks(state, place, BUDGET - json_size([*frame, *rows]))]
 
 
 def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[Block]) -> list[Block]:
     """Draw actions. The texts of their decisions share the room that is left."""
     shown = [state.actions[index] for index in indices]
-    as_text = _has_room(state, place, shown)
-    drawn = {action.index: _one(state, place, action, as_text=as_text) for action in shown}
+    drawn = {action.index: _one(state, place, action, has_buttons=len(shown) == 1) for action in shown}
 
     def words(action: Action) -> str:
-        return folded_text(action) if is_folded(state, action, as_text=as_text) else outcome_text(action)
+        return folded_text(action) if has_line(action) else outcome_text(action)
 
     decided = {action.index: text for action in shown if (text := words(action))}
     proposed = [
@@ -194,12 +175,12 @@ def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[B
     return [block for blocks in drawn.values() for block in blocks]
 
 
-def _has_room(state: Approval, place: Place, shown: Sequence[Action]) -> bool:
-    mixed, timed = is_mixed(state.admission, place), is_timed(state.admission, place)
-    return has_room(state.interrupt, shown, mixed=mixed, timed=timed, is_part=bool(place.parts))
+def _before_buttons(blocks: list[Block], added: Block) -> None:
+    at = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
+    blocks.insert(at, added)
 
 
-def _one(state: Approval, place: Place, action: Action, *, as_text: bool) -> list[Block]:
+def _one(state: Approval, place: Place, action: Action, *, has_buttons: bool) -> list[Block]:
     alone = is_alone(place)
     separator = [] if alone else [divider(f"a:{action.index}:divider")]
-    return [*separator, *action_blocks(state, action, as_text=as_text, alone=alone)]
+    return [*separator, *action_blocks(state, action, alone=alone, has_buttons=has_buttons)]

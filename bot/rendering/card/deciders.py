@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from bot.domain.admission import Admission, Place
+from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names
 from bot.domain.votes import Proposal
@@ -14,12 +14,12 @@ def proposal_deciders(state: Approval, proposal: Proposal, *, at_most: int) -> s
     channel = words.place_name(proposal.channel) if len(state.places) > 1 else ""
     terms = proposal.terms
     return approver_names(
-        terms.approvers,
+        may_approve(state, terms),
         at_most=at_most,
         channel=channel,
         named_only=terms.named_only,
         on_call=terms.on_call,
-        together=terms.needs_votes,
+        together=terms.quorum > 1,
     )
 
 
@@ -35,6 +35,12 @@ def named_only(admission: Admission, indices: Iterable[int]) -> dict[str, str]:
 def on_call(admission: Admission, indices: Iterable[int]) -> dict[str, tuple[str, ...]]:
     """Give who was on call when these actions were asked."""
     return {entry: people for index in indices for entry, people in admission.terms[index].on_call.items()}
+
+
+def may_approve(state: Approval, terms: Terms) -> tuple[str, ...]:
+    """Name the approvers without the requester where that person may only reject, as long as others are named."""
+    others = tuple(name for name in terms.approvers if name != state.requested_by)
+    return terms.approvers if terms.requester_may_decide or not others else others
 
 
 def is_mixed(admission: Admission, place: Place) -> bool:

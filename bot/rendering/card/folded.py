@@ -1,6 +1,6 @@
-"""A call that is decided, folded: what ran on one line that Slack wraps. *Read all* shows all of it."""
+"""A call that is decided, folded: what ran on one line that Slack wraps. *Details* shows all of it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,13 +9,12 @@ from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.masking import hide
 from bot.rendering.arguments import Argument, arguments_of, is_same
-from bot.rendering.blocks import Block, actions, leaves, literal, rich_text
-from bot.rendering.buttons import READ
-from bot.rendering.calls import headline_first, safe_name
+from bot.rendering.blocks import Block, leaves, literal, rich_text
+from bot.rendering.calls import headline_first, leaves_of, safe_name, side_by_side
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.changes import becomes
 from bot.sentences import in_text
-from bot.text.literal import key_text, one_line
+from bot.text.literal import one_line
 
 _BETWEEN = "   "
 # Characters of what stands on the line: about one and two lines of a phone. An edit is always whole.
@@ -39,20 +38,25 @@ class Pair:
         return all(each is None or each.is_short for each in (self.old, self.new))
 
 
-def folded_blocks(action: Action, value: str, room: int = TWO_LINES) -> list[Block]:
-    """Draw a call without what was needed to decide it. *Read all* shows what is left out."""
+def folded_blocks(action: Action, held: Collection[str] = (), *, has_line: bool = True) -> list[Block]:
+    """Draw a call without what was needed to decide it, and without the values that the title holds."""
     at = f"a:{action.index}"
-    pairs = pairs_of(action)
-    line = _line(pairs, room)
+    line = _line(_left_to_show(action, held), TWO_LINES) if has_line else []
     blocks: list[Block] = []
     if not safe_name(action.request):
         blocks.append(literal(f"{at}:name", one_line(action.request.name)))
     if line:
         blocks.append(rich_text(f"{at}:arguments", [{"type": "rich_text_section", "elements": line}]))
-    blocks += caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True))
-    if action.must_read or action.description or _left_out(pairs, room):
-        blocks.append(actions(f"{at}:buttons", [READ.drawn(action.index, value)]))
-    return blocks
+    return [*blocks, *caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True))]
+
+
+def has_details(action: Action, held: Collection[str]) -> bool:
+    """Whether a folded call leaves something out."""
+    return bool(action.must_read or action.description or _left_out(_left_to_show(action, held), TWO_LINES))
+
+
+def _left_to_show(action: Action, held: Collection[str]) -> list[Pair]:
+    return [pair for pair in pairs_of(action) if pair.is_changed or pair.name not in held]
 
 
 def pairs_of(action: Action) -> list[Pair]:
@@ -95,10 +99,7 @@ def _is_same(asked: dict[str, Any], decided: dict[str, Any], name: str) -> bool:
 
 
 def _line(pairs: Sequence[Pair], room: int) -> list[Block]:
-    found: list[Block] = []
-    for pair in _fitting(pairs, room):
-        found += leaves(f"{_BETWEEN if found else ''}{key_text(pair.name)}: ", "bold")
-        found += change_of(pair)
+    found = side_by_side([(pair.name, change_of(pair)) for pair in _fitting(pairs, room)])
     left = _left_out(pairs, room)
     return [*found, *(leaves(f"{_BETWEEN if found else ''}{in_text.not_on_line(left)}") if left else [])]
 
@@ -133,12 +134,8 @@ def change_of(pair: Pair) -> list[Block]:
     if pair.old is None or pair.new is None:
         added, removed = pair.new, pair.old
         if added:
-            return [*leaves(f"{in_text.ADDED} "), *_value(added, "bold")]
-        return [*_value(removed, "strike"), *leaves(f" {in_text.REMOVED}")] if removed else []
+            return [*leaves(f"{in_text.ADDED} "), *leaves_of(added, "bold")]
+        return [*leaves_of(removed, "strike"), *leaves(f" {in_text.REMOVED}")] if removed else []
     if not pair.is_changed:
-        return _value(pair.new)
-    return becomes(_value(pair.old), _value(pair.new))
-
-
-def _value(argument: Argument, *styles: str) -> list[Block]:
-    return leaves(argument.text, *(["code"] if argument.is_shown else []), *styles)
+        return leaves_of(pair.new)
+    return becomes(leaves_of(pair.old), leaves_of(pair.new))

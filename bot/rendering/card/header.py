@@ -1,4 +1,4 @@
-"""The line below a title: for whom, who decides, until when; later how it ended, and how the run goes on."""
+"""The line below a title: for whom, who decides, until when; later, below all else, how it ended and how the run goes on."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,15 @@ from bot.domain.person import is_person
 from bot.rendering.blocks import Block, context, header
 from bot.rendering.card.agent_run import agent_blocks, reason_blocks
 from bot.rendering.card.alarm import alarm_blocks, alarm_text
-from bot.rendering.card.deciders import home, is_alone, is_mixed, named_only, on_call, proposal_deciders
+from bot.rendering.card.deciders import (
+    home,
+    is_alone,
+    is_mixed,
+    may_approve,
+    named_only,
+    on_call,
+    proposal_deciders,
+)
 from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
 from bot.rendering.card.ran import all_reported_at, ran_blocks
 from bot.rendering.card.times import assignment_blocks
@@ -29,15 +37,21 @@ _CALLED_ONCE = 20
 def blocks_above(state: Approval, number: int) -> list[Block]:
     """Draw what stands above the calls of a place, on its card and in a review: the request, and the agent's words about it."""
     place = state.places[number]
+    is_open = any(state.is_open_at(index) for index in place.actions)
     return [
         header("top", title(state, place)),
         *alarm_blocks(state, place),
-        *ran_blocks(state, place),
-        context("who", _line(state, place)),
+        *([context("who", _open_line(state, place))] if is_open else []),
         *assignment_blocks(state, number),
         *agent_blocks(state.interrupt, state.actions[0].secrets),
-        *reason_blocks(state),
     ]
+
+
+def blocks_below(state: Approval, place: Place) -> list[Block]:
+    """Draw what stands below the calls once all are decided: what became of them, who decided, and how the run goes on."""
+    if any(state.is_open_at(index) for index in place.actions):
+        return []
+    return [*ran_blocks(state, place), *reason_blocks(state), context("who", _line(state, place))]
 
 
 def push_text(state: Approval, place: Place) -> str:
@@ -84,8 +98,6 @@ def _how_it_went_on(state: Approval, place: Place) -> list[str]:
 
 
 def _line(state: Approval, place: Place) -> str:
-    if any(state.is_open_at(index) for index in place.actions):
-        return _open_lines(state, place)
     verified = state.admission.agent_verified
     decided = common_outcome(state, place, how(state, place))
     who = (state.interrupt.agent, _requester(state))
@@ -122,15 +134,16 @@ def _ended_line(state: Approval, place: Place) -> list[str]:
     return [*said, (on_card.time_was_up if is_late else on_card.closed)(state.settled_at)]
 
 
-def _open_lines(state: Approval, place: Place) -> str:
-    """Say who decides, and on a line of its own what happens if nobody does: at a glance, one reads like the other."""
+def _open_line(state: Approval, place: Place) -> str:
+    """Say for whom, who decides, and what happens if nobody does."""
     named = _requester(state)
     for_whom = [on_card.on_behalf_of(named)] if named else []
     if not state.requested_by:
         for_whom = [on_card.REQUESTER_UNKNOWN]
-    first = " · ".join([*for_whom, *_deciders(state, place)])
-    second = " · ".join([_until(state, place.actions), *_asked_also(state, place), *_verified(state)])
-    return "\n".join([first, second, *_unsigned_words(state, place)])
+    deciders = _deciders(state, place)
+    unless = on_card.UNLESS_THEY_DO if len(deciders) == 1 and _needed(state, place) == 1 else ""
+    said = [*for_whom, *deciders, _until(state, place.actions, unless), *_asked_also(state, place)]
+    return "\n".join([" · ".join([*said, *_verified(state)]), *_unsigned_words(state, place)])
 
 
 def _verified(state: Approval) -> list[str]:
@@ -186,9 +199,10 @@ def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
     return [on_card.asked_by(state.interrupt.agent), for_whom, _until(state, still)]
 
 
-def _until(state: Approval, indices: Sequence[int]) -> str:
+def _until(state: Approval, indices: Sequence[int], unless: str = "") -> str:
     """Say until when these are open, and what the deadline does with what is open then."""
-    return on_card.at_deadline(state.deadline, state.at_deadline(indices))
+    at = words.clock(state.deadline, state.created_at)
+    return on_card.at_deadline(at, state.at_deadline(indices), unless or on_card.UNLESS_DECIDED)
 
 
 def _asked_also(state: Approval, place: Place) -> list[str]:
@@ -209,35 +223,44 @@ def _deciders(state: Approval, place: Place) -> list[str]:
     ]
     asked = _who_decides(state, place)
     if not stricter:
-        return [on_card.decides(asked)]
+        return [asked]
     if len(stricter) > 1:
         return [on_card.as_asked(asked), on_card.DECIDED_AS_PROPOSED]
     (index, proposal), *_ = stricter
     names = proposal_deciders(state, proposal, at_most=_SHOWN_APPROVERS)
-    proposed = on_card.as_proposed(mention(proposal.by), index if len(place.actions) > 1 else None, names)
+    decides = on_card.decides(names, proposal.terms.quorum, proposal.terms.reject_quorum)
+    proposed = on_card.as_proposed(mention(proposal.by), index if len(place.actions) > 1 else None, decides)
     if place.proposed:
         # The people who decide the call itself were mentioned where it was asked.
         return [proposed, on_card.as_asked_elsewhere(home(state, index))]
     return [on_card.as_asked(asked), proposed]
 
 
+def _needed(state: Approval, place: Place) -> int:
+    """Give how many people have to agree, where that is the same of all calls."""
+    quorums = {state.admission.terms[index].quorum for index in place.actions}
+    return quorums.pop() if len(quorums) == 1 else 1
+
+
 def _who_decides(state: Approval, place: Place) -> str:
     first, quiet = place.actions[0], named_only(state.admission, place.actions)
+    terms = [state.admission.terms[index] for index in place.actions]
     if not is_mixed(state.admission, place):
-        terms = [state.admission.terms[index] for index in place.actions]
-        return approver_names(
-            terms[0].approvers,
+        needed = _needed(state, place)
+        names = approver_names(
+            may_approve(state, terms[0]),
             at_most=_SHOWN_APPROVERS,
             channel=home(state, first),
             named_only=quiet,
             on_call=on_call(state.admission, place.actions),
-            together=any(own.needs_votes for own in terms),
+            together=needed > 1,
         )
+        return on_card.decides(names, needed, max(own.reject_quorum for own in terms))
     if not place.parts:
-        return on_card.SEVERAL_DECIDERS
+        return on_card.SEVERAL_DECIDE
     found: dict[str, list[int]] = {}
     for index in place.actions:
-        for approver in dict.fromkeys(state.admission.terms[index].approvers):
+        for approver in dict.fromkeys(may_approve(state, state.admission.terms[index])):
             found.setdefault(approver, []).append(index)
     shares = [
         on_card.person_decides(
@@ -252,4 +275,4 @@ def _who_decides(state: Approval, place: Place) -> str:
         )
         for name, indices in found.items()
     ]
-    return words.and_more(shares, _CALLED_ONCE)
+    return on_card.decide(words.and_more(shares, _CALLED_ONCE))

@@ -8,13 +8,14 @@ from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.ids import button_value
 from bot.domain.question import QUESTION_LENGTH
-from bot.rendering.blocks import divider, json_size
+from bot.rendering.blocks import json_size
 from bot.rendering.buttons import button_blocks
 from bot.rendering.calls import call_size
 from bot.rendering.card.again import SIZE as AGAIN
 from bot.rendering.card.agent_run import agent_blocks
 from bot.rendering.card.batch import ROOM as ROWS_ROOM
 from bot.rendering.card.batch import is_batch, rows_blocks
+from bot.rendering.card.rows import decided_size
 from bot.rendering.pages import measure
 
 BUDGET = 9_500
@@ -22,8 +23,12 @@ BUDGET = 9_500
 MAX_BLOCKS = 45
 # What a message takes besides its actions, at the most: header, context line, bulk buttons or reason, notes; and a part.
 _FRAME, _PART_FRAME, _FRAME_BLOCKS = 2_200, 2_200, 9
+# The bulk buttons of these.
+_BULK = 1_000
 # The line that says who is looking, and the buttons about time.
 _CLOCK, _CLOCK_BLOCKS = 900, 2
+# The line above an action.
+_LINE = 60
 # The line about who decided, and at least this much of their words.
 _OUTCOME, OUTCOME_TEXT = 450, 300
 # The line about who decides an action, on a card where different people decide.
@@ -31,7 +36,7 @@ _WHO_DECIDES = 350
 # The lines that count votes, with the button to agree, and the line about silence.
 _VOTES, _SILENCE = 1_050, 160
 # The lines that warn of a tool's name, and say by which pattern it is matched.
-_LOOK_ALIKE, _MATCHED = 1_500, 600
+_LOOK_ALIKE, _MATCHED = 1_500, 300
 
 
 def lay_out(interrupt: Interrupt, admission: Admission) -> Admission:
@@ -95,56 +100,47 @@ def plan_parts(
     Returns:
         Nothing when one message holds all; else the actions of each numbered part.
     """
-    costs = {
-        call.index: _cost(call, _value(interrupt), _WHO_DECIDES * mixed + _votes_cost(call.terms))
-        for call in calls
-    }
-    if _fits(costs.values(), *_frame(interrupt, calls, timed=timed)):
+    costs = {call.index: _cost(call, _WHO_DECIDES * mixed) for call in calls}
+    frame, blocks = _frame(interrupt, calls, timed=timed)
+    if _fits(costs.values(), frame, blocks):
         return ()
+    below = max(_buttons_size(interrupt, calls) - _BULK, 0)
     parts: list[list[int]] = [[]]
     for index in costs:
-        if parts[-1] and not _fits([costs[other] for other in [*parts[-1], index]], _PART_FRAME):
+        if parts[-1] and not _fits([costs[other] for other in [*parts[-1], index]], _PART_FRAME + below):
             parts.append([])
         parts[-1].append(index)
     return tuple(tuple(part) for part in parts)
 
 
-def has_room(
-    interrupt: Interrupt, calls: Sequence[Action], *, mixed: bool, timed: bool, is_part: bool
-) -> bool:
-    """Say whether a message has room for short arguments beside their names, whatever is decided later."""
-    who = _WHO_DECIDES * mixed
-    costs = [_cost(call, _value(interrupt), who + _votes_cost(call.terms), as_text=True) for call in calls]
-    return _fits(costs, _PART_FRAME) if is_part else _fits(costs, *_frame(interrupt, calls, timed=timed))
-
-
 def _frame(interrupt: Interrupt, calls: Sequence[Action], *, timed: bool) -> tuple[int, int]:
     """Bound what a message takes besides its actions: JSON characters and blocks."""
     size = _FRAME + json_size(agent_blocks(interrupt, calls[0].secrets))
+    # The buttons of the last open call take the place of those for all.
+    size += max(_buttons_size(interrupt, calls) - _BULK, 0)
     return size + _CLOCK * timed, _FRAME_BLOCKS + _CLOCK_BLOCKS * timed
 
 
-def _value(interrupt: Interrupt) -> str:
-    """Write a value as long as those of its buttons."""
-    return button_value(interrupt.id, question="?" * QUESTION_LENGTH)
+def _buttons_size(interrupt: Interrupt, calls: Sequence[Action]) -> int:
+    """Bound the buttons of one call as they were asked: those of the last open one stand below all calls."""
+    value = button_value(interrupt.id, question="?" * QUESTION_LENGTH)
+    return max(_own_buttons(call, value) for call in calls)
 
 
-def _cost(action: Action, value: str, who_decides: int, *, as_text: bool = False) -> tuple[int, int]:
-    """Bound what an action takes at any time: JSON characters and blocks."""
-    size, count = call_size(action, as_text=as_text)
-    line, buttons = _around(action, value)
-    foot = max(who_decides + buttons, _OUTCOME + OUTCOME_TEXT)
-    return line + size + foot, count + 4 + bool(who_decides)
-
-
-def _around(action: Action, value: str) -> tuple[int, int]:
-    """Measure the line above an action, and its buttons as it was asked. `_VOTES` counts those that come with a vote."""
-    if "around" not in action.kept:
+def _own_buttons(action: Action, value: str) -> int:
+    if "buttons" not in action.kept:
+        # `_VOTES` counts those that come with a vote.
         asked = replace(action, votes=(), stricter=None)
-        line = json_size([divider(f"a:{action.index}:divider")])
-        action.kept["around"] = line, json_size(button_blocks(asked, value))
-    measured: tuple[int, int] = action.kept["around"]
-    return measured
+        action.kept["buttons"] = json_size(button_blocks(asked, value))
+    found: int = action.kept["buttons"]
+    return found
+
+
+def _cost(action: Action, who_decides: int) -> tuple[int, int]:
+    """Bound what an action takes at any time: JSON characters and blocks."""
+    size, count = call_size(action)
+    open_size = size + who_decides + _votes_cost(action.terms)
+    return _LINE + max(open_size, decided_size(action) + _OUTCOME + OUTCOME_TEXT), count + 4
 
 
 def _votes_cost(terms: Terms) -> int:

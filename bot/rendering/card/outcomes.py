@@ -42,6 +42,21 @@ def status_of(state: Approval, action: Action) -> str:
             return on_action.not_decided(votes_text(action))
 
 
+def mark_of(state: Approval, action: Action) -> str:
+    """Give the mark of what became of one call of several; empty while it is open, and while it is not known."""
+    index, reported = action.index, state.outcomes.get(action.index)
+    if index in state.unsigned:
+        return on_card.MARKS["unsure"].strip()
+    if state.is_open_at(index):
+        return ""
+    if reported and index in state.running([index]):
+        return on_card.MARKS[reported.outcome.status].strip()
+    if action.recorded is None or action.recorded.decision.type == "reject":
+        is_over = action.recorded is None or action.recorded.decided_by == EXPIRED
+        return on_card.MARKS["over" if is_over else "rejected"].strip()
+    return ""
+
+
 def _allowed_by_agent(state: Approval, action: Action) -> tuple[str, ...]:
     # Silence rejects wherever the agent accepts that, even if the policy offers no button for it.
     return state.interrupt.request.review_configs[action.index].allowed_decisions
@@ -139,7 +154,8 @@ def outcome_line(state: Approval, action: Action, how: str = "") -> str:
     if recorded.decided_by == EXPIRED:
         return on_action.outcome_by_silence(status)
     people = approver_names(recorded.agreed_by or (recorded.decided_by,), at_most=20)
+    is_said = how.startswith((status, on_card.CHANGED)) and bool(how)
     if recorded.sticky:
         people = words.SOMEBODY.lower() if recorded.sticky in state.quiet else people
         return on_action.outcome_by_standing(status, people, recorded.decided_at)
-    return on_action.outcome("" if how.startswith(status) else status, people, recorded.decided_at)
+    return on_action.outcome("" if is_said else status, people, recorded.decided_at)

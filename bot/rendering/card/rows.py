@@ -1,70 +1,74 @@
 """One action of a card: what is asked, who has to decide it, and its buttons or what was decided."""
 
+from collections.abc import Collection
+
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names
 from bot.rendering.blocks import Block, context, json_size
 from bot.rendering.buttons import button_blocks, value_of
-from bot.rendering.calls import call_blocks, call_size, safe_name
+from bot.rendering.calls import CARD_ARGUMENTS, call_blocks, call_size, safe_name
 from bot.rendering.card.again import again_blocks
-from bot.rendering.card.deciders import home, is_mixed
-from bot.rendering.card.folded import ONE_LINE, TWO_LINES, folded_blocks
-from bot.rendering.card.outcomes import folded_text, is_edited, outcome_line
-from bot.rendering.card.title import TITLE_LINE, title
+from bot.rendering.card.deciders import home, is_mixed, may_approve
+from bot.rendering.card.folded import folded_blocks
+from bot.rendering.card.outcomes import mark_of, outcome_line
+from bot.rendering.card.title import title
 from bot.rendering.card.votes import vote_words
+from bot.rendering.subject import held_by_title, named_by, subject
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
 
-# Room that every action has beside its call once it is decided, and that a folded one may take.
-_SPARE = 400
+# JSON characters that the values of one of several decided calls may take, and how many more than its call had.
+_FOLDED, _SPARE, _ALONE = 600, 150, 2_000
 
 
-def action_blocks(state: Approval, action: Action, *, as_text: bool, alone: bool) -> list[Block]:
-    """Draw one action, without the text of a decision. What is decided is folded where that takes no more room."""
-    call = call_blocks(action, as_text=as_text, alone=alone)
+def action_blocks(state: Approval, action: Action, *, alone: bool, has_buttons: bool) -> list[Block]:
+    """Draw one action, without the text of a decision. What is decided is folded.
+
+    Args:
+        state: The record.
+        action: The action.
+        alone: Whether it is the only one of its card.
+        has_buttons: Whether it is the only one of its message. Several have buttons below all of them.
+    """
     if state.is_open_at(action.index):
+        buttons = button_blocks(action, value_of(state, [action.index])) if has_buttons else []
         return [
-            *call,
+            *call_blocks(action, alone=alone, held=held_in_title(state, action) if alone else ()),
             *again_blocks(action),
             *_standing_blocks(state, action),
-            *button_blocks(action, value_of(state, [action.index])),
+            *buttons,
         ]
-    if is_folded(state, action, as_text=as_text):
-        room = TWO_LINES if alone and not _takes_two_lines(state, action) else ONE_LINE
-        return [
-            *_outcome(state, action, alone=alone),
-            *folded_blocks(action, value_of(state, [action.index]), room),
-        ]
-    return [*call, *_outcome(state, action, alone=alone)]
+    outcome = [] if alone else [_outcome(state, action)]
+    held = held_in_title(state, action) if alone else ()
+    return [*outcome, *folded_blocks(action, held, has_line=has_line(action))]
 
 
-def _takes_two_lines(state: Approval, action: Action) -> bool:
-    """Whether something else takes the second line of a phone.
-
-    That is a long title, the words of a person, or the agent's words below an edit, which takes more itself.
-    """
-    return (
-        len(title(state, state.place_of(action.index))) > TITLE_LINE
-        or bool(folded_text(action))
-        or (is_edited(action) and action.index in state.outcomes)
-    )
+def held_in_title(state: Approval, action: Action) -> Collection[str]:
+    """Name the arguments of the only call that the title of its card holds whole. An open card counts only the policy's."""
+    if subject(action) not in title(state, state.place_of(action.index)):
+        return ()
+    return held_by_title(action) if state.is_open_at(action.index) else named_by(action)
 
 
-def is_folded(state: Approval, action: Action, *, as_text: bool) -> bool:
-    """Say whether an action is drawn folded. The place for it was measured when it was open."""
-    if state.is_open_at(action.index):
-        return False
-    room = call_size(action, as_text=as_text)[0] + _SPARE
-    return json_size(folded_blocks(action, value_of(state, [action.index]))) <= room
+def has_line(action: Action) -> bool:
+    """Whether a line holds the values of a decided action, with every change. The place for it was measured before."""
+    return json_size(folded_blocks(action)) <= decided_size(action)
 
 
-def _outcome(state: Approval, action: Action, *, alone: bool) -> list[Block]:
+def decided_size(action: Action) -> int:
+    """Bound the JSON characters of a decided call, without who decided it and their words."""
+    rest = json_size(folded_blocks(action, has_line=False))
+    most = rest + (CARD_ARGUMENTS if action.is_alone else _FOLDED)
+    return min(call_size(action)[0] + (_ALONE if action.is_alone else _SPARE), most)
+
+
+def _outcome(state: Approval, action: Action) -> Block:
     """Say what became of one of several actions. Of a single one, the top of the card says that."""
-    if alone:
-        return []
-    line = outcome_line(state, action)
-    name = safe_name(action.request) or ""
-    return [context(f"a:{action.index}:outcome", on_action.folded(action.number, name, line))]
+    line, name = outcome_line(state, action), safe_name(action.request) or ""
+    mark, reported = mark_of(state, action), state.outcomes.get(action.index)
+    ran = reported.outcome.status if reported and mark else ""
+    return context(f"a:{action.index}:outcome", on_action.folded(action.number, name, line, mark, ran))
 
 
 def _standing_blocks(state: Approval, action: Action) -> list[Block]:
@@ -75,7 +79,8 @@ def _standing_blocks(state: Approval, action: Action) -> list[Block]:
 def words_while_open(state: Approval, action: Action) -> list[str]:
     """Say who decides this action, where others decide the rest, who has voted, and what silence does."""
     said = [*_approver_words(state, action), *vote_words(state, action), *resembles_words(action)]
-    if state.is_approved_by_silence(action.index):
+    place = state.place_of(action.index)
+    if state.is_approved_by_silence(action.index) and state.at_deadline(place.actions) == "as_said":
         said.append(on_action.APPROVED_AT_DEADLINE)
     return said
 
@@ -84,7 +89,8 @@ def resembles_words(action: Action) -> list[str]:
     """Say which known tool the name of this one looks like, and by which pattern its rule matches it."""
     known = action.terms.resembles
     said = [on_action.resembles(mrkdwn(one_line(clip(known, 200))))] if known else []
-    if glob := action.terms.matched:
+    # A rule for every tool is meant so.
+    if (glob := action.terms.matched) and glob != "*":
         said.append(on_action.matched_by(mrkdwn(clip(one_line(glob), 60)).replace("`", "'")))
     return said
 
@@ -96,6 +102,10 @@ def _approver_words(state: Approval, action: Action) -> list[str]:
         return []
     terms, channel = state.admission.terms[action.index], home(state, action.index)
     names = approver_names(
-        terms.approvers, at_most=3, channel=channel, named_only=terms.named_only, on_call=terms.on_call
+        may_approve(state, terms),
+        at_most=3,
+        channel=channel,
+        named_only=terms.named_only,
+        on_call=terms.on_call,
     )
     return [on_action.to_be_decided_by(names)]

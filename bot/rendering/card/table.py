@@ -6,19 +6,17 @@ written like them. Columns are at least two spaces apart, and no text without qu
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, Inexact, localcontext
 from itertools import zip_longest
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.action import Action
 from bot.domain.masking import Unshown, has_unshown
-from bot.rendering.arguments import Argument, arguments_of
-from bot.rendering.calls import safe_name
-from bot.sentences import in_text, words
+from bot.rendering.arguments import Argument, arguments_of, is_bare
+from bot.sentences import in_text, on_card
 from bot.text.literal import key_text, runs_right_to_left, visible
 
 WIDTH = 40
@@ -30,15 +28,13 @@ _USUAL, _FEWEST_USUAL = 0.75, 4
 """The share of the rows that makes a value the usual one, and from how many rows on."""
 MOST_ODD = 3
 """How many rows that are not like the others are named by what they are about."""
-_UNITS, _LONGEST_TOTAL = 3, 24
-"""In how many units a total is said, and the most characters of it."""
 
-_WORD = r"[^\W\d_][\w.@/+'&-]*"
-_BARE = re.compile(rf"{_WORD}(?: {_WORD})*")
-_NOT_TEXT = {"null", "true", "false", "none"}
 # What a phone may break into lines: words that begin with a letter. Within these, browsers break before no number.
 _BROKEN = re.compile(r'"?W(?: W)*"?'.replace("W", r"\(?[^\W\d_][\w.,@'&()/+-]{0,30}[!?]?"))
 _NAME = 30
+_REASON = 200
+"""The most characters of what an agent says about a row."""
+_NONE: Mapping[int, Any] = {}
 _LEAD = 3
 """The most columns that the number of a row takes."""
 
@@ -198,13 +194,8 @@ def cell(value: Any) -> str | None:
 
 
 def _text(value: str) -> str:
-    shown = visible(value)
-    # To a pattern, numbers as ¹ and ② are letters.
-    is_bare = _BARE.fullmatch(value) and value[0].isalpha()
-    if shown == value and is_bare and value.lower() not in _NOT_TEXT:
-        return value
     # A quote inside is spelled out, so that the text ends where its quotes end.
-    return '"' + shown.replace('"', "\\u{22}") + '"'
+    return value if is_bare(value) else '"' + visible(value).replace('"', "\\u{22}") + '"'
 
 
 def _has_room(text: str) -> bool:
@@ -227,12 +218,19 @@ def _usual(found: Sequence[Field | None]) -> tuple[bool, Field | None]:
 
 
 def same_lines(table: Table) -> list[str]:
-    """Write the usual values that a row can hold."""
-    return list(_packed([f"{name}: {field.cell}" for name, field in table.usual.items() if field.cell], ""))
+    """Write the usual values that a row can hold, and which rows have them."""
+    usual = [f"{name}: {field.cell}" for name, field in table.usual.items() if field.cell]
+    if not (usual or table.columns or table.usual or table.apart):
+        usual = [in_text.NO_ARGUMENTS]
+    which = on_card.OTHER_ROWS if table.has_exceptions else on_card.in_all(len(table.rows))
+    return list(_packed([*usual, which], "")) if usual else []
 
 
-def row_lines(table: Table) -> list[str]:
-    """Write the rows below the names of their columns, in lines that break between values only."""
+def row_lines(table: Table, reasons: Mapping[int, Sequence[str]] = _NONE) -> list[str]:
+    """Write the rows below the names of their columns, in lines that break between values only.
+
+    Below a row is what the agent says about it, as `reason_lines` gives it.
+    """
     first = max(len(str(number)) for number in table.rows)
     table = _aligned(table, first + 1)
     groups = _groups(table, first + 1)
@@ -241,21 +239,36 @@ def row_lines(table: Table) -> list[str]:
         lines += _line(f"{'#':>{first}} ", table, groups, {name: name for name in table.columns}, [])
     for number in table.rows:
         cells = {name: table.cell(number, name) for name in table.columns}
-        if table.columns or table.named(number):
-            lines += _line(f"{number:>{first}} ", table, groups, cells, table.named(number))
+        if table.columns or table.named(number) or reasons:
+            start = f"{number:>{first}} "
+            lines += _line(start, table, groups, cells, table.named(number))
+            lines += [" " * len(start) + line for line in reasons.get(number, ())]
     return lines
 
 
-def odd_rows(table: Table, between: str, *, is_brief: bool) -> dict[str, list[int]]:
-    """Name what some rows have and the others do not, with the numbers of these rows: in a long table, nobody looks for it.
+def reason_lines(text: str) -> list[str] | None:
+    """Write what an agent says about a row in quotes, in lines that no phone breaks; `None` where that is not possible."""
+    shown = '"' + visible(text).replace('"', "\\u{22}") + '"'
+    words = shown.split(" ")
+    is_plain = columns_of(shown) == len(shown) <= _REASON and not runs_right_to_left(shown)
+    if "\n" in shown or "" in words or not is_plain:
+        return None
+    lines = [""]
+    for word in words:
+        if len(f"{lines[-1]} {word}") > WIDTH - _LEAD - 2 and lines[-1]:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".lstrip(" ")
+    return lines if max(map(len, lines)) <= WIDTH - _LEAD - 2 else None
 
-    In brief, nothing else says which rows these are.
-    """
+
+def odd_rows(table: Table) -> dict[str, list[int]]:
+    """Name what some rows have and the others do not, with the numbers of these rows: in a long table, nobody looks for it."""
     found: dict[str, list[int]] = {}
     for number in table.rows:
         if named := table.named(number):
-            about = "" if is_brief else table.about(number)
-            found.setdefault(": ".join(filter(None, [about, between.join(named)])), []).append(number)
+            found.setdefault(": ".join(filter(None, [table.about(number), _GAP.join(named)])), []).append(
+                number
+            )
     return found
 
 
@@ -285,11 +298,11 @@ def _line(
     cells: Mapping[str, str],
     named: Sequence[str],
 ) -> Iterator[str]:
+    lead = " " * len(start)
     *above, last = (
         _GAP.join(_padded(cells[name], width, right=name in table.behind) for name, width in group.items())
         for group in groups
     )
-    lead = " " * len(start)
     lines = [*above, *_packed([*filter(None, [last]), *named], lead)]
     for begins, line in zip_longest([start], lines, fillvalue=lead):
         yield f"{begins}{line}".rstrip(" ")
@@ -319,53 +332,3 @@ def columns_of(text: str) -> int:
     return sum(
         2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char) for char in text
     )
-
-
-def question(calls: Sequence[Action], *, with_tool: bool) -> str | None:
-    """Write every value of some calls in one line, those that all have in the same order. `None` where one does not fit."""
-    shown = [(call, {key_text(name): v for name, v in call.shown(on_card=True).items()}) for call in calls]
-    # With several tools, a value alone does not say what it is.
-    common = [] if with_tool else [name for name in shown[0][1] if all(name in args for _, args in shown)]
-    said = []
-    for call, args in shown:
-        cells = {name: cell(value) for name, value in args.items()}
-        if not all(text and _has_room(text) and _has_room(name) for name, text in cells.items()):
-            return None
-        fields = [str(cells[name]) for name in common]
-        fields += [f"{name}: {text}" for name, text in cells.items() if name not in common]
-        tool = [safe_name(call.request) or words.UNUSUAL_TOOL] if with_tool else []
-        said.append(f"{call.number}: {', '.join([*tool, *fields]) or in_text.NO_ARGUMENTS}")
-    return " · ".join(said)
-
-
-def totals(calls: Sequence[Action]) -> list[str]:
-    """Add up each number of the headline, by the text behind it there, its unit: `amount 1028.7 EUR`.
-
-    A number that a call does not have or does not show has no total, nor has one in many units.
-    """
-    headlines = {(call.request.name, call.headline) for call in calls}
-    if len(headlines) > 1:
-        return []
-    ((_, headline),) = headlines
-    pairs = zip_longest(headline, headline[1:], fillvalue="")
-    found = [(name, _sums(calls, name, unit)) for name, unit in pairs]
-    return [f"{key_text(name)} {', '.join(sums)}" for name, sums in found if 0 < len(sums) <= _UNITS]
-
-
-def _sums(calls: Sequence[Action], name: str, unit: str) -> list[str]:
-    sums: dict[str, Decimal] = defaultdict(Decimal)
-    for call in calls:
-        args = call.shown(on_card=True)
-        number, behind = args.get(name), args.get(unit, "")
-        of = (cell(behind) if behind else "") if isinstance(behind, str) else None
-        # Two masked units look alike, and may differ. So may two values that are not text.
-        if type(number) not in {int, float} or of is None:
-            return []
-        try:
-            with localcontext() as exact:
-                exact.traps[Inexact] = True
-                sums[of] += Decimal(encode(number))
-        except Inexact:
-            return []
-    texts = [f"{number:f} {of}".strip() for of, number in sums.items()]
-    return texts if all(len(text) <= _LONGEST_TOTAL for text in texts) else []

@@ -17,8 +17,6 @@ from bot.text.set_apart import cut
 
 TITLE_ROOM = 150
 """What Slack takes as a title."""
-TITLE_LINE = 41
-"""Characters of a title that a phone shows on one line."""
 
 
 def title(state: Approval, place: Place, *, has_values: bool = True) -> str:

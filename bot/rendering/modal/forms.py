@@ -212,12 +212,8 @@ def render_respond_view(state: Approval, index: int) -> Block:
     """Draw the question, and room for an answer in the tool's place."""
     action = state.actions[index]
     is_read = question_name(action) is not None and not action.must_read
-    call = (
-        call_blocks(action, as_text=True, alone=False)
-        if is_read
-        else [*title_blocks(action), *_whole_call_blocks(action)]
-    )
-    blocks = [*call, *answer_inputs(action)]
+    whole = [*title_blocks(action), *_whole_call_blocks(action)]
+    blocks = [*(call_blocks(action, alone=False) if is_read else whole), *answer_inputs(action)]
     return modal(
         RESPOND.verb,
         in_form.answer_title(index_in_title(state, index)),

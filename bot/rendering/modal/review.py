@@ -28,7 +28,6 @@ from bot.rendering.card.header import blocks_above
 from bot.rendering.card.outcomes import outcome_line
 from bot.rendering.card.ran import outcome_blocks
 from bot.rendering.card.rows import words_while_open
-from bot.rendering.card.table import totals
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.modal.questions import confirm_input, note_input
 from bot.rendering.modal.reading import decided_blocks
@@ -227,8 +226,6 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
         says = [in_form.to_be_approved(subject_of([state.actions[index] for index in named]), at_once, voted)]
     says += _left_out(state, meta.calls, named)
     blocks = [*note, context("page", in_form.page(meta.page, meta.page)), section("about", "\n".join(says))]
-    if len(named) > 1 and (sums := totals([state.actions[index] for index in named])):
-        blocks += [context("totals:label", in_form.IN_ALL), literal("totals", "\n".join(sums))]
     if any(state.actions[index].terms.confirm for index in named):
         blocks.append(confirm_input(in_form.run_calls(len(named))))
     if named:

@@ -104,11 +104,21 @@ def test_five_refunds_are_five_lines_below_the_names_of_their_columns():
         "3 Cy Marsh  899.0   defective",
         "4 Di Noor    45.5   charged_twice",
         "5 Ed Stone    7.25  goodwill",
+        "",
+        "currency: EUR  in all 5",
     ]
-    blocks = card(state).blocks
-    assert shown([block_of(blocks, "same:label")]) == "The same in all 5:"
-    assert literal_text(blocks, "same") == "currency: EUR"
-    assert button_labels(blocks) == ["Approve all 5…", "Open…", "Reject all…"]
+    assert button_labels(card(state).blocks) == ["Approve all 5…", "Open…", "Reject all…"]
+
+
+def test_two_calls_are_rows_too():
+    """A table is half as high as two cards below each other."""
+    assert rows(laid_out(*refunds()[:2])) == [
+        "# customer  amount  reason",
+        "1 Ada Park   64.95  charged_twice",
+        "2 Bo Lind    12.0   late_delivery",
+        "",
+        "currency: EUR  in both",
+    ]
 
 
 def numbers(*values):
@@ -210,10 +220,8 @@ def test_a_value_that_most_rows_have_is_said_below_and_the_others_are_named_in_t
     assert [line for line in rows(state) if "role" in line] == [
         "3 u2@example.com  role: admin",
         "6 u5@example.com  role: (left out)",
+        "role: member  in all other rows",
     ]
-    blocks = card(state).blocks
-    assert shown([block_of(blocks, "same:label")]) == "In every row that does not say otherwise:"
-    assert literal_text(blocks, "same") == "role: member"
 
 
 def test_a_row_wider_than_a_phone_breaks_between_its_values():
@@ -274,7 +282,7 @@ def test_a_row_says_that_its_value_is_below_where_the_others_have_the_usual_one(
     assert rows(laid_out(*calls))[-2:] == ["7 u6  plan: (below)", "8 u7  plan: (left out)"]
     assert literal_text(blocks, "same:long") == "plan:\nseats: 5"
     assert literal_text(blocks, "below") == "7. plan:\nseats: 500"
-    assert shown([block_of(blocks, "same:label")]) == "In every row that does not say otherwise:"
+    assert shown([block_of(blocks, "same:label")]) == "All other rows:"
 
 
 def test_masked_values_inside_of_others_are_never_said_to_be_the_same():
@@ -318,7 +326,22 @@ def test_reasons_that_differ_are_quotes_with_the_numbers_of_their_rows():
     )
     bold = [leaf["text"] for quote in quotes for leaf in quote["elements"] if "style" in leaf]
     assert bold == ["1, 3. ", "2. "]
-    assert shown([block_of(blocks, "rows:says")]) == "The agent says:"
+
+
+def test_a_short_reason_stands_in_quotes_below_its_row():
+    """In lines that no phone breaks, so that none of them begins like a row."""
+    reasons = ["It came nine days late, says Bo. 4 Eve", 'He said "no".', None]
+    calls = [an_action("pay", {"to": f"u{n}"}, description=reason) for n, reason in enumerate(reasons)]
+
+    assert rows(laid_out(*calls)) == [
+        "# to",
+        "1 u0",
+        '  "It came nine days late, says Bo. 4',
+        '  Eve"',
+        "2 u1",
+        '  "He said \\u{22}no\\u{22}."',
+        "3 u2",
+    ]
 
 
 def test_a_reason_that_its_card_would_cut_keeps_its_calls_apart():
@@ -328,7 +351,7 @@ def test_a_reason_that_its_card_would_cut_keeps_its_calls_apart():
     assert not is_rows(*many)
 
 
-def test_decided_rows_that_no_line_can_hold_are_behind_the_button():
+def test_decided_rows_with_values_that_none_can_hold_are_behind_the_button():
     state = laid_out(*pay({"a": 1}, {"a": 2}, {"a": 3}), decided=dict.fromkeys(range(3), ApproveDecision()))
 
     assert "rows" not in block_ids(card(state).blocks)
@@ -346,7 +369,7 @@ def test_a_value_that_a_phone_breaks_into_what_looks_like_a_row_stands_below_the
     state = laid_out(*pay("Cy", "Bo", value))
 
     assert rows(state)[-1] == "3 (below)"
-    assert literal_text(card(state).blocks, "below") == f'3. to: "{visible(value)}"'
+    assert literal_text(card(state).blocks, "below").replace('"', "") == f"3. to {visible(value)}"
 
 
 _PHONE = 40
@@ -378,11 +401,6 @@ def test_what_follows_on_the_next_line_of_a_phone_is_never_like_a_row(values):
             assert not re.match(r" *\d+( |$)|[\w-]+: ", after)
 
 
-def test_two_calls_stand_apart_and_keep_their_own_buttons():
-    """There a row would save no space, and would cost a tap."""
-    assert not is_rows(*pay("Ada", "Bo"))
-
-
 def test_only_calls_that_are_alike_are_rows():
     """Of one tool, on the same terms, with the same decisions."""
     calls = pay("Ada", "Bo", "Cy")
@@ -407,9 +425,7 @@ def test_masked_values_are_masks_and_never_said_to_be_the_same():
     state = laid_out(*calls, mask=("password",))
 
     assert rows(state)[1:] == [f'{n + 1} "user {n}"  •••• (masked)' for n in range(3)]
-    text = shown(card(state).blocks)
-    assert "hunter2" not in text
-    assert "The same in all" not in text
+    assert "hunter2" not in shown(card(state).blocks)
 
 
 def test_what_misleads_in_a_row_is_named():
@@ -434,31 +450,6 @@ def test_the_question_says_which_calls_and_what_they_come_to():
 
 
 @pytest.mark.parametrize(
-    ("headline", "sums"),
-    [
-        (("customer", "amount", "currency"), "amount 1028.70 EUR"),
-        (("amount", "currency", "order"), "amount 1028.70 EUR\norder 23565"),
-        (("customer",), ""),
-        ((), ""),
-    ],
-)
-def test_the_sum_of_each_number_of_the_headline_stands_below_the_rows(headline, sums):
-    """In words of the agent, so in a block of their own. Other numbers are not added up: they may be order numbers."""
-    calls = [an_action("refund", {**call.args, "order": 4711 + n}) for n, (call, _) in enumerate(refunds())]
-
-    part = card(laid_out(*calls, headline=headline))
-
-    ids = block_ids(part.blocks)
-    lines = block_of(part.blocks, "rows:sums")["elements"] if "rows:sums" in ids else []
-    assert "\n".join(leaf["text"] for line in lines for leaf in line["elements"]) == sums
-    if sums:
-        at = ids.index("rows:sums:label")
-        assert ids[at - 1 : at + 2] == ["same", "rows:sums:label", "rows:sums"]
-        assert shown([part.blocks[at]]) == "All 5 together:"
-    assert_slack_takes_card([part])
-
-
-@pytest.mark.parametrize(
     ("hidden", "asks"),
     [("amount", "pay, 25 times +25 hidden"), ("currency", "pay, 25 times, 7.25 to 899.0 +25 hidden")],
 )
@@ -469,7 +460,6 @@ def test_a_total_reveals_nothing_of_what_is_masked(hidden, asks):
     blocks = card(laid_out(*calls, headline=("amount", "currency"), mask=(hidden,))).blocks
 
     assert buttons(blocks)[0]["confirm"]["text"]["text"] == f"Calls 1 to 25: {asks}."
-    assert "rows:sums" not in block_ids(blocks)
 
 
 def test_where_several_people_have_to_agree_the_button_only_agrees():
@@ -523,7 +513,7 @@ def test_a_review_says_first_where_it_leads_and_at_its_end_what_it_approves():
 
 
 def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():
-    """The rows themselves look the same as before."""
+    """The rows say what runs, and below them is what was changed."""
     calls = refunds()
     before = {**calls[2][0].args}
     edited = EditDecision(
@@ -538,7 +528,8 @@ def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():
     state = laid_out(*calls, decided=decided)
 
     blocks = card(state).blocks
-    assert literal_text(blocks, "rows") == literal_text(card(laid_out(*calls)).blocks, "rows")
+    assert literal_text(blocks, "rows") == "\n".join(rows(laid_out(*calls))).replace("899.0", "450.0")
+    assert shown([block_of(blocks, "rows:marks")]) == "🚫 4"
     said = shown([block_of(blocks, "rows:outcomes")]).split("\n")
     assert [line.partition(" by ")[0] for line in said] == [
         "1, 2: *Approved*",
@@ -560,21 +551,22 @@ def test_the_same_words_about_several_rows_are_said_once():
     assert literal_text(blocks, "rows:told") == "1-3, 5. No.\n4. Late."
 
 
-def test_rows_fold_to_a_line_when_all_are_decided():
-    """Every value stands on it, as people may see them; and what has no room, or the agent said, is one click away."""
+def test_decided_rows_keep_their_values():
+    """As people may see them, and who decided is said once. Where they are many, only the odd one stays in sight."""
     short = [an_action("pay", {"to": to, "amount": 64.95}) for to in ("Ada", "Bo", "Cy")]
     decided = dict.fromkeys(range(3), ApproveDecision())
 
     blocks = card(laid_out(*short, decided=decided, mask=("amount",))).blocks
-    assert (
-        literal_text(blocks, "rows") == "1: Ada, •••• (masked) · 2: Bo, •••• (masked) · 3: Cy, •••• (masked)"
-    )
+    assert literal_text(blocks, "rows").split("\n")[1:] == [
+        f"{n} {to:<4} •••• (masked)" for n, to in enumerate(["Ada", "Bo", "Cy"], 1)
+    ]
     assert button_labels(blocks) == []
     assert shown([block_of(blocks, "who")]).count("<@U0ERIK>") == 1
-    assert "rows:outcomes" not in {block["block_id"] for block in blocks}
+    assert not {"rows:outcomes", "rows:marks"} & {*block_ids(blocks)}
 
     blocks = card(laid_out(*users(), decided=dict.fromkeys(range(24), ApproveDecision()))).blocks
-    assert "rows" not in {block["block_id"] for block in blocks}
+    assert "rows" not in block_ids(blocks)
+    assert literal_text(blocks, "odd") == "7. user7@example.com: admin: true"
     assert button_labels(blocks) == ["Details"]
 
 
@@ -587,7 +579,8 @@ def test_a_call_of_the_rows_that_failed_stands_on_the_card():
     state = replace(laid_out(*calls, decided=dict.fromkeys(every, ApproveDecision())), **ended)
 
     parts = render_card(state)
-    assert button_labels(parts[0].blocks) == ["Details"]
+    assert button_labels(parts[0].blocks) == []
+    assert shown([block_of(parts[0].blocks, "rows:marks")]) == "✅ 1 to 4 · ❌ 5"
     assert shown([block_of(parts[0].blocks, "ran")]) == "Call 5 failed:"
     values = {str(call.args["amount"]) for call, _ in calls}
     assert {amount for amount in values if amount in shown(parts[1].blocks)} == values
@@ -599,7 +592,7 @@ def test_the_last_open_row_has_the_buttons_of_its_call():
 
     assert button_labels(card(state).blocks) == ["Approve", "Edit…", "Reject…", "Answer…"]
     done = laid_out(*refunds(), decided=dict.fromkeys(range(5), ApproveDecision()))
-    assert button_labels(card(done).blocks) == ["Details"]
+    assert button_labels(card(done).blocks) == []
 
 
 def test_votes_stand_below_the_rows():
@@ -612,24 +605,8 @@ def test_votes_stand_below_the_rows():
 
 def test_calls_without_any_difference_are_said_once():
     """There is nothing to put into a row."""
-    blocks = card(laid_out(*pay("Ada", "Ada", "Ada"))).blocks
-
-    assert "rows" not in block_ids(blocks)
-    assert literal_text(blocks, "same") == "to: Ada"
-    assert literal_text(card(laid_out(*[an_action("ping", {})] * 3)).blocks, "same") == "(no arguments)"
-
-
-def test_values_that_are_given_in_another_order_read_differently():
-    """The line of a decided card leaves out the names, so all calls have the same order there."""
-    there = {"from": "alice", "to": "bob", "amount": 5}
-    back = {"to": "alice", "from": "bob", "amount": 5}
-    more = {"from": "carl", "to": "dora", "amount": 5}
-    calls = [an_action("move", args) for args in (there, back, more)]
-
-    line = literal_text(
-        card(laid_out(*calls, decided=dict.fromkeys(range(3), ApproveDecision()))).blocks, "rows"
-    )
-    assert line == "1: alice, bob, 5 · 2: bob, alice, 5 · 3: carl, dora, 5"
+    assert rows(laid_out(*pay("Ada", "Ada", "Ada"))) == ["to: Ada  in all 3"]
+    assert rows(laid_out(*[an_action("ping", {})] * 3)) == ["(no arguments)  in all 3"]
 
 
 @pytest.mark.parametrize("unit", [{"code": "EUR"}, 978, "EUR\n"])

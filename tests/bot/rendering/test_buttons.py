@@ -116,11 +116,27 @@ def test_the_button_that_revokes():
 
 def test_what_a_screen_reader_says_of_a_button_is_as_long_as_slack_takes():
     """75 characters: the button first, then its action, then as much of a long tool name as there is room for."""
-    (card,) = render_card(asked(an_action("t" * 64), an_action()))
+    (card,) = render_card(asked(an_action("t" * 64), an_action(), decided={1: ApproveDecision()}))
 
     said = {found["action_id"]: found["accessibility_label"] for found in buttons(card.blocks)}
     assert said["approve:0"].startswith("Approve call 1: ttt")
     assert {len(said[name]) for name in ("approve:0", "edit:0", "reject:0")} == {75}
+
+
+def test_a_message_about_several_calls_has_five_buttons_at_most():
+    """Those for all calls, and one for each that is decided by itself, with its number, as long as there is room."""
+    asks, risky = an_action("ask", allowed=["respond"]), {2: RISKY}
+
+    def labels(*calls: Any, **fields: Any) -> list[str]:
+        (card,) = render_card(asked(*calls, **fields))
+        return [found["text"]["text"] for found in buttons(card.blocks)]
+
+    assert labels(PAY, REFUND, asks) == ["Approve 1, 2…", "Open…", "Reject 1, 2…", "Answer 3…"]
+    own = labels(PAY, REFUND, PAY, asks, own=risky)
+    assert own == ["Approve 1, 2…", "Open…", "Reject 1, 2…", "Approve 3…", "Answer 4…"]
+    assert labels(PAY, REFUND, PAY, asks, asks, own=risky) == ["Approve 1, 2…", "Open…", "Reject 1, 2…"]
+    (card,) = render_card(asked(PAY, REFUND, PAY, asks, asks, own=risky))
+    assert "Calls 4, 5 are questions: answer them in *Open…*." in shown(card.blocks)
 
 
 # --- Three in sight, and the others in a menu -----------------------------------------------------------------------
@@ -178,15 +194,12 @@ CHANGED = (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)
     [
         ([PAY, REFUND], {}, ["approve_all:0"]),
         ([PAY, an_action("sql", LONG)], {}, ["review:0"]),
-        ([PAY, REFUND], {"risk": "high"}, []),
-        ([PAY, REFUND] * 2, {"risk": "high"}, []),
-        ([PAY] * 5, {"risk": "high"}, []),
-        ([PAY, REFUND], {"own": {0: RISKY}}, []),
+        ([PAY, REFUND] * 2, {"risk": "high"}, ["review:0"]),
+        ([PAY] * 5, {"risk": "high"}, ["review:0"]),
+        ([PAY, REFUND], {"own": {0: RISKY}}, ["review:0"]),
         ([PAY, REFUND, REFUND], {"own": {0: RISKY}}, ["approve_all:0"]),
-        ([an_action(allowed=["respond"])] * 2, {}, []),
-        ([PAY, an_action(allowed=["respond"])], {}, []),
-        ([PAY, REFUND], {"quorum": 2, "votes": {1: CHANGED}}, ["agree:1"]),
-        ([PAY, REFUND], {"quorum": 2, "votes": {0: CHANGED, 1: CHANGED}}, []),
+        ([PAY, an_action(allowed=["respond"])], {}, ["review:0"]),
+        ([PAY, REFUND], {"quorum": 2, "votes": {0: CHANGED, 1: CHANGED}}, ["review:0"]),
         ([PAY, REFUND, REFUND], {"quorum": 2, "votes": {1: CHANGED}}, ["approve_all:0"]),
         ([PAY, REFUND], {"risk": "high", "decided": {0: ApproveDecision()}}, ["confirm:1"]),
         ([PAY] * 5, {"decided": dict.fromkeys(range(4), ApproveDecision()), "place": {"rows": True}}, ["approve:4"]),
@@ -195,7 +208,7 @@ CHANGED = (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)
 def test_a_message_about_several_calls_has_one_primary_button_at_most(
     actions: Any, fields: dict[str, Any], expected: list[str]
 ):
-    """The one of all calls; without it, the one that finishes what colleagues began; the one of the last open call."""
+    """The one of all calls, or the one that leads through them; the one of the last open call."""
     parts = render_card(asked(*actions, **fields))
 
     assert_slack_takes_card(parts)

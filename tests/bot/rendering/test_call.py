@@ -36,21 +36,55 @@ def arguments(args, **terms):
     return block_of(drawn(args, **terms).blocks, "a:0:arguments")["elements"]
 
 
-def test_short_arguments_are_text_with_the_name_bold_and_the_value_as_code():
-    """One line each, without a box. Lists of few plain values are short, too."""
-    (section,) = arguments({"amount": 5, "to": "Dana", "urgent": True, "tags": ["a", "b"]})
+def test_short_arguments_stand_side_by_side_with_the_value_as_code():
+    """As many on a line as a phone shows. Only plain words have no quotes. Lists of few plain values are short, too."""
+    (section,) = arguments({"amount": 5, "to": "Dana", "on": "2026-11-24", "tags": ["a", "b"], "x": "true"})
 
     assert section["type"] == "rich_text_section"
-    assert [(leaf["text"], *leaf["style"]) for leaf in section["elements"]] == [
-        ("amount: ", "bold"),
+    assert [(leaf["text"], *leaf.get("style", {})) for leaf in section["elements"]] == [
+        ("amount ",),
         ("5", "code"),
-        ("\nto: ", "bold"),
-        ('"Dana"', "code"),
-        ("\nurgent: ", "bold"),
-        ("true", "code"),
-        ("\ntags: ", "bold"),
+        ("   to ",),
+        ("Dana", "code"),
+        ("   on ",),
+        ('"2026-11-24"', "code"),
+        ("\ntags ",),
         ('["a","b"]', "code"),
+        ("   x ",),
+        ('"true"', "code"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("terms", "left"),
+    [
+        ({}, "amount 1250000   currency EUR\niban DE89370400440532013000\nbeneficiary ACME Supplies GmbH"),
+        ({"headline": ("amount", "currency", "beneficiary")}, "iban DE89370400440532013000"),
+        ({"headline": ("amount", "iban"), "mask": ("iban",)}, "iban •••• (masked)   currency EUR\nbeneficiary ACME Supplies GmbH"),
+        ({"title": "Pay {amount} {currency}"}, "iban DE89370400440532013000\nbeneficiary ACME Supplies GmbH"),
+    ],
+)  # fmt: skip
+def test_only_what_the_policy_puts_into_the_title_is_left_out_below(terms, left):
+    """What the title holds in the words of nobody counts as not shown, and so does a hidden value."""
+    part = drawn(PAYMENT, **terms)
+
+    assert literal_text(part.blocks, "a:0:arguments") == left
+    assert ("a:0:title" in block_ids(part.blocks)) == ("title" in terms)
+
+
+def test_a_value_that_a_title_cuts_stands_below_it():
+    """So does one that the title writes otherwise."""
+    for name in ("x" * 130, "two\nlines"):
+        blocks = drawn({"name": name, "n": 1}, headline=("name", "n")).blocks
+        assert literal_text(blocks, "a:0:arguments").startswith("name")
+
+
+def test_the_reason_of_the_agent_stands_directly_below_the_line_about_people():
+    """Before the arguments, as a quote."""
+    (part,) = render_card(a_state(an_interrupt(an_action("pay", {"n": 1}, description="It is due."))))
+
+    assert block_ids(part.blocks)[:4] == ["top", "who", "a:0:description", "a:0:arguments"]
+    assert block_of(part.blocks, "a:0:description")["elements"][0]["type"] == "rich_text_quote"
 
 
 @pytest.mark.parametrize(
@@ -66,13 +100,13 @@ def test_a_long_one_has_a_box_of_its_own_below_its_name(value, text):
     """Among short ones, in its place. Nothing in it is wrapped by the bot, however long its lines are."""
     first, name, box, last = arguments({"before": 1, "value": value, "after": 2})
 
-    assert [leaf["text"] for leaf in first["elements"]] == ["before: ", "1"]
+    assert [leaf["text"] for leaf in first["elements"]] == ["before ", "1"]
     assert [leaf["text"] for leaf in name["elements"]] == ["value:"]
     assert (box["type"], "".join(leaf["text"] for leaf in box["elements"])) == (
         "rich_text_preformatted",
         text,
     )
-    assert [leaf["text"] for leaf in last["elements"]] == ["after: ", "2"]
+    assert [leaf["text"] for leaf in last["elements"]] == ["after ", "2"]
 
 
 _VALUES = st.recursive(
@@ -108,25 +142,21 @@ def test_a_card_of_one_call_has_no_number_and_several_have():
     assert {"a:0:title", "a:0:divider", "a:1:title", "a:1:divider"} <= {*block_ids(several.blocks)}
 
 
-def test_a_message_without_room_for_it_draws_each_call_in_one_box():
+def test_very_many_arguments_are_in_one_box():
     """Nothing is cut, and no call needs another message for its looks."""
-    many = [{f"argument_{n}": n * call for n in range(10)} for call in range(5)]
-    part = drawn(*many)
+    part = drawn({f"argument_{n}": n for n in range(40)})
 
-    for index, args in enumerate(many):
-        (box,) = block_of(part.blocks, f"a:{index}:arguments")["elements"]
-        assert box["type"] == "rich_text_preformatted"
-        assert all(
-            f"argument_{n}:" in literal_text(part.blocks, f"a:{index}:arguments") for n in range(len(args))
-        )
+    (box,) = block_of(part.blocks, "a:0:arguments")["elements"]
+    assert box["type"] == "rich_text_preformatted"
+    assert all(f"argument_{n}:" in literal_text(part.blocks, "a:0:arguments") for n in range(40))
 
 
 def test_emoji_are_drawn_as_they_are_and_invisible_characters_are_not():
     """In names and in values."""
     text = shown(drawn({"team": "👨‍👩‍👧 ❤️", "\u200bto": "da\u202ena"}).blocks)
 
-    assert 'team: "👨‍👩‍👧 ❤️"' in text
-    assert '"\\u{200B}to": "da\\u{202E}na"' in text
+    assert 'team "👨‍👩‍👧 ❤️"' in text
+    assert '"\\u{200B}to" "da\\u{202E}na"' in text
 
 
 def test_headline_arguments_come_first_and_stand_in_the_notification():

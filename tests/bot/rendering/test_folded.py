@@ -42,39 +42,47 @@ def edited(**args):
     return EditDecision(edited_action=EditedAction(name="refund", args=args))
 
 
+def header(part):
+    return part.blocks[0]["text"]["text"]
+
+
 def line(part, index=0):
     return [(leaf["text"], *leaf.get("style", {})) for leaf in block_of(part.blocks, f"a:{index}:arguments")["elements"][0]["elements"]]  # fmt: skip
 
 
-def test_what_was_approved_is_one_line_and_the_top_says_who_and_when():
-    """No number, no box, no line above, no word of the title; the run goes on in the same line as who decided."""
-    part = card(REFUND, ApproveDecision())
+def test_what_was_approved_is_one_line_and_the_last_one_says_who_and_when():
+    """No number, no box, no line above, nothing that the title says; the run goes on in the same line as who decided."""
+    part = card({**REFUND, "order": "A 1", "note": "x"}, ApproveDecision())
 
-    assert block_ids(part.blocks) == ["top", "who", "a:0:arguments"]
-    assert literal_text(part.blocks, "a:0:arguments") == 'amount: 64.95   order: 4711   customer: "Ada Park"'
+    assert block_ids(part.blocks) == ["top", "a:0:arguments", "who"]
+    assert header(part) == 'Approved: refund 64.95 "Ada Park" · order "A 1" +1 more'
+    assert literal_text(part.blocks, "a:0:arguments") == "note x"
     who = block_of(part.blocks, "who")["elements"][0]["text"]
-    assert who.startswith("by <@U0ERIK> <!date^")
+    assert who.startswith("<@U0ERIK> <!date^")
     assert who.endswith(" · asked by `billing` for <@U0DANA> · waiting for the agent")
 
 
+def test_nothing_stands_below_a_title_that_says_all():
+    assert block_ids(card({"to": "Bo"}, ApproveDecision()).blocks) == ["top", "who"]
+
+
 def test_an_edit_stands_in_the_line_as_it_was_and_as_it_became():
-    """What was asked is struck out, what ran is bold; what was added or removed says so."""
+    """What was asked is struck out, what ran is bold; what was added or removed says so. The title says it, too."""
     part = card({**REFUND, "note": "x"}, edited(amount=49.95, order=4711, customer="Ada Park", urgent=True))
 
-    assert line(part) == [
-        ("amount: ", "bold"),
+    assert line(part)[:4] == [
+        ("amount ",),
         ("64.95", "code", "strike"),
         (" → ",),
         ("49.95", "code", "bold"),
-        ("   order: ", "bold"),
-        ("4711", "code"),
-        ("   note: ", "bold"),
-        ('"x"', "code", "strike"),
+    ]
+    assert line(part)[-6:] == [
+        ("   note ",),
+        ("x", "code", "strike"),
         (" (removed)",),
-        ("   urgent: ", "bold"),
+        ("\nurgent ",),
         ("(added) ",),
         ("true", "code", "bold"),
-        ("   +1 more",),
     ]
     assert "a:0:told" not in block_ids(part.blocks)
 
@@ -83,7 +91,7 @@ def test_a_long_value_that_was_edited_has_a_box_and_a_short_one_the_line():
     """Each change is shown once."""
     part = card({"amount": 5, "body": "a\nb"}, edited(amount=6, body="a\nc"))
 
-    assert literal_text(part.blocks, "a:0:arguments") == "amount: 5 → 6"
+    assert literal_text(part.blocks, "a:0:arguments") == "amount 5 → 6"
     assert literal_text(part.blocks, "a:0:told") == "body:\n- │ a\n- │ b\n+ │ a\n+ │ c"
 
 
@@ -95,8 +103,10 @@ def test_a_long_value_that_was_edited_has_a_box_and_a_short_one_the_line():
     ],
 )
 def test_the_words_of_a_person_are_a_quote(decision, words):
-    """Letter by letter."""
-    part = card(REFUND, decision)
+    """Letter by letter, above the button that shows the whole call."""
+    part = card(REFUND, decision, description="Charged twice.")
+
+    assert block_ids(part.blocks)[-3:] == ["a:0:told", "who", "a:0:buttons"]
 
     assert block_of(part.blocks, "a:0:told")["elements"][0]["type"] == "rich_text_quote"
     assert literal_text(part.blocks, "a:0:told") == words
@@ -106,6 +116,7 @@ def test_the_words_of_a_person_are_a_quote(decision, words):
     ("args", "description", "is_offered"),
     [
         (REFUND, None, False),
+        ({**REFUND, "body": "a\nb"}, None, True),
         (REFUND, "Charged twice.", True),
         ({"sql": "select 1;\nselect 2;"}, None, True),
         (REFUND, "x" * 9_000, True),
@@ -121,10 +132,10 @@ def test_what_the_card_leaves_out_can_still_be_read(args, description, is_offere
 def test_what_the_line_has_no_room_for_is_counted_and_the_headline_comes_first():
     """Long values too; the first value always stands there."""
     args = {"note": "x" * 60, "sql": "a\nb", **REFUND}
-    part = card(args, ApproveDecision(), terms={"headline": ("amount", "customer")})
+    part = card(args, ApproveDecision(), None, terms={"headline": ("amount", "customer")})
 
     said = literal_text(part.blocks, "a:0:arguments")
-    assert said == 'amount: 64.95   customer: "Ada Park"   +3 more'
+    assert said == "amount 64.95   customer Ada Park   +3"
 
 
 def test_each_decided_call_of_several_has_a_line_that_says_what_became_of_it():
@@ -143,7 +154,7 @@ def test_a_folded_call_shows_nothing_that_its_card_did_not_show(hidden):
     part = card({"secret": "hunter2", "n": 1}, edited(secret="hunter2", n=2), terms={hidden: ("secret",)})
 
     assert "hunter2" not in shown(part.blocks)
-    assert "n: 1 → 2" in literal_text(part.blocks, "a:0:arguments")
+    assert "n 1 → 2" in literal_text(part.blocks, "a:0:arguments")
 
 
 _SHORT = (

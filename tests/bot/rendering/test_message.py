@@ -52,7 +52,7 @@ from tests.support.builders import (
 from tests.support.people import words
 from tests.support.properties import bounded
 
-BY = "<!date^1795179600^{time} {date_short_pretty}|2026-11-20 13:00 UTC>"
+AT = "<!date^1795179600^{time}|13:00 UTC>"
 LONG = {"query": "select 1;\n" * 2_000}
 
 
@@ -79,7 +79,7 @@ def edited(**args):
 
 
 def test_a_card_of_one_action():
-    """The whole picture: who asks, the call before the agent's words, the buttons that the agent allows."""
+    """The whole picture: who asks, the agent's words before the call, the buttons that the agent allows."""
     part = card(
         a_state(an_interrupt(an_action(args={"to": "dana@example.com", "n": 1}, description="Says hello.")))
     )
@@ -87,31 +87,28 @@ def test_a_card_of_one_action():
     assert part.id == MessageId(0)
     assert (part.channel, part.thread_ts, part.parent) == ("C0APPROVALS", None, None)
     assert part.actions == (0,)
-    assert part.text == f'billing: send_email 1 "dana@example.com". Decide by {BY}, or it is rejected.'
+    title = 'billing: send_email 1 "dana@example.com"'
+    assert part.text == f"{title}. Rejected at {AT} if nobody decides."
     value = buttons(part.blocks)[0]["value"]
     assert part.blocks == [
         {
             "type": "header",
             "block_id": "top",
-            "text": {
-                "type": "plain_text",
-                "text": 'billing: send_email 1 "dana@example.com"',
-                "emoji": False,
-            },
+            "text": {"type": "plain_text", "text": title, "emoji": False},
         },
         _context(
-            "who", f"For <@U0DANA> · Can decide: <@U0ERIK> or <@U0MIRA>\nDecide by {BY}, or it is rejected"
+            "who",
+            f"for <@U0DANA> · <@U0ERIK> or <@U0MIRA> decides · rejected at {AT} if nobody does",
         ),
+        _rich("a:0:description", "rich_text_quote", ("Says hello.", None)),
         _rich(
             "a:0:arguments",
             "rich_text_section",
-            ("to: ", "bold"),
-            ('"dana@example.com"', "code"),
-            ("\nn: ", "bold"),
+            ("to ", None),
+            ("dana@example.com", "code"),
+            ("   n ", None),
             ("1", "code"),
         ),
-        _context("a:0:says", "The agent says:"),
-        _rich("a:0:description", "rich_text_quote", ("Says hello.", None)),
         {
             "type": "actions",
             "block_id": "a:0:buttons",
@@ -172,12 +169,13 @@ def test_the_value_of_every_button_is_the_interrupt_id_and_the_name_of_what_it_a
     """A click carries nothing that could be believed; the button for several says which of them it asks about."""
     state = a_state(an_interrupt(an_action(), an_action()))
     drawn = {button["action_id"]: button["value"] for button in buttons(card(state).blocks)}
-    first, second, both = (question(state, indices) for indices in ([0], [1], [0, 1]))
+    both = question(state, [0, 1])
 
     assert drawn.pop("approve_all:0") == f"{state.id} 0 1 ~{both}"
     assert drawn.pop("reject_all:0") == drawn.pop("review:0") == f"{state.id} ~{both}"
-    assert {value for name, value in drawn.items() if name.endswith(":0")} == {f"{state.id} ~{first}"}
-    assert {value for name, value in drawn.items() if name.endswith(":1")} == {f"{state.id} ~{second}"}
+    alone = a_state(an_interrupt(an_action()))
+    values = {button["value"] for button in buttons(card(alone).blocks)}
+    assert (drawn, values) == ({}, {f"{alone.id} ~{question(alone, [0])}"})
 
 
 def test_a_name_that_is_none_stands_alone_as_literal_text():
@@ -220,7 +218,7 @@ def test_the_agent_speaks_in_blocks_of_its_own():
         "links:",
         '  - Ticket: "https://example.com/1"',
     ]
-    assert line_of(part).startswith("Can decide: <@U0ERIK> or <@U0MIRA>\n")
+    assert line_of(part).startswith("<@U0ERIK> or <@U0MIRA> decides · rejected at ")
 
 
 @pytest.mark.parametrize(
@@ -246,10 +244,10 @@ def test_people_groups_and_channels_may_decide():
     """Approvers are mentioned where Slack knows them; a long list is counted."""
     several = [f"U0000{number}" for number in range(10)]
 
-    assert "Can decide: <!subteam^S0OPS> or anyone in this channel\n" in shown(
+    assert " · <!subteam^S0OPS> or anyone in this channel decides · " in shown(
         card(a_state(approvers=["S0OPS", "channel"])).blocks
     )
-    assert "<@U00007> or 2 more\n" in shown(card(a_state(approvers=several)).blocks)
+    assert "<@U00007> or 2 more decides · " in shown(card(a_state(approvers=several)).blocks)
 
 
 def test_what_was_decided_for_the_whole_run_says_so():
@@ -305,11 +303,10 @@ def test_bulk_buttons_say_when_they_act_on_some():
         "Approve 1, 2…",
         "Open…",
         "Reject 1, 2…",
+        "Answer 3…",
     ]
     assert decided_together(state, range(4), "approve") == (0, 1)
-    assert block_of(card(state).blocks, "unread")["elements"][0]["text"] == (
-        "A question, answered by itself: 3."
-    )
+    assert block_of(card(state).blocks, "unread")["elements"][0]["text"] == "Call 3 is a question."
 
 
 def test_a_button_for_some_actions_names_them_where_a_phone_has_room():
@@ -363,9 +360,10 @@ def test_what_is_shown_of_a_long_text_and_what_is_not_come_to_all_of_it(body):
 def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
     """The beginning is shown with how much there is; approving, in any way, and editing wait until all is read."""
     long = an_action("sql", LONG, allow_always=True)
+    alone = card(a_state(an_interrupt(long)))
     part = card(a_state(an_interrupt(long, an_action(), an_action())))
 
-    assert button_labels([block_of(part.blocks, "a:0:buttons")]) == ["Open…", "Reject…", "Answer…"]
+    assert button_labels([block_of(alone.blocks, "a:0:buttons")])[:3] == ["Open…", "Reject…", "Answer…"]
     assert "`query` has 20,000 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
     assert "more characters" in literal_text(part.blocks, "a:0:arguments")
     assert button_labels([block_of(part.blocks, "bulk")]) == ["Open…", "Reject all…"]
@@ -378,8 +376,8 @@ def test_a_long_description_is_cut_with_a_statement_and_can_be_read():
 
     assert literal_text(part.blocks, "a:0:description").endswith(" more characters")
     assert button_labels(part.blocks) == [
-        *("Approve", "Edit…", "Reject…", "Answer…", "Open…"),
-        *("Ask for changes…", "Approve with a note…"),
+        *("Approve", "Open…", "Reject…", "Answer…"),
+        *("Ask for changes…", "Approve with a note…", "Edit…"),
     ]
 
 
@@ -400,12 +398,12 @@ def test_a_decided_action_says_who_what_and_when(decision, outcome, said):
     part = card(a_state(interrupt, decided={0: decision}))
 
     moment = "<!date^1795176300^{date_short_pretty} at {time}|2026-11-20 12:05 UTC>"
-    assert row_of(part, 0) == f"*1.* `send_email` · {outcome.format(moment)}"
+    mark = "🚫 " if isinstance(decision, RejectDecision) else ""
+    assert row_of(part, 0) == f"{mark}*1.* `send_email` · {outcome.format(moment)}"
     assert "a:0:buttons" not in block_ids(part.blocks)
     assert ("a:0:told" in block_ids(part.blocks)) == (said is not None)
     assert literal_text(part.blocks, "a:0:told") == (said or "")
     assert title_of(part) == "billing: send_email, 2 times, 1 of 2 open"
-    assert part.text.startswith(f"{title_of(part)}. Decide by ")
 
 
 def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
@@ -445,7 +443,7 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
             {"status": "expired"},
             "1 approved, 1 expired: send_email, 2 times",
             "1 of 2 decided",
-            "*Rejected: nobody decided in time*",
+            "*Expired, so rejected: nobody decided*",
             "*Approved* by <@U0ERIK>",
         ),
         (
@@ -476,7 +474,8 @@ def test_an_interrupt_that_ended_has_no_buttons_and_says_what_became_of_each_act
     assert title_of(part) == title
     assert line in line_of(part)
     assert row_of(part, 0).startswith(f"*1.* `send_email` · {decided_row}")
-    assert row_of(part, 1) == f"*2.* `send_email` · {open_row}"
+    mark = "⌛ "
+    assert row_of(part, 1) == f"{mark}*2.* `send_email` · {open_row}"
     assert buttons(part.blocks) == []
 
 
@@ -515,14 +514,14 @@ def test_an_expired_card_says_until_when_nobody_decided_and_that_the_call_did_no
 
     said = line_of(card(state))
 
-    assert said.startswith(f"the call did not run · nobody decided by {by(state.deadline)} · asked by ")
+    assert said.startswith(f"it did not run · nobody decided by {by(state.deadline)} · asked by ")
     assert when(NOW) not in said
 
 
 def test_a_withdrawn_card_says_who_took_it_back_when_and_that_the_call_did_not_run():
     part = card(a_state(status="withdrawn", settled_at=NOW))
 
-    assert line_of(part).startswith(f"the call did not run · withdrawn by `billing` {when(NOW)} · asked for ")
+    assert line_of(part).startswith(f"it did not run · withdrawn by `billing` {when(NOW)} · asked for ")
 
 
 def test_nobody_says_of_a_program_that_only_asks_that_its_call_did_not_run():
@@ -640,7 +639,7 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
     left = 13 - len(place.parts[0])
     assert title_of(asked[0]).endswith(" and 5 more")
     assert title_of(clicked[0]) == f"{title_of(asked[0])}, {left} of 12 open"
-    assert f", {left} of 12 open. Decide by " in clicked[0].text
+    assert f", {left} of 12 open. " in clicked[0].text
     assert literal_text(clicked[0].blocks, "summary").split("\n")[:2] == [
         ' 1  tool_0   "dana@example.com"',
         ' 2  tool_1   "dana@example.com", Approved',
@@ -648,7 +647,7 @@ def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
     assert button_labels(clicked[0].blocks) == ["Open…", "Reject all…"]
     edits = [before.id for before, after in zip(asked, clicked, strict=True) if before.digest != after.digest]
     assert edits == [MessageId(0), MessageId(0, "part", 1)]
-    assert decided[0].text.endswith(". Asked by billing; waiting for the agent.")
+    assert decided[0].text.startswith("Approved: tool_0, ")
     assert literal_text(decided[0].blocks, "summary").startswith(
         ' 1  tool_0   "dana@example.com", Approved\n'
     )
@@ -669,10 +668,11 @@ def test_a_card_in_parts_says_how_many_are_open_whatever_was_decided(decided):
     left = 24 - len(decided)
     rows = literal_text(parent.blocks, "summary").split("\n")
     assert sum("Approved" not in row for row in rows) == left
-    assert sum(label == "Approve" for part in parts for label in button_labels(part.blocks)) == left
-    assert (f"{left} of 24 open" in title_of(parent)) == (0 < left < 24)
+    assert sum(name.endswith(":title") for part in parts for name in block_ids(part.blocks)) == left
     if not left:
-        assert line_of(parent).endswith("waiting for what is asked elsewhere")
+        assert line_of(parent).endswith("waiting for a decision in another channel")
+    else:
+        assert (f", {left} of 24 open" in title_of(parent)) == (left < 24)
 
 
 @pytest.mark.parametrize("requester", ["U0NOOR", "an intern", None])
@@ -693,9 +693,12 @@ def test_each_part_says_who_asks_and_until_when(requester):
     assert_slack_takes_card(tuple(drawn))
     asks = "asked by `billing`"
     whom = "for the person named on the card above" if requester else "*requester unknown*"
-    until = f"Decide by {BY}, or it is"
     lines = [block_of(part.blocks, "who")["elements"][0]["text"] for part in drawn]
-    assert lines[:3] == [f"{asks} · {whom} · {until} rejected", f"{asks} · {whom} · {until} *approved*", asks]
+    assert lines[:3] == [
+        f"{asks} · {whom} · rejected at {AT} if nobody decides",
+        f"{asks} · {whom} · *approved* at {AT} if nobody decides",
+        asks,
+    ]
     assert not any("<@" in shown(part.blocks[:2]) for part in drawn)
 
 
@@ -710,7 +713,7 @@ def test_each_place_lists_the_actions_asked_there():
     assert title_of(first) == 'billing: a "dana@example.com", c "dana@example.com"'
     assert "*3.* `c`" in shown(first.blocks)
     assert "`b`" not in shown(first.blocks)
-    assert second.text.endswith(". Asked by billing; waiting for what is asked elsewhere.")
+    assert second.text.endswith("Asked by billing; waiting for a decision in another channel.")
     assert plan_parts(interrupt, calls_of(interrupt)[1:]) == ()
 
 
@@ -724,11 +727,11 @@ def test_equal_cards_have_equal_digests():
 
 @pytest.mark.parametrize(("quorum", "said"), [(1, 0), (2, 1)])
 def test_how_many_have_to_agree_is_said_once(quorum, said):
-    """Beside the call, and not again in the line about the deadline."""
+    """In the line about people, and not again at the call."""
     place = Place(channel="C0APPROVALS", actions=(0,))
     part = card(a_state(admission=an_admission(places=[place], quorum=quorum)))
-    assert line_of(part).endswith(", or it is rejected")
-    assert words(part.blocks).count("approvals") == said
+    assert line_of(part).count("needs 2 of <@U0ERIK>") == said
+    assert words(part.blocks).count("pprovals") == 0
 
 
 @bounded(200)
@@ -744,17 +747,21 @@ def test_how_many_have_to_agree_is_said_once(quorum, said):
     st.sampled_from(["reject", "raise"]),
 )
 def test_a_card_announces_what_the_agent_gets_at_the_deadline(calls, on_expiry):
-    """Whatever the calls allow, questions too. The time comes first, so that no open card reads as if it had ended."""
+    """Whatever the calls allow, questions too."""
     actions = (an_action(allowed=allowed, effects=effects) for allowed, effects in calls)
     interrupt = an_interrupt(*actions, on_expiry=on_expiry)
     resume = read_resume(interrupt, {"status": "expired"}, deadline=1, now=2, grace=0)
     try:
         kinds = {decision.type for decision in decided(interrupt, resume).decisions}
-        then = "or it is rejected" if kinds == {"reject"} else "or the agent hears that nobody decided"
+        rejects, hears = (
+            f"rejected at {AT} if nobody does",
+            f"ends at {AT} if nobody does, and the agent hears that",
+        )
+        then = rejects if kinds == {"reject"} else hears
     except InterruptExpiredError:
-        kinds, then = set(), "or it expires"
+        kinds, then = set(), f"expires at {AT} if nobody does"
 
-    assert line_of(card(a_state(interrupt))).split("\n")[1] == f"Decide by {BY}, {then}"
+    assert line_of(card(a_state(interrupt))).endswith(f" decides · {then}")
     ended = shown(card(a_state(interrupt, status="expired")).blocks)
     assert "Rejected" not in ended or "reject" in kinds
 
@@ -762,10 +769,10 @@ def test_a_card_announces_what_the_agent_gets_at_the_deadline(calls, on_expiry):
 @pytest.mark.parametrize(
     ("silent", "other", "ends"),
     [
-        ((0, 1), ALL_DECISIONS, "or it is *approved*"),
-        ((0,), ALL_DECISIONS, "or what is open is approved or not, as each call says"),
-        ((0,), ("approve", "edit"), "or it expires"),
-        ((0, 1), ("approve",), "or it expires"),
+        ((0, 1), ALL_DECISIONS, f"*approved* at {AT} if nobody d"),
+        ((0,), ALL_DECISIONS, f"at {AT}, what is open is approved or not, as each call says"),
+        ((0,), ("approve", "edit"), f"expires at {AT} if nobody d"),
+        ((0, 1), ("approve",), f"expires at {AT} if nobody d"),
     ],
 )
 def test_a_card_announces_what_silence_approves(silent, other, ends):
@@ -774,6 +781,6 @@ def test_a_card_announces_what_silence_approves(silent, other, ends):
     admission = an_admission(places=[Place(channel="C0APPROVALS", actions=(0, 1))], own=own)
     state = a_state(an_interrupt(an_action("a"), an_action("b", allowed=other)), admission=admission)
 
-    assert line_of(card(state)).split("\n")[1] == f"Decide by {BY}, {ends}"
+    assert f" · {ends}" in line_of(card(state))
     said = shown(card(state).blocks).count("*Approved at the deadline* unless somebody decides before.")
-    assert said == (0 if "expires" in ends else len(silent))
+    assert said == ("each call" in ends)

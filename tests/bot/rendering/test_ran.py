@@ -233,10 +233,7 @@ def test_a_card_says_why_nothing_was_reported(reports, fields, says):
 
 
 STOPPED = "The agent stopped after the approval. The call may have run. Check before you ask again."
-NOT_STARTED = (
-    "It has not run, as far as we know. It still runs if the agent comes back. "
-    "Ask the operator of billing to look."
-)
+NOT_STARTED = "billing did not pick this up within 10 minutes. It may still run."
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,6 @@ from bot.text.literal import visible
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
-    block_of,
     buttons,
     literal_text,
     unwrapped,
@@ -114,6 +113,7 @@ def batches(draw):
     mask = draw(st.sampled_from([(), ("secret",), ("secret", "to")]))
     terms = {"mask": mask, "quorum": draw(st.sampled_from([1, 1, 2]))}
     terms["modal_only"] = draw(st.sampled_from([(), (), (), ("to",)]))
+    terms["headline"] = draw(st.sampled_from([(), (), ("to", "amount"), ("secret", "admin")]))
     other = Terms(approvers=("U0ERIK",), risk="high", mask=mask)
     own = {0: other} if draw(st.integers(0, 5)) == 0 else {}
     decided = draw(st.sets(st.integers(0, count - 1), max_size=3))
@@ -151,10 +151,34 @@ def assert_on_message(state, blocks, index):
 
 def _assert_on_message(state, blocks, index):
     whole = [b for b in blocks if b["block_id"] == f"a:{index}:arguments"]
-    if whole:
-        _assert_written_out(state, index, literal_text(blocks, f"a:{index}:arguments"))
+    if state.admission.places[0].rows:
+        assert_in_rows(state, blocks, index)
         return
-    assert_in_rows(state, blocks, index)
+    text = literal_text(blocks, f"a:{index}:arguments") if whole else ""
+    held = [name for name in state.actions[index].terms.headline if _is_held(state, blocks, index, name)]
+    assert not held or len(state.actions) == 1
+    _assert_written_out(state, index, text, {name for name in held if name not in names_in(blocks, index)})
+
+
+def names_in(blocks, index):
+    """Give the names that stand beside or above the values of a call."""
+    return {name for _, name in read_boxes(blocks, f"a:{index}:arguments")}
+
+
+def _is_held(state, blocks, index, name):
+    """Whether the title of the only call has this value, whole."""
+    args = wanted(state, index)
+    texts = (args.get(name), encode(args.get(name, {})), f'"{args.get(name)}"')
+    title = blocks[0]["text"]["text"]
+    is_shown = name in args and name not in {
+        *state.actions[index].terms.mask,
+        *state.actions[index].terms.modal_only,
+    }
+    return (
+        is_shown
+        and len(state.actions) == 1
+        and any(isinstance(t, str) and t and t in title for t in texts[1:])
+    )
 
 
 def assert_written_out(state, index, text):
@@ -162,9 +186,11 @@ def assert_written_out(state, index, text):
     _assert_written_out(state, index, text)
 
 
-def _assert_written_out(state, index, text):
+def _assert_written_out(state, index, text, held=()):
     found = unwrapped(text)
     for name, value in wanted(state, index).items():
+        if name in held:
+            continue
         assert visible(name).replace('"', "\\u{22}") in found
         for leaf in _leaves(value):
             if isinstance(leaf, str):
@@ -188,13 +214,9 @@ def _leaves(value):
 def assert_in_rows(state, blocks, index):
     """The row of this call, with what is said of all rows, gives back its arguments and nothing else."""
     assert_reason(state, blocks, index)
-    columns, rows = read_rows(literal_text(blocks, "rows"))
+    table, usual, which = read_table(literal_text(blocks, "rows"))
+    columns, rows, _ = read_rows(table)
     boxes = read_boxes(blocks, "below")
-    usual = (
-        dict(map(read_field, fields(literal_text(blocks, "same"))))
-        if literal_text(blocks, "same") not in {"", in_text.NO_ARGUMENTS}
-        else {}
-    )
     number = index + 1
     row = rows.get(number, [])
     assert number in rows or not columns
@@ -223,7 +245,7 @@ def assert_in_rows(state, blocks, index):
             _assert_boxed({**same, **own}[_name(name)], value)
     # Two masked values look alike, and may differ.
     assert in_text.MASKED not in usual.values()
-    if usual and block_of(blocks, "same:label")["elements"][0]["text"] != on_card.USUAL:
+    if usual and which != on_card.OTHER_ROWS:
         alike = [wanted(state, n) for n in range(len(state.actions))]
         assert all(
             _name(n) in {*usual, *same}
@@ -248,25 +270,27 @@ def assert_reason(state, blocks, index):
         for bold, said in quotes
         if not bold or str(index + 1) in said[0].removesuffix(". ").split(", ")
     ]
+    _, _, in_rows = read_rows(read_table(literal_text(blocks, "rows"))[0])
+    own += [said[1:-1].replace("\\u{22}", '"') for number, said in in_rows.items() if number == index + 1]
     assert own == ([reason] if reason else [])
 
 
 def read_boxes(blocks, block_id):
     """Read arguments as a person does: by number and name, each with its value beside it or in the box below it."""
-    found, name = {}, None
+    found, label = {}, ""
     parts = [part for block in blocks if block["block_id"] == block_id for part in block["elements"]]
     for part in parts:
-        text = "".join(leaf["text"] for leaf in part["elements"])
+        said = [leaf["text"] for leaf in part["elements"]]
         if part["type"] == "rich_text_preformatted":
-            found[name] = text
-            continue
-        for leaf in part["elements"]:
-            if leaf.get("style") == {"bold": True}:
-                number, label = re.fullmatch(r"\n?(?:(\d+)\. )?(.*): ?", leaf["text"]).groups()
-                assert (number, label) not in found
-                name = (number, label)
-            else:
-                found[name] = found.get(name, "") + leaf["text"]
+            pairs = [(label, "".join(said))]
+        elif len(said) == 1:
+            label, pairs = said[0].removesuffix(":"), []
+        else:
+            pairs = list(zip(said[::2], said[1::2], strict=True))
+        for name, value in pairs:
+            number, own = re.fullmatch(r"\s*(?:(\d+)\. )?(.*?) ?", name).groups()
+            assert (number, own) not in found
+            found[number, own] = value
     return found
 
 
@@ -280,9 +304,19 @@ def _assert_boxed(text, value):
     assert in_text.more_characters(7).rpartition("7")[2] not in text
 
 
+def read_table(text):
+    """Divide the box of the rows: the table, the values of all rows or of most of them, and which rows these are."""
+    chunks = text.split("\n\n")
+    *said, which = fields(chunks[-1])
+    if not re.fullmatch(r"in both|in all \d+|in all other rows", which):
+        return "\n\n".join(chunks), {}, ""
+    usual = {} if said == [in_text.NO_ARGUMENTS] else dict(map(read_field, said))
+    return "\n\n".join(chunks[:-1]), usual, which
+
+
 def read_rows(text):
-    """Read a table as a person does: names above, a number before each row, fields two spaces apart."""
-    columns, rows, width = [], {}, 0
+    """Read a table as a person does: names above, a number before each row, fields two spaces apart, below them a reason."""
+    columns, rows, reasons, width = [], {}, {}, 0
     for line in text.split("\n") if text else ():
         start = re.match(r"( *(?:#|\d+))( |$)", line)
         if not width:
@@ -295,8 +329,14 @@ def read_rows(text):
             rows[number] = fields(line[width:])
         else:
             assert line.startswith(" " * width)
-            (list(rows.values())[-1] if rows else columns).extend(fields(line[width:]))
-    return columns, rows
+            said = line[width:].strip(" ")
+            is_full = rows and len(rows[number]) >= len(columns)
+            goes_on = number in reasons and not re.fullmatch(r'"[^"]*"', reasons[number]) if rows else False
+            if goes_on or (is_full and re.match(r'"[^"]*("$|$)', said)):
+                reasons[number] = f"{reasons[number]} {said}" if number in reasons else said
+            else:
+                (rows[number] if rows else columns).extend(fields(line[width:]))
+    return columns, rows, reasons
 
 
 def fields(text):

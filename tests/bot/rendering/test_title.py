@@ -153,14 +153,14 @@ def test_whatever_a_person_is_called_a_title_has_one_colon_and_no_picture(name):
 @pytest.mark.parametrize(
     ("decision", "who", "fields", "begins", "ends"),
     [
-        (APPROVE, DANA, {"resumed_at": NOW}, "by <@U0DANA> <!date^", "the agent has resumed"),
-        (APPROVE, DANA, {}, "by <@U0DANA> ", "waiting for the agent"),
+        (APPROVE, DANA, {"resumed_at": NOW}, "<@U0DANA> <!date^", "the agent has resumed"),
+        (APPROVE, DANA, {}, "<@U0DANA> ", "waiting for the agent"),
         # An approval that counts for later calls, or that nothing came of, is never shortened to who gave it.
         (ApproveDecision(always=True), DANA, {}, "*Approved for this run* by <@U0DANA> ", "waiting for the agent"),
-        (APPROVE, DANA, {"status": "withdrawn"}, "the call did not run · *Approved, not run* by <@U0DANA> ", ""),
+        (APPROVE, DANA, {"status": "withdrawn"}, "it did not run · *Approved, not run* by <@U0DANA> ", ""),
         # Whom people ask for changes may ask for another call.
-        (REJECT, DANA, {"resumed_at": NOW}, "the call did not run · by <@U0DANA> ", "for <@U0DANA>"),
-        (REJECT, {**DANA, "changes": "Half of it."}, {"resumed_at": NOW}, "the call did not run · by <@U0DANA> ", ""),
+        (REJECT, DANA, {"resumed_at": NOW}, "it did not run · <@U0DANA> ", "for <@U0DANA>"),
+        (REJECT, {**DANA, "changes": "Half of it."}, {"resumed_at": NOW}, "it did not run · <@U0DANA> ", ""),
     ],
 )  # fmt: skip
 def test_the_line_below_says_how_the_run_goes_on_and_who_asked(decision, who, fields, begins, ends):
@@ -171,4 +171,5 @@ def test_the_line_below_says_how_the_run_goes_on_and_who_asked(decision, who, fi
     assert line.startswith(begins)
     assert line.endswith(ends)
     assert "for <@U0DANA>" in line
+    assert part.blocks[-1]["block_id"] in {"who", "a:0:buttons"}
     assert ("resumed" in line) is (decision is APPROVE and "resumed_at" in fields)
