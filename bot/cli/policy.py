@@ -264,7 +264,7 @@ _ON_TIMEOUT = {"extend": "as much time again after a reminder, then reject"}
 def _typed(rule: Rule) -> str:
     if rule.type:
         return f"the value of {key_text(rule.type)}"
-    return "a value of the headline, or a code from the card" if rule.headline else "a code from the card"
+    return "the first value of the headline, or of the call, that can be typed"
 
 
 def _meanwhile(rule: Rule) -> Iterator[tuple[str, str]]:

@@ -7,9 +7,10 @@ from typing import Any
 from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, RespondDecision, ReviewConfig
 from agent_adapter.contract.record import Recorded
 from bot.domain.admission import Terms
-from bot.domain.care import value_to_type
-from bot.domain.masking import code_of, hide, masked_digest, named_in, scrub
+from bot.domain.care import ToType, to_type
+from bot.domain.masking import hide, named_in, scrub
 from bot.domain.standing import StandingLimits
+from bot.domain.subject import facts_of
 from bot.domain.votes import Proposal, Vote, Written, kind_of, position_of
 
 
@@ -113,7 +114,7 @@ class Action:
         )
 
     def agreed(self, found: Written) -> "Action":
-        """The call whose value is typed to agree with what somebody wrote."""
+        """The call as what somebody wrote would run it."""
         return self.as_decided(found.decision) if found.is_vote else self.as_written(found)
 
     def needed(self, position: str) -> int:
@@ -141,42 +142,20 @@ class Action:
         return self.pages > 0
 
     @property
-    def typed(self) -> str:
-        """The value of its arguments that a person types to approve it. Empty where they type the code."""
-        return value_to_type(self.request.args.get(self.typed_name))
-
-    @property
-    def typed_name(self) -> str:
-        """The argument that has this value: the one that the policy names, or else the first of the headline that can be typed."""
-        hidden = {*self.terms.masked, *self.terms.modal_only}
-        named = (self.terms.type,) if self.terms.type else self.terms.headline
-        shown = (name for name in named if name not in hidden)
-        return next((name for name in shown if value_to_type(self.request.args.get(name))), "")
+    def to_type(self) -> ToType:
+        """What a person types to approve it: the policy's argument, else the first that matters, else the name of the tool."""
+        shown = self.shown(on_card=True)
+        named = ((name, shown.get(name)) for name in (self.terms.type, *self.headline))
+        facts = facts_of(shown, self.config.args_schema).shown
+        return to_type(self.request.name, (*named, *((".".join(fact.path), fact.value) for fact in facts)))
 
     def edited(self, args: dict[str, Any]) -> "Action":
-        """The call whose value is typed when it is approved with other arguments, on the same terms.
-
-        That is the call as it was asked where the new value cannot be typed: its value, or its code, is on the card.
-        """
-        edited = replace(self, request=self.request.model_copy(update={"args": args}), kept={})
-        return edited if edited.typed else self
+        """The call with other arguments, on the same terms."""
+        return replace(self, request=self.request.model_copy(update={"args": args}), kept={})
 
     def as_decided(self, decision: Decision) -> "Action":
-        """The call whose value is typed for this decision."""
+        """The call as this decision would run it."""
         return self.edited(decision.edited_action.args) if isinstance(decision, EditDecision) else self
-
-    def is_typed(self, text: str) -> bool:
-        """Whether this is what a person has to type to approve it: a value exactly, a code in any case."""
-        return text == self.typed if self.typed else text.upper() == self.code
-
-    @property
-    def code(self) -> str:
-        """The code that a person types to approve it. It reveals nothing of masked values."""
-        args = self.request.args
-        masked = self.terms.masked.names
-        if not self.named(masked):
-            return code_of(self.fingerprint)
-        return code_of(masked_digest("masked", self.request.name, args, masked))
 
     @property
     def standing(self) -> StandingLimits | None:
@@ -189,6 +168,6 @@ class Action:
         return self.config.allow_always and not self.proposal
 
     @property
-    def has_code(self) -> bool:
-        """Whether a person has to type a value of the call, or the code from its card, to approve it."""
+    def is_high_risk(self) -> bool:
+        """Whether a person has to type a value of the call to approve it."""
         return self.terms.risk == "high"

@@ -87,7 +87,7 @@ class Terms(WireModel, populate_by_name=True):
     confirm: bool = False
     """Whether people are asked once more before they approve."""
     type: str = ""
-    """With a high risk: the argument whose value is typed. Empty: one of the headline. Where it cannot be typed: a code."""
+    """With a high risk: the argument whose value is typed. Empty, or where it cannot be typed: the first that matters."""
     by_silence: bool = False
     """Whether the deadline approves the action when nobody has decided."""
     mask: tuple[str, ...] = ()

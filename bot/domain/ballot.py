@@ -54,7 +54,7 @@ class Ballot:
 
     @property
     def is_typed(self) -> bool:
-        """Whether the person types a value of the call, or its code: to let a call of high risk run."""
+        """Whether the person types a value of the call, to let a call of high risk run."""
         return self.terms.risk == "high" and self.decision.type in RUNS
 
     def alike(self, votes: Iterable[Vote], user: str) -> list[Vote]:

@@ -37,7 +37,7 @@ def decided_together(approval: Approval, indices: Iterable[int], decision: str) 
         for index in indices
         if approval.is_open_at(index)
         and approval.actions[index].allows(decision)
-        and not approval.actions[index].has_code
+        and not approval.actions[index].is_high_risk
         and not (decision == "approve" and _is_apart(approval.actions[index]))
     )
 
@@ -53,7 +53,7 @@ def reviewed(approval: Approval, indices: Iterable[int], user: str) -> tuple[int
         for index in indices
         if approval.is_open_at(index)
         and (action := approval.actions[index]).allows("approve")
-        and not action.has_code
+        and not action.is_high_risk
         and action.proposal is None
         and approval.pages_read(action, user) >= max(action.pages, 1)
     )

@@ -12,9 +12,6 @@ from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.identity import digest
 from bot.sentences import in_text
 
-CODE_LENGTH = 4
-# No letter or digit that looks like another.
-_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 _SHORTEST = 3
 """The shortest masked text that is also removed from what the agent says. A shorter one would be found everywhere."""
 MOST_SECRETS = 2_000
@@ -190,14 +187,6 @@ def masked_digest(kind: str, tool: str, args: Any, mask: Collection[str]) -> str
     The digest of a short masked value could be guessed by trying, so masked values are replaced first.
     """
     return digest(kind, tool, encode(plain(hide(args, mask))))
-
-
-def code_of(fingerprint: str) -> str:
-    """Give the characters of an action that a person types."""
-    number = int(digest("code", fingerprint), 16)
-    return "".join(
-        _ALPHABET[number // len(_ALPHABET) ** place % len(_ALPHABET)] for place in range(CODE_LENGTH)
-    )
 
 
 def _scrubbed(value: Any, secrets: Sequence[str]) -> Any:

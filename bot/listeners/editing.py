@@ -43,7 +43,7 @@ from bot.rendering.modal.editing import (
     with_choice,
     with_chosen,
 )
-from bot.rendering.modal.questions import parse_code
+from bot.rendering.modal.questions import parse_typed
 from bot.rendering.modal.view import ViewMeta, pressed_at
 from bot.runtime.offload import offload
 from bot.sentences import in_answer, in_form
@@ -193,7 +193,7 @@ async def _decide(services: Services, state: Approval, submission: Submission, d
         state,
         user,
         {index: decision},
-        code=parse_code(submission.view),
+        typed=parse_typed(submission.view),
         shown=submission.meta.question,
         press=submission.press,
     )

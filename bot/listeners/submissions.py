@@ -16,23 +16,22 @@ from bot.listeners.payloads import Submission
 from bot.listeners.services import Services
 from bot.rendering.blocks import Block
 from bot.rendering.modal.questions import (
-    CODE,
     CONFIRM,
+    TYPED,
     parse_always,
     parse_answer,
     parse_changes,
-    parse_code,
     parse_confirm,
     parse_note,
     parse_person,
     parse_reason,
+    parse_typed,
 )
 from bot.rendering.modal.standing import parse_standing_terms
 from bot.rendering.modal.view import ViewMeta, render_notice_view
 from bot.rendering.pages import call_written
 from bot.runtime.offload import offload
 from bot.sentences import in_answer, to_agent
-from bot.text.literal import key_text
 from bot.use_cases import bulk
 from bot.use_cases.answers import Answer, closed
 from bot.use_cases.missed_clicks import note_refused
@@ -65,12 +64,12 @@ async def _decide(
         return await refusing(services, submission, closing(decision), decision)
     if isinstance(decision, dict):
         return await refusing(services, submission, decision)
-    code, index = parse_code(submission.view), submission.meta.index
+    typed, index = parse_typed(submission.view), submission.meta.index
     answer = await services.decisions.decide(
         state,
         submission.user,
         {index: decision},
-        code=code,
+        typed=typed,
         shown=submission.meta.question,
         press=submission.press,
         **more,
@@ -105,13 +104,12 @@ def confirm_objection(submission: Submission) -> Reply | None:
 
 
 def approval_objection(call: Action, submission: Submission) -> Reply | None:
-    """Say that something else was typed than the value or the code, or that a box is not ticked. `None` when all is well."""
+    """Say that something else was typed than the value, or that a box is not ticked. `None` when all is well."""
     if objection := confirm_objection(submission):
         return objection
-    if not _asks(CODE, submission) or call.is_typed(parse_code(submission.view)):
+    if not _asks(TYPED, submission) or call.to_type.is_typed(parse_typed(submission.view)):
         return None
-    name = key_text(call.typed_name)
-    return beside(CODE, in_answer.wrong_value(name) if call.typed else in_answer.WRONG_CODE)
+    return beside(TYPED, in_answer.WRONG_VALUE)
 
 
 # --- Decisions, read from forms -------------------------------------------------------------------------------------
@@ -207,7 +205,7 @@ async def agree(services: Services, state: Approval, submission: Submission) -> 
 
 
 async def _agree(services: Services, state: Approval, submission: Submission) -> Reply:
-    index, code = submission.meta.index, parse_code(submission.view)
+    index, typed = submission.meta.index, parse_typed(submission.view)
     is_stricter = index in state.proposals
     if is_stricter and (objection := approval_objection(state.actions[index].proposed, submission)):
         return await refusing(services, submission, objection)
@@ -217,7 +215,7 @@ async def _agree(services: Services, state: Approval, submission: Submission) ->
             submission.user,
             index,
             submission.meta.vote,
-            code=code,
+            typed=typed,
             shown=submission.meta.question,
             press=submission.press,
         )

@@ -174,11 +174,11 @@ class SharedKeys(TypedDict, total=False):
     reject_quorum: _People
     """How many people have to reject."""
     risk: Literal["low", "normal", "high"]
-    """`high`: no bulk buttons, and a person who approves it types a value of the call, or a code. `low` allows approval by silence."""
+    """`high`: no bulk buttons, and a person who approves it types a value of the call. `low` allows approval by silence."""
     confirm: bool
     """Whether Slack asks before a call is approved, with its values in the question."""
     type: values.Argument
-    """With `risk: high`: the argument whose value a person types to approve. Without it, one of the headline, or a code."""
+    """With `risk: high`: the argument whose value a person types to approve. Without it, the first that matters."""
     mask: values.Arguments
     """Names of arguments that nobody is shown, at any depth."""
     mask_random: values.Arguments

@@ -70,7 +70,7 @@ class Button:
 
 APPROVE = Button("approve", "action", "primary", decision="approve")
 CONFIRM = Button("confirm", "action", "primary", decision="approve")
-"""Replaces Approve where the risk is high: it asks for the code."""
+"""Replaces Approve where the risk is high: it asks for a value of the call."""
 NOTE = Button("approve_note", "action", decision="approve")
 STANDING = Button("sticky", "action", decision="approve")
 """Also approves later calls like this one, within the limits of its form."""
@@ -111,15 +111,15 @@ REVOKE = Button("revoke", "standing", "danger")
 
 OF_ACTION: Mapping[Button, Callable[[Action], bool]] = {
     AGREE: lambda action: action.proposal is not None,
-    CONFIRM: lambda action: _may_be_approved(action) and action.has_code,
-    APPROVE: lambda action: _may_be_approved(action) and not action.has_code,
+    CONFIRM: lambda action: _may_be_approved(action) and action.is_high_risk,
+    APPROVE: lambda action: _may_be_approved(action) and not action.is_high_risk,
     EDIT: lambda action: action.allows("edit") and not action.must_read,
     REJECT: lambda action: action.allows("reject"),
     RESPOND: lambda action: action.allows("respond"),
     READ: lambda action: action.must_read or description_is_cut(action),
     # On a card of several actions, the form to reject asks whether the agent is to propose the call again.
     CHANGES: lambda action: action.allows("reject") and action.is_alone,
-    NOTE: lambda action: _may_be_approved(action) and not action.has_code,
+    NOTE: lambda action: _may_be_approved(action) and not action.is_high_risk,
     STANDING: lambda action: _may_be_approved(action) and action.standing is not None,
     FOR_RUN: lambda action: _may_be_approved(action) and action.allows_for_run,
 }

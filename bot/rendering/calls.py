@@ -32,7 +32,7 @@ from bot.rendering.blocks import (
 )
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.question_card import options_in_sight
-from bot.sentences import in_text, on_action, on_button, words
+from bot.sentences import in_text, on_action, words
 from bot.text.literal import clip, key_text, mrkdwn, one_line, units, visible
 
 CARD_ARGUMENTS = 3_600
@@ -290,19 +290,15 @@ def _unshown(action: Action) -> list[str]:
 
 
 def _care_words(action: Action) -> list[str]:
-    said = [_typing_words(action)] if action.has_code else []
+    said = [typing_words(action)] if action.is_high_risk else []
     if action.terms.needs_votes and not action.is_alone:
         said.append(on_action.people_needed(action.terms.quorum, action.terms.reject_quorum))
     return said
 
 
-def _typing_words(action: Action) -> str:
-    button = on_button.LABELS["confirm" if action.allows("approve") else "edit"]
-    if action.must_read:
-        button = on_button.OPEN
-    if action.typed:
-        return on_action.approve_with_value(button, code_span(action.typed_name))
-    return on_action.approve_with_code(button, action.code)
+def typing_words(call: Action, *, agree: bool = False) -> str:
+    """Say what is typed to approve a call of high risk, or to agree with it."""
+    return on_action.to_type(f"`{mrkdwn(call.to_type.text)}`", agree=agree)
 
 
 def _named(action: Action, names: Sequence[str]) -> str:

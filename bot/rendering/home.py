@@ -165,7 +165,7 @@ def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
 
 def _waiting_words(row: Row, what: str) -> str:
     state = row.state
-    is_high = any(state.actions[index].has_code for index in row.indices)
+    is_high = any(state.actions[index].is_high_risk for index in row.indices)
     is_approved = any(map(state.is_approved_by_silence, row.indices))
     ends = in_home.approved_at(state.deadline, state.now) if is_approved else _until(state)
     return " · ".join([what, *([on_action.HIGH_RISK] if is_high else []), ends])

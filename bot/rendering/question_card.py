@@ -16,7 +16,7 @@ def options_in_sight(action: Action) -> tuple[str, ...]:
     The message shows the whole question and asks nothing else, and one person decides.
     """
     stands_whole = action.is_alone and not action.must_read
-    if not stands_whole or action.has_code or action.terms.needs_votes:
+    if not stands_whole or action.is_high_risk or action.terms.needs_votes:
         return ()
     offered = options_of(action)
     differ = len({skeleton(each) for each in offered}) == len(offered)

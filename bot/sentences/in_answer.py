@@ -58,7 +58,7 @@ TOO_MUCH_TO_SHOW = "So many changes do not fit into the last step, which shows a
 ONLY_SPACES = "There are only spaces here. Write an answer, or close this form."
 ONE_ANSWER = "Give one answer, or close this form. Nothing was recorded."
 OVER = "This is already decided, or it has ended."
-WRONG_CODE = "This is not the code of this action, and nothing was recorded. Close this form and look at the card: the code stands there."
+WRONG_VALUE = "Type it exactly. Nothing was recorded."
 GONE = "This proposal was withdrawn or decided, so nothing was recorded. Look at the card."
 STANDING_ENDED = "This standing approval has already ended."
 STANDING_REVOKED = "This standing approval has ended."
@@ -217,26 +217,14 @@ def read_first(index: int) -> str:
 RUN_IT_FIRST = "Tick this to approve. Nothing was recorded."
 
 
-def wrong_value(name: str) -> str:
-    """Say that what was typed is not the value of this argument."""
-    return f"This is not the value of {name}. Type it exactly. Nothing was recorded."
-
-
-def code_needed(index: int) -> str:
-    """Say that an action of high risk takes its value or its code."""
+def value_needed(index: int) -> str:
+    """Say that what runs at a high risk takes one of its values."""
     return f"The risk of call {index + 1} is high: to approve it, open its form, and type what the form asks for."
 
 
 def read_proposal_first(index: int) -> str:
     """Say that a proposal is longer than its card."""
     return f"Press *Agree to …*, and read the change of call {index + 1} to its end before you agree."
-
-
-def proposal_code_needed(index: int) -> str:
-    """Say that a proposal of high risk takes its value or its code."""
-    return (
-        f"The risk of the proposal for call {index + 1} is high: look at it, and type what its form asks for."
-    )
 
 
 def no_standing_approval(index: int) -> str:

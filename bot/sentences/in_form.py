@@ -250,22 +250,17 @@ def to_be_rejected(indices: Sequence[int], what: str) -> str:
 
 # --- What is typed at a high risk --------------------------------------------------------------------------------------------
 
-CODE = "Code"
 RUN_IT = "Yes, run it with the values above"
 
 
 def type_value(value: str) -> str:
     """Ask for this value of the call."""
-    return f"Type {value}"
+    return f"To approve, type {value}"
 
 
 def value_of(name: str) -> str:
-    """Say which argument has this value."""
-    return f"The value of {name}, letter by letter."
-
-
-CODE_BESIDE_RISK = "Close this form and look at the card: the code stands after High risk."
-CODE_BESIDE_PROPOSAL = "Close this form and look at the card: the code stands with the proposal."
+    """Say which argument has this value; without one, it is the tool's name."""
+    return f"The {f'value of {name}' if name else 'name of the tool'}. Type it exactly."
 
 
 # --- Approving later calls ----------------------------------------------------------------------------------------------

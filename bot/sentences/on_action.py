@@ -42,14 +42,9 @@ def in_reading_only(names: str, *, is_cut: bool) -> str:
     return f"Open to see: {names}." + ("" if is_cut else f" {READ_FIRST}")
 
 
-def approve_with_code(button: str, code: str) -> str:
-    """Say that the button that approves asks for a code."""
-    return f"{HIGH_RISK}: *{button}* asks you to type *{code}*."
-
-
-def approve_with_value(button: str, name: str) -> str:
-    """Say that the button that approves asks for the value of this argument."""
-    return f"{HIGH_RISK}: *{button}* asks you to type the value of {name}."
+def to_type(value: str, *, agree: bool = False) -> str:
+    """Say what is typed to approve a call of high risk, or to agree with a change of it."""
+    return f"{HIGH_RISK}. To {'agree' if agree else 'approve'}, type {value}."
 
 
 def people_needed(approving: int, rejecting: int) -> str:
@@ -242,16 +237,6 @@ def agreed(did: str, tally: str, people: str) -> str:
 def decided_under(did: str, tally: str, rule: str, people: str) -> str:
     """Say that another rule decides about a change, and how far that is."""
     return f"{did} (*{tally}*). The rule “{rule}” decides about the change, by {people}."
-
-
-def agree_with_code(button: str, code: str) -> str:
-    """Say that the button that agrees asks for a code."""
-    return f"{HIGH_RISK}: *{button}* asks you to type *{code}*."
-
-
-def agree_with_value(button: str, name: str) -> str:
-    """Say that the button that agrees asks for the proposed value of this argument."""
-    return f"{HIGH_RISK}: *{button}* asks you to type the proposed value of {name}."
 
 
 def to_be_decided_by(people: str) -> str:

@@ -49,7 +49,7 @@ class Decisions:
         user: str,
         decisions: Mapping[int, Decision],
         *,
-        code: str = "",
+        typed: str = "",
         note: str | None = None,
         changes: str | None = None,
         standing: StandingTerms | None = None,
@@ -62,7 +62,7 @@ class Decisions:
             state: The record.
             user: Who decides.
             decisions: The decision on each action, by its index.
-            code: The code that they typed to approve an action of high risk.
+            typed: The value that they typed to approve an action of high risk.
             note: What they write beside an approval.
             changes: What they want changed, where they reject for that.
             standing: Which later calls an approval approves as well.
@@ -76,7 +76,7 @@ class Decisions:
         kind = next(iter(decisions.values())).type
         with _span(state, kind, len(decisions)) as span:
             answer = await self._decide(
-                state, user, decisions, kind, code, note, changes, standing, shown, press
+                state, user, decisions, kind, typed, note, changes, standing, shown, press
             )
             span.note(outcome=_outcome(answer))
         if press.how == "form":
@@ -90,7 +90,7 @@ class Decisions:
         user: str,
         decisions: Mapping[int, Decision],
         kind: str,
-        code: str,
+        typed: str,
         note: str | None,
         changes: str | None,
         standing: StandingTerms | None,
@@ -114,7 +114,7 @@ class Decisions:
             if len(refused) == len(decisions):
                 return Answer(False, reasons, why="not_allowed")
             decisions = {index: decision for index, decision in decisions.items() if index not in refused}
-        if sentence := await offload(state, first_objection, state, user, decisions, code=code):
+        if sentence := await offload(state, first_objection, state, user, decisions, typed=typed):
             return Answer(False, sentence)
         if standing and (sentence := await self._standing_objection(state, user, decisions, standing)):
             return Answer(False, sentence)
@@ -170,7 +170,7 @@ class Decisions:
         index: int,
         name: str,
         *,
-        code: str = "",
+        typed: str = "",
         shown: str = "",
         press: Press = UNNAMED,
     ) -> Answer:
@@ -181,7 +181,7 @@ class Decisions:
             user: Who agrees.
             index: The index of the action.
             name: The name of the proposal that they saw.
-            code: The code of the proposal, as they typed it.
+            typed: The value of the proposal, as they typed it.
             shown: The question of the form, as in `decide`.
             press: As in `decide`.
 
@@ -190,14 +190,14 @@ class Decisions:
             StoreUnavailableError: when Redis did not answer in time.
         """
         with _span(state, "agree", 1) as span:
-            answer = await self._agree(state, user, index, name, code, shown, press)
+            answer = await self._agree(state, user, index, name, typed, shown, press)
             span.note(outcome=_outcome(answer))
         if press.how == "form":
             await note_refused(self.store, state.id, user, answer, button="approve", indices=[index])
         return answer
 
     async def _agree(
-        self, state: Approval, user: str, index: int, name: str, code: str, shown: str, press: Press
+        self, state: Approval, user: str, index: int, name: str, typed: str, shown: str, press: Press
     ) -> Answer:
         until = look_up_until()
         action = state.actions[index]
@@ -212,8 +212,8 @@ class Decisions:
             return Answer(False, verdict.sentence, why="not_allowed")
         if not state.has_read(action.proposed, user):
             return Answer(False, in_answer.read_proposal_first(index))
-        if action.proposed.has_code and not action.proposed.is_typed(code):
-            return Answer(False, in_answer.proposal_code_needed(index))
+        if action.proposed.is_high_risk and not action.proposed.to_type.is_typed(typed):
+            return Answer(False, in_answer.value_needed(index))
         return await self._voting.cast(state, user, {index: ballot}, shown=shown, until=until, press=press)
 
     async def _propose(
@@ -224,7 +224,7 @@ class Decisions:
         ballot = Ballot.on_proposal(proposal)
         verdict = await self.judge.may_cast(state, user, ballot, until=until)
         call = replace(state.actions[index], stricter=proposal).proposed
-        counts = verdict.allowed and not call.has_code and not call.must_read
+        counts = verdict.allowed and not call.is_high_risk and not call.must_read
         if counts and ballot.needed == 1:
             # The author may decide it alone, so nobody else has to be asked.
             alone = replace(ballot, position=position_of(ballot.decision))

@@ -1,4 +1,4 @@
-"""Why a decision by anybody cannot be recorded: the action is decided, was not read, or needs a code."""
+"""Why a decision by anybody cannot be recorded: the action is decided, was not read, or its value was not typed."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from bot.text.literal import clip, one_line
 from bot.use_cases.answers import closed
 
 
-def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision], *, code: str = "") -> str:
+def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision], *, typed: str = "") -> str:
     """Say why one of these decisions cannot be recorded now; empty when all can be."""
     for index, decision in decisions.items():
         action = state.actions[index]
@@ -28,8 +28,8 @@ def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision
             continue
         if not _has_read(state, action, user, decision):
             return in_answer.read_first(index)
-        if action.has_code and not action.as_decided(decision).is_typed(code):
-            return in_answer.code_needed(index)
+        if action.is_high_risk and not action.as_decided(decision).to_type.is_typed(typed):
+            return in_answer.value_needed(index)
     return ""
 
 

@@ -28,21 +28,19 @@ async def _bot(start_bot, policy):
 async def test_a_wrong_value_is_an_error_beside_the_field_and_the_right_one_approves(client, erik):
     """The form stays as it is, so what was typed stays too."""
     reviewing = review(client, an_action("drop_table", {"table": "invoices_2019", "cascade": True}))
-    card = await erik.card("type the value of `table`")
+    card = await erik.card("To approve, type `invoices_2019`")
     assert "approve:0" not in buttons(card)
     form = await erik.opened(card, "confirm:0")
     assert "cascade" in words(form["blocks"])
 
     for wrong in ("invoices_2018", "INVOICES_2019", ""):
-        answer = await erik.fill(form, Type_invoices_2019=wrong)
+        answer = await erik.fill(form, To_approve=wrong)
         assert answer["result"] in {"errors", "invalid"}
     assert not reviewing.done()
-    answer = await erik.fill(form, Type_invoices_2019="invoices_2018")
-    assert answer["errors"] == {
-        "code": "This is not the value of table. Type it letter by letter. Nothing was recorded."
-    }
+    answer = await erik.fill(form, To_approve="invoices_2018")
+    assert answer["errors"] == {"typed": "Type it exactly. Nothing was recorded."}
 
-    await erik.fill(form, Type_invoices_2019="invoices_2019 ")
+    await erik.fill(form, To_approve="invoices_2019 ")
     assert (await reviewing).decisions[0].type == "approve"
 
 
@@ -53,8 +51,8 @@ async def test_who_edits_types_the_value_that_would_run(client, erik):
     await erik.slack.submit("U0ERIK", form["id"], {block_of(form, "table"): "invoices_2018"})
     last = await erik.slack.wait_for_view("U0ERIK", lambda view: "Approve" in view["submit"]["text"])
 
-    answer = await erik.slack.submit("U0ERIK", last["id"], {"code": "invoices_2019"})
-    assert "not the value of table" in answer["errors"]["code"]
-    await erik.slack.submit("U0ERIK", last["id"], {"code": "invoices_2018"})
+    answer = await erik.slack.submit("U0ERIK", last["id"], {"typed": "invoices_2019"})
+    assert "Type it exactly" in answer["errors"]["typed"]
+    await erik.slack.submit("U0ERIK", last["id"], {"typed": "invoices_2018"})
 
     assert (await reviewing).decisions[0].edited_action.args == {"table": "invoices_2018"}

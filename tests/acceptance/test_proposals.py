@@ -326,27 +326,22 @@ async def care(start_bot, policy):
     return await start_bot(policy=str(policy), approvers="", channel=None)
 
 
-def code_of(card):
-    return words(card["blocks"]).partition("Agree to the change…* asks you to type *")[2][:4]
-
-
-async def test_a_code_is_that_of_the_proposal(start_bot, policy, client, dana, erik):
-    """From high risk into high risk: the author typed the code of the call as it was asked, which counts for nothing else."""
+async def test_what_is_typed_is_that_of_the_proposal(start_bot, policy, client, dana, erik):
+    """From high risk into high risk: the author typed the value of their edit, which counts for nothing else."""
     policy.write_text(CARE.replace("risk: low\n    on_timeout: approve\n    time_limit: 8s", "risk: high"))
     await start_bot(policy=str(policy), approvers="", channel=None)
     reviewing = review(client, an_action("run_sql", {"database": "test", "sql": "drop"}))
     card = await dana.card("High risk")
-    old = words(card["blocks"]).partition("Approve…* asks you to type *")[2][:4]
-    _, said = await edits(dana, database="live", code=old)
+    assert "To approve, type `test`" in words(card["blocks"])
+    _, said = await edits(dana, database="live", To_approve="live")
     assert "press *Agree to …*" in said
     assert not reviewing.done()
 
     changed = await erik.card("0 of 1")
-    new = code_of(changed)
-    assert new != old
-    answer, _ = await agrees(erik, changed, code=old)
-    assert set(answer["errors"]) == {"code"}
-    await agrees(dana, changed, code=new)
+    assert "To agree, type `live`" in words(changed["blocks"])
+    answer, _ = await agrees(erik, changed, typed="test")
+    assert set(answer["errors"]) == {"typed"}
+    await agrees(dana, changed, typed="live")
     resume = await reviewing
     assert (resume.decisions[0].edited_action.args["database"], resume.records[0].decided_by) == (
         "live",

@@ -198,7 +198,7 @@ async def test_the_question_of_another_record_decides_nothing(bot, client, redis
         ("pay", "reject:0", {}),
         ("pay", "approve_note:0", {}),
         ("pay", "respond:0", {"answer": "no"}),
-        ("drop", "confirm:0", {"code": "AAAA"}),
+        ("drop", "confirm:0", {"to_approve": "AAAA"}),
     ],
 )
 async def test_a_form_about_another_call_than_it_was_opened_for_decides_nothing(

@@ -61,7 +61,7 @@ def is_batch(calls: Sequence[Action]) -> bool:
         len(calls) >= FEWEST
         and all(_is_alike(call, first) for call in calls)
         and safe_name(first.request) is not None
-        and not first.has_code
+        and not first.is_high_risk
         and not first.terms.again
         and not any(description_is_cut(call) or call.must_read for call in calls)
         and units("\n".join(_care(calls))) <= _WORDS

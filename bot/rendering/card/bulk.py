@@ -85,7 +85,7 @@ def _own_buttons(state: Approval, still: Sequence[int]) -> list[Block]:
         )
         for call in found
         if not (call.must_read or call.proposal)
-        and (call.has_code if call.allows("approve") else call.allows("respond"))
+        and (call.is_high_risk if call.allows("approve") else call.allows("respond"))
         for leading in offered(call)[:1]
     ]
 
@@ -118,7 +118,7 @@ def _alone_words(state: Approval, still: Sequence[int], *, has_buttons: bool) ->
     """Say which actions are not decided together with others, and why, and where, if they have no buttons of their own."""
     if len(still) < 2:
         return []
-    unread, alone = _unread(state, still), [index for index in still if state.actions[index].has_code]
+    unread, alone = _unread(state, still), [index for index in still if state.actions[index].is_high_risk]
     said = [on_card.unread(unread)] if unread else []
     if proposed := with_proposal(state, still):
         said.append(on_card.with_proposal(proposed))

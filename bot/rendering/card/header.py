@@ -59,7 +59,7 @@ def push_text(state: Approval, place: Place) -> str:
     title = mrkdwn_line(long_title(state, place))
     still = [index for index in place.actions if state.is_open_at(index)]
     if still:
-        is_high = any(state.actions[index].has_code for index in still)
+        is_high = any(state.actions[index].is_high_risk for index in still)
         return on_card.asks(
             title, *([on_card.HIGH_RISK] if is_high else []), without_marks(_until(state, still))
         )
@@ -152,7 +152,7 @@ def _verified(state: Approval) -> list[str]:
 
 def _unsigned_words(state: Approval, place: Place) -> list[str]:
     """Say, where the risk is high, that decisions about it are not signed."""
-    is_high = any(state.actions[index].has_code for index in place.actions if state.is_open_at(index))
+    is_high = any(state.actions[index].is_high_risk for index in place.actions if state.is_open_at(index))
     return [on_card.UNSIGNED] if state.admission.unsigned and is_high else []
 
 

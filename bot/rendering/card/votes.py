@@ -7,8 +7,7 @@ from bot.domain.mentions import approver_names, mention
 from bot.domain.votes import PROPOSAL, Written, kind_of
 from bot.rendering.arguments import arguments_of, change_lines
 from bot.rendering.blocks import Block, json_size, literal_within
-from bot.rendering.buttons import AGREE, offered
-from bot.rendering.calls import arguments_as_text, code_span, ordered
+from bot.rendering.calls import arguments_as_text, ordered, typing_words
 from bot.rendering.card.deciders import home, proposal_deciders
 from bot.rendering.changes import change_of, changes_blocks, changes_written
 from bot.sentences import on_action
@@ -40,9 +39,8 @@ def vote_words(state: Approval, action: Action) -> list[str]:
         where = home(state, action.index)
         names = approver_names(left, at_most=3, channel=where, named_only=terms.named_only)
         lines[-1] = on_action.waiting_for(lines[-1], names)
-    if action.stricter and action.proposed.has_code:
-        agree = next(button.label for button in offered(action) if button.verb == AGREE.verb)
-        lines.append(_typing_words(action.proposed, agree))
+    if action.stricter and action.proposed.is_high_risk:
+        lines.append(typing_words(action.proposed, agree=True))
     return lines
 
 
@@ -78,12 +76,6 @@ def votes_text(action: Action) -> str:
     ]
     more = len(positions) - _SHOWN_POSITIONS
     return ", ".join([*said, *([on_action.other_votes(more)] if more > 0 else [])])
-
-
-def _typing_words(call: Action, button: str) -> str:
-    if call.typed:
-        return on_action.agree_with_value(button, code_span(call.typed_name))
-    return on_action.agree_with_code(button, call.code)
 
 
 def proposal_text(action: Action) -> str:

@@ -103,7 +103,7 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
     blocks += caution_blocks("after:", action.request.name, args)
     blocks.append(actions("form", [FORM.drawn(CHANGE_MORE, value_within(state), in_form.CHANGE_MORE)]))
     # This step shows what changes, so the policy's question is not asked again.
-    if action.has_code:
+    if action.is_high_risk:
         blocks += approval_inputs(action.edited(args))
     meta = asking(state, EDIT, index, step=CHECK, shown=shown_as(args))
     return modal(

@@ -101,7 +101,7 @@ def _shared_reasons(state: Approval, rejected: Sequence[int]) -> list[str]:
 
 
 def render_confirm_view(state: Approval, index: int) -> Block:
-    """Draw a call of high risk, and below it the question for one of its values, or for the code on its card."""
+    """Draw a call of high risk, and below it the question for one of its values."""
     action = state.actions[index]
     about = section("about", in_form.HIGH_RISK)
     blocks = [
@@ -183,7 +183,7 @@ def render_agree_view(state: Approval, index: int) -> Block:
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
         return modal(AGREE.verb, in_form.title(index_in_title(state, index)), blocks, None)
     if found.decision.type == "edit":
-        blocks += approval_inputs(action.agreed(found), beside_proposal=not found.is_vote)
+        blocks += approval_inputs(action.agreed(found))
     blocks.append(votes_block(action, found))
     meta = asking(state, AGREE, index, vote=found.name)
     return modal(

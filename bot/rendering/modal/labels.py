@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from bot.sentences import in_field, in_form, in_text
+from bot.sentences import in_field, in_text
 from bot.text.literal import clip, head, one_line, units
 
 LONGEST = 150
@@ -63,4 +63,4 @@ def _name(name: str | int) -> str:
 
 
 def _ours() -> set[str]:
-    return {in_form.CODE, *(label for label, _ in in_field.BOXES.values())}
+    return {label for label, _ in in_field.BOXES.values()}

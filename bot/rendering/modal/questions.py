@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.domain.action import Action
+from bot.domain.care import ToType
 from bot.domain.options import only_options, options_of
 from bot.rendering.blocks import Block, plain
 from bot.rendering.confirming import run_title
@@ -13,7 +14,7 @@ from bot.sentences import in_form
 from bot.text.literal import key_text
 
 MAX_REASON, MAX_ANSWER = 2_000, 3_000
-CODE, CONFIRM = "code", "confirm"
+TYPED, CONFIRM = "typed", "confirm"
 _WORDS, _TEXT = "words", "text"
 _ALWAYS = "always"
 _PERSON = "person"
@@ -23,29 +24,25 @@ _CHANGES = "changes"
 _OPTION = "option"
 
 
-def code_input(call: Action, *, beside_proposal: bool) -> Block:
-    """Ask for a value of the call, or for the code on the card. The hint says where it is."""
-    label, hint = in_form.CODE, in_form.CODE_BESIDE_PROPOSAL if beside_proposal else in_form.CODE_BESIDE_RISK
-    if call.typed:
-        label, hint = in_form.type_value(call.typed), in_form.value_of(key_text(call.typed_name))
-    return {
-        "type": "input",
-        "block_id": CODE,
-        "label": plain(label),
-        "hint": plain(hint),
-        "element": {"type": "plain_text_input", "action_id": _TEXT, "max_length": 100},
-        "optional": False,
-    }
-
-
-def approval_inputs(call: Action, *, beside_proposal: bool = False) -> list[Block]:
+def approval_inputs(call: Action) -> list[Block]:
     """Ask what people are asked before they approve: to type something, or to say once more that it may run.
 
     The policy asks for it.
     """
-    if call.has_code:
-        return [code_input(call, beside_proposal=beside_proposal)]
+    if call.is_high_risk:
+        return [_typed_input(call.to_type)]
     return [confirm_input(run_title(call))] if call.terms.confirm else []
+
+
+def _typed_input(typed: ToType) -> Block:
+    return {
+        "type": "input",
+        "block_id": TYPED,
+        "label": plain(in_form.type_value(typed.text)),
+        "hint": plain(in_form.value_of(key_text(typed.name) if typed.name else "")),
+        "element": {"type": "plain_text_input", "action_id": _TEXT, "max_length": 100},
+        "optional": False,
+    }
 
 
 def confirm_input(label: str) -> Block:
@@ -65,9 +62,9 @@ def parse_confirm(view: dict[str, Any]) -> bool:
     return bool(view["state"]["values"].get(CONFIRM, {}).get(CONFIRM, {}).get("selected_options"))
 
 
-def parse_code(view: dict[str, Any]) -> str:
-    """Read the value or the code that was typed. Phones add a space behind a word."""
-    value = view["state"]["values"].get(CODE, {}).get(_TEXT, {}).get("value")
+def parse_typed(view: dict[str, Any]) -> str:
+    """Read the value that was typed. Phones add a space behind a word."""
+    value = view["state"]["values"].get(TYPED, {}).get(_TEXT, {}).get("value")
     return str(value or "").strip()
 
 

@@ -151,9 +151,9 @@ def _decides(state: Approval, asked: Action, written: Written | None) -> list[Bl
 
 def _finish(state: Approval, call: Action, form: Button, label: str) -> Block:
     """Draw the button that approves what was read. At a high risk, it opens a form with the value to type."""
-    asks = run_question(call) if call.terms.confirm and not call.has_code else None
-    label = f"{FINISH.label}: {label}{'…' if asks or call.has_code else ''}"
-    return (form if call.has_code else FINISH).drawn(call.index, value_within(state), label, asks=asks)
+    asks = run_question(call) if call.terms.confirm and not call.is_high_risk else None
+    label = f"{FINISH.label}: {label}{'…' if asks or call.is_high_risk else ''}"
+    return (form if call.is_high_risk else FINISH).drawn(call.index, value_within(state), label, asks=asks)
 
 
 def _turns(state: Approval, page: int, last: int) -> list[Block]:

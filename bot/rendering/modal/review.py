@@ -88,7 +88,7 @@ def _page_blocks(state: Approval, meta: ViewMeta, page: int, last: int) -> list[
 
 def _is_approved_at_end(state: Approval, index: int) -> bool:
     action = state.actions[index]
-    is_apart = action.has_code or action.proposal is not None
+    is_apart = action.is_high_risk or action.proposal is not None
     return state.is_open_at(index) and action.allows("approve") and not is_apart
 
 
@@ -249,7 +249,7 @@ def _left_out(state: Approval, calls: Sequence[int], named: Sequence[int]) -> li
             why = in_form.DECIDED_MEANWHILE
         elif not action.allows("approve"):
             why = in_form.NOT_TO_BE_APPROVED
-        elif action.has_code:
+        elif action.is_high_risk:
             why = in_form.OF_HIGH_RISK
         elif index in proposed:
             why = in_form.WITH_PROPOSAL

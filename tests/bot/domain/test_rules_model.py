@@ -31,6 +31,7 @@ from bot.rendering.modal.forms import (
     render_reject_view,
     render_respond_view,
 )
+from bot.rendering.modal.questions import TYPED
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
@@ -187,7 +188,7 @@ class Press:
     verb: str
     index: int
     words: str
-    knows_code: bool
+    knows_value: bool
 
 
 ANYBODY = st.sampled_from((DANA, DANA, ERIK, ERIK, ERIK, MIRA, MIRA, MIRA, NOOR, GUEST, LEFT))
@@ -254,7 +255,7 @@ class Table:
                 self._all(press, "approve", self._approvable & named)
             case "reject_all":
                 view = render_reject_all_view(state, 0)
-                await self._submit(press.person, view, **{"Reason, for the agent": press.words})
+                await self._submit(press, view, **{"Reason, for the agent": press.words})
                 self._all(press, "reject", {*range(len(self.slots))})
             case "time":
                 await Deadlines(self.decisions.store).on_due(self.id)
@@ -268,24 +269,24 @@ class Table:
     async def _approve(self, state: Approval, press: Press, slot: Slot) -> None:
         if slot.rule.is_high and press.words == "alpha":
             view = render_confirm_view(state, press.index)
-            await self._submit(press.person, view, Code=self._code(state, press))
+            await self._submit(press, view)
         else:
-            # For a high risk there is no such button; a forged one has no code.
+            # For a high risk there is no such button; a forged one has no value.
             await self.decisions.decide(state, press.person, {press.index: ApproveDecision()})
-        if not slot.rule.is_high or (press.words == "alpha" and press.knows_code):
+        if not slot.rule.is_high or (press.words == "alpha" and press.knows_value):
             slot.vote(press.person, "approve", "", late=self.is_late)
 
     async def _fill(self, state: Approval, press: Press, slot: Slot) -> None:
         forms = {
-            "edit": (render_edit_view, {"to": press.words, "Code": self._code(state, press)}),
+            "edit": (render_edit_view, {"to": press.words}),
             "reject": (render_reject_view, {"Reason, for the agent": press.words}),
             "respond": (render_respond_view, {"Your answer": press.words}),
         }
         render, typed = forms[press.verb]
-        await self._submit(press.person, render(state, press.index), **typed)
+        await self._submit(press, render(state, press.index), **typed)
         if press.verb != "edit":
             slot.vote(press.person, press.verb, press.words, late=self.is_late)
-        elif press.knows_code or not slot.rule.is_high:
+        elif press.knows_value or not slot.rule.is_high:
             slot.seen.add((press.person, press.words))
             slot.vote(press.person, "edit", press.words, late=self.is_late)
 
@@ -306,9 +307,9 @@ class Table:
         if slot.cast.count(about) > times:
             # Taken back, and cast again: in the same millisecond it is the same vote, later another one.
             return
-        await self._submit(press.person, view, Code=self._code(state, press))
+        await self._submit(press, view)
         _, kind, words = about
-        if about in slot.votes and (kind != "edit" or not slot.rule.is_high or press.knows_code):
+        if about in slot.votes and (kind != "edit" or not slot.rule.is_high or press.knows_value):
             slot.vote(press.person, kind, words, late=self.is_late)
 
     @property
@@ -320,10 +321,7 @@ class Table:
             if not slot.rule.is_high:
                 slot.vote(press.person, kind, press.words if kind == "reject" else "", late=self.is_late)
 
-    def _code(self, state: Approval, press: Press) -> str:
-        return state.actions[press.index].code if press.knows_code else "????"
-
-    async def _submit(self, person: str, view: dict[str, Any], **typed: str) -> None:
+    async def _submit(self, press: Press, view: dict[str, Any], **typed: str) -> None:
         if "private_metadata" not in view:
             return
 
@@ -333,11 +331,13 @@ class Table:
             """Slack would show it; here only what is decided counts, and the last step of an edit."""
             replies.append(reply)
 
-        await self.forms.submit(ack, {"user": {"id": person}, "view": submitted(view, **typed)})
+        if asked := next((b["label"]["text"] for b in view["blocks"] if b["block_id"] == TYPED), ""):
+            typed = {**typed, asked: asked.partition("type ")[2] if press.knows_value else "????"}
+        await self.forms.submit(ack, {"user": {"id": press.person}, "view": submitted(view, **typed)})
         for reply in replies:
             shown = reply.get("view", {})
             if '"step":"check"' in shown.get("private_metadata", ""):
-                await self._submit(person, shown, **typed)
+                await self._submit(press, shown, **typed)
 
 
 async def begin(client, forms: Forms, policy: Policy, slots: Sequence[Slot], amounts: Sequence[int]) -> Table:

@@ -20,7 +20,7 @@ from agent_adapter.contract.interrupt import Context, Link
 from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place, Terms
 from bot.domain.bulk import decided_together
-from bot.domain.masking import Mask, Unshown, code_of, hide, secrets_of
+from bot.domain.masking import Mask, Unshown, hide, secrets_of
 from bot.domain.votes import Vote, position_of
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
@@ -32,7 +32,7 @@ from bot.rendering.modal.forms import (
     render_reject_view,
     render_respond_view,
 )
-from bot.rendering.modal.questions import CODE, parse_code
+from bot.rendering.modal.questions import TYPED, parse_typed
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.pages import measure, pages_of
 from bot.text.literal import one_line
@@ -164,13 +164,14 @@ def test_the_last_step_of_an_edit_says_propose_where_it_does_not_decide(quorum, 
     assert render_check_view(state, 0, {"to": "x"})["submit"]["text"] == label
 
 
-def test_the_code_is_asked_first_and_the_note_last():
-    """A phone shows the first input without scrolling, and the code is on the card under the form."""
-    state = state_of(an_action(), risk="high")
+def test_the_value_is_asked_first_and_the_note_last():
+    """A phone shows the first input without scrolling. Without a value, the name of the tool is typed."""
+    state = state_of(an_action("flush", {}), risk="high")
 
-    code, note = inputs(render_confirm_view(state, 0)).values()
+    value, note = inputs(render_confirm_view(state, 0)).values()
 
-    assert code["hint"]["text"] == "Close this form and look at the card: the code stands after High risk."
+    assert value["label"]["text"] == "To approve, type flush"
+    assert value["hint"]["text"] == "The name of the tool. Type it exactly."
     assert note["optional"]
 
 
@@ -249,16 +250,15 @@ def test_everybody_who_agreed_is_named_on_the_decided_card():
 # --- Risk ---------------------------------------------------------------------------------------------------------
 
 
-def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_code():
+def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_value():
     """Each such action is decided by itself, by somebody who looked at it."""
     high = {1: Terms(approvers=("U0ERIK",), risk="high")}
-    actions = [an_action(name, allow_always=True) for name in ("a", "b", "c")]
+    actions = [an_action(name, {"to": "ada"}, allow_always=True) for name in ("a", "b", "c")]
     state = state_of(*actions, own=high)
-    code = state.actions[1].code
 
     assert [decided_together(state, (0, 1, 2), d) for d in ("approve", "reject")] == [(0, 2)] * 2
     assert text_of(state).count("High risk*") == 1
-    assert f"*Approve…* asks you to type *{code}*." in text_of(state)
+    assert "⚠️ *High risk*. To approve, type `ada`." in text_of(state)
     assert "High risk, decided one by one: 2." in text_of(state)
     assert buttons(state) == ["Approve 1, 3…", "Open…", "Reject 1, 3…", "Approve 2…"]
     alone = state_of(an_action("b", allow_always=True), risk="high")
@@ -268,25 +268,29 @@ def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_code()
 def typing_forms(action, **terms):
     """Every form that approves this action."""
     state = state_of(action, risk="high", **terms)
+    voted = state_of(action, risk="high", quorum=2, votes={0: (a_vote("U0DANA", edit(to="x")),)}, **terms)
     return state, (
         render_confirm_view(state, 0),
         render_check_view(state, 0, {**state.actions[0].request.args, "rows": 8}),
         render_reading_view(state, 0, 1, pages_read=0),
+        render_agree_view(voted, 0),
     )
 
 
-def test_a_value_of_the_call_is_typed_in_place_of_a_code():
-    """The card names the argument, and the form shows the whole call and asks for the value."""
+def test_every_form_that_approves_asks_for_a_value_and_no_other_form_does():
+    """The form that covers the card shows the whole call, and what is typed."""
     state, forms = typing_forms(an_action(args={"table": "invoices_2019", "rows": 7}), type="table")
 
-    assert "High risk*: *Approve…* asks you to type the value of `table`." in text_of(state)
-    assert state.actions[0].code not in text_of(state)
     for view in forms:
         assert_slack_takes_view(view)
-        asked = next(block for block in view["blocks"] if block["block_id"] == CODE)
-        assert asked["label"]["text"] == "Type invoices_2019"
-        assert asked["hint"]["text"] == "The value of table, letter by letter."
+        assert TYPED in {block["block_id"] for block in view["blocks"]}
+    for view in forms[:3]:
+        asked = next(block for block in view["blocks"] if block["block_id"] == TYPED)
+        assert asked["label"]["text"] == "To approve, type invoices_2019"
+        assert asked["hint"]["text"] == "The value of table. Type it exactly."
     assert "rows" in shown(forms[0])
+    for view in (render_reject_view(state, 0), render_respond_view(state, 0)):
+        assert TYPED not in {block["block_id"] for block in view["blocks"]}
 
 
 @pytest.mark.parametrize(
@@ -296,27 +300,24 @@ def test_a_value_of_the_call_is_typed_in_place_of_a_code():
         ("ACME Supplies GmbH", "ACME Supplies GmbH"),
         (1250000, "1250000"),
         (-1250, "-1250"),
+        (12.5, "12.5"),
+        (7, "7"),
         ("a" * 24, "a" * 24),
-        ("abcd", "abcd"),
-        ("abc", ""),
-        ("a" * 25, ""),
-        (" abcd", ""),
-        ("abcd\n", ""),
-        ("\u0410CME", ""),
-        ("café", ""),
-        (12.5, ""),
-        (True, ""),
-        (None, ""),
-        (["abcd"], ""),
-        ({"a": "abcd"}, ""),
+        ("abc", "abc"),
+        *[
+            (value, "drop_table")
+            for value in ("ab", "a" * 25, " abcd", "abcd\n", "a  bcd", "a`bcd", "\u0410CME", "café", 10**24)
+        ],
+        *[(value, "drop_table") for value in (True, None, ["abcd"], {"a": {"b": "abcd"}})],
     ],
 )
-def test_only_a_value_that_everybody_can_type_is_asked_for(value, typed):
-    """4 to 24 printable ASCII characters, a text or a whole number. Otherwise the code stays, as on older records."""
-    state, _ = typing_forms(an_action(args={"table": value}), type="table")
+def test_only_what_everybody_can_type_is_asked_for_and_else_the_name_of_the_tool(value, typed):
+    """A number as it is drawn, or a text of 3 to 24 printable ASCII characters; never true or false."""
+    state, (form, *_) = typing_forms(an_action("drop_table", {"table": value}), type="table")
 
-    assert state.actions[0].typed == typed
-    assert (f"type *{state.actions[0].code}*" in text_of(state)) == (not typed)
+    assert state.actions[0].to_type.text == typed
+    assert f"To approve, type `{typed}`" in text_of(state)
+    assert f"To approve, type {typed}" in encode(form)
 
 
 @pytest.mark.parametrize(
@@ -324,81 +325,49 @@ def test_only_a_value_that_everybody_can_type_is_asked_for(value, typed):
     [
         ({}, "ACME Supplies GmbH"),
         ({"type": "id"}, "tr_2019"),
-        ({"type": "amount"}, ""),
-        ({"mask": ("to",)}, ""),
+        ({"type": "urgent"}, "ACME Supplies GmbH"),
+        ({"mask": ("to",)}, "12"),
+        ({"mask_random": ("to",)}, "12"),
+        ({"modal_only": ("to", "amount")}, "tr_2019"),
+        ({"type": "to", "mask": ("id", "amount", "to")}, "send_email"),
     ],
 )
-def test_without_a_named_argument_a_value_of_the_headline_is_typed(fields, typed):
-    """The first one that can be typed and that the card shows. An argument that the policy names is never replaced."""
-    args = {"id": "tr_2019", "amount": 12, "to": "ACME Supplies GmbH"}
-    state, forms = typing_forms(an_action(args=args), headline=("amount", "to"), **fields)
+def test_the_first_value_that_matters_and_is_shown_is_typed(fields, typed):
+    """What the policy names, or else the headline, goes first. The form would give away what the card does not show."""
+    args = {"id": "tr_2019", "amount": 12, "to": "ACME Supplies GmbH", "urgent": True}
+    state, (form, *_) = typing_forms(an_action(args=args), headline=("urgent", "to", "amount"), **fields)
 
-    assert state.actions[0].typed == typed
-    assert ("type the value of `to`" in text_of(state)) == (typed == args["to"])
-    assert all(("Type ACME Supplies GmbH" in encode(view)) == (typed == args["to"]) for view in forms[:2])
-
-
-@pytest.mark.parametrize(
-    "hidden", [{"mask": ("table",)}, {"mask_random": ("table",)}, {"modal_only": ("table",)}]
-)
-def test_a_value_that_the_card_does_not_show_is_never_asked_for(hidden):
-    """Its form would give it away. This also holds for a proposal, where another rule masks it."""
-    state, forms = typing_forms(an_action(args={"table": "invoices_2019"}), type="table", **hidden)
-
-    assert state.actions[0].typed == ""
-    for view in forms[:2]:
-        assert "Type invoices_2019" not in encode(view)
+    assert state.actions[0].to_type.text == typed
+    assert f"To approve, type {typed}" in encode(form)
 
 
-def test_the_code_is_on_the_card_and_in_no_form():
-    """Whoever types it has looked at what will run; every form that approves asks for it."""
-    state = state_of(an_action(), risk="high")
-    code = state.actions[0].code
-    voted = state_of(an_action(), risk="high", quorum=2, votes={0: (a_vote("U0DANA", edit(to="x")),)})
+def test_an_edit_is_typed_by_its_new_value():
+    """Its last step shows what would run, so that is what is typed."""
+    state = state_of(an_action(args={"to": "ada", "pin": "4711"}), risk="high", mask=("pin",))
+    (action,) = state.actions
 
-    for view in (
-        render_confirm_view(state, 0),
-        render_check_view(state, 0, {"to": "x"}),
-        render_reading_view(state, 0, 1, pages_read=0),
-        render_agree_view(voted, 0),
+    form = render_check_view(state, 0, {"to": "erik", "pin": "4711"})
+
+    assert "To approve, type erik" in encode(form)
+    assert not action.as_decided(edit(to="erik", pin="4711")).to_type.is_typed("ada")
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(0, 3))
+def test_a_number_is_typed_with_or_without_separators_and_decimals(number, decimals):
+    """1200, 1200.0 and 1,200 are one. 1.200 is another number."""
+    state = state_of(an_action(args={"amount": number}), risk="high")
+    action, label = state.actions[0], f"To approve, type {number}"
+    answered = submitted(render_confirm_view(state, 0), **{label: f" {number:,.{decimals}f} "})
+
+    assert action.to_type.is_typed(parse_typed(answered))
+    for other in (
+        f"{number + 1}",
+        f"{number}x",
+        f"{number / 1000:.3f}" if number else "1",
+        f"1 {number}",
+        "",
     ):
-        assert_slack_takes_view(view)
-        assert CODE in {block["block_id"] for block in view["blocks"]}
-        assert code not in encode(view)
-    for view in (render_reject_view(state, 0), render_respond_view(state, 0)):
-        assert CODE not in {block["block_id"] for block in view["blocks"]}
-
-
-def test_the_code_of_an_edit_is_the_one_on_the_card():
-    """Also where a masked argument stands beside what was changed: no card shows another code."""
-    (action,) = state_of(an_action(args={"to": "x", "pin": "4711"}), risk="high", mask=("pin",)).actions
-
-    decision = edit(to="y", pin="4711")
-
-    assert action.as_decided(decision).is_typed(action.code)
-    assert "4711" not in action.code
-
-
-@pytest.mark.parametrize("typed", ["{}", " {} ", "{lower}"])
-def test_a_code_is_read_as_people_type_it(typed: str):
-    """Small letters and spaces around it are the same code."""
-    state = state_of(an_action(), risk="high")
-    action = state.actions[0]
-    answered = submitted(
-        render_confirm_view(state, 0), Code=typed.format(action.code, lower=action.code.lower())
-    )
-
-    assert action.is_typed(parse_code(answered))
-
-
-@given(st.text("0123456789abcdef", min_size=32, max_size=32))
-def test_a_code_has_no_character_that_could_be_taken_for_another(fingerprint: str):
-    """Four of them, from the action's own fingerprint."""
-    code = code_of(fingerprint)
-
-    assert len(code) == 4
-    assert set(code) <= set("23456789ABCDEFGHJKMNPQRSTVWXYZ")
-    assert code == code_of(fingerprint)
+        assert not action.to_type.is_typed(other)
 
 
 # --- Silence ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from bot.domain.drafts import Draft
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged
 from bot.rendering.modal.boxes import BARE, BOXES, EMPTY
 from bot.rendering.modal.editing import fits_one_view, render_edit_view
-from bot.sentences import in_form
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
     everything,
@@ -343,7 +342,7 @@ def test_spaces_around_a_text_go_when_somebody_says_so(asked, trims):
         {"k" * 149 + "1": 1, "k" * 149 + "2": 2, "k" * 200 + "1": 3, "k" * 200 + "2": 4},
         {"a": [1], "a · JSON": "x", "a · JSON ": "x"},
         {"a  b": 1, "a b": 2, "a \\{2 spaces}b": 3},
-        {in_form.CODE: "x", EMPTY.label: "y", BARE.label: " z ", "Later": 1},
+        {EMPTY.label: "y", BARE.label: " z ", "Later": 1},
         {"": {"": 1}, '"" → ""': 2, '""': {'""': 3}},
         {"p" * 140: {"q" * 140 + "1": 1, "q" * 140 + "2": 2}},
         {"x… 5 more characters (input 1)": 1, "x" * 200: 2},

@@ -44,7 +44,7 @@ from bot.rendering.modal.forms import (
     render_reject_view,
     render_respond_view,
 )
-from bot.rendering.modal.questions import CODE
+from bot.rendering.modal.questions import TYPED
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.pages import measure, pages_of
 from bot.sentences import in_form
@@ -437,8 +437,8 @@ def test_nothing_can_be_approved_before_every_part_of_its_arguments_was_shown(ar
 @given(arguments, st.none() | words)
 @example({"table": "invoices_2019", "sql": "delete\nfrom x"}, "Frees space.")
 @example({"sql": ("x" + " " * 30) * 250}, "Frees space.")
-def test_no_code_is_typed_in_a_form_that_hides_the_call(args, description):
-    """On a phone the form covers the card: it shows every argument and what the agent says, above the code."""
+def test_nothing_is_typed_in_a_form_that_hides_the_call(args, description):
+    """On a phone the form covers the card: it shows every argument and what the agent says, above the input."""
     interrupt = an_interrupt(an_action(args=args, description=description))
     admission = on_terms(a_state(interrupt).admission, risk="high")
     state = a_state(interrupt, admission=admission)
@@ -452,7 +452,7 @@ def test_no_code_is_typed_in_a_form_that_hides_the_call(args, description):
     assert_slack_takes_view(view)
     _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
     assert ("description" in block_ids(view["blocks"])) == bool(description)
-    assert [block["block_id"] for block in view["blocks"]][-2:] == [CODE, "note"]
+    assert [block["block_id"] for block in view["blocks"]][-2:] == [TYPED, "note"]
 
 
 def _assert_readable(state: Any, index: int) -> None:

@@ -234,7 +234,7 @@ async def test_a_vote_that_was_cast_anew_meanwhile_makes_nothing_final(client, s
 async def test_a_call_of_high_risk_says_that_something_was_typed(client, store, decisions, redis, key):
     state = await asked(client, store, risk="high")
 
-    await decisions.decide(state, ERIK, {0: ApproveDecision()}, code=state.actions[0].code)
+    await decisions.decide(state, ERIK, {0: ApproveDecision()}, typed=state.actions[0].to_type.text)
 
     [statement] = decided(await stored(redis, store, state), 0, key)
     assert statement.of(0).how == "typed"

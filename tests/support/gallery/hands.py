@@ -49,8 +49,7 @@ class Hands(Someone):
         button = leading(card)
         await self.press(card, button)
         if button.partition(":")[0] not in AT_ONCE:
-            code = words(card["blocks"]).partition("type *")[2][:4]
-            await self._go_through(await self.slack.wait_for_view(self.user), {"Code": code, **types})
+            await self._go_through(await self.slack.wait_for_view(self.user), types)
 
     async def edit(self, card: Json, changes: Mapping[str, str]) -> None:
         """Change these arguments of the first call, and approve that."""
