@@ -83,17 +83,14 @@ def tool_of(action: Action) -> str:
 
 def held_by_title(action: Action) -> frozenset[str]:
     """Name the arguments that the policy puts into the title of a card and that the title holds whole and unchanged."""
-    named = _PLACEHOLDER.findall(action.terms.title) if action.terms.title else action.terms.headline
-    args, said = action.shown(on_card=True), subject(action)
-    if units(said) > _LONGEST_TITLE:
+    # What is cut has nearly this length, and then nobody knows which values it holds.
+    if units(subject(action)) > _LONGEST_TITLE - 2:
         return frozenset()
-    values = [(name, args[name]) for name in named if name in args and not has_unshown(args[name])]
-    texts = zip(values, each_apart([value for _, value in values], ROOM), strict=True)
-    return frozenset(
-        name
-        for (name, value), text in texts
-        if not isinstance(value, dict | list) and text in said and _is_whole(value, text)
-    )
+    named = _PLACEHOLDER.findall(action.terms.title) if action.terms.title else action.terms.headline
+    args = action.shown(on_card=True)
+    shown = [name for name in named if name in args and not has_unshown(args[name])]
+    texts = zip(shown, _filled(args, shown), strict=True)
+    return frozenset(name for name, text in texts if _is_whole(args[name], text))
 
 
 def named_by(action: Action) -> frozenset[str]:
@@ -114,7 +111,7 @@ def named_by(action: Action) -> frozenset[str]:
 
 def _is_whole(value: Any, text: str) -> bool:
     whole = value if isinstance(value, str) else encode(value)
-    return text in {whole, f'"{whole}"'}
+    return not isinstance(value, dict | list) and text in {whole, f'"{whole}"'}
 
 
 def _facts(action: Action) -> Facts:

@@ -146,11 +146,14 @@ def test_the_body_may_leave_out_only_what_the_title_of_the_policy_holds_whole():
     (changed,) = calls_of(("pay", {**PAYMENT, "beneficiary": 'A"B'}), headline=by_policy)
     (cut,) = calls_of(("pay", {**PAYMENT, "beneficiary": "A" * 80}), headline=by_policy)
     (agents,) = calls_of(("pay", PAYMENT), named=by_policy)
+    long = {"a": "5" * 50, "b": "5" * 50, "amount": 5}
+    (beyond,) = calls_of(("pay", long), title="{a} {b} {amount}")
 
-    assert [sorted(held_by_title(each)) for each in (held, changed, cut, agents)] == [
+    assert [sorted(held_by_title(each)) for each in (held, changed, cut, agents, beyond)] == [
         ["amount", "beneficiary"],
         ["amount"],
         ["amount"],
+        [],
         [],
     ]
 
