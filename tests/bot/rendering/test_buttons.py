@@ -166,7 +166,7 @@ def styles(state: Any) -> list[tuple[str, str | None]]:
         (
             an_action("sql", LONG, allowed=["reject", "respond"]),
             {},
-            [("Answer…", "primary"), ("Reject…", "danger"), ("Open…", None)],
+            [("Answer…", "primary"), ("Open…", None), ("Reject…", "danger")],
         ),
         (
             an_action(),

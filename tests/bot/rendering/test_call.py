@@ -163,13 +163,8 @@ def test_headline_arguments_come_first_and_stand_in_the_notification():
     """In the order in which the policy names them. A name that the call does not have is left out."""
     part = drawn(PAYMENT, headline=("beneficiary", "amount", "reference", "currency"))
 
-    assert literal_text(part.blocks, "a:0:arguments").split("\n") == [
-        'beneficiary: "ACME Supplies GmbH"',
-        "amount: 1250000",
-        'currency: "EUR"',
-        'iban: "DE89370400440532013000"',
-    ]
-    assert part.text.startswith('billing: send_payment "ACME Supplies GmbH" 1250000 EUR. Decide by ')
+    assert literal_text(part.blocks, "a:0:arguments") == "iban DE89370400440532013000"
+    assert part.text.startswith('billing: send_payment "ACME Supplies GmbH" 1250000 EUR. Rejected at ')
 
 
 @pytest.mark.parametrize("hidden", ["mask", "modal_only"])

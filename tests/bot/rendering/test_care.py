@@ -126,7 +126,9 @@ def test_what_expired_with_votes_says_how_many_there_were(votes: Any, said: str,
 
     assert text_of(alone).startswith("⌛ Expired: send_email ")
     assert " · 0 of 2 decided" in text_of(among)
-    outcome = f"*Rejected: {said} in time*" if on_timeout == "reject" else f"*Not decided in time: {said}*"
+    outcome = (
+        f"*Expired, so rejected: {said}*" if on_timeout == "reject" else f"*Not decided in time: {said}*"
+    )
     for state in (alone, among):
         assert outcome in text_of(state)
     assert ("nobody decided" in text_of(among)) == (on_timeout == "reject")
@@ -223,8 +225,8 @@ def test_the_proposal_with_most_people_is_shown_then_the_oldest():
 
 
 def test_what_is_too_long_to_be_seen_whole_cannot_be_agreed_with():
-    """Nobody agrees with an end that they were not shown."""
-    long = edit(to="x" * 30_000)
+    """Nobody agrees with the end of an answer that they were not shown. A long edit is read page by page before."""
+    long = RespondDecision(message="x" * 30_000)
     state = state_of(an_action(), votes={0: (a_vote("U0DANA", long),)}, quorum=2)
 
     view = render_agree_view(state, 0)
@@ -272,7 +274,6 @@ def typing_forms(action, **terms):
     return state, (
         render_confirm_view(state, 0),
         render_check_view(state, 0, {**state.actions[0].request.args, "rows": 8}),
-        render_reading_view(state, 0, 1, pages_read=0),
         render_agree_view(voted, 0),
     )
 
@@ -284,7 +285,7 @@ def test_every_form_that_approves_asks_for_a_value_and_no_other_form_does():
     for view in forms:
         assert_slack_takes_view(view)
         assert TYPED in {block["block_id"] for block in view["blocks"]}
-    for view in forms[:3]:
+    for view in forms[:2]:
         asked = next(block for block in view["blocks"] if block["block_id"] == TYPED)
         assert asked["label"]["text"] == "To approve, type invoices_2019"
         assert asked["hint"]["text"] == "The value of table. Type it exactly."
@@ -623,14 +624,14 @@ def test_what_is_shown_in_a_modal_only_is_read_before_it_is_approved():
     state = state_of(an_action(args=args), modal_only=("body",))
 
     assert "diagnosis" not in text_of(state)
-    assert "Shown in the reading only: `body`. To approve or edit, read all of it first." in text_of(state)
+    assert "Open to see: `body`. To approve or edit, read all of it first." in text_of(state)
     assert buttons(state) == ["Open…", "Reject…", "Answer…", "Ask for changes…"]
     assert "diagnosis" in shown(render_reading_view(state, 0, 1, pages_read=0))
     changed = edit(**{**args, "body": "Dear Al, call us"})
     decided = text_of(state_of(an_action(args=args), modal_only=("body",), decided={0: changed}))
     assert "call us" not in decided
     assert "diagnosis" not in decided
-    assert "characters, see the reading)" in decided
+    assert "characters, open to see)" in decided
 
 
 # --- Within Slack's limits ----------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def card(args, *decisions, description=None, terms=None, **fields):
     interrupt = an_interrupt(*(an_action("refund", args, description=description) for _ in decisions))
     decided = {index: decision for index, decision in enumerate(decisions) if decision}
     given = {"status": "decided", "settled_at": NOW, **fields}
-    admission = on_terms(a_state(interrupt).admission, **{"title": "Refund", **(terms or {})})
+    admission = on_terms(a_state(interrupt).admission, **(terms or {}))
     (part,) = render_card(a_state(interrupt, admission=admission, decided=decided, **given))
     assert_slack_takes_card((part,))
     return part

@@ -22,7 +22,7 @@ def test_a_card_with_a_note_keeps_what_it_said_and_loses_its_buttons():
         assert '"al"' in shown(blocks)
         assert button_labels(blocks) == []
     title = card.blocks[0]["text"]["text"]
-    assert (text, again) == (f"First note ⚠️ {ENDED}: {title}", f"Second note {card.text}")
+    assert (text, again) == (f"First note {ENDED}: {title}", f"Second note {card.text}")
 
 
 def test_a_card_that_was_open_says_that_it_has_ended_and_not_who_can_decide_until_when():
@@ -33,11 +33,11 @@ def test_a_card_that_was_open_says_that_it_has_ended_and_not_who_can_decide_unti
 
     text, blocks = render_noted({"text": card.text, "blocks": card.blocks}, "*A* note")
 
-    assert blocks[1]["text"]["text"] == f"⚠️ {ENDED}: {title}"
+    assert blocks[1]["text"]["text"] == f"{ENDED}: {title}"
     assert "decides" in shown(card.blocks)
     assert "decides" not in shown(blocks)
     assert "<!date^" in card.text
-    assert text == f"A note ⚠️ {ENDED}: {title}"
+    assert text == f"A note {ENDED}: {title}"
 
 
 def test_a_decided_card_with_a_note_still_says_who_decided():
