@@ -25,6 +25,11 @@ def section(block_id: str, text: str, beside: Block | None = None) -> Block:
     return {**found, "accessory": beside} if beside else found
 
 
+def words_apart(block_id: str, text: str) -> Block:
+    """A line of an agent's words and ours, as plain text: nothing in it acts."""
+    return {"type": "section", "block_id": block_id, "expand": True, "text": plain(text)}
+
+
 def context(block_id: str, text: str) -> Block:
     """Bot words in small letters, as mrkdwn."""
     return {"type": "context", "block_id": block_id, "elements": [_mrkdwn(text)]}

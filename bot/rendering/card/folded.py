@@ -14,7 +14,7 @@ from bot.rendering.calls import headline_first, leaves_of, safe_name, side_by_si
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.changes import becomes
 from bot.sentences import in_text
-from bot.text.literal import one_line
+from bot.text.literal import key_text, one_line
 
 _BETWEEN = "   "
 # Characters of what stands on the line: about one and two lines of a phone. An edit is always whole.
@@ -99,7 +99,7 @@ def _is_same(asked: dict[str, Any], decided: dict[str, Any], name: str) -> bool:
 
 
 def _line(pairs: Sequence[Pair], room: int) -> list[Block]:
-    found = side_by_side([(pair.name, change_of(pair)) for pair in _fitting(pairs, room)])
+    found = side_by_side([(key_text(pair.name), change_of(pair)) for pair in _fitting(pairs, room)])
     left = _left_out(pairs, room)
     return [*found, *(leaves(f"{_BETWEEN if found else ''}{in_text.not_on_line(left)}") if left else [])]
 

@@ -10,7 +10,7 @@ from bot.domain.bulk import decided_together
 from bot.domain.masking import hide
 from bot.domain.options import question_name
 from bot.domain.votes import Written
-from bot.rendering.blocks import Block, actions, context, literal, section
+from bot.rendering.blocks import Block, actions, context, literal, section, words_apart
 from bot.rendering.buttons import (
     AGREE,
     CHANGES,
@@ -54,7 +54,6 @@ from bot.rendering.pages import PAGE_SIZE, sections
 from bot.rendering.subject import LONG, subject_of
 from bot.sentences import in_form
 from bot.text.literal import clip, units
-from bot.text.set_apart import mrkdwn_line
 
 _ABOVE_INPUT = 8_000
 
@@ -83,7 +82,7 @@ def render_reject_all_view(state: Approval, place: int) -> Block:
     if not rejected:
         return render_notice_view(in_form.REJECT, in_form.NOTHING_TO_REJECT)
     blocks = [
-        section("about", mrkdwn_line(in_form.to_be_rejected(rejected, _about(state, rejected)))),
+        words_apart("about", in_form.to_be_rejected(rejected, _about(state, rejected))),
         *reason_inputs(_shared_reasons(state, rejected)),
     ]
     rejects = in_form.reject_several(len(rejected))

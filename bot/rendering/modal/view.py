@@ -12,7 +12,7 @@ from bot.domain.masking import hide
 from bot.domain.question import named_arguments, question
 from bot.domain.votes import Written
 from bot.rendering.arguments import argument_lines
-from bot.rendering.blocks import Block, context, literal, plain, section
+from bot.rendering.blocks import Block, context, literal, plain, section, words_apart
 from bot.rendering.buttons import Button, Scope
 from bot.rendering.calls import mask_words, safe_name
 from bot.rendering.cautions import caution_blocks
@@ -20,7 +20,6 @@ from bot.rendering.pages import PAGE_SIZE
 from bot.rendering.subject import LONG, subject
 from bot.sentences import in_form
 from bot.text.literal import one_line, pieces, units
-from bot.text.set_apart import mrkdwn_line
 
 HOME = "home"
 """The `callback_id` of a person's lists, and the verb of the buttons that turn their pages."""
@@ -119,7 +118,7 @@ def which_call_blocks(action: Action) -> list[Block]:
     """Draw which call a form is about, where it does not show it whole: its subject. An unusual name stands below it."""
     cautions = caution_blocks("", action.request.name, action.shown(on_card=True))
     name = [] if safe_name(action.request) else [literal("name", one_line(action.request.name))]
-    return [section("subject", mrkdwn_line(subject(action, LONG))), *name, *cautions]
+    return [words_apart("subject", subject(action, LONG)), *name, *cautions]
 
 
 def whole_call_blocks(args: dict[str, Any], mask: Collection[str], room: int = PAGE_SIZE) -> list[Block]:
