@@ -276,18 +276,18 @@ async def _rejected(asked: Asked) -> None:
         await asked.card(), "Wrong order: the photos show order 4731. Ask the customer again."
     )
     await asked.run()
-    await asked.card("the call did not run")
+    await asked.card("it did not run")
 
 
 async def _changes_asked(asked: Asked) -> None:
     card = await asked.card()
     await asked.dana.ask_for_changes(card, "Refund half of it, and say why in the note.")
     await asked.run()
-    await asked.card("the call did not run")
+    await asked.card("it did not run")
 
 
 async def _answered(asked: Asked) -> None:
-    await asked.dana.approve(await asked.card(), {"Answer": "Yes, 20 EUR is fine."})
+    await asked.dana.approve(await asked.card(), {"Your answer": "Yes, 20 EUR is fine."})
     await asked.run()
     await asked.card("the agent has resumed")
 
@@ -381,7 +381,7 @@ SITUATIONS = (
     Situation("emoji", "Emoji, drawn as they are", _call("post_status", {"text": "Family day \U0001F468\u200D\U0001F469\u200D\U0001F467, see you \u2764\uFE0F"}), taps={"approve": 1, "reject": 2}),
     Situation("hidden", "Characters that nobody sees", _call("rename_file", {"from": "a.txt", "to": "invoice\u202Efdp.exe"}), taps={"approve": 1, "reject": 2}),
     Situation("long", "A text to be read first", _call("publish_page", {"slug": "terms", "body": " ".join(f"Clause {number} is as it was." for number in range(1, 260))}), taps={"approve": 2, "reject": 2}),
-    Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), taps={"approve": 2}, types={"Answer": "Yes."}),
+    Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), taps={"approve": 2}, types={"Your answer": "Yes."}),
     Situation("standing", "May be approved for later calls", _call("search_orders", {"customer": "Ada Park", "year": 2026}), taps={"approve": 1, "reject": 2}),
     Situation("verified", "Asked by a verified agent", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), is_signed=True),
     Situation("refunds", "Five refunds", _refunds(), most=480, taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
