@@ -2,7 +2,7 @@
 
 Strings are in quotes and everything else is not, so `"1"` and `1` differ. Text of several lines has a bar before each
 line. A line that begins with the wrap mark continues the line above, and no text of an agent can begin a line like that.
-Lines end at spaces, because half a number or half a word would read as another one.
+Prose is one line, which Slack wraps. Other lines end at spaces, because half a number or half a word would read as another one.
 """
 
 import re
@@ -33,7 +33,9 @@ _ATOM = re.compile(rf"{_SPELLED}|.", re.DOTALL)
 _CONTINUED = re.compile(rf" *{WRAP.rstrip()} ?")
 _COUNT = re.compile(r"\\\{[0-9]+(?: [^\W\d_]+)+\}")
 _WORD = r"[^\W\d_][\w.@/+'&-]*"
-_BARE = re.compile(rf"{_WORD}(?: {_WORD})*")
+_BARE = re.compile(rf"{_WORD}(?: {_WORD})*|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}")
+# Words with one space between them, and nothing that code has: no text of ours looks like a line in them.
+_PROSE = re.compile(r"(?:[^\s↪{}\[\]<>=|\\$`]{1,100}(?: |$))+")
 _NOT_TEXT = {"null", "true", "false", "none"}
 
 Line = tuple[str, str]
@@ -117,7 +119,9 @@ def is_bare(value: Any) -> bool:
     if not isinstance(value, str) or value.lower() in _NOT_TEXT:
         return False
     # To a pattern, numbers as ¹ and ② are letters.
-    return bool(_BARE.fullmatch(value)) and value[0].isalpha() and visible(value) == value
+    return (
+        bool(_BARE.fullmatch(value)) and (value[0].isalpha() or value.isascii()) and visible(value) == value
+    )
 
 
 def _list_on_a_line(values: list[Any]) -> str:
@@ -132,7 +136,7 @@ def _list_on_a_line(values: list[Any]) -> str:
 
 
 def argument_lines(args: dict[str, Any]) -> list[str]:
-    """Write arguments as lines of about 100 columns."""
+    """Write arguments as lines: prose as it is, all else in about 100 columns."""
     lines: list[Line] = []
     _object(args, "", lines)
     return _wrapped(lines) if args else [in_text.NO_ARGUMENTS]
@@ -247,8 +251,9 @@ def _inline(value: Any) -> str:
 
 
 def _wrap(indent: str, text: str) -> Iterator[str]:
-    start, lead, room = 0, indent, _room(indent)
-    fresh = _room(indent + WRAP)
+    width = LONGEST_WORD if _PROSE.fullmatch(text) else WIDTH
+    start, lead, room = 0, indent, _room(indent, width)
+    fresh = _room(indent + WRAP, width)
     while start < len(text) or lead == indent:
         end = _line_end(text, start, room, fresh)
         for piece in _cut(text[start:end]) if end - start > LONGEST_WORD + room else [text[start:end]]:
@@ -262,8 +267,8 @@ def same_word() -> str:
     return f"↪↪ {in_text.SAME_WORD} "
 
 
-def _room(lead: str) -> int:
-    return max(WIDTH - len(lead), _NARROWEST)
+def _room(lead: str, width: int) -> int:
+    return max(width - len(lead), _NARROWEST)
 
 
 def _line_end(text: str, start: int, room: int, fresh: int) -> int:

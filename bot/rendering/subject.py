@@ -266,19 +266,20 @@ def _fitting(texts: Sequence[str], room: int) -> list[str]:
 
 
 def _sums(actions: Sequence[Action]) -> list[str]:
-    """Say what a number of every call comes to, for the first number and for the largest."""
+    """Say what a number of every call comes to: those of the policy's headline, or the first number and the largest."""
     facts = [_facts(_after(action)).shown for action in actions]
     numbers = [[fact for fact in each if fact.number is not None] for each in facts]
     if not all(numbers):
         return []
     largest = largest_of([fact for each in numbers for fact in each])
-    paths = dict.fromkeys([numbers[0][0].path, *([largest.path] if largest else [])])
-    has_names = any(len(each) > 1 for each in numbers)
+    named = [fact.path for fact in numbers[0] if fact.path[0] in actions[0].terms.headline]
+    paths = dict.fromkeys(named or [numbers[0][0].path, *([largest.path] if largest else [])])
+    is_one = len(named) == 1 or all(len(each) == 1 for each in numbers)
     found = []
     for path in paths:
         own = [fact for each in numbers for fact in each if fact.path == path]
         if len(own) == len(actions) and (text := _sum(own)):
-            found.append(f"{key_text(path[-1])} {text}" if has_names else text)
+            found.append(text if is_one else f"{key_text(path[-1])} {text}")
     return found
 
 

@@ -28,7 +28,7 @@ def only_the_beginning(count: int, argument: str) -> str:
 
 def masked(names: str) -> str:
     """Say which arguments nobody is shown."""
-    return f"Masked: {names}. You do not see this; the call uses the real value."
+    return f"Masked: {names}. The call uses the real value."
 
 
 def not_in_schema(names: str, count: int) -> str:

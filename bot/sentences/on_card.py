@@ -291,7 +291,6 @@ def in_part(number: int | str) -> str:
 # --- Why a run does not go on, and records that are outdated ------------------------------------------------------------
 
 AGENT_SAYS_OF_RUN = "The agent says about this run:"
-REASON = "Reason:"
 
 
 def stopped(calls: int) -> str:
@@ -341,17 +340,11 @@ def with_proposal(indices: Sequence[int]) -> str:
     return f"With a proposal, approved one by one: {numbers(indices)}."
 
 
-def high_risk(indices: Sequence[int]) -> str:
-    """Say which actions are decided alone because of their risk."""
-    return f"High risk, decided one by one: {numbers(indices)}."
-
-
 def questions(indices: Sequence[int], review: str) -> str:
-    """Say which calls only ask something, and where they are answered, if not by a button beside this."""
+    """Say which calls only ask something, and where they are answered."""
     listed = calls_numbered(indices)
     is_what, them = ("is a question", "it") if len(indices) == 1 else ("are questions", "them")
-    here = f": answer {them} in *{review}*" if review else ""
-    return f"{listed[:1].upper()}{listed[1:]} {is_what}{here}."
+    return f"{listed[:1].upper()}{listed[1:]} {is_what}: answer {them} in *{review}*."
 
 
 def of_call(label: str, number: int) -> str:
@@ -443,9 +436,9 @@ def in_all(count: int) -> str:
     return "in both" if count == 2 else f"in all {count}"
 
 
-def of_rows(indices: Sequence[int], words: str) -> str:
-    """Say something of some rows."""
-    return f"{numbers(indices)}: {words}"
+def of_rows(indices: Sequence[int], mark: str, words: str) -> str:
+    """Say something of some rows, mark them, or both."""
+    return f"{mark} {numbers(indices)}{words and f': {words}'}".strip()
 
 
 def more_lines(count: int) -> str:

@@ -52,4 +52,4 @@ def reason_blocks(state: Approval) -> list[Block]:
     if not reason:
         return []
     untrusted = visible(scrub(reason, state.actions[0].secrets))
-    return [context("because", on_card.REASON), literal_within("reason", untrusted, _REASON, quote)]
+    return [literal_within("reason", untrusted, _REASON, quote)]

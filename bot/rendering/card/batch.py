@@ -12,6 +12,7 @@ from bot.rendering.blocks import (
     leaves,
     literal,
     literal_within,
+    quote,
     rich_text,
     section,
 )
@@ -23,7 +24,7 @@ from bot.rendering.calls import (
     safe_name,
 )
 from bot.rendering.card.folded import as_it_ran
-from bot.rendering.card.outcomes import common_outcome, mark_of, outcome_line, outcome_text
+from bot.rendering.card.outcomes import common_outcome, is_edited, mark_of, outcome_line, outcome_text
 from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import (
     MOST_ODD,
@@ -37,7 +38,7 @@ from bot.rendering.card.table import (
 )
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.cautions import caution_blocks
-from bot.sentences import on_card, words
+from bot.sentences import on_card
 from bot.text.literal import units, visible
 
 FEWEST = 2
@@ -150,12 +151,7 @@ def decided_rows_blocks(state: Approval, calls: Sequence[Action]) -> list[Block]
     # The place for the rows was measured when they were open. What was changed is said below in any case.
     blocks = ran if json_size(ran) <= json_size(asked) + _CHANGED else asked
     is_folded = is_over and are_long(calls)
-    shown = [block for block in blocks if not (is_folded and block["block_id"] in _LONG)]
-    marked: dict[str, list[int]] = {}
-    for call in calls:
-        marked.setdefault(mark_of(state, call), []).append(call.index)
-    said = [f"{mark} {words.numbers(indices)}" for mark, indices in marked.items() if mark]
-    return [*shown, *([context("rows:marks", " · ".join(said))] if said and len(marked) > 1 else [])]
+    return [block for block in blocks if not (is_folded and block["block_id"] in _LONG)]
 
 
 def are_long(calls: Sequence[Action]) -> bool:
@@ -176,25 +172,27 @@ def _care(calls: Sequence[Action]) -> list[str]:
 def what_became_blocks(state: Approval, place: Place, room: int) -> list[Block]:
     """Draw what became of each row, and what is said about the open ones, in so many JSON characters."""
     calls = [state.actions[index] for index in place.actions]
-    said = [] if common_outcome(state, place) else _said(state, calls)
-    blocks = []
-    if lines := _within(said, _WORDS):
-        blocks.append(context("rows:outcomes", "\n".join(lines)))
+    common, blocks = common_outcome(state, place), []
+    if lines := _within(_said(state, calls, has_words=not common), _WORDS):
+        blocks.append(context("rows:outcomes", (" · " if common else "\n").join(lines)))
     if texts := _texts(state, calls):
-        blocks.append(literal_within("rows:told", "\n".join(texts), max(room - _WORDS, _LEAST)))
+        draw = literal if any(is_edited(call) or call.proposal for call in calls) else quote
+        blocks.append(literal_within("rows:told", "\n".join(texts), max(room - _WORDS, _LEAST), draw))
     return blocks
 
 
-def _said(state: Approval, calls: Sequence[Action]) -> list[str]:
-    """Say it once for all the rows of which it is true."""
-    found: dict[str, list[int]] = {}
+def _said(state: Approval, calls: Sequence[Action], *, has_words: bool) -> list[str]:
+    """Say it once for all the rows of which it is true, behind its mark; nothing where the title says it of all of them."""
+    found: dict[tuple[str, str], list[int]] = {}
     for call in calls:
         is_open = state.is_open_at(call.index)
-        for said in words_while_open(state, call) if is_open else [outcome_line(state, call)]:
-            found.setdefault(said, []).append(call.index)
+        ended = [outcome_line(state, call) if has_words else ""]
+        for said in words_while_open(state, call) if is_open else ended:
+            found.setdefault((mark_of(state, call), said), []).append(call.index)
     if len(found) == 1 and all(len(indices) == len(calls) for indices in found.values()):
-        return list(found)
-    return [on_card.of_rows(indices, said) for said, indices in found.items()]
+        is_news = any(call.votes or state.is_open_at(call.index) for call in calls)
+        return [said for _, said in found if is_news]
+    return [on_card.of_rows(indices, *key) for key, indices in found.items() if any(key)]
 
 
 def _within(lines: Sequence[str], room: int) -> list[str]:
@@ -212,4 +210,5 @@ def _texts(state: Approval, calls: Sequence[Action]) -> list[str]:
     for call in calls:
         text = proposal_text(call) if state.is_open_at(call.index) else outcome_text(call)
         found.setdefault(text, []).append(call.number)
-    return [f"{_spans(numbers)}. {text}" for text, numbers in found.items() if text]
+    is_one = len(found) == 1
+    return [text if is_one else f"{_spans(numbers)}. {text}" for text, numbers in found.items() if text]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.bulk import calls_on, decided_together, put_to_vote, with_proposal
 from bot.domain.ids import MessageId
@@ -84,10 +85,14 @@ def _own_buttons(state: Approval, still: Sequence[int]) -> list[Block]:
             call.index, value_of(state, [call.index]), on_card.of_call(leading.label, call.number)
         )
         for call in found
-        if not (call.must_read or call.proposal)
-        and (call.is_high_risk if call.allows("approve") else call.allows("respond"))
+        if _has_own(call)
         for leading in offered(call)[:1]
     ]
+
+
+def _has_own(call: Action) -> bool:
+    is_apart = call.is_high_risk if call.allows("approve") else call.allows("respond")
+    return is_apart and not (call.must_read or call.proposal)
 
 
 def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -> list[Block]:
@@ -118,25 +123,25 @@ def _alone_words(state: Approval, still: Sequence[int], *, has_buttons: bool) ->
     """Say which actions are not decided together with others, and why, and where, if they have no buttons of their own."""
     if len(still) < 2:
         return []
-    unread, alone = _unread(state, still), [index for index in still if state.actions[index].is_high_risk]
+    unread = _unread(state, still)
     said = [on_card.unread(unread)] if unread else []
     if proposed := with_proposal(state, still):
         said.append(on_card.with_proposal(proposed))
-    if alone:
-        said.append(on_card.high_risk(alone))
     effects = [effect for index in still for effect in state.actions[index].config.effects]
     known = [on_action.EFFECTS[effect] for effect in dict.fromkeys(effects) if effect in on_action.EFFECTS]
     return [*said, *_not_approved_words(state, still, has_buttons=has_buttons), *known]
 
 
 def _not_approved_words(state: Approval, still: Sequence[int], *, has_buttons: bool) -> list[str]:
-    """Say which actions cannot be approved, where others can."""
+    """Say which actions cannot be approved, where others can and no button of their own says it."""
     left = [state.actions[index] for index in still if not state.actions[index].allows("approve")]
     if len(left) == len(still):
         return []
-    asking = [action.index for action in left if action.allows("respond")]
-    others = [action.index for action in left if action.index not in asking]
-    said = [on_card.questions(asking, "" if has_buttons else on_button.OPEN)] if asking else []
+    asking = [
+        action.index for action in left if action.allows("respond") and not (has_buttons and _has_own(action))
+    ]
+    others = [action.index for action in left if not action.allows("respond")]
+    said = [on_card.questions(asking, on_button.OPEN)] if asking else []
     return [*said, on_card.not_to_be_approved(others)] if others else said
 
 

@@ -175,11 +175,6 @@ def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[B
     return [block for blocks in drawn.values() for block in blocks]
 
 
-def _before_buttons(blocks: list[Block], added: Block) -> None:
-    at = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
-    blocks.insert(at, added)
-
-
 def _one(state: Approval, place: Place, action: Action, *, has_buttons: bool) -> list[Block]:
     alone = is_alone(place)
     separator = [] if alone else [divider(f"a:{action.index}:divider")]

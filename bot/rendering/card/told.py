@@ -9,7 +9,7 @@ from bot.domain.admission import Told
 from bot.domain.approval import Approval
 from bot.domain.masking import scrub
 from bot.domain.mentions import mention
-from bot.rendering.blocks import Block, context, literal_within, section
+from bot.rendering.blocks import Block, context, literal_within, quote, section
 from bot.rendering.card.outcomes import not_run_words
 from bot.rendering.card.title import title
 from bot.sentences import in_thread, on_card, words
@@ -40,7 +40,7 @@ def told_blocks(state: Approval, told: Told) -> list[Block]:
     if told.thread_ts is None:
         said = [(action, text) for action in state.actions if (text := _words(action))]
         for action, text in said[:_MOST_REASONS]:
-            blocks.append(literal_within(f"a:{action.index}:words", visible(text), _WORDS))
+            blocks.append(literal_within(f"a:{action.index}:words", visible(text), _WORDS, quote))
     return blocks
 
 

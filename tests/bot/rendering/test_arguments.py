@@ -72,15 +72,20 @@ def test_text_of_several_lines_stands_behind_a_bar():
     ]
 
 
-def test_a_long_line_is_wrapped_with_a_mark():
-    """Nothing runs out of sight to the right, and a wrapped line is not two lines."""
-    args = {"query": "select " * 40}
+def test_a_long_line_is_wrapped_with_a_mark_unless_it_is_prose():
+    """Nothing runs out of sight to the right, a wrapped line is not two lines, and Slack wraps prose as wide as a window."""
+    letter = "We paid 64.95 EUR back. " * 40
+    assert value_lines(letter) == [f'"{letter}"']
+    assert {len(value_lines(text)) > 1 for text in (letter + "↪ no", letter + "  no", letter + "x=1")} == {
+        True
+    }
+    args = {"query": "select=" + "select " * 40}
 
     found = argument_lines(args)
 
     assert max(map(len, found)) <= 100
     assert all(line.startswith("↪ ") for line in found[1:])
-    assert unwrapped("\n".join(found)) == 'query: "' + "select " * 40 + '"'
+    assert unwrapped("\n".join(found)) == 'query: "select=' + "select " * 40 + '"'
 
 
 def test_no_line_breaks_inside_a_word_or_a_number():
@@ -89,7 +94,7 @@ def test_no_line_breaks_inside_a_word_or_a_number():
         for word in ("125000", "1 250 000", "restart", "-0.5e10", "\u200b" * 12, "a\\b", "😀"):
             spelled = visible(word)
             found = argument_lines(
-                {"note": "x " * (before // 2) + "y" * (before % 2) + word + " and more" * 20}
+                {"note": "x " * (before // 2) + "y" * (before % 2) + word + " and=more" * 20}
             )
             assert any(spelled in line for line in found), (before, word)
             assert max(len(line.rstrip()) for line in found) <= 100

@@ -47,7 +47,7 @@ def test_short_arguments_stand_side_by_side_with_the_value_as_code():
         ("   to ",),
         ("Dana", "code"),
         ("   on ",),
-        ('"2026-11-24"', "code"),
+        ("2026-11-24", "code"),
         ("\ntags ",),
         ('["a","b"]', "code"),
         ("   x ",),
