@@ -15,8 +15,6 @@ class Draft:
 
     typed: Mapping[str, Raw] = field(default_factory=dict)
     """What each input held when Slack last sent it. Inputs that were never sent are not in it."""
-    chosen: tuple[str, ...] = ()
-    """The inputs that the person wants to see, where the form has too many for one view."""
     rows: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The rows of each list that was changed, in order. A row keeps its number for ever, so what was typed stays with it."""
     first: Mapping[str, int] = field(default_factory=dict)
@@ -26,7 +24,7 @@ class Draft:
 
     @property
     def is_empty(self) -> bool:
-        return not self.typed and not self.chosen and not self.rows
+        return not self.typed and not self.rows
 
     def dump(self) -> str:
         """Write it for Redis to keep."""
@@ -39,7 +37,6 @@ class Draft:
             found: dict[str, Any] = json.loads(text)
             return cls(
                 typed=dict(found["typed"]),
-                chosen=tuple(found["chosen"]),
                 rows={name: tuple(order) for name, order in found["rows"].items()},
                 first=dict(found["first"]),
                 made=int(found["made"]),

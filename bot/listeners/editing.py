@@ -5,7 +5,6 @@ again instead.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,23 +27,19 @@ from bot.listeners.submissions import (
 from bot.rendering.blocks import Block
 from bot.rendering.limits import SlackLimitError, check_view
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, merged
+from bot.rendering.modal.boxes import OTHERS
 from bot.rendering.modal.editing import (
     CHECK,
-    CHOOSE,
-    CHOOSE_OTHERS,
     START_OVER,
-    fits_one_view,
     form_for,
     render_check_view,
-    render_choice_view,
     render_edit_view,
     shown_as,
     shows_more,
-    with_choice,
     with_chosen,
 )
 from bot.rendering.modal.questions import parse_typed
-from bot.rendering.modal.view import ViewMeta, pressed_at
+from bot.rendering.modal.view import pressed_at
 from bot.runtime.offload import offload
 from bot.sentences import in_answer, in_form
 from bot.text.literal import mrkdwn, one_line
@@ -69,31 +64,23 @@ async def change_form(services: Services, state: Approval, click: Click) -> None
     async def pressed(draft: Draft) -> Draft:
         if click.subject == START_OVER:
             return Draft()
-        draft = with_view(draft, view)
+        draft = merged(draft, view)
         rows = _ROWS.fullmatch(click.subject)
         return await offload(state, _with_rows, state, click.index, draft, rows) if rows else draft
 
     draft = await services.store.change_draft(state.id, click.index, click.user, pressed)
-    render = render_choice_view if click.subject == CHOOSE_OTHERS else render_edit_view
-    drawn = await offload(state, render, state, click.index, draft)
+    drawn = await offload(state, render_edit_view, state, click.index, draft)
     try:
         await services.turn(click, drawn)
     except DoneBeforeError:
         # Another press was quicker. Its draft has this press, or this draft has it.
         newest = await services.store.draft(state.id, click.index, click.user)
-        drawn = await offload(state, render, state, click.index, newest)
+        drawn = await offload(state, render_edit_view, state, click.index, newest)
         await services.turn(replace(click, view={"id": view["id"]}), drawn)
 
 
 def _with_rows(state: Approval, index: int, draft: Draft, rows: re.Match[str]) -> Draft:
     return form_for(state.actions[index], draft).with_rows(rows[1], int(rows[2]), rows[3])
-
-
-def with_view(draft: Draft, view: Mapping[str, Any]) -> Draft:
-    """Add what a view holds, whichever step it is of."""
-    if ViewMeta.load(view["private_metadata"]).step == CHOOSE:
-        return with_choice(draft, view)
-    return merged(draft, view)
 
 
 async def submit(services: Services, state: Approval, submission: Submission) -> Reply:
@@ -104,26 +91,24 @@ async def submit(services: Services, state: Approval, submission: Submission) ->
         return await _decide(services, state, submission, draft)
 
     async def typed(draft: Draft) -> Draft:
-        return with_view(draft, submission.view)
+        return merged(draft, submission.view)
 
     draft = await services.store.change_draft(state.id, index, user, typed)
-    if submission.meta.step == CHOOSE:
-        return await offload(state, _chosen, state, submission, draft)
-    if await offload(state, shows_more, state.actions[index], draft, submission.view):
-        # A choice brings inputs with it, which are filled in before anything is judged.
-        return _show(submission, await offload(state, render_edit_view, state, index, draft))
+    if asked := await offload(state, _asked_first, state, submission, draft):
+        return asked
     found = await offload(state, _read, state, index, draft)
     if isinstance(found, Edited):
         return await _check(services, state, submission, draft, found.args)
     return await offload(state, _objections, state, submission, draft, found)
 
 
-def _chosen(state: Approval, submission: Submission, draft: Draft) -> Reply:
-    """Show the inputs that were chosen."""
-    if not draft.chosen:
-        return beside_first(submission, in_answer.CHOOSE_FIRST)
-    if not fits_one_view(state.actions[submission.meta.index], draft):
-        return beside_first(submission, in_answer.CHOOSE_FEWER)
+def _asked_first(state: Approval, submission: Submission, draft: Draft) -> Reply | None:
+    """Show what a choice or an emptied field brings with it: it is answered before anything is judged."""
+    form = form_for(state.actions[submission.meta.index], draft)
+    if form.is_too_much:
+        return beside(OTHERS.block_id, in_answer.CHOOSE_FEWER)
+    if not shows_more(form, submission.view):
+        return None
     return _show(submission, render_edit_view(state, submission.meta.index, draft))
 
 

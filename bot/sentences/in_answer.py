@@ -52,7 +52,6 @@ CHANNEL_UNKNOWN = (
 NOT_OPENED = "This could not be opened, and nothing was decided. Please press again."
 NOT_LISTED = "The standing approvals could not be listed now. Please try again."
 NOTHING_CHANGED = "Nothing was changed, so nothing was recorded. Change something, or close this form."
-CHOOSE_FIRST = "Choose at least one of these."
 CHOOSE_FEWER = "So many do not fit into one form. Choose fewer of them; you can come back for the others."
 TOO_MUCH_TO_SHOW = "So many changes do not fit into the last step, which shows all of them. Change less, or reject the call and say what to change."
 ONLY_SPACES = "There are only spaces here. Write an answer, or close this form."

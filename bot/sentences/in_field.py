@@ -8,7 +8,11 @@ from typing import Any
 ALL_ARGUMENTS = "All arguments"
 _EMPTY = "Send as an empty text"
 BOXES = {
-    "empty": (_EMPTY, "A field that you tick is sent as an empty text, whatever it holds."),
+    "others": ("Other fields to change", "See changes first shows an input for each."),
+    "empty": (
+        _EMPTY,
+        "What you tick is sent as an empty text, whatever it holds. Without a tick it is left out, or needs a text.",
+    ),
     "bare": (
         "Remove spaces and empty lines at both ends",
         "Without a tick they stay if you do not change the text. Slack may remove them from a text that you change.",

@@ -86,8 +86,7 @@ ABOUT_EDIT_WITHOUT_SCHEMA = (
     "If the tool does not take your changes, they do not run, and the agent may ask again."
 )
 
-CONTINUE, SEE_CHANGES = "Continue", "See changes"
-START_OVER, CHOOSE_OTHERS, CHANGE_MORE = "Start over", "Choose other fields", "Change more"
+SEE_CHANGES, START_OVER, CHANGE_MORE = "See changes", "Start over", "Change more"
 BEFORE_AND_AFTER = "Your changes:"
 CHANGED_SINCE = "This form was changed in another window. Nothing was recorded: look at it again."
 KEPT = "This is what you typed before."
@@ -118,11 +117,6 @@ def not_accepted(sentences: Sequence[str]) -> str:
 def check_title(index: int | None) -> str:
     """Title the last step of an edit."""
     return "Your changes" if index is None else f"Changes of call {index + 1}"
-
-
-def which_to_change(first: int, last: int) -> str:
-    """Ask which arguments a person wants to change, ten at a time."""
-    return "What do you want to change?" if first == 1 else f"Or one of these ({first} to {last})"
 
 
 # --- Reading page by page -----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from agent_adapter import HITLRequest
 from bot.rendering.modal.boxes import EMPTY
 from tests.support.builders import an_action
-from tests.support.people import Someone, block_of
+from tests.support.people import Someone, block_of, has_input
 
 
 @pytest.fixture(params=[False, True], ids=["as typed", "trimmed"])
@@ -33,17 +33,20 @@ async def edited(reviewing):
     return (await reviewing).decisions[0].edited_action.args
 
 
-async def test_an_emptied_text_is_an_error_beside_its_field_and_a_tick_makes_it_empty(client, dana):
-    """Nothing runs with an empty text that nobody meant."""
+async def test_an_emptied_text_comes_back_with_a_box_and_is_an_error_without_its_tick(client, dana):
+    """Nothing runs with an empty text that nobody meant. Each emptied field gets its tick."""
     reviewing = review(client, {"body": "Dear Al", "to": "dana"})
     form = await dana.opened(await dana.card(), "edit:0")
 
-    refused = await dana.fill(form, body="", to="erik")
-    assert refused["result"] == "invalid"
+    assert not has_input(form, EMPTY.label)
+    asked = (await dana.fill(form, body="", to="erik"))["views"][-1]
+    refused = await dana.fill(asked)
+    assert refused["result"] == "errors"
     assert list(refused["errors"]) == [block_of(form, "body")]
+    both = (await dana.fill(asked, to=""))["views"][-1]
     assert not reviewing.done()
 
-    filled = await dana.fill(form, body="Dear Al", to="erik", **{EMPTY.label: [block_of(form, "body")]})
+    filled = await dana.fill(both, to="erik", **{EMPTY.label: [block_of(form, "body")]})
     assert filled["result"] == "clear"
     assert await edited(reviewing) == {"body": "", "to": "erik"}
 

@@ -6,7 +6,7 @@ as masked, and stays as it is.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +18,8 @@ from bot.domain.schemas import Schema, UnsafeSchemaError, beyond, flatten, viola
 from bot.rendering.arguments import value_lines
 from bot.rendering.blocks import Block, actions, context, literal, plain
 from bot.rendering.buttons import FORM
-from bot.rendering.modal.boxes import BOXES, Box, is_blank, is_text
-from bot.rendering.modal.field_types import ABSENT
+from bot.rendering.modal.boxes import BOXES, EMPTY, OTHERS, Box, is_blank, is_text
+from bot.rendering.modal.field_types import ABSENT, option
 from bot.rendering.modal.form_tree import (
     NEW,
     Builder,
@@ -34,19 +34,21 @@ from bot.rendering.modal.form_tree import (
     Unit,
     held,
     inputs_in,
+    looks_emptied,
     rows_in,
     several,
+    ticked,
     units,
     value_of,
     wholes_in,
 )
-from bot.rendering.modal.inputs import element, raw_of
+from bot.rendering.modal.inputs import element, options_of, raw_of
 from bot.rendering.modal.labels import label_of
 from bot.sentences import in_field, in_form
 from bot.text.literal import clip, one_line, visible
 
 MOST_AT_ONCE = 8
-"""More arguments than this are offered as a choice first."""
+"""Of more arguments than this, the form shows those that matter most, and offers the others."""
 MOST_UNITS = 800
 """The most arguments that the choice can list. More of them are entered as one JSON."""
 MAX_BLOCKS = 88
@@ -60,6 +62,8 @@ ADD, REMOVE, UP, DOWN, TURN = "add", "remove", "up", "down", "turn"
 
 _EXCERPT = 1_000
 _OPTION = 75
+_DESCRIBED = 300
+"""The most arguments that are offered with their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,8 @@ class Form:
 
     root: Node
     draft: Draft
+    leading: tuple[Collection[Path], ...] = ()
+    """What matters most. Where nothing of it has an input, what comes after it does."""
 
     @property
     def units(self) -> list[Unit]:
@@ -96,27 +102,52 @@ class Form:
 
     @property
     def must_choose(self) -> bool:
-        """Whether a person first says what they want to change, because the inputs are too many to look through."""
-        return sum(unit.is_input for unit in self.units) > MOST_AT_ONCE or not self.fits(self.units)
+        """Whether the inputs are too many to look through."""
+        return len(self._inputs) > MOST_AT_ONCE or not self.fits(self.units)
 
     @property
     def in_sight(self) -> list[Unit]:
-        """What a person sees: everything, or what they chose."""
+        """What a person sees: everything, or what matters most and what they chose."""
         if not self.must_choose:
             return self.units
-        return [unit for unit in self.units if unit.is_input and unit.block_id in self.draft.chosen]
+        return self._leading if self.is_too_much else self._chosen
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether a person chose more than one view can hold."""
+        return self.must_choose and not self.fits(self._chosen)
+
+    @property
+    def _chosen(self) -> list[Unit]:
+        leading, chosen = self._leading, several(self.draft.typed.get(OTHERS.block_id))
+        return [unit for unit in self._inputs if unit in leading or unit.block_id in chosen]
+
+    @property
+    def _leading(self) -> list[Unit]:
+        named = (
+            [unit for unit in self._inputs if any(unit.path[: len(path)] == path for path in paths)]
+            for paths in self.leading
+        )
+        found = next(filter(None, named), [])[:MOST_AT_ONCE]
+        while found and not self.fits(found):
+            found.pop()
+        return found
+
+    @property
+    def _inputs(self) -> list[Unit]:
+        return [unit for unit in self.units if unit.is_input]
 
     @property
     def has_inputs(self) -> bool:
-        return any(unit.is_input for unit in self.units)
+        return bool(self._inputs)
 
-    def fits(self, found: Iterable[Unit]) -> bool:
+    def fits(self, found: Collection[Unit]) -> bool:
         """Tell whether one view can hold these inputs."""
         blocks = self.blocks(found)
         return len(blocks) <= MAX_BLOCKS and len(json.dumps(blocks)) <= MAX_FORM_BYTES
 
-    def blocks(self, found: Iterable[Unit]) -> list[Block]:
-        """Draw inputs with what was typed into them, those of an object or a list under its name."""
+    def blocks(self, found: Collection[Unit]) -> list[Block]:
+        """Draw inputs with what was typed into them, those of an object or a list under its name, and offer the others."""
         blocks: list[Block] = []
         group: Path = ()
         seen: list[Part] = []
@@ -125,7 +156,12 @@ class Form:
                 blocks.append(literal(f"group:{unit.number}", label_of(unit.path[:-1], unit.number + 1)))
             group = unit.path[:-1]
             blocks += self._unit(unit, seen)
-        return blocks + [self._box(box, suited) for box, suited in _boxes([*seen, *self._groups(seen)])]
+        in_sight = {unit.block_id for unit in found}
+        if others := [unit for unit in self._inputs if unit.block_id not in in_sight]:
+            blocks.append({**self._box(OTHERS, others), "optional": bool(found)})
+        parts = [*seen, *self._groups(seen)]
+        offered = ((box, [part for part in parts if self._offers(box, part)]) for box in BOXES)
+        return blocks + [self._box(box, suited) for box, suited in offered if suited]
 
     def _groups(self, seen: list[Part]) -> Iterator[Part]:
         """Give the objects of which something is in sight."""
@@ -182,15 +218,6 @@ class Form:
             if what != REMOVE:
                 order.insert(max(at - 1, 0) if what == UP else at + 1, row)
         return replace(self.draft, rows={**self.draft.rows, block_id: tuple(order)}, first=first, made=made)
-
-    def held_text(self, unit: Unit, size: int) -> str:
-        """Write what an input holds in a few characters; empty when it holds nothing."""
-        value = value_of(unit, self.draft, {})
-        return (
-            ""
-            if value is ABSENT
-            else clip(one_line(value if isinstance(value, str) else encode(value)), size)
-        )
 
     # How it looks
 
@@ -252,9 +279,23 @@ class Form:
         hint = in_field.hint(field.hint, field.kind)
         return {**block, "hint": plain(hint)} if hint else block
 
-    def _box(self, box: Box, suited: list[Part]) -> Block:
-        options = [(part.label(_OPTION), part.block_id) for part in suited]
+    def _offers(self, box: Box, part: Part) -> bool:
+        """Tell whether a box is shown for a part: that of an empty text only if its field was emptied, or is ticked."""
+        return box.suits(part.kind, part.question) and (
+            box is not EMPTY or looks_emptied(part, self.draft) or box in ticked(part, self.draft)
+        )
+
+    def _box(self, box: Box, suited: Sequence[Part | Unit]) -> Block:
+        is_described = box is OTHERS and len(suited) <= _DESCRIBED
+        options = [
+            option(part.label(_OPTION), part.block_id, self._held_text(part) if is_described else "")
+            for part in suited
+        ]
         return box.block(options, several(self.draft.typed.get(box.block_id)))
+
+    def _held_text(self, part: Part | Unit) -> str:
+        value = value_of(part, self.draft, {})
+        return "" if value is ABSENT else value if isinstance(value, str) else encode(value)
 
     # What came back
 
@@ -285,14 +326,18 @@ class Form:
 
 
 def form_of(
-    args: dict[str, Any], schema: Schema | None, mask: Collection[str] = (), draft: Draft | None = None
+    args: dict[str, Any],
+    schema: Schema | None,
+    mask: Collection[str] = (),
+    draft: Draft | None = None,
+    leading: tuple[Collection[Path], ...] = (),
 ) -> Form:
     """Make the form of these arguments: always the same one for the same arguments, schema and draft.
 
     A masked argument has no input. An argument that holds something masked is shown without it and stays as it is.
     """
     draft = draft or Draft()
-    form = Form(Builder(mask, draft).root(args, _usable(schema)), draft)
+    form = Form(Builder(mask, draft).root(args, _usable(schema)), draft, leading)
     if (form.has_inputs and len(form.units) <= MOST_UNITS) or holds(args, mask):
         return form
     return Form(Builder(mask, draft).whole(args), draft)
@@ -318,9 +363,9 @@ def merged(draft: Draft, view: Mapping[str, Any]) -> Draft:
             continue
         if block_id.startswith(("f:", "f#")):
             typed[block_id] = raw_of(state)
-        elif block_id in {box.block_id for box in BOXES}:
-            offered = {option["value"] for option in block["element"]["options"]}
-            others = [ticked for ticked in several(typed.get(block_id)) if ticked not in offered]
+        elif block_id in in_field.BOXES:
+            offered = {option["value"] for option in options_of(block)}
+            others = [value for value in several(typed.get(block_id)) if value not in offered]
             typed[block_id] = others + several(raw_of(state))
     return replace(draft, typed=typed)
 
@@ -334,14 +379,6 @@ def _usable(schema: Schema | None) -> Schema | None:
 
 def _units_of(node: Node | None) -> Iterator[Unit]:
     return units(node) if node else iter(())
-
-
-def _boxes(parts: Iterable[Part]) -> Iterator[tuple[Box, list[Part]]]:
-    """Give each box with what it suits. Boxes that suit nothing are left out."""
-    parts = list(parts)
-    for box in BOXES:
-        if suited := [part for part in parts if box.suits(part.kind, part.question)]:
-            yield box, suited
 
 
 def _share(row: list[Block]) -> float:
@@ -376,8 +413,10 @@ def _may_be_empty(field: Field) -> bool:
         # Null and leaving out are options of it.
         return False
     question = field.question
-    # An empty list has no choice made. An empty text, or one of only spaces, is shown as an empty input.
-    is_empty = field.kind == "choices" or (is_text(field.kind) and is_blank(question.value))
+    # An empty list has no choice made. A text of only spaces is shown as an empty input. Slack lets nobody empty an
+    # input that may not be empty, so a box could never ask what that means.
+    is_empty = field.kind == "choices"
+    is_empty |= is_text(field.kind) and (is_blank(question.value) or question.takes(""))
     return is_empty or not question.required or question.nullable
 
 

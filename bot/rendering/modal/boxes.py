@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.rendering.blocks import Block, plain
-from bot.rendering.modal.field_types import ABSENT, Question
+from bot.rendering.modal.field_types import ABSENT, Question, offered
 from bot.rendering.modal.specs import GROUP, ROWS
 from bot.sentences import in_field
 
 _TEXTS = {"text", "lines"}
 _EMPTY: dict[str, dict[str, Any] | list[Any]] = {GROUP: {}, ROWS: [], "choices": []}
-_MOST_OPTIONS = 100
-"""Slack's limit."""
 
 
 def is_text(kind: str) -> bool:
@@ -76,20 +74,17 @@ class Box:
         """What happens without a tick, or with one."""
         return in_field.BOXES[self.block_id][1]
 
-    def block(self, options: list[tuple[str, str]], ticked: Collection[str]) -> Block:
-        """Draw its input. Each option is a label and a value."""
-        found = [{"text": plain(label), "value": value} for label, value in options[:_MOST_OPTIONS]]
-        kind = "checkboxes" if len(found) <= 10 else "multi_static_select"
-        chosen = [option for option in found if option["value"] in ticked]
+    def block(self, options: list[Block], ticked: Collection[str]) -> Block:
+        """Draw its input."""
+        chosen = [option for option in options if option["value"] in ticked]
         return {
             "type": "input",
             "block_id": self.block_id,
             "label": plain(self.label),
             "hint": plain(self.hint),
             "element": {
-                "type": kind,
+                **offered("checkboxes", "multi_static_select", options),
                 "action_id": self.block_id,
-                "options": found,
                 **({"initial_options": chosen} if chosen else {}),
             },
             "optional": True,
@@ -102,3 +97,5 @@ BARE = Box("bare", _has_spaces_around)
 LEFT_OUT = Box("left_out", _can_be_left_out)
 NULLED = Box("null", _can_be_null)
 BOXES = (EMPTY, BARE, EMPTY_WHOLE, LEFT_OUT, NULLED)
+OTHERS = Box("others", lambda *_: False)
+"""Shows the inputs that are ticked in it, where a form has too many to look through."""

@@ -219,20 +219,22 @@ def option_labels(options: tuple[Any, ...]) -> list[str]:
 
 def _options(question: Question, *, extras: bool) -> list[Block]:
     labels = zip_longest(option_labels(question.options), question.titles, fillvalue="")
-    found = [_option(label, str(number), title) for number, (label, title) in enumerate(labels)]
+    found = [option(label, str(number), title) for number, (label, title) in enumerate(labels)]
     if extras and question.nullable:
-        found.append(_option(in_field.NULL, NULL))
+        found.append(option(in_field.NULL, NULL))
     if extras and not question.required:
-        found.append(_option(in_field.LEFT_OUT, LEAVE_OUT))
+        found.append(option(in_field.LEFT_OUT, LEAVE_OUT))
     return found
 
 
-def _option(label: str, value: str, title: str = "") -> Block:
-    described = {"description": plain(clip(one_line(title), _LABEL))} if title.strip() else {}
+def option(label: str, value: str, about: str = "") -> Block:
+    """Draw a choice, with what it is about below it."""
+    described = {"description": plain(clip(one_line(about), _LABEL))} if about.strip() else {}
     return {"text": plain(label), "value": value, **described}
 
 
-def _offered(few: str, many: str, options: list[Block]) -> Block:
+def offered(few: str, many: str, options: list[Block]) -> Block:
+    """Draw an element with these choices: of one type for up to ten, and of another for more."""
     if len(options) <= 10:
         return {"type": few, "options": options}
     if len(options) <= _AT_ONCE:
@@ -249,14 +251,14 @@ def _offered(few: str, many: str, options: list[Block]) -> Block:
 
 def _choice_element(raw: Raw, question: Question) -> Block:
     options = _options(question, extras=True)
-    found = _offered("radio_buttons", "static_select", options)
+    found = offered("radio_buttons", "static_select", options)
     chosen = [option for option in options if option["value"] == raw]
     return {**found, "initial_option": chosen[0]} if chosen else found
 
 
 def _choices_element(raw: Raw, question: Question) -> Block:
     options = _options(question, extras=False)
-    found = _offered("checkboxes", "multi_static_select", options)
+    found = offered("checkboxes", "multi_static_select", options)
     chosen = [option for option in options if option["value"] in (raw or ())]
     return {**found, "initial_options": chosen} if chosen else found
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from bot.domain.drafts import Draft, Raw
 from bot.domain.masking import hide, holds
 from bot.domain.schemas import fits_schema
-from bot.rendering.modal.boxes import BOXES, EMPTY_WHOLE, LEFT_OUT, NULLED, Box
+from bot.rendering.modal.boxes import BOXES, EMPTY_WHOLE, LEFT_OUT, NULLED, Box, is_blank
 from bot.rendering.modal.field_types import ABSENT, InputError, Question, is_long_text
 from bot.rendering.modal.inputs import answer, fits, initial
 from bot.rendering.modal.labels import LONGEST, label_of
@@ -484,6 +484,14 @@ def ticked(part: Part, draft: Draft) -> list[Box]:
     """Give the boxes that are ticked for a part of a form."""
     found = (box for box in BOXES if part.block_id in several(draft.typed.get(box.block_id)))
     return [box for box in found if box.suits(part.kind, part.question)]
+
+
+def looks_emptied(part: Part, draft: Draft) -> bool:
+    """Tell whether an input is empty, and neither the agent nor the schema says what that means."""
+    if not isinstance(part, Field) or not is_blank(raw := held(part, draft) or ""):
+        return False
+    asked = part.question
+    return bool(asked.is_given or raw or (asked.required and part.block_id in draft.typed))
 
 
 def held(field: Field, draft: Draft) -> Raw:

@@ -37,6 +37,12 @@ def fits(kind: str, question: Question) -> bool:
     return not question.is_given or KINDS[kind].holds(question.value, question)
 
 
+def options_of(block: Block) -> list[Block]:
+    """Give the choices of an input, in groups or not."""
+    found = block.get("element", {})
+    return [each for group in found.get("option_groups", [found]) for each in group.get("options", ())]
+
+
 def raw_of(state: dict[str, Any]) -> Raw:
     """Read what Slack reports about one input, whatever its kind."""
     if "selected_options" in state:

@@ -15,7 +15,7 @@ from bot.rendering.card.card import Part
 from bot.rendering.card.layout import BUDGET, MAX_BLOCKS
 from bot.rendering.limits import check_message, check_view
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged
-from bot.rendering.modal.boxes import BOXES
+from bot.rendering.modal.boxes import BOXES, OTHERS
 
 
 def assert_slack_takes_card(parts: tuple[Part, ...]) -> None:
@@ -163,13 +163,13 @@ def all_inputs(view: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def inputs(view: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The input blocks of a view that are about one argument, by their label."""
-    boxes = {box.label for box in BOXES}
+    boxes = {box.label for box in (*BOXES, OTHERS)}
     return {label: block for label, block in all_inputs(view).items() if label not in boxes}
 
 
 def everything(args: dict[str, Any], schema: dict[str, Any] | None = None, mask: Any = ()) -> Draft:
     """What a person has chosen who wants to see every input."""
-    return Draft(chosen=tuple(unit.block_id for unit in form_of(args, schema, mask).units))
+    return Draft(typed={OTHERS.block_id: [unit.block_id for unit in form_of(args, schema, mask).units]})
 
 
 def parse_form(

@@ -12,9 +12,11 @@ from agent_adapter.contract.numbers import Number
 from bot.domain.admission import Place
 from bot.domain.drafts import Draft
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged
-from bot.rendering.modal.boxes import BARE, BOXES, EMPTY
-from bot.rendering.modal.editing import fits_one_view, render_edit_view
+from bot.rendering.modal.boxes import BARE, BOXES, EMPTY, OTHERS
+from bot.rendering.modal.editing import form_for, render_edit_view
+from bot.rendering.modal.inputs import options_of
 from tests.bot.rendering.slack_side import (
+    all_inputs,
     assert_slack_takes_view,
     everything,
     inputs,
@@ -27,15 +29,18 @@ from tests.bot.rendering.slack_side import (
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 
 
-def form(args, schema=None):
-    state = a_state(an_interrupt(an_action(args=args, schema=schema)))
-    view = render_edit_view(state, 0, everything(args, schema))
+def form(args, schema=None, *emptied):
+    """The form, also as it comes back after somebody emptied fields."""
+    state, draft = a_state(an_interrupt(an_action(args=args, schema=schema))), everything(args, schema)
+    view = render_edit_view(state, 0, draft)
+    if emptied:
+        view = render_edit_view(state, 0, merged(draft, submitted(view, **dict.fromkeys(emptied))))
     assert_slack_takes_view(view)
     return view
 
 
-def submit(args, schema=None, *, trims=True, **typed):
-    return parse_form(submitted(form(args, schema), trims=trims, **typed), args, schema)
+def submit(args, schema=None, *emptied, trims=True, **typed):
+    return parse_form(submitted(form(args, schema, *emptied), trims=trims, **typed), args, schema)
 
 
 def an_object(required=(), **properties):
@@ -249,16 +254,18 @@ def test_several_choices_keep_the_order_that_they_had():
 def test_just_what_may_be_empty_can_be_submitted_empty():
     """Slack itself holds back a form whose needed inputs are empty, so those that may be cleared say so."""
     schema = an_object(
-        ["n", "maybe", "text", "c"],
+        ["n", "maybe", "text", "code", "c"],
         n={"type": "integer"},
         maybe={"type": ["integer", "null"]},
         text={"type": "string"},
+        code={"type": "string", "minLength": 1},
         c={"enum": ["x", None]},
         left_out={"type": "integer"},
     )
-    view = form({"n": 1, "maybe": 2, "text": "x", "c": "x"}, schema)
+    view = form({"n": 1, "maybe": 2, "text": "x", "code": "x", "c": "x"}, schema)
 
-    assert [label for label, block in inputs(view).items() if block["optional"]] == ["maybe", "left_out"]
+    found = [label for label, block in inputs(view).items() if block["optional"]]
+    assert found == ["maybe", "text", "left_out"]
 
 
 def test_clearing_a_needed_argument_gives_null_or_a_sentence():
@@ -279,20 +286,23 @@ def test_clearing_a_needed_argument_gives_null_or_a_sentence():
 @pytest.mark.parametrize("schema", [None, TEXT, NULLABLE_TEXT, OPTIONAL_TEXT])
 @pytest.mark.parametrize("typed", [{}, {"text": "other"}, {"text": None}])
 def test_a_tick_makes_a_text_empty_whatever_its_field_holds(schema, typed):
-    """On purpose, and nothing else does."""
+    """On purpose, and nothing else does. It is there once somebody emptied the field."""
     args = {"text": "y", "n": 1}
 
-    assert submit(args, schema, **typed, **{EMPTY.label: ["text"]}) == Edited({"text": "", "n": 1})
+    assert boxes(form(args, schema)) == {}
+    assert boxes(form(args, schema, "text"))[EMPTY.label] == ["text"]
+    assert submit(args, schema, "text", **typed, **{EMPTY.label: ["text"]}) == Edited({"text": "", "n": 1})
 
 
 def test_an_empty_text_of_the_agent_stays_when_untouched():
-    """Its field is empty from the beginning, so Slack lets it be; there is nothing to tick."""
+    """Its field is empty from the beginning, and nobody emptied it; there is nothing to tick."""
     args = {"text": "", "to": "dana"}
     schema = an_object(["text", "to"], text={"type": "string"}, to={"type": "string"})
     view = form(args, schema)
 
-    assert [label for label, block in inputs(view).items() if block["optional"]] == ["text"]
-    assert boxes(view) == {EMPTY.label: ["to"]}
+    assert [label for label, block in inputs(view).items() if block["optional"]] == ["text", "to"]
+    assert boxes(view) == {}
+    assert boxes(form(args, schema, "text", "to")) == {EMPTY.label: ["to"]}
     assert submit(args, schema, to="erik") == Edited({"text": "", "to": "erik"})
     assert submit(args, schema, text="now there is one") == Edited({**args, "text": "now there is one"})
 
@@ -316,8 +326,7 @@ def test_a_text_that_looks_empty_is_left_out_or_null_with_a_tick(text):
     """Nobody can clear it, because its input is empty already."""
     assert submit({"text": text}, OPTIONAL_TEXT, **{"Leave out": ["text"]}) == Edited({})
     assert submit({"text": text}, NULLABLE_TEXT, **{"Send as null": ["text"]}) == Edited({"text": None})
-    assert boxes(form({"text": "x"}, OPTIONAL_TEXT)) == {"Send as an empty text": ["text"]}
-    assert boxes(form({"text": "x"}, an_object(text={"type": "string", "minLength": 1}))) == {}
+    assert boxes(form({"text": "x"}, an_object(text={"type": "string", "minLength": 1}), "text")) == {}
 
 
 @pytest.mark.parametrize("asked", [" x ", "x\n", "\r\nx", "\tx y\nz \r\n"])
@@ -326,7 +335,7 @@ def test_spaces_around_a_text_go_when_somebody_says_so(asked, trims):
     """A missing space may be Slack's doing, so only the tick takes them off; inside, everything stays."""
     args = {"a": asked, "to": "dana"}
 
-    assert boxes(form(args)) == {EMPTY.label: ["a", "to"], BARE.label: ["a"]}
+    assert boxes(form(args)) == {BARE.label: ["a"]}
     assert submit(args, trims=trims, to="erik") == Edited({"a": asked, "to": "erik"})
     assert submit(args, trims=trims, a=asked.strip()) == Unchanged()
     assert submit(args, trims=trims, **{BARE.label: ["a"]}) == Edited({"a": asked.strip(), "to": "dana"})
@@ -633,7 +642,7 @@ def chosen(args, *names, schema=None):
     """The form of those arguments that a person chose."""
     state = a_state(an_interrupt(an_action(args=args, schema=schema)))
     wanted = [unit.block_id for unit in form_of(args, schema).units if unit.path[-1] in names]
-    view = render_edit_view(state, 0, Draft(chosen=tuple(wanted)))
+    view = render_edit_view(state, 0, Draft(typed={OTHERS.block_id: wanted}))
     assert_slack_takes_view(view)
     return view
 
@@ -645,25 +654,46 @@ def offered(args, schema=None):
     return {
         option["text"]["text"]: option.get("description", {}).get("text", "")
         for block in view["blocks"]
-        if block["block_id"].startswith("pick:")
-        for option in block["element"]["options"]
+        if block["block_id"] == OTHERS.block_id
+        for option in options_of(block)
     }
 
 
 @pytest.mark.parametrize(("count", "asks"), [(8, False), (9, True)])
-def test_above_eight_inputs_a_person_first_says_what_to_change(count, asks):
-    """Each argument is offered with its value, and only the chosen ones get an input."""
+def test_above_eight_inputs_those_that_matter_most_are_shown_and_the_others_offered(count, asks):
+    """Each other argument is offered with its value, and the chosen ones get an input."""
     args = {f"k{number}": f"value {number}" for number in range(count)}
 
     assert bool(offered(args)) == asks
     if asks:
         assert offered(args)["k3"] == "value 3"
-        assert list(inputs(chosen(args, "k3", "k7"))) == ["k3", "k7"]
+        assert list(inputs(chosen(args, "k3", "k7"))) == ["k0", "k1", "k2", "k3", "k7"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "agent", "leads"),
+    [
+        (("k5", "deep"), ("k6",), ["k5", "deep → a", "deep → b"]),
+        ((), ("k6",), ["k6"]),
+        (("gone",), (), ["k0", "amount", "to"]),
+        ((), (), ["k0", "amount", "to"]),
+    ],
+)
+def test_what_the_card_is_about_is_an_input_at_once(policy, agent, leads):
+    """The headline, else what matters first. Slack says of the others that they are optional, as they are."""
+    args = {**{f"k{n}": n % 2 == 0 or "x" for n in range(9)}, "k0": "x", "to": "Al", "amount": 5}
+    action = an_action(args={**args, "deep": {"a": "x", "b": "y"}}, headline=agent)
+    terms = an_admission(headline=policy, places=(Place(channel="C1", actions=(0,)),))
+    view = render_edit_view(a_state(an_interrupt(action), admission=terms), 0)
+    assert_slack_takes_view(view)
+
+    assert sorted(inputs(view)) == sorted(leads)
+    assert all_inputs(view)[OTHERS.label]["optional"]
 
 
 @pytest.mark.parametrize("count", [96, 150, 500, 799])
 def test_every_one_of_very_many_arguments_can_be_chosen(count):
-    """More than a view has blocks for: the choice takes ten in a block."""
+    """More than a view has blocks for: they are choices of one menu."""
     args = {f"key number {number}": "x" * 40 for number in range(count)}
     last = f"key number {count - 1}"
 
@@ -678,8 +708,10 @@ def test_a_choice_that_one_view_cannot_hold_is_asked_again():
     state = a_state(an_interrupt(an_action(args=args)))
     everything_chosen = everything(args)
 
-    assert not fits_one_view(state.actions[0], everything_chosen)
-    assert "What do you want to change?" in shown(render_edit_view(state, 0, everything_chosen))
+    assert form_for(state.actions[0], everything_chosen).is_too_much
+    view = render_edit_view(state, 0, everything_chosen)
+    assert list(inputs(view)) == ["k0", "k1", "k2"]
+    assert len(all_inputs(view)[OTHERS.label]["element"]["initial_options"]) == 197
 
 
 @pytest.mark.parametrize(

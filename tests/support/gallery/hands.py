@@ -1,8 +1,9 @@
 """A person who decides, and counts the taps that it takes: buttons, choices, questions and forms. Typing is no tap."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bot.rendering.modal.inputs import options_of
 from tests.support.people import Someone, block_of, buttons, has_input, in_menu, words
 
 Json = dict[str, Any]
@@ -54,8 +55,8 @@ class Hands(Someone):
     async def edit(self, card: Json, changes: Mapping[str, str]) -> None:
         """Change these arguments of the first call, and approve that."""
         view = await self.opened(card, "edit:0")
-        if has_input(view, "What do you want to change?"):
-            view = await self._choose(view, changes)
+        if hidden := [name for name in changes if not has_input(view, name)]:
+            view = await self._choose(view, hidden)
         answer = await self.fill(view, **changes)
         assert answer["result"] != "errors", answer
 
@@ -84,17 +85,12 @@ class Hands(Someone):
             )
         return view
 
-    async def _choose(self, view: Json, names: Mapping[str, str]) -> Json:
-        """Tick what is to be changed."""
-        picked = {
-            block["block_id"]: [option["value"]]
-            for block in view["blocks"]
-            if block["block_id"].startswith("pick:")
-            for option in block["element"]["options"]
-            if option["text"]["text"] in names
-        }
+    async def _choose(self, view: Json, names: Sequence[str]) -> Json:
+        """Choose what else is to be changed."""
+        others = next(block for block in view["blocks"] if block["block_id"] == "others")
+        picked = [option["value"] for option in options_of(others) if option["text"]["text"] in names]
         self.taps += len(names) + 1
-        answer = await self.slack.submit(self.user, view["id"], picked)
+        answer = await self.slack.submit(self.user, view["id"], {"others": picked})
         found: Json = answer["views"][-1]
         return found
 

@@ -369,7 +369,7 @@ SITUATIONS = (
     Situation("mail", "A letter", _call("send_email", {"to": "ada@example.com", "subject": "Your refund", "body": LETTER}), taps=ONE, edit={"subject": "Order 4711"}),
     Situation("patch", "A change of a file", _call("apply_patch", {"path": "limits.py", "patch": PATCH}), taps=ONE, edit={"path": "rules.py"}),
     Situation("order", "Objects and lists", _call("create_order", ORDER), taps=ONE, edit={"customer → name": "Ada Parker"}),
-    Situation("customer", "More than eight fields", _call("create_customer", CUSTOMER), taps={**ONE, "edit": 5}, edit={"credit_limit": "2500"}),
+    Situation("customer", "More than eight fields", _call("create_customer", CUSTOMER), taps={**ONE, "edit": 3}, edit={"credit_limit": "2500"}),
     Situation("confirm", "Asked once more, by the policy", _call("pay_invoice", {"amount": 900, "currency": "EUR", "to": "ACME Supplies GmbH"}), taps={**ONE, "approve": 2}, edit={"amount": "450"}),
     Situation("typed", "High risk: a value of the call is typed", _call("drop_database", {"name": "invoices_2019", "cluster": "eu-1"}, allowed=APPROVE_REJECT), taps={"approve": 2, "reject": 2}, types={"To approve": "invoices_2019"}),
     Situation("amount", "High risk: the amount is typed", _call("wire_money", {"amount": 18_400, "currency": "EUR", "to": "Northwind Ltd"}, allowed=APPROVE_REJECT), taps={"approve": 2, "reject": 2}, types={"To approve": "18,400"}),
