@@ -1,12 +1,17 @@
-"""Rules past which calls fall to a weaker one. Pure."""
+"""Rules past which calls fall to a weaker one, and by which one tap approves any sum. Pure."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from bot.domain.policy import Policy
 from bot.domain.rules import RISKS, THREAD, Rule
 from bot.policy.yaml_values import Problem
 from bot.text.literal import key_text
+
+_KEY, _FILLED = re.compile(r'"([^"]*)":'), re.compile("{([^{}]+)}")
+_SUM = re.compile("amount|price|total", re.IGNORECASE)
 
 
 def without_ring(policy: Policy) -> str:
@@ -31,6 +36,18 @@ def gaps(policy: Policy) -> Iterator[Problem]:
                 f"number as text, meets a weaker rule: {', or '.join(weaker)}. Safer: describe the harmless calls with "
                 "args, in a rule before it, and give the strict rule no args",
             )
+
+
+def unconfirmed(policy: Policy) -> Iterator[Problem]:
+    """Suggest a question for each rule that names a sum, and by which one tap approves a sum of any size."""
+    for rule in (*policy.rules, policy.default):
+        keys = _KEY.findall(rule.match.schema)
+        named = [*rule.headline, rule.type, *_FILLED.findall(rule.title), *keys]
+        is_one_tap = "approve" in (rule.decisions or KNOWN_DECISIONS) and rule.quorum == 1
+        is_any = rule.risk != "high" and not rule.confirm and not {"maximum", "exclusiveMaximum"} & {*keys}
+        if is_one_tap and is_any and (name := next(filter(_SUM.search, named), "")):
+            what = f"one tap approves any {key_text(name)} by {rule.name!r}"
+            yield Problem(rule.line, f"{what}: with `confirm: true`, Slack asks once more")
 
 
 def _weaker_places(policy: Policy, number: int) -> Iterator[str]:
