@@ -15,6 +15,7 @@ from bot.domain.rules import Match, Rule
 from bot.domain.standing import StandingLimits
 from bot.policy.checks import problems_of
 from bot.policy.file import Mention, PolicyFileError, read_policy
+from bot.policy.gaps import unconfirmed
 from tests.support.properties import bounded
 
 DEFAULT = """\
@@ -399,3 +400,30 @@ def test_limits_hold_for_the_agents_that_an_entry_names():
     assert limits_for(limits, "batch-1") == Limits(("batch-*", "nightly"), 20, None, 512 << 10)
     assert limits_for(limits, "billing") == Limits(("*",), 200, 60, 4 << 20)
     assert limits_for(limits[:1], "billing") == Limits(("*",), 100, None, None)
+
+
+# --- Sums that one tap approves -----------------------------------------------------------------------------------
+
+SUM = "match: {tool: pay, args: {properties: {amount: {type: number, %s: 9}}, required: [amount]}}"
+PRICE = "match: {tool: pay}, headline: [to, total_price]"
+
+
+@pytest.mark.parametrize(
+    ("rule", "suggests"),
+    [
+        (PRICE, True),
+        ("match: {tool: pay}, title: 'Pay {Amount}'", True),
+        ("match: {tool: pay}, headline: [to], risk: high, type: total", False),
+        (SUM % "minimum", True),
+        (SUM % "maximum", False),
+        (f"{PRICE}, confirm: true", False),
+        (f"{PRICE}, approvers: [U0DANA, U0ERIK], quorum: 2", False),
+        (f"{PRICE}, decisions: [respond]", False),
+        ("match: {tool: mail}, headline: [to]", False),
+    ],
+)
+def test_a_question_is_suggested_where_one_tap_approves_any_sum(rule: str, suggests: bool):
+    """Not where something else stands in the way."""
+    found = unconfirmed(read(rule_with(f"{{{rule}}}")).policy)
+
+    assert [problem.line for problem in found] == [5] * suggests
