@@ -27,21 +27,21 @@ from bot.listeners.submissions import (
 from bot.rendering.blocks import Block
 from bot.rendering.limits import SlackLimitError, check_view
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, merged
-from bot.rendering.modal.boxes import OTHERS
+from bot.rendering.modal.boxes import EMPTY, OTHERS
 from bot.rendering.modal.editing import (
     CHECK,
     START_OVER,
+    asked_anew,
     form_for,
     render_check_view,
     render_edit_view,
     shown_as,
-    shows_more,
     with_chosen,
 )
 from bot.rendering.modal.questions import parse_typed
 from bot.rendering.modal.view import pressed_at
 from bot.runtime.offload import offload
-from bot.sentences import in_answer, in_form
+from bot.sentences import in_answer, in_field, in_form
 from bot.text.literal import mrkdwn, one_line
 
 _ROWS = re.compile(r"([a-z]+) ([0-9]{1,9}) (.+)")
@@ -107,9 +107,10 @@ def _asked_first(state: Approval, submission: Submission, draft: Draft) -> Reply
     form = form_for(state.actions[submission.meta.index], draft)
     if form.is_too_much:
         return beside(OTHERS.block_id, in_answer.CHOOSE_FEWER)
-    if not shows_more(form, submission.view):
+    if not (asked := asked_anew(form, submission.view)):
         return None
-    return _show(submission, render_edit_view(state, submission.meta.index, draft))
+    note = in_field.EMPTIED if EMPTY.block_id in asked else ""
+    return _show(submission, render_edit_view(state, submission.meta.index, draft, note=note))
 
 
 async def _check(

@@ -11,7 +11,7 @@ BOXES = {
     "others": ("Other fields to change", "See changes first shows an input for each."),
     "empty": (
         _EMPTY,
-        "What you tick is sent as an empty text, whatever it holds. Without a tick it is left out, or needs a text.",
+        "What you tick is sent as an empty text, whatever it holds. Else it is left out or null, if the tool allows that.",
     ),
     "bare": (
         "Remove spaces and empty lines at both ends",
@@ -25,6 +25,7 @@ BOXES = {
     "null": ("Send as null", "What you tick is sent as null, whatever its fields hold."),
 }
 """Boxes to tick: a label, and what happens with a tick or without."""
+EMPTIED = f"You emptied a field. If you mean an empty text, tick its name under “{_EMPTY}”."
 
 
 def numbered(number: int) -> str:

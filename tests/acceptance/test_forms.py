@@ -7,7 +7,7 @@ import pytest
 from agent_adapter import HITLRequest
 from bot.rendering.modal.boxes import EMPTY
 from tests.support.builders import an_action
-from tests.support.people import Someone, block_of, has_input
+from tests.support.people import Someone, block_of, has_input, words
 
 
 @pytest.fixture(params=[False, True], ids=["as typed", "trimmed"])
@@ -40,6 +40,7 @@ async def test_an_emptied_text_comes_back_with_a_box_and_is_an_error_without_its
 
     assert not has_input(form, EMPTY.label)
     asked = (await dana.fill(form, body="", to="erik"))["views"][-1]
+    assert "You emptied a field." in words(asked["blocks"])
     refused = await dana.fill(asked)
     assert refused["result"] == "errors"
     assert list(refused["errors"]) == [block_of(form, "body")]

@@ -122,9 +122,9 @@ def with_chosen(draft: Draft, block_ids: Iterable[str]) -> Draft:
     return replace(draft, typed={**draft.typed, OTHERS.block_id: chosen})
 
 
-def shows_more(form: Form, view: Mapping[str, Any]) -> bool:
-    """Tell whether the form has an input, a list or a box to tick now that the submitted view did not have."""
-    return not _asked(form.blocks(form.in_sight)) <= _asked(view["blocks"])
+def asked_anew(form: Form, view: Mapping[str, Any]) -> set[str]:
+    """Name the inputs, lists and boxes with something that the submitted view did not have."""
+    return {block_id for block_id, _ in _asked(form.blocks(form.in_sight)) - _asked(view["blocks"])}
 
 
 def _asked(blocks: Iterable[Block]) -> set[tuple[str, str]]:

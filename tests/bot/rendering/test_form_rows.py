@@ -15,7 +15,7 @@ from bot.rendering.modal.argument_form import (
     merged,
 )
 from bot.rendering.modal.boxes import EMPTY_WHOLE, LEFT_OUT
-from bot.rendering.modal.editing import form_for, render_edit_view, shows_more
+from bot.rendering.modal.editing import asked_anew, form_for, render_edit_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
     button_labels,
@@ -275,8 +275,8 @@ def test_a_list_in_place_of_a_text_is_filled_in_before_it_is_judged(spec):
     form.types(**{"to · form": "a list"})
 
     action = a_state(an_interrupt(an_action(args=form.args, schema=form.schema))).actions[0]
-    assert shows_more(form_for(action, form.draft), before)
-    assert not shows_more(form_for(action, form.draft), form.view)
+    assert "f:/to?1:rows" in asked_anew(form_for(action, form.draft), before)
+    assert not asked_anew(form_for(action, form.draft), form.view)
     assert form.presses("Add a row").types(**{"to → 1": "dana"}).edited == {"to": ["dana"]}
 
 
