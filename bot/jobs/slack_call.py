@@ -25,7 +25,6 @@ from bot.jobs.slack_trouble import EDIT, POST, RETRY, SlackTrouble
 from bot.rendering.blocks import Block
 from bot.rendering.card.card import Part, draw_parts
 from bot.rendering.card.noted import plainer
-from bot.rendering.limits import SlackLimitError, check_message
 from bot.runtime.health import PLACE, Health
 from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
 from bot.runtime.tasks import Tasks
@@ -41,8 +40,6 @@ NOWHERE = "?"
 """Kept in place of the `ts` of a message that could not be posted."""
 GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
-RENDER = "render"
-"""In place of the method of Slack that refused a message: our own check of its limits."""
 DELETED_AT_MOST = 10
 """How many deleted messages of one record are posted again. If more are deleted, somebody or a program deletes them all."""
 
@@ -95,8 +92,6 @@ class SlackCall:
     async def _make(self) -> int | None:
         try:
             return await (self._update(self.shown) if self.shown else self._post())
-        except SlackLimitError as error:
-            return await self._on_refused(InterruptFaultError(RENDER, "msg_too_long", [str(error)]))
         except InterruptFaultError as error:
             return await self._on_refused(error)
         except SlackBusyError as error:
@@ -135,7 +130,6 @@ class SlackCall:
         if began + self.line.slack.within > self.leased_until:
             return await self._on_late()
         part = await self._as_posted()
-        check_message(part.text, part.blocks)
         ts = await self.line.slack.post_message(
             part.channel,
             text=part.text,
@@ -190,13 +184,11 @@ class SlackCall:
     async def _edit(self, shown: Shown, blocks: list[Block]) -> None:
         """Edit a message. If it asks nothing, a picture that Slack refuses is drawn plainer: what it says of itself, and then its text alone."""
         try:
-            if blocks:
-                check_message(self.part.text, blocks)
             await self.line.slack.update_message(
                 shown.channel, shown.ts, text=self.part.text, blocks=blocks, label=self._label()
             )
-        except (SlackLimitError, InterruptFaultError) as error:
-            is_picture = isinstance(error, SlackLimitError) or not (error.place or error.code in GONE)
+        except InterruptFaultError as error:
+            is_picture = not (error.place or error.code in GONE)
             if self.state.is_open or not blocks or not is_picture:
                 raise
             logger.warning("card.plainer", extra={"interrupt_id": self.state.id, "reason": str(error)})
@@ -313,8 +305,6 @@ class SlackCall:
                 await self.give_back()
                 return RETRY
         is_final = not shown or shown.ts == NOWHERE or error.code in GONE | _NO_THREAD
-        # Our own check says the same again.
-        is_final = is_final or error.method == RENDER
         if self._asks and (error.place or is_final):
             await self.give_back()
             await self.line.trouble.refuse_unreachable(self.state, error)

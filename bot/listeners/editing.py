@@ -25,7 +25,6 @@ from bot.listeners.submissions import (
     replacing,
 )
 from bot.rendering.blocks import Block
-from bot.rendering.limits import SlackLimitError, check_view
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, merged
 from bot.rendering.modal.boxes import EMPTY, OTHERS
 from bot.rendering.modal.editing import (
@@ -39,7 +38,7 @@ from bot.rendering.modal.editing import (
     with_chosen,
 )
 from bot.rendering.modal.questions import parse_typed
-from bot.rendering.modal.view import pressed_at
+from bot.rendering.modal.view import fits, pressed_at
 from bot.runtime.offload import offload
 from bot.sentences import in_answer, in_field, in_form
 from bot.text.literal import mrkdwn, one_line
@@ -125,9 +124,7 @@ async def _check(
         reply = beside(block, why_not) if block and in_sight else beside_first(submission, why_not)
         return await refusing(services, submission, reply)
     view = await offload(state, render_check_view, state, index, args)
-    try:
-        check_view(view)
-    except SlackLimitError:
+    if not fits(view):
         return beside_first(submission, in_answer.TOO_MUCH_TO_SHOW)
     return _show(submission, view)
 

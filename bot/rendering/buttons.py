@@ -18,7 +18,6 @@ from bot.rendering.blocks import button as block_button
 from bot.rendering.calls import description_is_cut, safe_name
 from bot.rendering.changes import one_value
 from bot.rendering.confirming import run_question
-from bot.rendering.limits import CHOICE_VALUE
 from bot.rendering.question_card import options_in_sight
 from bot.sentences import on_action, on_button, on_card, words
 from bot.text.literal import units
@@ -127,6 +126,7 @@ OF_ACTION: Mapping[Button, Callable[[Action], bool]] = {
 
 IN_SIGHT, IN_MENU = 3, 5
 """How many buttons stand side by side, and how many choices the menu behind them takes."""
+_CHOICE_VALUE = 150
 
 
 def _may_be_approved(action: Action) -> bool:
@@ -268,7 +268,7 @@ def _menu(action: Action, behind: list[Block]) -> Block:
 def _takes(menu: Block) -> bool:
     """Whether Slack takes a menu with so many choices, and with values of this length."""
     values = [choice["value"] for choice in menu["options"]]
-    return len(values) <= IN_MENU and all(units(value) <= CHOICE_VALUE for value in values)
+    return len(values) <= IN_MENU and all(units(value) <= _CHOICE_VALUE for value in values)
 
 
 def _effect_blocks(action: Action) -> list[Block]:

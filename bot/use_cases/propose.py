@@ -21,7 +21,6 @@ from bot.rendering.blocks import json_size
 from bot.rendering.calls import asked
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
-from bot.rendering.limits import SlackLimitError, check_message
 from bot.rendering.pages import measured_proposal
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
@@ -176,11 +175,6 @@ def _fits(state: Approval, index: int, opening: Opening) -> bool:
     if opening.place:
         admission = admission.model_copy(update={"places": (*admission.places, opening.place)})
     after = replace(state, admission=admission, proposals={**state.proposals, index: opening.proposal})
-    try:
-        for part in render_card(after):
-            check_message(part.text, part.blocks)
-            if json_size(part.blocks) > MOST_JSON or len(part.blocks) > MOST_BLOCKS:
-                return False
-    except SlackLimitError:
-        return False
-    return True
+    return all(
+        json_size(part.blocks) <= MOST_JSON and len(part.blocks) <= MOST_BLOCKS for part in render_card(after)
+    )

@@ -21,6 +21,7 @@ from bot.rendering.subject import LONG, subject
 from bot.sentences import in_form
 from bot.text.literal import one_line, pieces, units
 
+_MOST_BLOCKS, _MOST_BYTES = 100, 250_000
 HOME = "home"
 """The `callback_id` of a person's lists, and the verb of the buttons that turn their pages."""
 
@@ -127,6 +128,11 @@ def whole_call_blocks(args: dict[str, Any], mask: Collection[str], room: int = P
     if units(whole) > room:
         return [context("whole:label", in_form.OTHER_ARGUMENTS)]
     return [context("whole:label", in_form.WHOLE_CALL), literal("whole", whole)]
+
+
+def fits(view: Block) -> bool:
+    """Whether Slack takes so large a view. The SDK writes JSON in ASCII, so this is what travels."""
+    return len(view["blocks"]) <= _MOST_BLOCKS and len(json.dumps(view)) <= _MOST_BYTES
 
 
 def render_notice_view(title: str, text: str) -> Block:

@@ -17,13 +17,13 @@ from bot.domain.votes import Vote
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.rendering.card.table import WIDTH
-from bot.rendering.limits import check_view
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
 from bot.text.literal import visible
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
+    assert_slack_takes_view,
     block_ids,
     block_of,
     button_labels,
@@ -638,7 +638,7 @@ def test_pages_of_a_review_are_divided_by_what_travels():
     state = laid_out(*[an_action("mail", {"body": "あ" * 8_000 + str(n)}) for n in range(6)])
 
     for page in range(1, 6):
-        check_view(review(state, page))
+        assert_slack_takes_view(review(state, page))
 
 
 def test_what_became_of_many_calls_fits_on_the_pages_that_show_them():
@@ -653,7 +653,7 @@ def test_what_became_of_many_calls_fits_on_the_pages_that_show_them():
         pages.append(review(state, len(pages) + 1))
 
     for page in pages:
-        check_view(page)
+        assert_slack_takes_view(page)
     found = [block_id for page in pages for block_id in block_ids(page["blocks"])]
     assert [each for each in found if each.endswith(":text")] == [f"ran:{index}:text" for index in range(60)]
 

@@ -17,7 +17,6 @@ from bot.rendering.blocks import confirm, json_size, menu
 from bot.rendering.buttons import APPROVE, OF_ACTION, button_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
-from bot.rendering.limits import check_message
 from bot.rendering.modal.forms import (
     render_for_run_view,
     render_more_view,
@@ -28,6 +27,7 @@ from bot.rendering.modal.forms import (
 from bot.rendering.modal.standing import render_standing_list, render_standing_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
+    assert_slack_takes_message,
     assert_slack_takes_view,
     block_of,
     buttons,
@@ -243,7 +243,7 @@ def test_a_record_with_a_long_id_opens_a_view_instead_of_a_menu(length: int):
 
     *_, last = in_sight(blocks)
     assert last["type"] == ("overflow" if length < 150 else "button")
-    check_message("x", blocks)
+    assert_slack_takes_message("x", blocks)
 
 
 def test_more_choices_than_a_menu_takes_are_in_a_view(monkeypatch):
@@ -279,7 +279,7 @@ def question(action: Any, **fields: Any) -> dict[str, Any]:
     """What Slack asks before Approve."""
     state = asked(action, confirm=True, **fields)
     approve = next(found for found in drawn(state) if found["action_id"] == "approve:0")
-    check_message("x", render_card(state)[0].blocks)
+    assert_slack_takes_message("x", render_card(state)[0].blocks)
     return {name: approve["confirm"][name]["text"] for name in ("title", "text", "confirm", "deny")}
 
 

@@ -32,7 +32,6 @@ from bot.rendering.arguments import change_lines
 from bot.rendering.blocks import json_size
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out, plan_parts
-from bot.rendering.limits import check_message
 from bot.rendering.modal.argument_form import Edited, Unchanged, form_of
 from bot.rendering.modal.boxes import BOXES
 from bot.rendering.modal.editing import render_edit_view
@@ -52,6 +51,7 @@ from bot.text.literal import has_hidden, one_line, visible
 from bot.use_cases.propose import MOST_BLOCKS, MOST_JSON
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
+    assert_slack_takes_message,
     assert_slack_takes_view,
     block_ids,
     button_labels,
@@ -378,7 +378,7 @@ def test_every_message_of_a_card_has_room_for_a_proposal(count, size, quorum, ri
     }
 
     for part in render_card(replace(state, proposals=proposals)):
-        check_message(part.text, part.blocks)
+        assert_slack_takes_message(part.text, part.blocks)
         assert json_size(part.blocks) <= MOST_JSON
         assert len(part.blocks) <= MOST_BLOCKS
 
