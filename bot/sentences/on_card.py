@@ -330,16 +330,6 @@ NOT_YET = "Not yet"
 """Answers the question that comes before a click, so that nothing is recorded."""
 
 
-def unread(indices: Sequence[int]) -> str:
-    """Say which actions are approved at the end of a reading only."""
-    return f"To be read before approving: {numbers(indices)}."
-
-
-def with_proposal(indices: Sequence[int]) -> str:
-    """Say which actions are approved alone because of a proposal."""
-    return f"With a proposal, approved one by one: {numbers(indices)}."
-
-
 def questions(indices: Sequence[int], review: str) -> str:
     """Say which calls only ask something, and where they are answered."""
     listed = calls_numbered(indices)

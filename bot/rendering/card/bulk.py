@@ -120,16 +120,12 @@ def _reject_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[
 
 
 def _alone_words(state: Approval, still: Sequence[int], *, has_buttons: bool) -> list[str]:
-    """Say which actions are not decided together with others, and why, and where, if they have no buttons of their own."""
+    """Say of several calls what no call and no button says: which cannot be approved, and what a decision really does."""
     if len(still) < 2:
         return []
-    unread = _unread(state, still)
-    said = [on_card.unread(unread)] if unread else []
-    if proposed := with_proposal(state, still):
-        said.append(on_card.with_proposal(proposed))
     effects = [effect for index in still for effect in state.actions[index].config.effects]
     known = [on_action.EFFECTS[effect] for effect in dict.fromkeys(effects) if effect in on_action.EFFECTS]
-    return [*said, *_not_approved_words(state, still, has_buttons=has_buttons), *known]
+    return [*_not_approved_words(state, still, has_buttons=has_buttons), *known]
 
 
 def _not_approved_words(state: Approval, still: Sequence[int], *, has_buttons: bool) -> list[str]:
@@ -137,10 +133,8 @@ def _not_approved_words(state: Approval, still: Sequence[int], *, has_buttons: b
     left = [state.actions[index] for index in still if not state.actions[index].allows("approve")]
     if len(left) == len(still):
         return []
-    asking = [
-        action.index for action in left if action.allows("respond") and not (has_buttons and _has_own(action))
-    ]
-    others = [action.index for action in left if not action.allows("respond")]
+    asking = [each.index for each in left if each.allows("respond") and not (has_buttons and _has_own(each))]
+    others = [each.index for each in left if not each.allows("respond")]
     said = [on_card.questions(asking, on_button.OPEN)] if asking else []
     return [*said, on_card.not_to_be_approved(others)] if others else said
 

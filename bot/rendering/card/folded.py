@@ -17,8 +17,8 @@ from bot.sentences import in_text
 from bot.text.literal import key_text, one_line
 
 _BETWEEN = "   "
-# Characters of what stands on the line: about one and two lines of a phone. An edit is always whole.
-ONE_LINE, TWO_LINES = 34, 72
+TWO_LINES = 72
+"""Characters of what stands on the line: about two lines of a phone. An edit is always whole."""
 
 
 @dataclass(frozen=True, slots=True)
