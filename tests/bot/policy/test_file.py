@@ -402,28 +402,21 @@ def test_limits_hold_for_the_agents_that_an_entry_names():
     assert limits_for(limits[:1], "billing") == Limits(("*",), 100, None, None)
 
 
-# --- Sums that one tap approves -----------------------------------------------------------------------------------
-
-SUM = "match: {tool: pay, args: {properties: {amount: {type: number, %s: 9}}, required: [amount]}}"
-PRICE = "match: {tool: pay}, headline: [to, total_price]"
-
-
-@pytest.mark.parametrize(
-    ("rule", "suggests"),
-    [
-        (PRICE, True),
-        ("match: {tool: pay}, title: 'Pay {Amount}'", True),
-        ("match: {tool: pay}, headline: [to], risk: high, type: total", False),
-        (SUM % "minimum", True),
-        (SUM % "maximum", False),
-        (f"{PRICE}, confirm: true", False),
-        (f"{PRICE}, approvers: [U0DANA, U0ERIK], quorum: 2", False),
-        (f"{PRICE}, decisions: [respond]", False),
-        ("match: {tool: mail}, headline: [to]", False),
-    ],
-)
-def test_a_question_is_suggested_where_one_tap_approves_any_sum(rule: str, suggests: bool):
+def test_a_question_is_suggested_where_one_tap_approves_any_sum():
     """Not where something else stands in the way."""
-    found = unconfirmed(read(rule_with(f"{{{rule}}}")).policy)
+    price, sums = (
+        "headline: [to, total_price]",
+        "{properties: {amount: {type: number, %s: 9}}, required: [amount]}",
+    )
+    asks = [price, "title: 'Pay {Amount}'", f"match: {{args: {sums % 'minimum'}}}"]
+    others = ["confirm: true", "risk: high", "quorum: 2, approvers: [U0DANA, U0ERIK]", "decisions: [respond]"]
+    does_not = [
+        f"match: {{args: {sums % 'maximum'}}}",
+        "headline: [to]",
+        *(f"{price}, {other}" for other in others),
+    ]
 
-    assert [problem.line for problem in found] == [5] * suggests
+    for rule in (*asks, *does_not):
+        whole = rule if "match" in rule else f"match: {{tool: pay}}, {rule}"
+        found = [problem.line for problem in unconfirmed(read(rule_with(f"{{{whole}}}")).policy)]
+        assert found == [5] * (rule in asks), rule
