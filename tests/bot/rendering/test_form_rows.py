@@ -180,7 +180,7 @@ def ticks(view, box):
 
 
 def test_an_object_or_a_list_that_was_given_is_left_out_with_a_tick():
-    """Whatever is in its fields. Those that the tool needs cannot be ticked."""
+    """Whatever is in its fields. Those that the tool needs cannot be ticked, and are made null where it takes null."""
     schema = an_object(
         ["needed"], address=an_object(["street"], street=TEXT), tags=a_list(TEXT), needed=a_list(TEXT)
     )
@@ -195,12 +195,8 @@ def test_an_object_or_a_list_that_was_given_is_left_out_with_a_tick():
     assert form.types(**{"Leave out": ["address", "tags"]}).edited == {"needed": ["x"]}
     assert form.types(**{"Leave out": []}).types(**{"address → street": "Main"}).result == Unchanged()
 
-
-def test_an_object_or_a_list_that_the_tool_needs_is_made_null_with_a_tick():
-    """Where it takes null."""
     schema = an_object(["who"], who={"anyOf": [an_object(["name"], name=TEXT), {"type": "null"}]})
     form = Filling({"who": {"name": "Ada"}}, schema)
-
     assert ticks(form.view, LEFT_OUT) == []
     assert form.types(**{"Send as null": ["who"]}).edited == {"who": None}
 

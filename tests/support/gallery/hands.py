@@ -1,9 +1,8 @@
 """A person who decides, and counts the taps that it takes: buttons, choices, questions and forms. Typing is no tap."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from bot.rendering.modal.inputs import options_of
 from tests.support.people import Someone, block_of, buttons, has_input, in_menu, words
 
 Json = dict[str, Any]
@@ -55,8 +54,6 @@ class Hands(Someone):
     async def edit(self, card: Json, changes: Mapping[str, str]) -> None:
         """Change these arguments of the first call, and approve that."""
         view = await self.opened(card, "edit:0")
-        if hidden := [name for name in changes if not has_input(view, name)]:
-            view = await self._choose(view, hidden)
         answer = await self.fill(view, **changes)
         assert answer["result"] != "errors", answer
 
@@ -84,15 +81,6 @@ class Hands(Someone):
                 self.user, lambda found, before=before: found["private_metadata"] != before
             )
         return view
-
-    async def _choose(self, view: Json, names: Sequence[str]) -> Json:
-        """Choose what else is to be changed."""
-        others = next(block for block in view["blocks"] if block["block_id"] == "others")
-        picked = [option["value"] for option in options_of(others) if option["text"]["text"] in names]
-        self.taps += len(names) + 1
-        answer = await self.slack.submit(self.user, view["id"], {"others": picked})
-        found: Json = answer["views"][-1]
-        return found
 
     async def _go_through(self, view: Json, types: Mapping[str, str]) -> None:
         view = await self.read(view)
