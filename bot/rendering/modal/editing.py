@@ -1,4 +1,4 @@
-"""The form of an edit, step by step: what to change, the new values, and what was asked beside what would run."""
+"""The form of an edit, step by step: the new values, and then what was asked beside what would run."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
