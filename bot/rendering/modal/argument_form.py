@@ -413,10 +413,8 @@ def _may_be_empty(field: Field) -> bool:
         # Null and leaving out are options of it.
         return False
     question = field.question
-    # An empty list has no choice made. A text of only spaces is shown as an empty input. Slack lets nobody empty an
-    # input that may not be empty, so a box could never ask what that means.
-    is_empty = field.kind == "choices"
-    is_empty |= is_text(field.kind) and (is_blank(question.value) or question.takes(""))
+    # An empty list has no choice made. A text of only spaces is shown as an empty input.
+    is_empty = field.kind == "choices" or (is_text(field.kind) and is_blank(question.value))
     return is_empty or not question.required or question.nullable
 
 

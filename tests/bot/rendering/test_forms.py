@@ -261,7 +261,7 @@ def test_just_what_may_be_empty_can_be_submitted_empty():
     view = form({"n": 1, "maybe": 2, "text": "x", "code": "x", "c": "x"}, schema)
 
     found = [label for label, block in inputs(view).items() if block["optional"]]
-    assert found == ["maybe", "text", "left_out"]
+    assert found == ["maybe", "left_out"]
 
 
 def test_clearing_a_needed_argument_gives_null_or_a_sentence():
@@ -296,7 +296,7 @@ def test_an_empty_text_of_the_agent_stays_when_untouched():
     schema = an_object(["text", "to"], text={"type": "string"}, to={"type": "string"})
     view = form(args, schema)
 
-    assert [label for label, block in inputs(view).items() if block["optional"]] == ["text", "to"]
+    assert [label for label, block in inputs(view).items() if block["optional"]] == ["text"]
     assert boxes(view) == {}
     assert boxes(form(args, schema, "text", "to")) == {EMPTY.label: ["to"]}
     assert submit(args, schema, to="erik") == Edited({"text": "", "to": "erik"})
