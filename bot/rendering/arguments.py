@@ -252,8 +252,8 @@ def _inline(value: Any) -> str:
 
 def _wrap(indent: str, text: str) -> Iterator[str]:
     width = LONGEST_WORD if _PROSE.fullmatch(text) else WIDTH
-    start, lead, room = 0, indent, _room(indent, width)
-    fresh = _room(indent + WRAP, width)
+    room, fresh = (max(width - len(lead), _NARROWEST) for lead in (indent, indent + WRAP))
+    start, lead = 0, indent
     while start < len(text) or lead == indent:
         end = _line_end(text, start, room, fresh)
         for piece in _cut(text[start:end]) if end - start > LONGEST_WORD + room else [text[start:end]]:
@@ -265,10 +265,6 @@ def _wrap(indent: str, text: str) -> Iterator[str]:
 def same_word() -> str:
     """Begin a line that goes on in the middle of a word."""
     return f"↪↪ {in_text.SAME_WORD} "
-
-
-def _room(lead: str, width: int) -> int:
-    return max(width - len(lead), _NARROWEST)
 
 
 def _line_end(text: str, start: int, room: int, fresh: int) -> int:

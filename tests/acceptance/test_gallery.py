@@ -14,8 +14,8 @@ from tests.support.signing import unsigned
 pytestmark = pytest.mark.nightly
 
 DECIDED = [situation for situation in SITUATIONS if situation.is_decided]
-WAYS = ("payment", "customer", "confirm", "refunds")
-"""One field, more than eight, a question of the policy, and a batch."""
+WAYS = ("payment", "customer", "confirm", "refunds", "two-refunds", "four-tools", "proposed")
+"""One field, more than eight, a question of the policy, batches, and a change that waits for a second person."""
 WIDER = """(() => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync("time { letter-spacing: 0.3px }");

@@ -17,7 +17,7 @@ from bot.sentences import in_text
 from bot.text.literal import key_text, one_line
 
 _BETWEEN = "   "
-TWO_LINES = 72
+_ROOM = 72
 """Characters of what stands on the line: about two lines of a phone. An edit is always whole."""
 
 
@@ -41,7 +41,7 @@ class Pair:
 def folded_blocks(action: Action, held: Collection[str] = (), *, has_line: bool = True) -> list[Block]:
     """Draw a call without what was needed to decide it, and without the values that the title holds."""
     at = f"a:{action.index}"
-    line = _line(_left_to_show(action, held), TWO_LINES) if has_line else []
+    line = _line(_left_to_show(action, held)) if has_line else []
     blocks: list[Block] = []
     if not safe_name(action.request):
         blocks.append(literal(f"{at}:name", one_line(action.request.name)))
@@ -52,7 +52,7 @@ def folded_blocks(action: Action, held: Collection[str] = (), *, has_line: bool 
 
 def has_details(action: Action, held: Collection[str]) -> bool:
     """Whether a folded call leaves something out."""
-    return bool(action.must_read or action.description or _left_out(_left_to_show(action, held), TWO_LINES))
+    return bool(action.must_read or action.description or _left_out(_left_to_show(action, held)))
 
 
 def _left_to_show(action: Action, held: Collection[str]) -> list[Pair]:
@@ -98,21 +98,21 @@ def _is_same(asked: dict[str, Any], decided: dict[str, Any], name: str) -> bool:
     return name in asked and name in decided and is_same(asked[name], decided[name])
 
 
-def _line(pairs: Sequence[Pair], room: int) -> list[Block]:
-    found = side_by_side([(key_text(pair.name), change_of(pair)) for pair in _fitting(pairs, room)])
-    left = _left_out(pairs, room)
+def _line(pairs: Sequence[Pair]) -> list[Block]:
+    found = side_by_side([(key_text(pair.name), change_of(pair)) for pair in _fitting(pairs)])
+    left = _left_out(pairs)
     return [*found, *(leaves(f"{_BETWEEN if found else ''}{in_text.not_on_line(left)}") if left else [])]
 
 
-def _left_out(pairs: Sequence[Pair], room: int) -> int:
+def _left_out(pairs: Sequence[Pair]) -> int:
     """Count the arguments that the line does not show. A long value that was changed has a box of its own."""
-    return sum(not pair.is_changed or pair.is_short for pair in pairs) - len(_fitting(pairs, room))
+    return sum(not pair.is_changed or pair.is_short for pair in pairs) - len(_fitting(pairs))
 
 
-def _fitting(pairs: Sequence[Pair], room: int) -> list[Pair]:
+def _fitting(pairs: Sequence[Pair]) -> list[Pair]:
     """Give what was changed, and of the others the first one and those that there is room for."""
     shown = [pair for pair in pairs if pair.is_short]
-    room -= sum(_length(pair) for pair in shown if pair.is_changed)
+    room = _ROOM - sum(_length(pair) for pair in shown if pair.is_changed)
     found: list[Pair] = []
     for pair in shown:
         if not pair.is_changed:

@@ -548,8 +548,8 @@ def test_the_same_words_about_several_rows_are_said_once():
 
     blocks = card(laid_out(*refunds(), decided=decided)).blocks
     assert shown([block_of(blocks, "rows:told")]) == "1-3, 5. No.\n4. Late."
-    blocks = card(laid_out(*refunds(), decided=dict.fromkeys(range(5), decided[0]))).blocks
-    assert shown([block_of(blocks, "rows:told")]) == "No."
+    same = card(laid_out(*refunds(), decided=dict.fromkeys(range(5), decided[0]))).blocks
+    assert shown([block_of(same, "rows:told")]) == "No."
 
 
 def test_decided_rows_keep_their_values():

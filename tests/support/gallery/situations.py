@@ -12,7 +12,7 @@ from tests.support.gallery.hands import Hands
 APPROVE_REJECT = ("approve", "reject")
 DECISIONS = ("approve", "edit", "reject")
 DECIDED = 250
-"""The most pixels of a decided card, in a window of 400."""
+"""The most pixels of a decided card of one call, in a window of 400."""
 
 POLICY = """
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK, U0MIRA]}
@@ -360,7 +360,7 @@ SITUATIONS = (
     Situation(
         "payment", "A payment, with the agent's reason",
         _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."),
-        most=450, taps=ONE, edit={"amount": "9800"},
+        most=330, taps=ONE, edit={"amount": "9800"},
     ),
     Situation("refund", "A refund by a schema", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), most=450, taps=ONE, edit={"amount": "49.95"}),
     Situation("restart", "Two short arguments", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), most=450, taps=ONE, edit={"region": "eu-west-2"}),
@@ -375,7 +375,7 @@ SITUATIONS = (
     Situation("amount", "High risk: the amount is typed", _call("wire_money", {"amount": 18_400, "currency": "EUR", "to": "Northwind Ltd"}, allowed=APPROVE_REJECT), taps={"approve": 2, "reject": 2}, types={"To approve": "18,400"}),
     Situation("two-people", "Two people have to agree", _call("pay_bonus", {"amount": 1250, "to": "ada"}), taps=ONE, edit={"amount": "1200"}, together=2),
     Situation("one-of-two", "One of two has approved", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _one_of_two, edit={"amount": "1200"}),
-    Situation("proposed", "A colleague proposes an edit", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _proposed),
+    Situation("proposed", "A colleague proposes an edit", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _proposed, most=270),
     Situation("masked", "A masked value", _call("create_account", {"email": "ada@example.com", "password": "correct horse"}), taps={"approve": 1, "reject": 2}),
     Situation("look-alike", "Words that look like others", _call("invite_user", {"company": "\u0410\u0421ME", "email": "ada@ex\u0430mple.com"}), taps={"approve": 1, "reject": 2}),
     Situation("emoji", "Emoji, drawn as they are", _call("post_status", {"text": "Family day \U0001F468\u200D\U0001F469\u200D\U0001F467, see you \u2764\uFE0F"}), taps={"approve": 1, "reject": 2}),
@@ -384,14 +384,14 @@ SITUATIONS = (
     Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), taps={"approve": 2}, types={"Your answer": "Yes."}),
     Situation("standing", "May be approved for later calls", _call("search_orders", {"customer": "Ada Park", "year": 2026}), taps={"approve": 1, "reject": 2}),
     Situation("verified", "Asked by a verified agent", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), is_signed=True),
-    Situation("refunds", "Five refunds", _refunds(), most=480, taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
+    Situation("refunds", "Five refunds", _refunds(), most=360, taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
     Situation("users", "24 new users, one of them an admin", _users(), taps={"approve": 2, "reject": 2}, edit={"team": "south"}),
     Situation("reasons", "Five refunds, each with its reason", _refunds(*WHY_REFUNDED), taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
-    Situation("two-refunds", "Two refunds", _refunds()[:2], taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
+    Situation("two-refunds", "Two refunds", _refunds()[:2], most=300, taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
     Situation("orders", "24 orders to the same address", _orders(), taps={"approve": 2, "reject": 2}, edit={"count": "3"}),
-    Situation("four-tools", "Four tools in one batch", _four_tools(), edit={"amount": "49.95"}),
+    Situation("four-tools", "Four tools in one batch", _four_tools(), most=700, edit={"amount": "49.95"}),
     Situation("approved", "Approved, and done", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done, most=DECIDED),
-    Situation("failed", "Approved, and failed", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _failed, most=DECIDED),
+    Situation("failed", "Approved, and failed", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _failed, most=150),
     Situation("changed", "Changed, and done", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changed, most=DECIDED),
     Situation("rejected", "Rejected, with a reason", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _rejected, most=DECIDED),
     Situation("changes-requested", "Changes requested", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changes_asked, most=DECIDED),
@@ -399,8 +399,8 @@ SITUATIONS = (
     Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=DECIDED, expires_in=timedelta(seconds=2)),
     Situation("withdrawn", "The agent took it back", _call("close_ticket", {"ticket": 88123}), _withdrawn, most=DECIDED),
     Situation("verified-done", "Approved and done, of a verified agent", _call("send_payment", PAYMENT), _done, most=DECIDED, is_signed=True),
-    Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=DECIDED),
-    Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=DECIDED),
+    Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=330),
+    Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=410),
     Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _stopped),
     Situation("again", "A second proposal, with what changed", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _again, saying="2nd proposal"),
     Situation("letters", "24 letters, which one message cannot show", _letters(), taps={"reject": 2}, edit={"to": "ada@example.com"}),
