@@ -43,9 +43,8 @@ async def test_a_click_and_a_form_say_who_decided_what_by_which_rule_and_how_lon
 ):
     """With the name that the person had, and with digests of what was asked and of what runs."""
     reviewing = review(client, an_action("mail", {"to": "ann"}), an_action("mail", {"to": "bob"}))
-    card = await dana.card()
-    await dana.press(card, "approve:0")
-    form = await erik.opened(card, "reject:1")
+    await dana.press_one(await dana.showing("review:0"), "approve:0")
+    form = await erik.opened(await erik.showing("reject:1"), "reject:1")
     await erik.fill(form, reason="wrong Bob")
     await reviewing
 
@@ -75,9 +74,8 @@ async def test_a_masked_pin_cannot_be_found_by_trying_all_pins(bot, client, dana
         for pin in ("4711", "0815")
     ]
     reviewing = review(client, *asked)
-    card = await dana.card()
-    await dana.press(card, "approve:1")
-    form = await erik.opened(card, "reject:0")
+    await dana.press_one(await dana.showing("review:0"), "approve:1")
+    form = await erik.opened(await erik.showing("reject:0"), "reject:0")
     await erik.fill(form, reason="4711 is not for Ann")
     await reviewing
 

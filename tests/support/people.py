@@ -52,8 +52,21 @@ class Someone:
         menu, choice = in_menu(view, button) or (button, None)
         return await self.slack.click_view(self.user, view["id"], menu, selected=choice)
 
+    async def press_one(self, card: Json, button: str) -> None:
+        """Press a button of one of several calls, which is in the review of their card. Close it when it says what came of it."""
+        review = await self.opened(card, review_of(card))
+        await self.press_in(review, button)
+        await self.slack.wait_for_view(self.user, lambda view: view["hash"] != review["hash"])
+        await self.slack.close_view(self.user, review["id"], clear=True)
+
     async def opened(self, card: Json, button: str) -> Json:
-        """Press a button that opens a form, and wait for the form. Press again if none comes, as Slack opens none after 3 s."""
+        """Press a button that opens a form, and wait for the form. Press again if none comes, as Slack opens none after 3 s.
+
+        Where a card of several calls does not have the button, its review does, and the form opens on top of that.
+        """
+        if button not in buttons(card) and (review := review_of(card)):
+            await self.press_in(await self.opened(card, review), button)
+            return await self.view(depth=2)
         before = {view["id"] for view in await self.slack.views(self.user)}
         for _ in range(PRESSES):
             await self.press(card, button)
@@ -108,6 +121,11 @@ class Someone:
             lambda m: m.get("ephemeral_for") == self.user and saying in m["text"], as_user=self.user
         )
         return str(message["text"])
+
+
+def review_of(card: Json) -> str:
+    """Give the button of a card that leads through its calls, if it has one."""
+    return next((name for name in buttons(card) if name.startswith("review:")), "")
 
 
 def is_last_step(view: Json) -> bool:

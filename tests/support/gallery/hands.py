@@ -36,14 +36,6 @@ class Hands(Someone):
         self.taps += 2 if in_menu(view, button) else 1
         return await super().press_in(view, button)
 
-    async def opened(self, card: Json, button: str) -> Json:
-        """Press a button that opens a form. Where the card does not have it, the review of the card does."""
-        if button in buttons(card):
-            return await super().opened(card, button)
-        review = next(name for name in buttons(card) if name.startswith("review:"))
-        await self.press_in(await super().opened(card, review), button)
-        return await self.view(depth=2)
-
     async def approve(self, card: Json, types: Mapping[str, str]) -> None:
         """Press the leading button, read and type what it asks for, and agree."""
         button = leading(card)
