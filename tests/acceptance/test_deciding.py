@@ -45,17 +45,19 @@ def review(client, *actions, **asked):
 
 
 async def test_a_card_offers_just_what_the_agent_allows(client, people):
-    """Each action has the buttons of its own `allowed_decisions`, and bulk buttons act on what allows them."""
+    """In the review each action has the buttons of its own `allowed_decisions`, and bulk buttons act on what allows them."""
     review(
         client,
         an_action("pay", allowed=("approve", "reject")),
         an_action("mail", allowed=("approve", "edit", "new_kind")),
         an_action("ask", allowed=("respond",)),
     )
-    card = await people["dana"].card("Decide by")
+    card = await people["dana"].showing("review:0")
+    page = await people["dana"].opened(card, "review:0")
 
-    assert buttons(card) == [
-        "approve:0", "reject:0", "approve:1", "edit:1", "respond:2", "approve_all:0", "review:0",
+    assert buttons(card) == ["approve_all:0", "review:0", "respond:2"]
+    assert buttons(page) == [
+        "approve:0", "reject:0", "approve_note:0", "approve:1", "edit:1", "approve_note:1", "respond:2", "turn:0.2",
     ]  # fmt: skip
 
 
@@ -106,12 +108,16 @@ async def test_pressing_twice_is_recorded_once_and_says_nothing_new(client, peop
     """The same person pressing the same button again is no loser of a race."""
     reviewing = review(client, an_action("a"), an_action("b"))
     card = await people["dana"].card()
-    assert (await people["dana"].press(card, "approve:0"))["ack"]["ok"]
-    assert (await people["dana"].press(card, "approve:0"))["ack"]["ok"]
-    await people["dana"].press(card, "approve:1")
+    page = await people["dana"].opened(card, "review:0")
+    assert (await people["dana"].press_in(page, "approve:0"))["ack"]["ok"]
+    pressed = (await slack.deliveries("block_actions"))[-1]
+    assert (await slack.deliver_again(pressed["id"]))["ack"]["ok"]
+    await people["dana"].view("*Approved*")
+    await people["dana"].press(await people["dana"].showing("approve:1"), "approve:1")
     await reviewing
 
     assert not [m for m in await slack.messages(as_user="U0DANA") if m.get("ephemeral_for")]
+    assert "already" not in words((await people["dana"].view())["blocks"])
 
 
 async def test_an_edit_shows_errors_beside_the_field_and_then_before_and_after(client, people):
@@ -133,8 +139,9 @@ async def test_an_edit_shows_errors_beside_the_field_and_then_before_and_after(c
     edited = (await reviewing).decisions[0].edited_action
     assert (edited.name, edited.args) == ("pay", {"amount": 50, "to": "al"})
     done = words((await people["dana"].card("resumed"))["blocks"])
-    assert "amount: 10 → 50" in done
-    assert "by <@U0DANA>" in done
+    assert done.startswith("Changed by Dana: pay 10 → 50")
+    assert "amount 10 → 50" in done
+    assert "<@U0DANA> " in done
 
 
 async def test_an_approval_for_the_whole_run_reaches_the_agent(client, people):
@@ -266,7 +273,7 @@ async def test_fifty_actions_take_a_parent_and_parts_in_its_thread(client, peopl
     await asyncio.sleep(0.3)
 
     before = len(await slack.calls("chat.update"))
-    await people["dana"].press(first, "approve:0")
+    await people["dana"].press_one(first, "approve:0")
     await people["dana"].card("*Approved* by")
     await asyncio.sleep(0.5)
     edits = [call["args"]["ts"] for call in (await slack.calls("chat.update"))[before:]]
@@ -283,7 +290,7 @@ async def test_a_deleted_card_of_an_open_question_is_asked_again(client, people,
     reviewing = review(client, an_action("a"), an_action("b"))
     card = await people["dana"].card()
     await slack.fault("chat.update", "error", error="message_not_found", times=1)
-    await people["dana"].press(card, "approve:0")
+    await people["dana"].press_one(card, "approve:0")
     again = await slack.wait_for_message(
         lambda m: bool(m.get("blocks")) and m["user"] == "U0BOT" and m["ts"] != card["ts"]
     )
