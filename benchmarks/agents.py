@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
 from agent_adapter.redis.replies import entries_of
-from benchmarks.cards import AGENT, interrupt
+from benchmarks.cards import AGENT, PRESSED, interrupt
 from benchmarks.floors import REPLIES
 
 QUIET = 0.02
@@ -84,7 +84,7 @@ async def floor(agent: Agent, url: str) -> None:
 async def asks(agent: Agent, client: ApprovalClient) -> None:
     """Publish so many interrupts, each in a channel of its own, and wait for all of them."""
     asked = await command()
-    ids = [await client.publish(interrupt(apart=True)) for _ in range(asked["count"])]
+    ids = [await client.publish(interrupt(PRESSED, apart=True)) for _ in range(asked["count"])]
     agent.tasks = [asyncio.create_task(wait(agent, client, record)) for record in ids]
     await agent.settle()
     await serve(agent, {"ids": ids})

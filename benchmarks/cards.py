@@ -1,4 +1,4 @@
-"""The card that is pressed: three actions, about 4.5 KB of JSON with the click around it. And records in bulk."""
+"""The card that is pressed: one call, since a card of several has no button for each. And records in bulk."""
 
 import asyncio
 import json
@@ -33,6 +33,8 @@ from bot.store.records import ApprovalStore
 
 AGENT = "bench"
 ACTIONS = 3
+PRESSED = 1
+"""The calls of a card that is pressed."""
 CHANNEL = "C0APPROVALS"
 REVIEWER = "U0DANA"
 APPROVERS = ("U0DANA", "U0ERIK", "U0MIRA")
@@ -95,11 +97,11 @@ class Presses:
     """Makes the payload of a press on any record's card, from one card that was really drawn."""
 
     def __init__(self) -> None:
-        self._model = interrupt(apart=True)
+        self._model = interrupt(PRESSED, apart=True)
         blocks, text = _drawn(self._model)
         buttons = approve_buttons(blocks)
-        self._values = [buttons[index]["value"] for index in range(ACTIONS)]
-        payloads = [_payload(self._model, buttons[index], blocks, text) for index in range(ACTIONS)]
+        self._values = [buttons[index]["value"] for index in range(PRESSED)]
+        payloads = [_payload(self._model, buttons[index], blocks, text) for index in range(PRESSED)]
         self._texts = [json.dumps(payload, separators=(",", ":")) for payload in payloads]
         self._forms = [f"payload={quote_plus(text)}" for text in self._texts]
         self._posted: dict[tuple[str, int], str] = {}

@@ -9,7 +9,7 @@ from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 
 from agent_adapter.receipts.key_files import make_signing
-from benchmarks.cards import ACTIONS, AGENT, all_drawn, all_looked_at
+from benchmarks.cards import AGENT, PRESSED, all_drawn, all_looked_at
 from benchmarks.figures import Bound, Row
 from benchmarks.processes import Child, EndedError, app, child, private_redis, replicated_redis
 from benchmarks.slack import (
@@ -132,7 +132,7 @@ async def stage(
     over_socket = over_socket or kind == "BS"
     async with AsyncExitStack() as stack:
         url = redis_url or stack.enter_context(replicated_redis() if kind in REPLICATED else private_redis())
-        actions = ACTIONS if kind in BOTS else 1
+        actions = PRESSED if kind in BOTS else 1
         keys = _keys(Path(stack.enter_context(TemporaryDirectory()))) if kind == "signed" else {}
         count = int(timed + (hurried + 4 * WARM_UP) / actions) + 1
         port, process = await stack.enter_async_context(

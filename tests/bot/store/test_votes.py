@@ -254,7 +254,7 @@ async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalCl
         ({"risk": "high"}, APPROVE, "type what the form asks for"),
         ({"modal_only": ("to",)}, APPROVE, "does not show all of call 1"),
         ({}, ApproveDecision(always=True), "only about call 1"),
-        ({"allowed": ("reject",)}, APPROVE, "The agent does not accept approve for call 1."),
+        ({"allowed": ("reject",)}, APPROVE, "You cannot approve here, only reject."),
         ({"life": 0}, APPROVE, "expired before your decision; nothing was recorded"),
     ],
     ids=["no code", "not read", "for later calls", "not of this kind", "too late"],
@@ -391,7 +391,7 @@ async def test_a_person_who_saw_an_older_record_judges_those_who_voted_since(cli
     await slack.group("S0OPS", users=[DANA])
     answer = await decisions.decide(before, MIRA, {0: APPROVE})
 
-    assert (answer.recorded, "1 of 2 approved" in answer.sentence) == (True, True)
+    assert (answer.recorded, "counts: 1 of 2. One more" in answer.sentence) == (True, True)
     assert (await newest(store, before)).actions[0].voters("approve") == (MIRA,)
 
 
@@ -403,7 +403,7 @@ async def test_one_who_changed_their_vote_since_is_not_asked_about(client, store
     seen = await newest(store, state)
     await decisions.decide(seen, ERIK, {0: REJECT})
 
-    assert "1 of 2 approved" in (await decisions.decide(seen, MIRA, {0: APPROVE})).sentence
+    assert "counts: 1 of 2. One more" in (await decisions.decide(seen, MIRA, {0: APPROVE})).sentence
     assert (await newest(store, state)).recorded == (None,)
 
 
