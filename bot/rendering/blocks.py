@@ -1,6 +1,6 @@
 """The few Block Kit blocks that we send. Words of the bot and words of others are in different kinds of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
@@ -179,6 +179,15 @@ def confirm(title: str, text: str, yes: str) -> Block:
 def plain(text: str) -> Block:
     """Text that Slack shows as it is, without turning `:name:` into a picture."""
     return {"type": "plain_text", "text": text, "emoji": False}
+
+
+def texts(node: Any) -> Iterator[str]:
+    """Give every text of some blocks."""
+    if isinstance(node, dict) and isinstance(node.get("text"), str):
+        yield node["text"]
+    elif isinstance(node, dict | list):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from texts(child)
 
 
 def json_size(blocks: Block | list[Block]) -> int:

@@ -199,18 +199,19 @@ def value_within(state: Approval) -> str:
     return button_value(state.id)
 
 
-def button_blocks(action: Action, value: str, *, in_view: bool = False) -> list[Block]:
+def button_blocks(action: Action, value: str, *, in_view: bool = False, has_menu: bool = True) -> list[Block]:
     """Draw the buttons of an action, and say what they really do where the label does not say it.
 
     Args:
         action: The action.
         value: What each of them carries, by `value_of`.
         in_view: Whether a view has them.
+        has_menu: Whether those that have no room beside each other are in a menu, or left out.
     """
     found = offered(action, in_view=in_view)
     drawn = [_drawn(button, action, value) for button in found]
     shown, behind = drawn[: _in_sight(found)], drawn[_in_sight(found) :]
-    if behind:
+    if behind and has_menu:
         menu_of_them = _menu(action, behind)
         shown.append(menu_of_them if _takes(menu_of_them) else MORE.drawn(action.index, value))
     shown = [*([] if in_view else _options(action, value)), *shown]

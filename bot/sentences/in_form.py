@@ -48,8 +48,10 @@ def agree_title(index: int | None) -> str:
     return "Agree" if index is None else f"Agree: call {index + 1}"
 
 
-def read_title(index: int | None) -> str:
-    """Title the reading of an action."""
+def read_title(index: int | None, *, is_over: bool) -> str:
+    """Title the reading of a call; of one that is decided, its details."""
+    if is_over:
+        return "Details" if index is None else f"Details of call {index + 1}"
     return "Read this call" if index is None else f"Read call {index + 1}"
 
 

@@ -22,6 +22,7 @@ from bot.rendering.buttons import (
 from bot.rendering.calls import title_blocks
 from bot.rendering.card.folded import as_it_ran
 from bot.rendering.card.outcomes import is_edited, outcome_line, outcome_text
+from bot.rendering.card.ran import outcome_blocks
 from bot.rendering.changes import changes_blocks, changes_written
 from bot.rendering.confirming import run_question
 from bot.rendering.modal.argument_form import form_of
@@ -58,21 +59,26 @@ def render_reading_view(
     action = call_written(asked, written) if written else as_it_ran(asked)
     pages = pages_of(action)
     page = min(max(page, 1), len(pages))
-    blocks = [*title_blocks(action), context("page", in_form.page(page, len(pages))), *care_blocks(action)]
-    blocks += call_cautions(action)
+    is_over = not (written or state.is_open_at(index))
+    blocks = [*title_blocks(action)]
+    if len(pages) > 1:
+        blocks.append(context("page", in_form.page(page, len(pages))))
+    blocks += [*care_blocks(action), *call_cautions(action)]
     if written:
         blocks += _written_blocks(asked, written, page)
-    elif page == 1 and not state.is_open_at(index):
+    elif page == 1 and is_over:
         blocks += decided_blocks(state, asked)
     for name, lines in pages[page - 1]:
         blocks += [context(f"{name}:label", in_form.SECTIONS[name]), literal(name, "\n".join(lines))]
+    if page == len(pages) and is_over:
+        blocks += outcome_blocks(state, index)
     done = page == len(pages) and pages_read >= page - 1 and state.is_open_at(index)
     if done and not written and action.allows("edit") and not _has_inputs(action):
         blocks.append(context("no-form", in_form.TOO_LONG_TO_EDIT))
     if found := [*(_decides(state, asked, written) if done else []), *_turns(state, page, len(pages))]:
         blocks.append(actions("turns", found))
     meta = asking(state, READ, index, page=page, vote=written.name if written else "")
-    return modal(READ.verb, in_form.read_title(index_in_title(state, index)), blocks, meta)
+    return modal(READ.verb, in_form.read_title(index_in_title(state, index), is_over=is_over), blocks, meta)
 
 
 def decided_blocks(state: Approval, action: Action) -> list[Block]:

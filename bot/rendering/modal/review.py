@@ -3,7 +3,6 @@
 It says all that a card says, since what is in a list is decided here.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,6 +17,7 @@ from bot.rendering.blocks import (
     literal,
     literal_within,
     section,
+    texts,
     without_primary,
 )
 from bot.rendering.buttons import REVIEW, TURN, button_blocks, value_of, value_within
@@ -36,10 +36,12 @@ from bot.rendering.pages import pages_of
 from bot.rendering.subject import subject_of
 from bot.sentences import in_form
 
-_ROOM, _BLOCKS = 60_000, 80
-"""JSON characters and blocks of the calls on one page, beside what stands above them. Slack takes 250,000 and 100."""
-_FOOT, _PROPOSAL = 1_600, 1_500
-"""What stands below a call at the most: who decides it and its buttons, or who decided it. Of this, what somebody proposes."""
+_PAGE = 1_500
+"""Pixels of the calls on one page of a phone. A call that is higher has a page of its own."""
+_LINE, _COLUMNS, _FOOT = 23, 42, 70
+"""Pixels of a line and characters on it, and pixels of what stands below a call: who decides it and its buttons."""
+_PROPOSAL = 1_500
+"""JSON characters of what somebody proposes."""
 
 Piece = tuple[int, int]
 """The index of an action, and which page of it, from 1. Most have one page."""
@@ -69,7 +71,9 @@ def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str 
     blocks = [*note, *_page_blocks(state, meta, page, last)]
     if page == 1 and not is_over:
         blocks += blocks_above(state, meta.index)
-    blocks += [block for piece in pieces for block in _piece_blocks(state, piece, is_over=is_over)]
+    is_alone = len(meta.calls) == 1
+    for piece in pieces:
+        blocks += _piece_blocks(state, piece, is_over=is_over, is_alone=is_alone)
     blocks += _turns(state, meta, page, last)
     meta = replace(meta, page=page, pieces=tuple(pieces))
     title = in_form.read_several if is_over else in_form.review_title
@@ -107,21 +111,24 @@ def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
     """Divide calls into pages, as many on each as fit. What was decided meanwhile does not change it, until all is."""
     is_over = _is_over(state, calls)
     pages: list[list[Piece]] = []
-    room, count = 0, 0
+    room = 0
     for piece in _pieces(state, calls):
         blocks = _content(_call(state, piece[0], is_over=is_over), piece[1])
         if is_over:
             blocks += [*_decided(state, piece), *_ran(state, piece)]
-        # In ASCII, as it travels: a letter of most languages takes six characters.
-        # Below it: who decided it; or how it stands, what somebody proposes, its buttons, and what they really do.
-        below = 1 if is_over else 3 + bool(state.actions[piece[0]].config.effects)
-        size, more = len(json.dumps(blocks)) + _FOOT, len(blocks) + below
-        if not pages or room < size or count < more:
+        height = _height(blocks) + _FOOT
+        if not pages or room < height:
             pages.append([])
-            room, count = _ROOM, _BLOCKS
+            room = _PAGE
         pages[-1].append(piece)
-        room, count = room - size, count - more
+        room -= height
     return pages
+
+
+def _height(blocks: list[Block]) -> int:
+    """Estimate how high blocks are on a phone."""
+    lines = [line for text in texts(blocks) for line in text.split("\n")]
+    return _LINE * (len(blocks) + sum(max(1, -(-len(line) // _COLUMNS)) for line in lines))
 
 
 def _has_end(state: Approval, calls: Sequence[int]) -> bool:
@@ -140,7 +147,7 @@ def _call(state: Approval, index: int, *, is_over: bool) -> Action:
     return as_it_ran(state.actions[index]) if is_over else state.actions[index]
 
 
-def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block]:
+def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool, is_alone: bool) -> list[Block]:
     """Draw one page of a call. What is decided drops out, unless all is decided: then people want to read it."""
     index, page = piece
     action = state.actions[index]
@@ -149,14 +156,8 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool) -> list[Block
             return [*_title(action, page), context(f"a:{index}:outcome:{page}", outcome_line(state, action))]
         return [*_content(as_it_ran(action), page), *_decided(state, piece), *_ran(state, piece)]
     is_last = page == len(pages_of(action))
-    foot = (
-        [
-            *_standing(state, action),
-            *without_primary(button_blocks(action, value_of(state, [index]), in_view=True)),
-        ]
-        if is_last
-        else []
-    )
+    buttons = button_blocks(action, value_of(state, [index]), in_view=True, has_menu=is_alone)
+    foot = [*_standing(state, action), *without_primary(buttons)] if is_last else []
     return [*_content(action, page), *foot]
 
 
