@@ -57,17 +57,18 @@ async def test_approve_all_is_on_each_part_for_the_calls_of_that_part(start_bot,
     parent, first, second = [await part(slack, state, number) for number in range(3)]
 
     assert buttons(parent) == ["review:0", "reject_all:0"]
-    assert "admin" not in words(parent["blocks"])
-    assert "admin: true" in words(
+    assert words(parent["blocks"][0]) == "billing: create_user, 24 times, one with admin true"
+    assert "admin" not in words(parent["blocks"][1:])
+    assert "admin true" in words(
         next(m for m in (first, second) if "user7@" in words(m["blocks"]))["blocks"]
     )
     bulk = [e for b in first["blocks"] if b["block_id"] == "bulk" for e in b["elements"]]
     assert [(e["action_id"], e["text"]["text"]) for e in bulk] == [
-        ("approve_all:0.1", f"Approve all {len(parts[0])}"),
+        ("approve_all:0.1", f"Approve all {len(parts[0])}…"),
         ("review:0.1", "Open…"),
     ]
     assert bulk[0]["confirm"]["title"]["text"] == f"Approve {len(parts[0])} calls?"
-    assert f"calls 1 to {len(parts[0])} (create_user)" in bulk[0]["confirm"]["text"]["text"]
+    assert f"Calls 1 to {len(parts[0])}: create_user" in bulk[0]["confirm"]["text"]["text"]
 
     await dana.press(first, "approve_all:0.1")
     assert await decided(bot, interrupt) == list(parts[0])
