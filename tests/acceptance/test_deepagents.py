@@ -94,12 +94,12 @@ async def test_two_subagents_that_pause_side_by_side_are_one_card(start_bot, sla
     lead = team.lead(says(task("mailer"), task("writer")), subagents=members)
     running = asyncio.create_task(run(lead, GO, approvals=client, config=CONFIG))
 
-    card = await dana.card("Decide by")
+    card = await dana.showing("review:0")
     said = words(card["blocks"])
-    places = [said.index(part) for part in ('"al"', "subagent mailer", '"wu"', "subagent writer")]
+    places = [said.index(part) for part in ("1 al", "subagent mailer", "2 wu", "subagent writer")]
     assert max(places[:2]) < min(places[2:])
-    await dana.press(card, "approve:0")
-    await dana.fill(await dana.opened(card, "reject:1"), reason="Not to Wu.")
+    await dana.press_one(card, "approve:0")
+    await dana.fill(await dana.opened(await dana.showing("reject:1"), "reject:1"), reason="Not to Wu.")
     result = await running
 
     assert team.sent == ["al"]
@@ -124,10 +124,11 @@ async def test_secret_file_is_written_only_when_a_person_agrees(start_bot, slack
     )
     running = asyncio.create_task(run(lead, GO, approvals=client, config=CONFIG))
 
-    card = await dana.card("Decide by")
+    card = await dana.showing("review:0")
     assert "/open.txt" not in words(card["blocks"])
     await dana.fill(await dana.opened(card, "edit:0"), content="ONE")
-    await dana.fill(await dana.opened(card, "reject:1"))
+    await dana.close()
+    await dana.fill(await dana.opened(await dana.showing("reject:1"), "reject:1"))
     result = await running
 
     written = {path: file["content"] for path, file in result["files"].items()}

@@ -202,7 +202,7 @@ async def test_a_form_that_is_about_no_action_of_the_record_records_nothing(
     bot = await start_bot(SLACK_APP_TOKEN=None)
     await slack.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
     reviewing = review(client, an_action("pay"), an_action("mail"))
-    card = await dana.showing("reject:0")
+    card = await dana.showing("review:0")
     await dana.fill(await dana.opened(card, "edit:0"))
     payload = (await slack.deliveries("view_submission"))[-1]["payload"]
     meta = json.loads(payload["view"]["private_metadata"])
