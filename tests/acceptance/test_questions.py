@@ -8,6 +8,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from agent_adapter import Context
 from agent_adapter.contract.arguments import decode, encode
 from bot.domain.ids import MessageId, button_value
+from bot.rendering.buttons import value_of
 from bot.rendering.card.card import render_card
 from bot.sentences import in_answer
 from bot.store.codec import body_digest
@@ -40,7 +41,7 @@ def app(playground):
     return AsyncWebClient(playground.bot_token, base_url=playground.api_url)
 
 
-async def asked(client, dana, tool="pay", *, more=(), saying="Decide by", **args):
+async def asked(client, dana, tool="pay", *, more=(), saying="rejected at", **args):
     """Publish this call and wait for its card."""
     call = an_action(tool, {"to": "al", "amount": 100, **args})
     interrupt_id = await client.publish(
@@ -171,7 +172,7 @@ async def test_the_value_of_a_button_decides_nothing_under_the_name_of_another_a
     bot, client, redis, dana, app
 ):
     interrupt_id, card = await asked(client, dana, more=[an_action("note")])
-    await with_button(app, card, "approve:1", value_in(card, "approve:0"))
+    await with_button(app, card, "approve:1", value_of(await bot.store.admitted(interrupt_id), [0]))
 
     await dana.press(card, "approve:1")
 
@@ -197,7 +198,7 @@ async def test_the_question_of_another_record_decides_nothing(bot, client, redis
     [
         ("pay", "reject:0", {}),
         ("pay", "approve_note:0", {}),
-        ("pay", "respond:0", {"answer": "no"}),
+        ("pay", "respond:0", {"your_answer": "no"}),
         ("drop", "confirm:0", {"to_approve": "AAAA"}),
     ],
 )

@@ -163,7 +163,7 @@ async def test_questions_of_every_kind_side_by_side_are_one_card(start_bot, slac
         )
     )
 
-    card = await dana.card("Decide by")
+    card = await dana.card("rejected at")
     said = words(card["blocks"])
     order = sorted(range(3), key=lambda index: said.index(["send_email", "Deploy?", "a.txt"][index]))
     mail, sentence, listed = (order.index(index) for index in range(3))

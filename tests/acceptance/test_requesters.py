@@ -51,7 +51,7 @@ async def test_a_key_vouches_for_whom_its_holder_names(strict, redis_url, dana, 
         assert (state["status"], state["code"]) == ("refused", "requester")
     async with speaking(strict.port, await a_key(redis_url, may_name_requesters=True)) as caller:
         interrupt_id = await caller.ask(**asked)
-        card = await dana.card("For <@U0DANA>")
+        card = await dana.card("for <@U0DANA> · <@U0ERIK> decides")
         await dana.press(card, "approve:0")
         await dana.notice("somebody else has to approve it")
         await erik.press(card, "approve:0")
@@ -67,7 +67,7 @@ async def test_a_key_of_one_person_acts_for_that_person(strict, redis_url, dana)
         )
         assert (status, answer["error"]["code"]) == (403, "requester")
         await caller.ask()
-        await dana.press(await dana.card("For <@U0DANA>"), "approve:0")
+        await dana.press(await dana.card("for <@U0DANA> · <@U0ERIK> decides"), "approve:0")
         await dana.notice("somebody else has to approve it")
 
 

@@ -64,8 +64,7 @@ async def test_one_batch_is_asked_in_two_channels_and_answered_in_order(bot, sla
     reviewing = review(client, large, small, an_action("mail"))
     found = await cards(slack, count=2)
     assert buttons(found["C0FINANCE"]) == ["approve:0", "edit:0", "reject:0", "respond:0"]
-    assert buttons(found["C0APPROVALS"])[-3:] == ["approve_all:1", "review:1", "reject_all:1"]
-    assert {"approve:1", "approve:2"} < set(buttons(found["C0APPROVALS"]))
+    assert buttons(found["C0APPROVALS"]) == ["approve_all:1", "review:1", "reject_all:1"]
 
     await dana.press(found["C0APPROVALS"], "approve_all:1")
     waiting = await dana.card("waiting for what is asked elsewhere")
@@ -93,7 +92,7 @@ async def test_actions_on_one_card_are_decided_by_their_own_approvers(bot, slack
     reviewing = review(client, an_action("mail"), an_action("delete_user"))
     card = await dana.card()
     text = words(card["blocks"])
-    assert "Can decide: the people named at each call" in text
+    assert "the people named at each call decide · " in text
     assert "To be decided by <@U0DANA>, <@U0ERIK>" in text
     assert "To be decided by <@U0ERIK>" in text.replace("<@U0DANA>, <@U0ERIK>", "")
 

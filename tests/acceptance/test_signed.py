@@ -47,7 +47,7 @@ async def test_keys_change_while_cards_are_open(client, playground, redis_url, s
 async def test_what_a_revoked_key_signed_is_not_taken(start_bot, client, redis_url, signing, dana):
     await start_bot()
     interrupt_id = await client.publish(asked())
-    await dana.press(await dana.card("Decide by"), "approve:0")
+    await dana.press(await dana.card("rejected at"), "approve:0")
     assert (await client.wait(interrupt_id)).decisions[0].type == "approve"
     change(signing, signing.kid, revoked=True)
 
@@ -63,7 +63,7 @@ async def test_an_agent_hears_why_a_decision_did_not_count_until_the_deadline(
     """The bot ended the request when it was approved. What a model reads quotes nothing that is stored."""
     await start_bot()
     interrupt_id = await client.publish(asked())
-    await dana.press(await dana.card("Decide by"), "approve:0")
+    await dana.press(await dana.card("rejected at"), "approve:0")
     await client.wait(interrupt_id)
     change(signing, signing.kid, revoked=True)
     with connected(redis_url, decode_responses=True) as redis:
@@ -101,7 +101,7 @@ def kids(card):
 async def test_a_click_is_refused_when_the_key_has_ended(start_bot, client, redis_url, signing, dana, caplog):
     bot = await start_bot()
     interrupt_id = await client.publish(asked())
-    card = await dana.card("Decide by")
+    card = await dana.card("rejected at")
     change(signing, signing.kid, not_after=datetime.now(UTC) - timedelta(seconds=1))
     await until(lambda: "signing" in bot.health.warnings)
 
@@ -155,7 +155,7 @@ async def test_a_forged_decision_is_named_once_while_the_agent_waits_on(
 ):
     await start_bot()
     interrupt_id = await client.publish(asked())
-    await dana.card("Decide by")
+    await dana.card("rejected at")
     card = KEYS.card(interrupt_id)
     await redis.hset(card, mapping={"d:0": '{"decision":{"type":"approve"}}', "status": "decided"})
     waiting = asyncio.create_task(client.wait(interrupt_id))

@@ -66,7 +66,7 @@ async def test_tools_of_a_graph_run_what_was_approved_in_slack(start_bot, client
     )  # fmt: skip
     go, config = {"messages": [("user", "go")]}, {"configurable": {"thread_id": "t"}}
     running = asyncio.create_task(langgraph.run(agent, go, approvals=client, config=config, context=NOOR))
-    card = await dana.card("Decide by")
+    card = await dana.card("rejected at")
     await dana.press(card, "approve:0")
     await dana.press(card, "approve:1")
     await running
@@ -86,7 +86,7 @@ async def test_the_verifier_in_one_file_says_who_approved_a_real_call(
         given["receipt"] = approval_receipt()
 
     calling = asyncio.create_task(functions.run(pay, {"to": "ål"}, approvals=client, context=NOOR))
-    await dana.press(await dana.card("Decide by"), "approve:0")
+    await dana.press(await dana.card("rejected at"), "approve:0")
     await calling
 
     proof = verifier().verify(

@@ -46,7 +46,7 @@ async def test_approve_edit_and_reject_in_one_batch(start_bot, slack, client, of
     agent, dana = office.agent(BATCH, DONE), Someone(slack, "U0DANA")
     running = asyncio.create_task(run(agent, "go", approvals=client, interrupt_on=GATED))
 
-    card = await dana.card("Decide by")
+    card = await dana.card("rejected at")
     assert "It cannot be brought back." in words(card["blocks"])
     assert "edit:2" not in buttons(card)
     await dana.press(card, "approve:0")

@@ -58,7 +58,7 @@ async def review(client):
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def give(person: Someone, *, saying: str = "Decide by", **chosen: str):
+async def give(person: Someone, *, saying: str = "rejected at", **chosen: str):
     """Approve the newest card's first action for later calls, too."""
     form = await person.opened(await person.card(saying), "sticky:0")
     await person.fill(form, **chosen)
@@ -84,7 +84,7 @@ async def test_later_calls_are_not_approved_while_somebody_proposes_something_el
     policy.write_text(PROPOSED)
     await start_bot(policy=str(policy), approvers="", channel=None)
     answer = review()
-    card = await dana.card("Decide by")
+    card = await dana.card("rejected at")
     form = await dana.opened(card, "sticky:0")
     await erik.fill(await erik.opened(card, "edit:0"), amount="9000")
     proposed = await dana.card("9000")
@@ -99,7 +99,7 @@ async def test_later_calls_are_not_approved_while_somebody_proposes_something_el
     [record] = (await answer).records
     assert (record.decided_by, record.sticky) == ("U0DANA", None)
     review()
-    await dana.card("Decide by")
+    await dana.card("rejected at")
 
 
 async def standing_message(slack, saying: str = "standing approval for later calls"):

@@ -57,7 +57,7 @@ async def test_a_requester_reads_in_a_direct_message_who_decided_what(client, sl
     message = await told(slack, "Rejected by Dana")
 
     assert message["channel"].startswith("D")
-    assert "The call did not run." in words(message["blocks"])
+    assert "It did not run." in words(message["blocks"])
     assert "Wrong account." in words(message["blocks"])
     assert "ann" not in words(message["blocks"]) + message["text"]
 
@@ -84,9 +84,7 @@ async def test_an_edit_tells_no_argument(client, slack, dana):
     args = {"password": "hunter2", "notes": "patient 7", "host": "db-1"}
     reviewing = review(client, an_action("connect", args), context=MIRA)
     card = await dana.card()
-    await dana.press(card, "read:0")
-    view = await slack.wait_for_view("U0DANA")
-    await slack.submit("U0DANA", view["id"], {})
+    await dana.press_in(await dana.opened(card, "read:0"), "finish:0")
     await reviewing
 
     message = await told(slack, "Approved")

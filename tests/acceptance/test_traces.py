@@ -91,7 +91,7 @@ async def decided(client, erik, interrupt, button="approve:0"):
             return resume.interrupt_id
 
     reviewing = asyncio.create_task(reviewed())
-    await erik.press(await erik.card("Decide by"), button)
+    await erik.press(await erik.card("rejected at"), button)
     return await reviewing
 
 
@@ -110,7 +110,7 @@ async def test_a_tool_call_its_card_its_click_and_its_run_are_one_trace(traces, 
                     pass
 
         running = asyncio.create_task(turn())
-    await erik.press(await erik.card("Decide by"), "approve:0")
+    await erik.press(await erik.card("rejected at"), "approve:0")
     await running
     await erik.card("the agent has resumed")
     await traces.until(*OURS)
@@ -164,7 +164,7 @@ async def test_a_tool_of_langgraph_is_in_the_span_of_the_run(traces, start_bot, 
             return await run(agent, GO, approvals=client, config=CONFIG)
 
     running = asyncio.create_task(turn())
-    await erik.press(await erik.card("Decide by"), "approve:0")
+    await erik.press(await erik.card("rejected at"), "approve:0")
     await running
 
     (paid,), (resumed,) = traces.named("pay_invoice"), traces.named("assent.resume")
@@ -185,7 +185,7 @@ async def test_no_span_says_an_argument_a_text_or_a_person(traces, start_bot, cl
             raise ValueError(f"the bank has refused {secret}")
 
     running = asyncio.create_task(turn())
-    card = await erik.card("Decide by")
+    card = await erik.card("rejected at")
     await erik.fill(await erik.opened(card, "reject:0"), reason=secret)
     await erik.fill(await erik.opened(card, "edit:1"), iban="another-secret")
     with pytest.raises(ValueError, match="the bank"):

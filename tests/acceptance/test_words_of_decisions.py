@@ -51,7 +51,7 @@ async def test_a_person_chooses_a_reason_or_writes_one_or_both(client, dana, typ
     await dana.fill(await dana.opened(card, "reject:0"), **typed)
 
     assert (await reviewing).decisions[0].message == message
-    assert (message or "Rejected") in words((await dana.card("Rejected"))["blocks"])
+    assert (message or "Rejected") in words((await dana.card("Rejected by Dana"))["blocks"])
 
 
 # --- A note beside an approval --------------------------------------------------------------------------------------

@@ -15,9 +15,10 @@ async def test_xpert_conversation_resumes_with_what_was_decided(start_bot, slack
     dana = Someone(slack, "U0DANA")
 
     async with example("xpert_events.py", redis_url, "xpert") as agent:
-        card = await dana.card("Decide by", within=60)
+        card = await dana.card("rejected at", within=60)
         await dana.fill(await dana.opened(card, "edit:0"), subject="Invoice 18")
-        await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the drafts.")
+        last = await dana.showing("reject:1")
+        await dana.fill(await dana.opened(last, "reject:1"), reason="Keep the drafts.")
         printed, _ = await agent.communicate()
 
     asking, answer = printed.decode().splitlines()
@@ -49,9 +50,8 @@ async def test_the_example_of_the_page_runs(start_bot, slack, redis_url):
     page = await run_page("docs/how-to/use-from-xpert.md", redis_url)
     page.names["resume_conversation"] = resume_conversation
     running = asyncio.ensure_future(page.names["answer"](json.loads(STREAMED), "conversation-1"))
-    card = await dana.card("Decide by")
-    await dana.press(card, "approve:0")
-    await dana.press(card, "approve:1")
+    card = await dana.card("rejected at")
+    await dana.press(card, "approve_all:0")
     await running
 
     answer = {"decisions": [{"type": "approve"}, {"type": "approve"}]}

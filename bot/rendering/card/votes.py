@@ -8,7 +8,7 @@ from bot.domain.votes import PROPOSAL, Written, kind_of
 from bot.rendering.arguments import arguments_of, change_lines
 from bot.rendering.blocks import Block, json_size, literal_within
 from bot.rendering.calls import arguments_as_text, ordered, typing_words
-from bot.rendering.card.deciders import home, proposal_deciders
+from bot.rendering.card.deciders import home, may_approve, proposal_deciders
 from bot.rendering.changes import change_of, changes_blocks, changes_written
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line, visible
@@ -34,7 +34,7 @@ def vote_words(state: Approval, action: Action) -> list[str]:
         lines.append(on_action.other_proposals(len(others) - _SHOWN_POSITIONS))
     voters = {vote.user for vote in action.votes}
     terms = state.admission.terms[action.index]
-    left = [name for name in terms.approvers if name not in voters]
+    left = [name for name in may_approve(state, terms) if name not in voters]
     if left and (others or (found and found.is_vote)):
         where = home(state, action.index)
         names = approver_names(left, at_most=3, channel=where, named_only=terms.named_only)
