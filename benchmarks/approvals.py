@@ -52,8 +52,7 @@ async def _approve_all_that_appears(control: Control) -> None:
         for message in await control.messages(CHANNEL):
             if message["ts"] not in pressed and message.get("blocks"):
                 pressed.add(message["ts"])
-                for index in range(K):
-                    await control.click(REVIEWER, CHANNEL, message["ts"], f"approve:{index}")
+                await control.click(REVIEWER, CHANNEL, message["ts"], "approve_all:0")
         await asyncio.sleep(0.2)
 
 

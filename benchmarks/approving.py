@@ -20,8 +20,8 @@ from tests.support.builders import an_action
 from tests.support.faults import Watcher, asking
 from tests.support.people import buttons
 
-ACTIONS = 2
-"""On each card. All of them have their buttons on one message."""
+ACTIONS = 1
+"""On each card: a message about several has no button for each."""
 SETTLES_WITHIN = 60.0
 """Seconds that people and agents have when nobody asks any more."""
 READS_EVERY = 0.5

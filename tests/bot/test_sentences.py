@@ -32,7 +32,7 @@ _VIEW_BUTTONS = (
         "in_form.REJECT",
         "in_form.ANSWER",
     ),
-    *("in_form.CONTINUE", "in_form.SEE_CHANGES", "in_form.ASK_FOR_CHANGES", "in_form.reject_several"),
+    *("in_form.SEE_CHANGES", "in_form.ASK_FOR_CHANGES", "in_form.reject_several"),
     *("in_form.approve_several", "in_form.agree_several"),
 )
 LIMITS: Mapping[str, int] = {

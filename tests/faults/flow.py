@@ -16,6 +16,7 @@ from playground.errors import ControlError
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, Json, Watcher, asking, settled_card, take
+from tests.support.people import buttons, review_of
 
 PEOPLE = ("U0DANA", "U0ERIK", "U0MIRA")
 
@@ -75,11 +76,13 @@ class Flow:
 
     async def approve(self, user: str, interrupt_id: str, index: int) -> bool:
         """Press until Slack shows the press as accepted; `False` when the button went away first."""
-        while answer := await self._press(user, interrupt_id, f"approve:{index}"):
-            if answer["ack"]["ok"]:
-                return True
-            await asyncio.sleep(0.2)
-        return False
+        async with self._busy[user]:
+            while answer := await self._press(user, interrupt_id, f"approve:{index}"):
+                await self._close_all(user)
+                if answer["ack"]["ok"]:
+                    return True
+                await asyncio.sleep(0.2)
+            return False
 
     async def _reject(self, user: str, interrupt_id: str, index: int) -> None:
         # Nobody has two forms in front of them.
@@ -94,6 +97,7 @@ class Flow:
                     form = await self._open(user, interrupt_id, f"reject:{index}")
                     continue
                 if answer["result"] in {"clear", "closed"}:
+                    await self._close_all(user)
                     return
                 await asyncio.sleep(0.2)
 
@@ -104,17 +108,30 @@ class Flow:
                 await self.slack.close_view(user, views[-1]["id"], clear=True)
 
     async def _open(self, user: str, interrupt_id: str, button: str) -> Json | None:
+        def form() -> Json | None:
+            found = self.watcher.form(user, interrupt_id)
+            return found if found and found["callback_id"] == button.partition(":")[0] else None
+
         while await self._press(user, interrupt_id, button):
             with contextlib.suppress(TimeoutError):
-                await until(lambda: self.watcher.form(user, interrupt_id), within=1.5)
-                return self.watcher.form(user, interrupt_id)
+                await until(form, within=1.5)
+                return form()
+            await self._close_all(user)
             await asyncio.sleep(0.2)
         return None
 
     async def _press(self, user: str, interrupt_id: str, button: str) -> Json | None:
-        """Press; `None` when the button is gone, because a click shown as failed was stored all the same."""
+        """Press, in the review of a card where it has several calls; `None` when the button is gone.
+
+        A click that was shown as failed may have been stored all the same.
+        """
+        card = self.card(interrupt_id)
+        review = "" if button in buttons(card) else review_of(card)
         with contextlib.suppress(ControlError):
-            return await self.slack.click(user, CHANNEL, self.card(interrupt_id)["ts"], button)
+            if not review:
+                return await self.slack.click(user, CHANNEL, card["ts"], button)
+            if view := await self._open(user, interrupt_id, review):
+                return await self.slack.click_view(user, view["id"], button)
         return None
 
     def card(self, interrupt_id: str) -> Json:

@@ -10,7 +10,7 @@ from bot.runtime import health
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
-from tests.support.people import buttons, words
+from tests.support.people import Someone, buttons, review_of, words
 
 PASSING = [
     {"kind": "ratelimited", "seconds": 1},
@@ -44,8 +44,10 @@ async def test_passing_fault_delays_a_card_and_never_doubles_it(fault, client, s
     async with asyncio.timeout(120):
         agent = asyncio.create_task(take(client, interrupt))
         card = await watcher.card(interrupt.id)
+        dana = Someone(slack, "U0DANA")
+        review = await dana.opened(card, "review:0")
         for action_id in ("approve:0", "approve:1"):
-            assert (await slack.click("U0DANA", CHANNEL, card["ts"], action_id))["ack"]["ok"]
+            assert (await dana.press_in(review, action_id))["ack"]["ok"]
         resume = await agent
 
         assert [decision.type for decision in resume.decisions] == ["approve", "approve"]
@@ -77,8 +79,10 @@ async def test_card_that_can_no_longer_be_changed_is_refused(client, slack, stor
     async with asyncio.timeout(120):
         agent = asyncio.create_task(take(client, interrupt))
         card = await watcher.card(interrupt.id)
+        dana = Someone(slack, "U0DANA")
+        review = await dana.opened(card, "review:0")
         await slack.channel(CHANNEL, is_archived=True)
-        await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0")
+        await dana.press_in(review, "approve:0")
 
         with pytest.raises(InterruptRefusedError, match="is_archived"):
             await agent
@@ -156,9 +160,9 @@ async def test_open_card_whose_picture_slack_refuses_once_is_still_decided(
         agent = asyncio.create_task(take(client, interrupt))
         card = await watcher.card(interrupt.id)
         await slack.fault("chat.update", "error", error="invalid_blocks")
-        await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0")
+        await Someone(slack, "U0DANA").press_one(card, "approve:0")
 
-        await until(lambda: "approve:0" not in buttons(watcher.cards(interrupt.id)[0]))
+        await until(lambda: not review_of(watcher.cards(interrupt.id)[0]))
         await slack.click("U0DANA", CHANNEL, card["ts"], "approve:1")
 
         assert (await agent).status == "decided"
@@ -173,17 +177,15 @@ async def test_open_card_of_an_escalation_is_not_drawn_plainer(start_bot, client
     await start_bot(policy=str(policy), approvers="", channel=None)
     id = await client.publish(client.interrupt(asking(an_action("a"), an_action("b"))))
 
-    def cards(button):
-        return [card for card in watcher.cards(id) if button in buttons(card)]
+    def cards():
+        return [card for card in watcher.cards(id) if review_of(card)]
 
-    await until(
-        lambda: len(cards("approve:0")) == 2 and "also asked in" in words(cards("approve:0")[0]["blocks"])
-    )
+    await until(lambda: len(cards()) == 2 and "also asked in" in words(cards()[0]["blocks"]))
     await slack.fault("chat.update", "error", error="invalid_blocks", times=2)
-    await slack.click("U0DANA", CHANNEL, cards("approve:0")[0]["ts"], "approve:0")
+    await Someone(slack, "U0DANA").press_one(cards()[0], "approve:0")
 
-    await until(lambda: not cards("approve:0"))
-    assert len(cards("approve:1")) == 2
+    await until(lambda: not cards())
+    assert [buttons(card)[0] for card in watcher.cards(id)] == ["approve:1", "approve:1"]
 
 
 async def test_lost_token_turns_the_bot_red_and_heals_by_itself(bot, client, slack, store, watcher, caplog):
