@@ -38,8 +38,8 @@ from bot.sentences import in_form
 
 _PAGE = 1_500
 """Pixels of the calls on one page of a phone. A call that is higher has a page of its own."""
-_LINE, _COLUMNS, _FOOT = 23, 42, 70
-"""Pixels of a line and characters on it, and pixels of what stands below a call: who decides it and its buttons."""
+_LINE, _COLUMNS, _BESIDE, _FOOT = 19, 42, 14, 60
+"""Pixels of a line and characters on it, and pixels around a block and of the buttons below a call."""
 _PROPOSAL = 1_500
 """JSON characters of what somebody proposes."""
 
@@ -128,7 +128,7 @@ def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
 def _height(blocks: list[Block]) -> int:
     """Estimate how high blocks are on a phone."""
     lines = [line for text in texts(blocks) for line in text.split("\n")]
-    return _LINE * (len(blocks) + sum(max(1, -(-len(line) // _COLUMNS)) for line in lines))
+    return _BESIDE * len(blocks) + _LINE * sum(max(1, -(-len(line) // _COLUMNS)) for line in lines)
 
 
 def _has_end(state: Approval, calls: Sequence[int]) -> bool:
