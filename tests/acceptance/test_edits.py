@@ -17,10 +17,11 @@ async def test_decisions_that_come_one_after_the_other_share_an_edit(start_bot, 
         async def edited():
             return await slack.calls("chat.update")
 
-        await dana.press(card, "approve:0")
+        review = await dana.opened(card, "review:0")
+        await dana.press_in(review, "approve:0")
         first = await eventually(edited)
         for index in range(1, 5):
-            await dana.press(card, f"approve:{index}")
+            await dana.press_in(review, f"approve:{index}")
             # Longer than what happens at the same moment, which was one edit before.
             await asyncio.sleep(0.2)
         await settled_card(bot.store, watcher, asked.id, stage="ended")
