@@ -30,12 +30,12 @@ async def test_agent_text_is_only_ever_literal(start_bot, slack, client, text):
     context = Context(title=text, links=(Link(label=text, url=text),), subagent=text, requested_by="U0NOOR")
     reviewing = asyncio.create_task(client.review(request, context=context))
 
-    card = await dana.card("Decide by")
+    card = await dana.card("if nobody")
     for button in ("edit:0", "reject:0", "respond:1"):
         view = await dana.opened(card, button)
-        await slack.close_view("U0DANA", view["id"])
+        await slack.close_view("U0DANA", view["id"], clear=True)
     await dana.fill(await dana.opened(card, "reject:0"), reason=text)
-    await dana.fill(await dana.opened(card, "respond:1"), answer=text)
+    await dana.fill(await dana.opened(await dana.showing("respond:1"), "respond:1"), Your_answer=text)
     await reviewing
     await dana.card("resumed")
 

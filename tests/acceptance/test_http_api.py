@@ -38,10 +38,11 @@ async def test_approve_edit_and_reject_come_back_in_the_words_of_the_pause(calle
     interrupt_id = await caller.ask(payload=pause, run="thread-1", pause="pause-1")
     waiting = asyncio.create_task(read(caller, interrupt_id, wait=30))
 
-    card = await dana.card("Decide by")
-    await dana.press(card, "approve:0")
+    card = await dana.card("if nobody")
+    await dana.press_one(card, "approve:0")
     await dana.fill(await dana.opened(card, "edit:1"), to="b@x.com")
-    await dana.fill(await dana.opened(card, "reject:2"), reason="Keep it.")
+    await dana.close()
+    await dana.fill(await dana.opened(await dana.showing("reject:2"), "reject:2"), reason="Keep it.")
     state = await waiting
 
     assert state["status"] == "decided"
@@ -94,7 +95,7 @@ OLDER = {
 async def test_each_pause_is_answered_in_its_own_dialect(caller, dana, body, button, resume):
     """What is in `resume` can be handed to the framework as it is."""
     interrupt_id = await caller.ask(**body)
-    await dana.press(await dana.card("Decide by"), button)
+    await dana.press(await dana.card("if nobody"), button)
 
     state = await read(caller, interrupt_id, wait=30)
 
@@ -161,11 +162,11 @@ async def test_events_tell_each_decision_and_then_the_answer(caller, dana):
     interrupt_id = await caller.ask(payload=a_pause("send_email", "pay_invoice", "delete_file"))
     card = await dana.card()
     async with caller.session.get(f"/v1/interrupts/{interrupt_id}/events") as stream:
-        await dana.press(card, "approve:2")
+        await dana.press_one(card, "approve:2")
         first = read_event((await stream.content.readuntil(b"\n\n")).decode().strip())
     # From here on nobody listens.
-    await dana.press(card, "approve:0")
-    await dana.press(card, "approve:1")
+    await dana.press_one(card, "approve:0")
+    await dana.press(await dana.showing("approve:1"), "approve:1")
     await read(caller, interrupt_id, wait=30)
     later = await caller.events(interrupt_id, last=first[0])
 
@@ -288,7 +289,7 @@ async def test_numbers_are_shown_compared_and_handed_back_as_they_were_sent(call
     status, state = await caller.send("POST", "/interrupts", data=f'{{"payload":{pause},"expires_in":3.6e3}}')
     assert status == 201, state
 
-    card = await dana.card("Decide by")
+    card = await dana.card("if nobody")
     text = words(card["blocks"])
     assert [found in text for found in ("9007199254740993.99", "1.10", "1E5", "-0")] == [True] * 4
     await dana.fill(await dana.opened(card, "edit:0"), to="b@x.com")

@@ -34,11 +34,13 @@ async def test_edit_reject_and_respond_reach_the_agent_exactly(bot, slack, clien
         run(office.agent(TURN, DONE, mode=mode), GO, approvals=client, config=CONFIG)
     )
 
-    card = await dana.card("Decide by")
+    card = await dana.card("if nobody")
     form = await dana.opened(card, "edit:0")
     await dana.fill(form, to="b@x.com", body="new text")
+    await dana.close()
     await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the report.")
-    await dana.fill(await dana.opened(card, "respond:2"), answer="use staging")
+    await dana.close()
+    await dana.fill(await dana.opened(card, "respond:2"), Your_answer="use staging")
     result = await running
 
     assert dict(office.ran)["send_email"] == {"to": "b@x.com", "subject": "Hi", "body": "new text"}

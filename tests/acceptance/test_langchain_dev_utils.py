@@ -23,13 +23,13 @@ async def test_four_decorated_calls_are_one_card_and_each_is_decided(start_bot, 
     graph = agent(pay, *({"to": to} for to in ("al", "bo", "cy", "di")))
     running = asyncio.create_task(run(graph, GO, approvals=client, config=CONFIG))
 
-    card = await dana.card("Decide by")
+    card = await dana.card("if nobody")
     review = await dana.opened(card, "review:0")
     await dana.press_in(review, "approve:0")
     for button, typed in (
         ("edit:1", {"to": "ed", "amount": "7"}),
         ("reject:2", {"reason": "Too much."}),
-        ("respond:3", {"answer": "Paid by hand."}),
+        ("respond:3", {"Your_answer": "Paid by hand."}),
     ):
         await dana.press_in(await dana.view(), button)
         await dana.fill(await dana.view(depth=2), **typed)

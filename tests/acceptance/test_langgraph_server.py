@@ -58,9 +58,9 @@ def a_thread():
 
 async def answer_and_approve(dana):
     """Answer in place of the e-mail, and let the file go."""
-    card = await dana.card("Decide by")
-    await dana.fill(await dana.opened(card, "respond:0"), answer="I wrote to Al myself.")
-    await dana.press(card, "approve:1")
+    card = await dana.card("if nobody")
+    await dana.fill(await dana.opened(card, "respond:0"), Your_answer="I wrote to Al myself.")
+    await dana.press(await dana.showing("approve:1"), "approve:1")
 
 
 @pytest.mark.parametrize("name", ["agent", "per_call"])
@@ -123,7 +123,7 @@ async def test_two_who_attend_one_thread_resume_it_once(start_bot, slack, client
     config, graph = a_thread(), RemoteGraph("agent", client=server)
     first = asyncio.create_task(run(graph, GO, approvals=client, config=config))
     dana = Someone(slack, "U0DANA")
-    await dana.card("Decide by")
+    await dana.card("if nobody")
     second = asyncio.create_task(run(graph, None, approvals=client, config=config))
 
     await answer_and_approve(dana)

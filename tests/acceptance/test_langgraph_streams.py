@@ -115,10 +115,10 @@ async def test_listener_hears_of_the_pause_and_then_of_what_was_decided(start_bo
             heard.extend(update)
 
     listening = asyncio.create_task(listen())
-    card = await dana.card("Decide by")
+    card = await dana.card("if nobody")
     before = list(heard)
-    await dana.press(card, "approve:0")
-    await dana.fill(await dana.opened(card, "reject:1"))
+    await dana.press_one(card, "approve:0")
+    await dana.fill(await dana.opened(await dana.showing("reject:1"), "reject:1"))
     await listening
 
     assert before[-1] == "__interrupt__"

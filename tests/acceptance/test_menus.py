@@ -39,7 +39,7 @@ async def test_a_choice_of_the_menu_opens_its_form_and_decides_nothing_by_itself
     form = await dana.opened(card, "for_run:0")
     await dana.close()
     assert "without asking" in words(form["blocks"])
-    await dana.fill(await dana.opened(card, "respond:0"), answer="I did it by hand.")
+    await dana.fill(await dana.opened(card, "respond:0"), Your_answer="I did it by hand.")
 
     assert (await reviewing).decisions[0].message == "I did it by hand."
 

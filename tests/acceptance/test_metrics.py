@@ -35,7 +35,7 @@ async def test_the_times_to_the_card_and_to_the_agent_are_measured(start_bot, cl
     request = HITLRequest(action_requests=(action,), review_configs=(config,))
     review = asyncio.create_task(client.review(request))
     dana = Someone(slack, "U0DANA")
-    card = await dana.card("Decide by")
+    card = await dana.card("if nobody")
     await dana.press(card, "approve:0")
     await review
 

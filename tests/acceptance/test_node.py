@@ -97,10 +97,10 @@ async def lines(process):
 
 async def test_approved_and_edited_calls_run_as_they_were_decided(agent, dana):
     """Given three calls, when two are approved and one is edited, then just that runs, with numbers as they were."""
-    card = await dana.card("Decide by", within=60)
-    await dana.press(card, "approve:0")
+    card = await dana.card("if nobody", within=60)
+    await dana.press_one(card, "approve:0")
     await dana.fill(await dana.opened(card, "edit:1"), amount="89.5")
-    await dana.press(card, "approve:2")
+    await dana.press(await dana.showing("approve:2"), "approve:2")
 
     assert sorted(await lines(agent)) == sorted(
         [
@@ -124,7 +124,7 @@ async def test_an_agent_waits_through_a_restart_of_the_bot(playground, redis_url
         agent = await stack.enter_async_context(
             example("langchain_agent", port=port, key=await a_key(redis_url))
         )
-        card = await dana.card("Decide by", within=60)
+        card = await dana.card("if nobody", within=60)
     async with running(settings_for(playground, redis_url, http_port=port)) as second:
         await until(lambda: second.health.ready)
         await dana.press(card, "approve_all:0")
@@ -141,11 +141,12 @@ async def test_xperts_event_becomes_the_request_that_resumes(bot, dana, redis_ur
     async with example(
         "xpert_agent", str(event), "conversation-7", "message-9", port=bot.port, key=key
     ) as xpert:
-        card = await dana.card("Decide by", within=60)
+        card = await dana.card("if nobody", within=60)
         assert "no other call of this batch" not in words(card["blocks"])
-        await dana.press(card, "approve:0")
+        await dana.press_one(card, "approve:0")
         await dana.fill(await dana.opened(card, "reject:1"), reason="No DROP.")
-        await dana.fill(await dana.opened(card, "edit:2"), status="silver")
+        await dana.close()
+        await dana.fill(await dana.opened(await dana.showing("edit:2"), "edit:2"), status="silver")
         (printed,) = await lines(xpert)
 
     assert json.loads(printed) == {

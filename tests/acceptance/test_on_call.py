@@ -57,7 +57,7 @@ async def bot(start_bot, policy, rota, monkeypatch):
 async def test_whoever_is_on_call_is_mentioned_and_decides(client, dana, erik, rota):
     """Others are told who may. The next shift decides about a card of the one before."""
     first, second = review(client, an_action("pay")), review(client, an_action("transfer"))
-    one, other = await dana.card("run pay"), await dana.card("run transfer")
+    one, other = await dana.card("billing: pay"), await dana.card("billing: transfer")
     assert "<@U0DANA> (on call for payments)" in words(one["blocks"])
 
     await erik.press(one, "approve:0")
@@ -90,7 +90,7 @@ async def test_while_a_schedule_does_not_answer_nobody_is_on_call(
 ):
     """Those who are named themselves still decide. The log and /readyz say why."""
     reviewing = review(client, an_action("drop"))
-    card = await dana.card("run drop")
+    card = await dana.card("billing: drop")
     for name, value in broken.items():
         setattr(rota, name, value)
 

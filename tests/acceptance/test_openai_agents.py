@@ -49,12 +49,14 @@ async def test_approve_edit_reject_and_respond_reach_the_agent_exactly(dana, cli
     turn = [*TURN, *says(CANCEL, first_call=5)]
     running = asyncio.create_task(run(desk.agent(turn, DONE), "go", approvals=client))
 
-    card = await dana.card("Decide by")
+    card = await dana.card("if nobody")
     form = await dana.opened(card, "edit:0")
     await dana.fill(form, to="erik@x.com")
+    await dana.close()
     await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the order.")
-    await dana.fill(await dana.opened(card, "respond:2"), answer="use staging")
-    await dana.press(card, "approve:3")
+    await dana.close()
+    await dana.fill(await dana.opened(card, "respond:2"), Your_answer="use staging")
+    await dana.press(await dana.showing("approve:3"), "approve:3")
     result = await running
 
     assert sorted(desk.ran) == [

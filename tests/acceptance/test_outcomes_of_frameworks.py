@@ -38,10 +38,9 @@ async def test_langchain_says_which_call_failed(dana, client):
     """Two run side by side, and one of them raises: the run fails, and both calls are known."""
     office = Office(breaks={"report.txt"})
     running = asyncio.create_task(run(office.agent(TURN, DONE), GO, approvals=client, config=CONFIG))
-    card = await dana.card("Decide by")
-    await dana.press(card, "approve:0")
-    await dana.press(card, "approve:1")
-    await dana.fill(await dana.opened(card, "respond:2"), answer="staging")
+    card = await dana.card("if nobody")
+    await dana.press(card, "approve_all:0")
+    await dana.fill(await dana.opened(card, "respond:2"), Your_answer="staging")
     with pytest.raises(OSError, match="cannot delete"):
         await running
 
@@ -70,7 +69,7 @@ async def test_deepagents_says_what_a_subagent_did(dana, client):
 async def test_the_openai_agents_sdk_says_what_its_tools_did(dana, client):
     team = desk.Desk().agent(desk.says(("send_email", desk.MAIL)), desk.DONE)
     running = asyncio.create_task(openai_agents.run(team, "go", approvals=client))
-    await dana.press(await dana.card("Decide by"), "approve:0")
+    await dana.press(await dana.card("if nobody"), "approve:0")
     await running
 
     assert title_of(await dana.card("the agent has resumed")).endswith(", done")
@@ -86,9 +85,7 @@ async def test_a_worker_says_what_became_of_the_run_of_another_process(dana, cli
     else:
         owned = an_openai_agent(notes)
         await owned.start("go", approvals=client)
-    card = await dana.card("Decide by")
-    await dana.press(card, "approve:0")
-    await dana.press(card, "approve:1")
+    await dana.press(await dana.card("if nobody"), "approve_all:0")
 
     async with working(worker, owned):
         card = await dana.card(", done", within=60)

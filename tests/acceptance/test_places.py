@@ -55,7 +55,7 @@ async def test_people_who_may_decide_are_called_once_and_again_only_by_a_reminde
     actions = [an_action(f"pay-{n}", {"to": "x" * 2_000}) for n in range(5)]
     interrupt = client.interrupt(asking(*actions), context=Context(requested_by="U0NOOR"))
     await client.publish(interrupt)
-    card = await dana.card("Decide by")
+    card = await dana.card("if nobody")
     await eventually(lambda: is_shown(bot.store, interrupt.id))
     assert buttons(card) == ["review:0", "reject_all:0"]
     await approve_each(slack, dana, card)
@@ -121,7 +121,7 @@ async def test_an_end_is_shown_in_every_place_and_no_button_is_left(start, slack
     batch = asking(an_action("pay"), an_action("ask"), *many, an_action("pay", {"to": "bo"}))
     life = 8 * SECOND if ends == "expired" else 3600 * SECOND
     interrupt_id = await client.publish(client.interrupt(batch, expires_in=life))
-    asked = await cards(slack, 3, "Decide by")
+    asked = await cards(slack, 3, "if nobody")
     assert {card["channel"] for card in asked} == {"C0APPROVALS", "C0FINANCE", "D0ERIK"}
     await mira.press(next(card for card in asked if card["channel"] == "C0FINANCE"), "approve:0")
     await mira.card("1 of 2 open")
