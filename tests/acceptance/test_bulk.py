@@ -59,9 +59,7 @@ async def test_approve_all_is_on_each_part_for_the_calls_of_that_part(start_bot,
     assert buttons(parent) == ["review:0", "reject_all:0"]
     assert words(parent["blocks"][0]) == "billing: create_user, 24 times, one with admin true"
     assert "admin" not in words(parent["blocks"][1:])
-    assert "admin true" in words(
-        next(m for m in (first, second) if "user7@" in words(m["blocks"]))["blocks"]
-    )
+    assert "admin true" in words(next(m for m in (first, second) if "user7@" in words(m["blocks"]))["blocks"])
     bulk = [e for b in first["blocks"] if b["block_id"] == "bulk" for e in b["elements"]]
     assert [(e["action_id"], e["text"]["text"]) for e in bulk] == [
         ("approve_all:0.1", f"Approve all {len(parts[0])}…"),

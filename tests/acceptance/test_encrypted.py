@@ -148,9 +148,9 @@ async def test_nothing_that_anybody_writes_can_be_read_in_redis(redis_url, watch
     answer = review(client, a_call("pay", "to approve"), a_call("pay", "to edit"), a_call("ask", "to answer"))
     card = await dana.card("to approve")
     assert f"{MARK} to edit" in words(card["blocks"])
-    await dana.press(card, "approve:0")
-    form = await dana.opened(await dana.card("Approved"), "edit:1")
-    await dana.fill(form, text=f"{MARK} edited")
+    await dana.press_one(card, "approve:0")
+    await dana.fill(await dana.opened(card, "edit:1"), text=f"{MARK} edited")
+    await dana.close()
     form = await dana.opened(await dana.showing("respond:2"), "respond:2")
     await dana.fill(form, **{the_input(form): f"{MARK} said"})
     decisions = (await answer).decisions

@@ -48,10 +48,12 @@ async def approved(dana, number):
 
 
 async def ending(dana, number, told):
-    """Wait until the card of this call says this, and give its title."""
+    """Wait until the title of the card of this call, or its last line, says this, and give the title."""
     card = await dana.slack.wait_for_message(
         lambda m: (
-            m.get("blocks") and f"call {number}" in words(m["blocks"]) and told in words(m["blocks"][:3])
+            m.get("blocks")
+            and f"call {number}" in words(m["blocks"])
+            and told in words([m["blocks"][0], m["blocks"][-1]])
         ),
         as_user=dana.user,
         within=90,
