@@ -31,7 +31,7 @@ async def test_agent_text_is_only_ever_literal(start_bot, slack, client, text):
     reviewing = asyncio.create_task(client.review(request, context=context))
 
     card = await dana.card("if nobody")
-    for button in ("edit:0", "reject:0", "respond:1"):
+    for button in ("edit:0", "reject:0", "edit:1"):
         view = await dana.opened(card, button)
         await slack.close_view("U0DANA", view["id"], clear=True)
     await dana.fill(await dana.opened(card, "reject:0"), reason=text)

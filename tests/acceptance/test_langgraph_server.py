@@ -58,9 +58,10 @@ def a_thread():
 
 async def answer_and_approve(dana):
     """Answer in place of the e-mail, and let the file go."""
-    card = await dana.card("if nobody")
-    await dana.fill(await dana.opened(card, "respond:0"), Your_answer="I wrote to Al myself.")
-    await dana.press(await dana.showing("approve:1"), "approve:1")
+    await dana.press_one(await dana.card("if nobody"), "approve:1")
+    await dana.fill(
+        await dana.opened(await dana.showing("respond:0"), "respond:0"), Your_answer="I wrote to Al myself."
+    )
 
 
 @pytest.mark.parametrize("name", ["agent", "per_call"])
