@@ -103,7 +103,7 @@ async def test_a_review_approves_what_was_shown_and_not_what_a_colleague_decided
     interrupt, card = await asked(client, bot, slack, *users(note=LONG))
     assert buttons(card) == ["review:0", "reject_all:0"]
     view = await dana.opened(card, "review:0")
-    part = await erik.showing("approve:3")
+    part = await erik.showing("review:0.1")
     await erik.fill(await erik.opened(part, "reject:3"), reason="Left the company")
 
     end, read, pages = await to_the_end(dana, view)

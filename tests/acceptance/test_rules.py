@@ -67,7 +67,7 @@ async def test_one_batch_is_asked_in_two_channels_and_answered_in_order(bot, sla
     assert buttons(found["C0APPROVALS"]) == ["approve_all:1", "review:1", "reject_all:1"]
 
     await dana.press(found["C0APPROVALS"], "approve_all:1")
-    waiting = await dana.card("waiting for what is asked elsewhere")
+    waiting = await dana.card("waiting for a decision in another channel")
     assert waiting["channel"] == "C0APPROVALS"
     await dana.press(found["C0FINANCE"], "approve:0")
     assert "Only <@U0MIRA>" in await dana.notice("can decide this")
@@ -81,7 +81,7 @@ async def test_one_batch_is_asked_in_two_channels_and_answered_in_order(bot, sla
     async with asyncio.timeout(30):
         while True:
             said = {channel: words(card["blocks"]) for channel, card in (await cards(slack)).items()}
-            if "the agent has resumed" in said["C0APPROVALS"] and "the call did not run" in said["C0FINANCE"]:
+            if "the agent has resumed" in said["C0APPROVALS"] and "it did not run" in said["C0FINANCE"]:
                 break
             await asyncio.sleep(0.02)
 

@@ -187,7 +187,7 @@ async def test_no_span_says_an_argument_a_text_or_a_person(traces, start_bot, cl
     running = asyncio.create_task(turn())
     card = await erik.card("rejected at")
     await erik.fill(await erik.opened(card, "reject:0"), reason=secret)
-    await erik.fill(await erik.opened(card, "edit:1"), iban="another-secret")
+    await erik.fill(await erik.opened(await erik.showing("edit:1"), "edit:1"), iban="another-secret")
     with pytest.raises(ValueError, match="the bank"):
         await running
     await traces.until("assent.update_card", "assent.approval")
