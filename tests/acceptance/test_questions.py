@@ -238,7 +238,8 @@ async def test_who_agrees_agrees_with_the_change_that_the_form_showed(
     await dana.fill(await dana.opened(card, "edit:0"), amount="1000")
     await dana.close()
     older = (await stored(redis, interrupt_id))["votes:0"]
-    await dana.fill(await dana.opened(card, "edit:0"), amount="1")
+    proposed = await dana.card("changed this")
+    await dana.fill(await dana.opened(proposed, "edit:0"), amount="1")
     newer = (await stored(redis, interrupt_id))["votes:0"]
     form = await erik.opened(await erik.showing("agree:0"), "agree:0")
     assert "1000" not in words(form["blocks"])
