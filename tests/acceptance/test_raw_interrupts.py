@@ -58,7 +58,7 @@ async def test_question_is_shown_whole_and_answered_in_words(start_bot, slack, c
     for part in (str(p) for v in values for p in (v if isinstance(v, list) else [v])):
         assert part in said
     assert not {"approve:0", "reject:0", "edit:0"} & set(buttons(card))
-    await press(dana, card, "respond:0", answer="Only to eu.")
+    await press(dana, card, "respond:0", your_answer="Only to eu.")
 
     assert (await running)["heard"] == ["Only to eu."]
 
@@ -120,7 +120,7 @@ def deletion(path):
             {"type": "edit", "args": {"action": "delete_file", "args": {"path": "b.txt"}}},
         ),
         ("reject:0", {"reason": ""}, {"type": "ignore", "args": None}),
-        ("respond:0", {"answer": "Later."}, {"type": "response", "args": "Later."}),
+        ("respond:0", {"your_answer": "Later."}, {"type": "response", "args": "Later."}),
     ],
     ids=["approve", "edit", "reject", "respond"],
 )
@@ -163,14 +163,14 @@ async def test_questions_of_every_kind_side_by_side_are_one_card(start_bot, slac
         )
     )
 
-    card = await dana.card("rejected at")
+    card = await dana.card("expires at")
     said = words(card["blocks"])
     order = sorted(range(3), key=lambda index: said.index(["send_email", "Deploy?", "a.txt"][index]))
     mail, sentence, listed = (order.index(index) for index in range(3))
     assert "Asked by the subagent mailer." in said
     await press(dana, card, f"edit:{mail}", to="bo@x.com")
-    await press(dana, card, f"respond:{sentence}", answer="Tomorrow.")
-    await press(dana, card, f"reject:{listed}", reason="")
+    await press(dana, card, f"respond:{sentence}", your_answer="Tomorrow.")
+    await press(dana, await dana.showing(f"reject:{listed}"), f"reject:{listed}", reason="")
     result = await running
 
     assert office.ran == [("send_email", {**MAIL, "to": "bo@x.com"})]

@@ -67,8 +67,7 @@ async def test_tools_of_a_graph_run_what_was_approved_in_slack(start_bot, client
     go, config = {"messages": [("user", "go")]}, {"configurable": {"thread_id": "t"}}
     running = asyncio.create_task(langgraph.run(agent, go, approvals=client, config=config, context=NOOR))
     card = await dana.card("rejected at")
-    await dana.press(card, "approve:0")
-    await dana.press(card, "approve:1")
+    await dana.press(card, "approve_all:0")
     await running
 
     assert sorted(ran) == [("al", 5, ":0"), ("bo", 5, ":1")]

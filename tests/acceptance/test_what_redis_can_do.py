@@ -32,7 +32,7 @@ async def test_redis_cannot_end_a_batch_of_which_something_is_decided(bot, clien
     calls = an_action("pay", {"amount": 900}), an_action("tell", {"whom": "al"})
     interrupt_id = await client.publish(an_interrupt(*calls, context=Context(requested_by="U0NOOR")))
     card = await dana.card("pay")
-    await dana.press(card, "approve:0")
+    await dana.press_one(card, "approve:0")
     assert "d:0" in stored.card(interrupt_id)
 
     stored.change(interrupt_id, status="expired")
@@ -55,7 +55,7 @@ async def test_a_deadline_of_thousands_of_digits_is_not_the_one_that_was_signed(
     """The agent reads the record by the signed deadline, and not with an error of Python."""
     calls = an_action("pay", {"amount": 900}), an_action("tell", {"whom": "al"})
     interrupt_id = await client.publish(an_interrupt(*calls, context=Context(requested_by="U0NOOR")))
-    await dana.press(await dana.card("pay"), "approve:0")
+    await dana.press_one(await dana.card("pay"), "approve:0")
     before = (await client.record(interrupt_id)).deadline
 
     stored.change(interrupt_id, deadline="9" * 5_000)
