@@ -76,7 +76,7 @@ class _Tour:
         self.say(f"  {self.names[REQUESTER]}: {TASK}")
         async with asyncio.TaskGroup() as group:
             working = group.create_task(work(self.stage.approvals, self._agent_says, requested_by=REQUESTER))
-            first = await self._card("4 tools")
+            first = await self._card("refund_customer, send_email, restart_service, ask_person")
             self._hear()
             self._title("It wants to call four tools, so it pauses; this is its card in #approvals")
             self._show(first)
@@ -87,10 +87,10 @@ class _Tour:
             await self._reject(first)
             await self._respond(first)
             self._title("The agent goes on with exactly that, and pauses once more")
-            second = await self._card("2 tools")
+            second = await self._card("send_email, close_ticket")
             self._hear()
             self._show(second)
-            await self._press(ERIK, second, "approve_all:0", "Approve all")
+            await self._press(ERIK, second, "approve_all:0", "Approve all 2…")
             done = await working
             self._hear()
         ends = [await self._resumed(card) for card in (first, second)]
@@ -111,7 +111,7 @@ class _Tour:
     # What people do
 
     async def _bystander(self, card: Json) -> str:
-        await self._press(NOOR, card, "approve:0", "Approve on 1. refund_customer")
+        await self._press(NOOR, card, "approve_all:0", "Approve 1 to 3…")
         word = await self.stage.control.wait_for_message(
             lambda message: message.get("ephemeral_for") == NOOR, channel=CHANNEL, as_user=NOOR
         )
@@ -120,10 +120,12 @@ class _Tour:
         return text
 
     async def _approve(self, card: Json) -> None:
-        await self._press(DANA, card, "approve:1", "Approve on 2. send_email")
+        review = await self._press_one(DANA, card, "approve:1", "Approve on 2. send_email")
+        await self.stage.control.wait_for_view(DANA, lambda view: view["hash"] != review["hash"])
+        await self.stage.control.close_view(DANA, review["id"])
 
     async def _edit(self, card: Json) -> tuple[str, ...]:
-        view = await self._open(ERIK, card, "edit:0", "Edit on 1. refund_customer")
+        view = await self._open(ERIK, card, "edit:0", "Edit… on 1. refund_customer")
         self.say(frame(view["title"]["text"], block_lines(view["blocks"], self.names)))
         amount = _input(view, "refund → amount")
         self.say("  Erik types 1299 as amount and submits")
@@ -139,28 +141,36 @@ class _Tour:
         return complaint
 
     async def _reject(self, card: Json) -> None:
-        view = await self._open(MIRA, card, "reject:2", "Reject on 3. restart_service")
+        view = await self._open(MIRA, card, "reject:2", "Reject… on 3. restart_service")
         self.say(f"  Mira gives the reason: {REASON}")
         await self.stage.control.submit(MIRA, view["id"], {_input(view, "Reason"): REASON})
 
     async def _respond(self, card: Json) -> None:
-        view = await self._open(DANA, card, "respond:3", "Answer on 4. ask_person")
+        await self._press(DANA, card, "respond:3", "Answer…")
+        view = await self.stage.control.wait_for_view(DANA)
         self.say("  Dana answers: " + ANSWER.replace("\n", "\n                "))
-        await self.stage.control.submit(DANA, view["id"], {_input(view, "Answer"): ANSWER})
+        await self.stage.control.submit(DANA, view["id"], {_input(view, "Your answer"): ANSWER})
 
     async def _press(self, user: str, card: Json, action_id: str, what: str) -> None:
         self.say(f"  {self.names[user]} presses {what}")
         await self.stage.control.click(user, CHANNEL, card["ts"], action_id)
 
+    async def _press_one(self, user: str, card: Json, action_id: str, what: str) -> Json:
+        """Press a button of one call: where a card asks about several, its review has them. Give the review."""
+        await self._press(user, card, "review:0", f"Open…, and {what}")
+        review = await self.stage.control.wait_for_view(user)
+        await self.stage.control.click_view(user, review["id"], action_id)
+        return review
+
     async def _open(self, user: str, card: Json, action_id: str, what: str) -> Json:
-        await self._press(user, card, action_id, what)
-        return await self.stage.control.wait_for_view(user)
+        review = await self._press_one(user, card, action_id, what)
+        return await self.stage.control.wait_for_view(user, lambda view: view["id"] != review["id"])
 
     # What they see
 
     async def _card(self, asks: str) -> Json:
         return await self.stage.control.wait_for_message(
-            lambda message: message["user"] == BOT_USER and _title(message).endswith(f"wants to run {asks}"),
+            lambda message: message["user"] == BOT_USER and _title(message) == f"support: {asks}",
             channel=CHANNEL,
         )
 
@@ -245,7 +255,7 @@ _LETTER = {
 _NOTICE = HumanInTheLoopMiddleware(REVIEWED).edit_notice
 
 EXPECTED = Report(
-    refused="You are not an approver of this. Approvers are @Dana, @Erik, @Mira.",
+    refused="Only @Dana, @Erik or @Mira can decide this.",
     complaint=("Must be 250 or less.",),
     ran=(
         Call("find_order", {"order": 4711}),
@@ -283,7 +293,7 @@ EXPECTED = Report(
         "Approved by @Erik",
         "Approved by @Erik",
     ),
-    changes="refund.amount:\n- 129.9\n+ 64.95",
+    changes="refund.amount: 129.9 → 64.95",
     last_words="""\
 That is all for order 4711.
 ✓ find_order: paid twice: 64.95 EUR on 17 November

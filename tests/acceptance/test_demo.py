@@ -128,16 +128,15 @@ def test_without_a_terminal_it_plays_the_tour(folder):
     assert played.stderr == ""
     lines = [line.strip() for line in played.stdout.splitlines()]
     for line in (
-        "│ support wants to run 4 tools",
+        "│ support: refund_customer, send_email, restart_service, ask_person",
         "│       amount:   129.9",
-        "only Noor sees: You are not an approver of this. Approvers are @Dana, @Erik, @Mira.",
-        "Dana presses Approve on 2. send_email",
+        "only Noor sees: Only @Dana, @Erik or @Mira can decide this.",
+        "Dana presses Open…, and Approve on 2. send_email",
         "beside the amount: Must be 250 or less.",
         "Mira gives the reason: Not during business hours, the night shift does that.",
-        "│ support wants to run 2 tools",
-        "Erik presses Approve all",
-        "│     - 129.9",
-        "│     + 64.95",
+        "│ support: send_email, close_ticket",
+        "Erik presses Approve all 2…",
+        "│     refund.amount: 129.9 → 64.95",
         'close_ticket {"ticket": 88123, "resolution": "solved", "labels": ["refund", "charged twice"]}',
         "ask_person (success): A voucher of 20 EUR.",
         "Everything went as it should.",

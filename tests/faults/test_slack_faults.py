@@ -147,7 +147,8 @@ async def test_decided_card_whose_picture_slack_refuses_is_drawn_plainer(
     await until(lambda: "Approved by Dana" in watcher.shown[card["ts"]][-1])
     [drawn] = watcher.cards(interrupt_id)
     assert not buttons(drawn)
-    assert {1: len(drawn["blocks"]) == 2, 2: not drawn["blocks"], 3: len(drawn["blocks"]) > 2}[times]
+    shown = [block["block_id"] for block in drawn["blocks"]]
+    assert shown == {1: ["top", "who", "plainer"], 2: [], 3: ["top", "who"]}[times]
 
 
 async def test_open_card_whose_picture_slack_refuses_once_is_still_decided(
@@ -185,7 +186,7 @@ async def test_open_card_of_an_escalation_is_not_drawn_plainer(start_bot, client
     await Someone(slack, "U0DANA").press_one(cards()[0], "approve:0")
 
     await until(lambda: not cards())
-    assert [buttons(card)[0] for card in watcher.cards(id)] == ["approve:1", "approve:1"]
+    assert sum("approve:1" in buttons(card) for card in watcher.cards(id)) == 2
 
 
 async def test_lost_token_turns_the_bot_red_and_heals_by_itself(bot, client, slack, store, watcher, caplog):
