@@ -91,6 +91,15 @@ def actions(block_id: str, buttons: list[Block]) -> Block:
     return {"type": "actions", "block_id": block_id, "elements": buttons}
 
 
+def input_block(
+    block_id: str, label: str, element: Block, *, optional: bool = False, hint: str | None = None
+) -> Block:
+    """An input. Its element has the name of the block, unless it says another."""
+    found = {"type": "input", "block_id": block_id, "label": plain(label), "optional": optional}
+    found["element"] = {"action_id": block_id, **element}
+    return {**found, "hint": plain(hint)} if hint else found
+
+
 def divider(block_id: str) -> Block:
     return {"type": "divider", "block_id": block_id}
 

@@ -16,7 +16,7 @@ from bot.domain.drafts import Draft
 from bot.domain.masking import Unshown, holds
 from bot.domain.schemas import Schema, UnsafeSchemaError, beyond, flatten, violations
 from bot.rendering.arguments import value_lines
-from bot.rendering.blocks import Block, actions, context, literal, plain
+from bot.rendering.blocks import Block, actions, context, input_block, literal
 from bot.rendering.buttons import FORM
 from bot.rendering.modal.boxes import BOXES, EMPTY, OTHERS, Box, is_blank, is_text
 from bot.rendering.modal.field_types import ABSENT, option
@@ -268,16 +268,10 @@ class Form:
         return max(1, int(1 / _share([*blocks, actions("row", _row_buttons(rows, 0, 0))]))) if row else 1
 
     def _input(self, field: Field) -> Block:
-        block = {
-            "type": "input",
-            "block_id": field.block_id,
-            "label": plain(field.label()),
-            "element": element(field.kind, field.question, field.block_id, held(field, self.draft)),
-            "optional": _may_be_empty(field),
-        }
+        drawn = element(field.kind, field.question, held(field, self.draft))
         # Slack says of a number that it does not take only that it is none.
         hint = in_field.hint(field.hint, field.kind)
-        return {**block, "hint": plain(hint)} if hint else block
+        return input_block(field.block_id, field.label(), drawn, optional=_may_be_empty(field), hint=hint)
 
     def _offers(self, box: Box, part: Part) -> bool:
         """Tell whether a box is shown for a part: that of an empty text only if its field was emptied, or is ticked."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from bot.rendering.blocks import Block, plain
+from bot.rendering.blocks import Block, input_block
 from bot.rendering.modal.field_types import ABSENT, Question, offered
 from bot.rendering.modal.specs import GROUP, ROWS
 from bot.sentences import in_field
@@ -77,18 +77,9 @@ class Box:
     def block(self, options: list[Block], ticked: Collection[str]) -> Block:
         """Draw its input."""
         chosen = [option for option in options if option["value"] in ticked]
-        return {
-            "type": "input",
-            "block_id": self.block_id,
-            "label": plain(self.label),
-            "hint": plain(self.hint),
-            "element": {
-                **offered("checkboxes", "multi_static_select", options),
-                "action_id": self.block_id,
-                **({"initial_options": chosen} if chosen else {}),
-            },
-            "optional": True,
-        }
+        element = offered("checkboxes", "multi_static_select", options)
+        element |= {"initial_options": chosen} if chosen else {}
+        return input_block(self.block_id, self.label, element, optional=True, hint=self.hint)
 
 
 EMPTY = Box("empty", _can_be_emptied)

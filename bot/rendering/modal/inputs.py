@@ -18,9 +18,9 @@ from bot.rendering.modal.field_types import (
 from bot.sentences import in_field
 
 
-def element(kind: str, question: Question, action_id: str, raw: Raw) -> Block:
+def element(kind: str, question: Question, raw: Raw) -> Block:
     """Draw the element of an input, with what it holds."""
-    return {**KINDS[kind].element(raw, question), "action_id": action_id}
+    return KINDS[kind].element(raw, question)
 
 
 def initial(kind: str, question: Question) -> Raw:
@@ -49,7 +49,7 @@ def raw_of(state: dict[str, Any]) -> Raw:
         return [option["value"] for option in state["selected_options"] or ()]
     if "selected_option" in state:
         return state["selected_option"]["value"] if state["selected_option"] else None
-    for key in ("value", "selected_date", "selected_time", "selected_date_time"):
+    for key in ("value", "selected_date", "selected_time", "selected_date_time", "selected_user"):
         if key in state:
             return None if state[key] is None else str(state[key])
     return None

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.domain.action import Action
-from bot.domain.care import ToType
+from bot.domain.drafts import Raw
 from bot.domain.options import only_options, options_of
-from bot.rendering.blocks import Block, plain
+from bot.rendering.blocks import Block, input_block, plain
 from bot.rendering.confirming import run_title
-from bot.rendering.modal.field_types import Question
+from bot.rendering.modal.field_types import Question, option
 from bot.rendering.modal.inputs import element, raw_of
 from bot.sentences import in_form
 from bot.text.literal import key_text
@@ -30,97 +30,57 @@ def approval_inputs(call: Action) -> list[Block]:
     The policy asks for it.
     """
     if call.is_high_risk:
-        return [_typed_input(call.to_type)]
+        typed = call.to_type
+        hint = in_form.value_of(key_text(typed.name) if typed.name else "")
+        element = {"type": "plain_text_input", "action_id": _TEXT, "max_length": 100}
+        return [input_block(TYPED, in_form.type_value(typed.text), element, hint=hint)]
     return [confirm_input(run_title(call))] if call.terms.confirm else []
-
-
-def _typed_input(typed: ToType) -> Block:
-    return {
-        "type": "input",
-        "block_id": TYPED,
-        "label": plain(in_form.type_value(typed.text)),
-        "hint": plain(in_form.value_of(key_text(typed.name) if typed.name else "")),
-        "element": {"type": "plain_text_input", "action_id": _TEXT, "max_length": 100},
-        "optional": False,
-    }
 
 
 def confirm_input(label: str) -> Block:
     """Ask once more whether something may run."""
-    box = {"text": plain(in_form.RUN_IT), "value": "yes"}
-    return {
-        "type": "input",
-        "block_id": CONFIRM,
-        "label": plain(label),
-        "element": {"type": "checkboxes", "action_id": CONFIRM, "options": [box]},
-        "optional": False,
-    }
+    return _tick(CONFIRM, label, in_form.RUN_IT, optional=False)
 
 
 def parse_confirm(view: dict[str, Any]) -> bool:
     """Tell whether a person said once more that the call may run."""
-    return bool(view["state"]["values"].get(CONFIRM, {}).get(CONFIRM, {}).get("selected_options"))
+    return bool(_given(view, CONFIRM))
 
 
 def parse_typed(view: dict[str, Any]) -> str:
     """Read the value that was typed. Phones add a space behind a word."""
-    value = view["state"]["values"].get(TYPED, {}).get(_TEXT, {}).get("value")
-    return str(value or "").strip()
+    return str(_given(view, TYPED) or "").strip()
 
 
 def reason_inputs(offered: Sequence[str]) -> list[Block]:
     """Ask for the reason, which may stay empty: one of those that the policy offers, words of one's own, or both."""
     own = words_input(in_form.OWN_REASON if offered else in_form.REASON, most=MAX_REASON, optional=True)
-    return [_choice_input(offered), own] if offered else [own]
-
-
-def _choice_input(offered: Sequence[str]) -> Block:
-    options = [{"text": plain(reason), "value": reason} for reason in offered]
-    element = {
-        "type": "static_select",
-        "action_id": _CHOICE,
-        "placeholder": plain(in_form.CHOOSE_REASON),
-        "options": options,
-    }
-    return {
-        "type": "input",
-        "block_id": _CHOICE,
-        "label": plain(in_form.REASON),
-        "element": element,
-        "optional": True,
-    }
+    if not offered:
+        return [own]
+    options = [option(reason, reason) for reason in offered]
+    element = {"type": "static_select", "placeholder": plain(in_form.CHOOSE_REASON), "options": options}
+    return [input_block(_CHOICE, in_form.REASON, element, optional=True), own]
 
 
 def parse_reason(view: dict[str, Any]) -> str | None:
     """Read the reason that was chosen, typed, or both: `None` for neither."""
-    chosen = view["state"]["values"].get(_CHOICE, {}).get(_CHOICE, {}).get("selected_option") or {}
-    return "\n".join(filter(None, (chosen.get("value"), parse_words(view)))) or None
+    return "\n".join(str(each) for each in (_given(view, _CHOICE), parse_words(view)) if each) or None
 
 
 def note_input() -> Block:
     """Ask for a note beside an approval, which may stay empty."""
-    return _words_input(_NOTE, in_form.NOTE, most=MAX_REASON, optional=True)
+    return words_input(in_form.NOTE, most=MAX_REASON, optional=True, name=_NOTE, action=_NOTE)
 
 
 def parse_note(view: dict[str, Any]) -> str | None:
     """Read the note that was typed: `None` for nothing or only spaces."""
-    return _typed(view, _NOTE, _NOTE)
+    return parse_words(view, _NOTE)
 
 
-def words_input(label: str, *, most: int, optional: bool) -> Block:
+def words_input(label: str, *, most: int, optional: bool, name: str = _WORDS, action: str = _TEXT) -> Block:
     """Ask for words."""
-    return _words_input(_WORDS, label, most=most, optional=optional, action=_TEXT)
-
-
-def _words_input(name: str, label: str, *, most: int, optional: bool, action: str = "") -> Block:
-    element = {"type": "plain_text_input", "action_id": action or name, "multiline": True, "max_length": most}
-    return {
-        "type": "input",
-        "block_id": name,
-        "label": plain(label),
-        "element": element,
-        "optional": optional,
-    }
+    element = {"type": "plain_text_input", "action_id": action, "multiline": True, "max_length": most}
+    return input_block(name, label, element, optional=optional)
 
 
 def answer_inputs(action: Action) -> list[Block]:
@@ -132,34 +92,24 @@ def answer_inputs(action: Action) -> list[Block]:
     if not offered:
         return [own]
     is_only = bool(only_options(action))
-    choice = {
-        "type": "input",
-        "block_id": _OPTION,
-        "label": plain(in_form.YOUR_ANSWER),
-        "element": element("choice", Question(options=offered), _OPTION, None),
-        "optional": not is_only,
-    }
+    drawn = element("choice", Question(options=offered), None)
+    choice = input_block(_OPTION, in_form.YOUR_ANSWER, drawn, optional=not is_only)
     return [choice] if is_only else [choice, own]
 
 
 def parse_answer(action: Action, view: dict[str, Any]) -> str | None:
     """Read the answer that was chosen or typed: `None` for neither, for both, and for a choice that is not offered."""
-    chosen = raw_of(view["state"]["values"].get(_OPTION, {}).get(_OPTION, {}))
-    typed, offered = parse_words(view), options_of(action)
+    chosen, typed, offered = _given(view, _OPTION), parse_words(view), options_of(action)
     if not isinstance(chosen, str):
         return typed
     number = int(chosen) if chosen.isdecimal() else len(offered)
     return offered[number] if typed is None and number < len(offered) else None
 
 
-def parse_words(view: dict[str, Any]) -> str | None:
+def parse_words(view: dict[str, Any], name: str = _WORDS) -> str | None:
     """Read the words that were typed: `None` for nothing or only spaces."""
-    return _typed(view, _WORDS, _TEXT)
-
-
-def _typed(view: dict[str, Any], block: str, action: str) -> str | None:
-    value = view["state"]["values"].get(block, {}).get(action, {}).get("value")
-    return value if value and value.strip() else None
+    found = _given(view, name)
+    return found if isinstance(found, str) and found.strip() else None
 
 
 def always_input() -> Block:
@@ -169,7 +119,7 @@ def always_input() -> Block:
 
 def parse_always(view: dict[str, Any]) -> bool:
     """Tell whether the decision also counts for later calls."""
-    return _is_ticked(view, _ALWAYS)
+    return bool(_given(view, _ALWAYS))
 
 
 def changes_input() -> Block:
@@ -179,30 +129,25 @@ def changes_input() -> Block:
 
 def parse_changes(view: dict[str, Any]) -> bool:
     """Tell whether a rejection asks for another proposal."""
-    return _is_ticked(view, _CHANGES)
+    return bool(_given(view, _CHANGES))
 
 
 def person_input(label: str) -> Block:
     """Ask for a person of the workspace."""
-    element = {"type": "users_select", "action_id": _PERSON, "placeholder": plain(in_form.CHOOSE_PERSON)}
-    return {"type": "input", "block_id": _PERSON, "label": plain(label), "element": element}
+    return input_block(_PERSON, label, {"type": "users_select", "placeholder": plain(in_form.CHOOSE_PERSON)})
 
 
 def parse_person(view: dict[str, Any]) -> str:
     """Read the person who was chosen: an empty text when nobody was."""
-    return view["state"]["values"].get(_PERSON, {}).get(_PERSON, {}).get("selected_user") or ""
+    return str(_given(view, _PERSON) or "")
 
 
-def _tick(name: str, label: str, text: str) -> Block:
-    box = {"text": plain(text), "value": "yes"}
-    return {
-        "type": "input",
-        "block_id": name,
-        "label": plain(label),
-        "element": {"type": "checkboxes", "action_id": name, "options": [box]},
-        "optional": True,
-    }
+def _tick(name: str, label: str, text: str, *, optional: bool = True) -> Block:
+    return input_block(
+        name, label, {"type": "checkboxes", "options": [option(text, "yes")]}, optional=optional
+    )
 
 
-def _is_ticked(view: dict[str, Any], name: str) -> bool:
-    return bool(view["state"]["values"].get(name, {}).get(name, {}).get("selected_options"))
+def _given(view: dict[str, Any], name: str) -> Raw:
+    """Give what one input of a view holds: `None` for one that it does not have."""
+    return next(map(raw_of, view["state"]["values"].get(name, {}).values()), None)

@@ -6,11 +6,12 @@ from typing import Any
 
 from bot.domain.approval import Approval
 from bot.domain.standing import StandingTerms
-from bot.rendering.blocks import Block, actions, context, literal, plain, section
+from bot.rendering.blocks import Block, actions, context, input_block, literal, section
 from bot.rendering.buttons import STANDING
 from bot.rendering.calls import arguments_text, title_blocks
 from bot.rendering.card.standing_uses import given_words, name_blocks, revoke_button, used_words
 from bot.rendering.cautions import caution_blocks
+from bot.rendering.modal.field_types import option
 from bot.rendering.modal.questions import approval_inputs
 from bot.rendering.modal.view import asking, care_blocks, modal
 from bot.sentences import in_form, in_list, words
@@ -88,19 +89,8 @@ def _uses_options(most: int) -> list[tuple[str, str]]:
 
 def _choice(name: str, label: str, options: Sequence[tuple[str, str]]) -> Block:
     """Draw a choice whose first option is chosen."""
-    drawn = [{"text": plain(text), "value": value} for value, text in options]
-    return {
-        "type": "input",
-        "block_id": name,
-        "label": plain(label),
-        "element": {
-            "type": "static_select",
-            "action_id": name,
-            "options": drawn,
-            "initial_option": drawn[0],
-        },
-        "optional": False,
-    }
+    drawn = [option(text, value) for value, text in options]
+    return input_block(name, label, {"type": "static_select", "options": drawn, "initial_option": drawn[0]})
 
 
 def render_standing_list(given: Sequence[tuple[Approval, int]]) -> Block:
