@@ -61,8 +61,9 @@ async def test_whoever_is_on_call_is_mentioned_and_decides(client, dana, erik, r
     assert "<@U0DANA> (on call for payments)" in words(one["blocks"])
 
     await erik.press(one, "approve:0")
-    assert (await erik.notice("can decide this")).endswith(
-        "the people on call for payments. The schedule does not name you now, or it does not answer."
+    assert await erik.notice("can decide this") == (
+        "Only the people on call for payments can decide this. "
+        "The schedule does not name you now, or it does not answer."
     )
     await dana.press(one, "approve:0")
     assert (await first).records[0].decided_by == "U0DANA"

@@ -49,9 +49,9 @@ async def in_channel(person, channel, saying):
     )
 
 
-async def edits(person, button="edit:0", **typed):
+async def edits(person, *, card=None, **typed):
     """Open the form of an edit, submit it, and give what the person is told, with the form closed again."""
-    view = await person.opened(await person.showing(button), button)
+    view = await person.opened(card or await person.showing("edit:0"), "edit:0")
     answer = await person.fill(view, **typed)
     while answer["result"] == "failed":
         # Slack shows that a stalled machine did not answer in time, and leaves the form as it is.
@@ -135,7 +135,8 @@ async def test_an_edit_that_another_rule_is_about_is_decided_by_whom_that_rule_n
     assert resume.records[0].agreed_by == ("U0MIRA", "U0ERIK")
     assert resume.records[0].policy == bot.policies.policy.version
     for channel in ("C0APPROVALS", "C0FINANCE"):
-        await in_channel(dana, channel, "*Approved with changes* by <@U0MIRA>, <@U0ERIK>")
+        over = await in_channel(dana, channel, 'Changed by 2 people: pay 5 → 5000000 "al"')
+        assert "\n<@U0MIRA>, <@U0ERIK> <!date^" in words(over["blocks"])
 
 
 @pytest.mark.usefixtures("bot")
@@ -355,8 +356,7 @@ async def test_silence_approves_nothing_while_a_proposal_is_open(client, dana):
     reviewing = review(
         client, an_action("run_sql", {"database": "test"}), an_action("run_sql", {"database": "test"})
     )
-    await dana.card("*Approved at the deadline*")
-    await edits(dana, database="live")
+    await edits(dana, card=await dana.card("*approved* at <!date^"), database="live")
     card = await dana.card("changed this")
     assert words(card["blocks"]).count("*Approved at the deadline*") == 1
     resume = await reviewing

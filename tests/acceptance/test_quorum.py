@@ -190,7 +190,9 @@ async def test_changes_of_a_long_call_run_when_another_has_read_all_of_it_as_it_
     reviewing = review(client, an_action("deploy", {"host": "db1", "script": SCRIPT}))
     await propose_another_host(dana)
     changed = await erik.card("changed this and agrees")
-    opens = next(e for b in changed["blocks"] for e in b.get("elements", ()) if e.get("action_id") == "read:0")
+    opens = next(
+        e for b in changed["blocks"] for e in b.get("elements", ()) if e.get("action_id") == "read:0"
+    )
     assert opens["text"]["text"] == "Open…"
 
     first = await erik.opened(changed, "agree:0")
