@@ -90,8 +90,7 @@ async def test_two_bots_and_many_reports_at_once_make_one_message(start_bot, dan
         await start_bot()
     asking = review(client, *(an_action(f"tool_{number}", {"n": number}) for number in range(5)))
     card = await dana.card("tool_4 4")
-    for index in range(5):
-        await dana.press(card, f"approve:{index}")
+    await dana.press(card, "approve_all:0")
     resume = await asking
     reports = [
         client.report(resume.interrupt_id, index, Outcome.done(f"result {index}")) for index in range(5)
@@ -116,8 +115,7 @@ async def test_what_a_tool_answers_shows_no_masked_value_of_another_call(start_b
     await start_bot(policy=str(policy), approvers="", channel=None)
     asking = review(client, an_action("login", {"token": "sk-Ab12/34=x"}), an_action("pay", {"amount": 5}))
     card = await dana.card("login")
-    for index in range(2):
-        await dana.press(card, f"approve:{index}")
+    await dana.press(card, "approve_all:0")
     resume = await asking
     await client.report(resume.interrupt_id, 0, Outcome.failed("no access with sk-Ab12/34=x"))
     await client.report(resume.interrupt_id, 1, Outcome.done("https://bank.example/?t=sk-Ab12%2F34%3Dx"))
