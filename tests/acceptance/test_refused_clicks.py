@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from tests.acceptance.test_proposals import edits
 from tests.support.builders import an_action, review
 from tests.support.people import Someone
 
@@ -41,26 +40,6 @@ async def test_a_click_of_somebody_who_may_not_decide_is_entered_once(bot, clien
     assert await entered(bot, "click_refused") == [
         {"index": "0", "by": "U0NOOR", "button": "approve", "code": "not_allowed"}
     ]
-
-
-@pytest.fixture
-async def proposed(start_bot, client, slack, dana, tmp_path):
-    """A call with a proposal of Dana's that Erik and Mira have to agree with, and Mira's form about it."""
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(
-        "default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}\n"
-        "rules:\n"
-        "  - {match: {tool: pay, args: {properties: {amount: {type: number, maximum: 999}}, required: [amount]}}}\n"
-        "  - {match: {tool: pay}, approvers: [U0ERIK, U0MIRA], quorum: 2, risk: high}\n"
-    )
-    bot = await start_bot(policy=str(policy), approvers="", channel=None)
-    reviewing = review(client, an_action("pay", {"amount": 5}))
-    await edits(dana, amount="4000")
-    mira = Someone(slack, "U0MIRA")
-    card = await mira.card("amount: 5 → 4000")
-    yield bot, mira, await mira.opened(card, "agree:0")
-    reviewing.cancel()
-    await asyncio.gather(reviewing, return_exceptions=True)
 
 
 async def test_a_click_that_comes_too_late_is_entered(bot, client, dana, erik):
