@@ -99,7 +99,7 @@ async def test_five_refunds_are_approved_in_two_taps(bot, client, slack, dana):
 async def test_a_review_approves_what_was_shown_and_not_what_a_colleague_decided_meanwhile(
     bot, client, slack, dana, erik
 ):
-    """Twenty-four calls that no message holds: at most two pages, then one button, which says how many."""
+    """Twenty-four calls that no message holds: at most four pages, then one button, which says how many."""
     interrupt, card = await asked(client, bot, slack, *users(note=LONG))
     assert buttons(card) == ["review:0", "reject_all:0"]
     view = await dana.opened(card, "review:0")
@@ -108,7 +108,7 @@ async def test_a_review_approves_what_was_shown_and_not_what_a_colleague_decided
 
     end, read, pages = await to_the_end(dana, view)
 
-    assert pages <= 3
+    assert pages <= 5
     for number in range(1, 25):
         assert f"user{number}@example.com" in read
     assert "admin: true" in read
@@ -160,7 +160,7 @@ async def test_one_is_rejected_by_itself_and_the_rest_are_approved_in_the_same_r
     """Its form opens on top of the review, which is then drawn again."""
     interrupt, card = await asked(client, bot, slack, *refunds())
     view = await dana.opened(card, "review:0")
-    assert {"approve:2", "edit:2", "reject:2", "respond:2"} <= {*buttons(view)}
+    assert [name for name in buttons(view) if name.endswith(":2")] == ["approve:2", "edit:2", "reject:2"]
 
     await dana.press_in(view, "reject:2")
     await dana.fill(await dana.view(depth=2), reason="Wrong order")
