@@ -21,6 +21,7 @@ from tests.support.browser import CHROMIUM, Screen, browsing
 from tests.support.lanes import require
 
 DONE = ", 2 done"
+ASKS = "billing: refund_customer, send_email, restart_service, ask_person"
 
 
 @pytest.fixture(autouse=True)
@@ -55,12 +56,13 @@ async def test_a_person_decides_a_whole_batch(screen, agent):
     """Given a card, when each of its actions is decided in another way, then the agent does exactly that."""
     # A message in its thread names the tool as well.
     card = screen.card("refund_customer").first
-    await expect(card).to_contain_text("wants to run")
+    await expect(card).to_contain_text(ASKS)
 
-    await screen.press(card, "approve:1")
+    await screen.press(card, "review:0")
+    await screen.press(screen.modal, "approve:1")
     await expect(card).to_contain_text("3 of 4 open")
 
-    await screen.press(card, "edit:0")
+    await screen.press(screen.modal, "edit:0")
     amount = screen.modal.get_by_label("refund → amount")
     await amount.fill("1299")
     await screen.submit()
@@ -68,17 +70,17 @@ async def test_a_person_decides_a_whole_batch(screen, agent):
     await expect(amount).to_have_value("1299")
     await amount.fill("64.95")
     await screen.submit()
-    await expect(screen.modal).to_contain_text("129.9 -> 64.95")
-    await screen.submit()
-    await expect(screen.modal).to_be_hidden()
+    await expect(screen.modal).to_contain_text("129.9 → 64.95")
+    await submit_and_leave(screen)
     await expect(card).to_contain_text("Approved with changes by @Dana")
 
     await screen.act_as("Mira")
-    await screen.press(card, "reject:2")
+    await screen.press(card, "review:0")
+    await screen.press(screen.modal, "reject:2")
     await screen.modal.get_by_role("textbox", name="Reason").fill(REASON)
-    await screen.submit()
+    await submit_and_leave(screen)
     await screen.press(card, "respond:3")
-    await screen.modal.get_by_label("Answer").fill(ANSWER)
+    await screen.modal.get_by_label("Your answer").fill(ANSWER)
     await screen.submit()
     await expect(card).to_contain_text("Rejected by @Mira")
     await expect(card).to_contain_text(DONE)
@@ -89,22 +91,35 @@ async def test_a_person_decides_a_whole_batch(screen, agent):
     done = await agent
     assert done.ran == EXPECTED.ran
     assert done.answers == EXPECTED.answers
-    await expect(rest.first).to_contain_text("Approved by Mira: 2 tools, done")
+    await expect(rest.first).to_contain_text("Approved by Mira: send_email, close_ticket, done")
+
+
+async def submit_and_leave(screen: Screen) -> None:
+    """Submit a form, and close the review below it."""
+    await screen.submit()
+    await expect(screen.modal.get_by_test_id("modal-submit")).to_be_hidden()
+    await screen.page.keyboard.press("Escape")
+    await expect(screen.modal).to_be_hidden()
 
 
 async def test_a_form_that_is_closed_decides_nothing(screen):
     """With the keyboard alone: open the form, change something, leave with Escape."""
     card = screen.card("refund_customer")
-    button = card.locator('[data-action-id="edit:0"]')
+    button = card.locator('[data-action-id="review:0"]')
     await button.focus()
+    await screen.page.keyboard.press("Enter")
+    edit = screen.modal.locator('[data-action-id="edit:0"]')
+    await edit.focus()
     await screen.page.keyboard.press("Enter")
     await screen.modal.get_by_label("refund → amount").fill("1")
 
     await screen.page.keyboard.press("Escape")
+    await expect(edit).to_be_visible()
+    await screen.page.keyboard.press("Escape")
 
     await expect(screen.modal).to_be_hidden()
     await expect(button).to_be_focused()
-    await expect(card).to_contain_text("wants to run")
+    await expect(card).to_contain_text(ASKS)
 
 
 @pytest.mark.parametrize("width", [1280, 400])
