@@ -48,11 +48,14 @@ def agree_title(index: int | None) -> str:
     return "Agree" if index is None else f"Agree: call {index + 1}"
 
 
-def read_title(index: int | None, *, is_over: bool) -> str:
-    """Title the reading of a call; of one that is decided, its details."""
-    if is_over:
-        return "Details" if index is None else f"Details of call {index + 1}"
+def read_title(index: int | None) -> str:
+    """Title the reading of a call."""
     return "Read this call" if index is None else f"Read call {index + 1}"
+
+
+def details_title(index: int | None) -> str:
+    """Title the reading of a call that is decided."""
+    return "Details" if index is None else f"Details of call {index + 1}"
 
 
 def reject_several(count: int) -> str:

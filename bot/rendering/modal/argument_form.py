@@ -19,7 +19,7 @@ from bot.rendering.arguments import value_lines
 from bot.rendering.blocks import Block, actions, context, input_block, literal
 from bot.rendering.buttons import FORM
 from bot.rendering.modal.boxes import BOXES, EMPTY, OTHERS, Box, is_blank, is_text
-from bot.rendering.modal.field_types import ABSENT, option
+from bot.rendering.modal.field_types import ABSENT, KINDS, option
 from bot.rendering.modal.form_tree import (
     NEW,
     Builder,
@@ -42,7 +42,7 @@ from bot.rendering.modal.form_tree import (
     value_of,
     wholes_in,
 )
-from bot.rendering.modal.inputs import element, options_of, raw_of
+from bot.rendering.modal.inputs import options_of, raw_of
 from bot.rendering.modal.labels import label_of
 from bot.sentences import in_field, in_form
 from bot.text.literal import clip, one_line, visible
@@ -268,7 +268,7 @@ class Form:
         return max(1, int(1 / _share([*blocks, actions("row", _row_buttons(rows, 0, 0))]))) if row else 1
 
     def _input(self, field: Field) -> Block:
-        drawn = element(field.kind, field.question, held(field, self.draft))
+        drawn = KINDS[field.kind].element(held(field, self.draft), field.question)
         # Slack says of a number that it does not take only that it is none.
         hint = in_field.hint(field.hint, field.kind)
         return input_block(field.block_id, field.label(), drawn, optional=_may_be_empty(field), hint=hint)

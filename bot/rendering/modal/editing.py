@@ -24,14 +24,7 @@ from bot.rendering.modal.boxes import OTHERS
 from bot.rendering.modal.form_tree import several
 from bot.rendering.modal.inputs import options_of
 from bot.rendering.modal.questions import approval_inputs
-from bot.rendering.modal.view import (
-    asking,
-    call_cautions,
-    care_blocks,
-    index_in_title,
-    modal,
-    whole_call_blocks,
-)
+from bot.rendering.modal.view import call_cautions, call_view, care_blocks, whole_call_blocks
 from bot.rendering.pages import PAGE_SIZE
 from bot.sentences import in_form
 from bot.text.literal import clip, units
@@ -63,13 +56,7 @@ def render_edit_view(state: Approval, index: int, draft: Draft | None = None, *,
     if draft.typed:
         blocks.append(actions("form", [FORM.drawn(START_OVER, value_within(state), in_form.START_OVER)]))
     submit = in_form.SEE_CHANGES if form.has_inputs else None
-    return modal(
-        EDIT.verb,
-        in_form.edit_title(index_in_title(state, index)),
-        blocks,
-        asking(state, EDIT, index),
-        submit=submit,
-    )
+    return call_view(state, EDIT, index, in_form.edit_title, blocks, submit)
 
 
 def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Block:
@@ -85,14 +72,8 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
     # This step shows what changes, so the policy's question is not asked again.
     if action.is_high_risk:
         blocks += approval_inputs(action.edited(args))
-    meta = asking(state, EDIT, index, step=CHECK, shown=shown_as(args))
-    return modal(
-        EDIT.verb,
-        in_form.check_title(index_in_title(state, index)),
-        blocks,
-        meta,
-        submit=_last_label(action, args),
-    )
+    carried, label = {"step": CHECK, "shown": shown_as(args)}, _last_label(action, args)
+    return call_view(state, EDIT, index, in_form.check_title, blocks, label, **carried)
 
 
 def _last_label(action: Action, args: dict[str, Any]) -> str:

@@ -23,6 +23,7 @@ from bot.rendering.buttons import (
     REJECT,
     REJECT_ALL,
     RESPOND,
+    Button,
     buttons_behind,
     value_of,
 )
@@ -39,12 +40,12 @@ from bot.rendering.modal.questions import (
     reason_inputs,
     words_input,
 )
-from bot.rendering.modal.reading import approve_label, people_of, votes_block, written_blocks, written_text
+from bot.rendering.modal.reading import approve_label, votes_block, written_blocks, written_text
 from bot.rendering.modal.view import (
     asking,
     call_cautions,
+    call_view,
     care_blocks,
-    index_in_title,
     modal,
     render_notice_view,
     which_call_blocks,
@@ -67,13 +68,7 @@ def render_reject_view(state: Approval, index: int) -> Block:
         *([] if action.is_alone else [changes_input()]),
         *([always_input()] if action.config.allow_always else []),
     ]
-    return modal(
-        REJECT.verb,
-        in_form.reject_title(index_in_title(state, index)),
-        blocks,
-        asking(state, REJECT, index),
-        submit=in_form.REJECT,
-    )
+    return call_view(state, REJECT, index, in_form.reject_title, blocks, in_form.REJECT)
 
 
 def render_reject_all_view(state: Approval, place: int) -> Block:
@@ -81,16 +76,13 @@ def render_reject_all_view(state: Approval, place: int) -> Block:
     rejected = decided_together(state, state.admission.places[place].actions, "reject")
     if not rejected:
         return render_notice_view(in_form.REJECT, in_form.NOTHING_TO_REJECT)
+    about = subject_of([state.actions[index] for index in rejected], LONG)
     blocks = [
-        words_apart("about", in_form.to_be_rejected(rejected, _about(state, rejected))),
+        words_apart("about", in_form.to_be_rejected(rejected, about)),
         *reason_inputs(_shared_reasons(state, rejected)),
     ]
     rejects = in_form.reject_several(len(rejected))
     return modal(REJECT_ALL.verb, rejects, blocks, asking(state, REJECT_ALL, place), submit=rejects)
-
-
-def _about(state: Approval, indices: Sequence[int]) -> str:
-    return subject_of([state.actions[index] for index in indices], LONG)
 
 
 def _shared_reasons(state: Approval, rejected: Sequence[int]) -> list[str]:
@@ -101,37 +93,24 @@ def _shared_reasons(state: Approval, rejected: Sequence[int]) -> list[str]:
 
 def render_confirm_view(state: Approval, index: int) -> Block:
     """Draw a call of high risk, and below it the question for one of its values."""
-    action = state.actions[index]
-    about = section("about", in_form.HIGH_RISK)
-    blocks = [
-        *title_blocks(action),
-        about,
-        *_whole_call_blocks(action),
-        *approval_inputs(action),
-        note_input(),
-    ]
-    return modal(
-        CONFIRM.verb,
-        in_form.approve_title(index_in_title(state, index)),
-        blocks,
-        asking(state, CONFIRM, index),
-        submit=approve_label(action),
-    )
+    return _approving(state, CONFIRM, index, in_form.HIGH_RISK, [note_input()])
 
 
 def render_for_run_view(state: Approval, index: int) -> Block:
     """Draw a call, and say that approving it here holds for every later call of its tool in the run."""
+    return _approving(state, FOR_RUN, index, in_form.ABOUT_FOR_RUN, [])
+
+
+def render_note_view(state: Approval, index: int) -> Block:
+    """Draw a call, and below it the question for a note that goes with its approval."""
+    return _approving(state, NOTE, index, "", [note_input()])
+
+
+def _approving(state: Approval, button: Button, index: int, about: str, asked: list[Block]) -> Block:
     action = state.actions[index]
-    blocks = [*title_blocks(action), section("about", in_form.ABOUT_FOR_RUN), *_whole_call_blocks(action)]
-    blocks += approval_inputs(action)
-    meta = asking(state, FOR_RUN, index)
-    return modal(
-        FOR_RUN.verb,
-        in_form.approve_title(index_in_title(state, index)),
-        blocks,
-        meta,
-        submit=in_form.APPROVE,
-    )
+    said = [section("about", about)] if about else []
+    blocks = [*title_blocks(action), *said, *_whole_call_blocks(action), *approval_inputs(action), *asked]
+    return call_view(state, button, index, in_form.approve_title, blocks, approve_label(action))
 
 
 def render_more_view(state: Approval, index: int) -> Block:
@@ -140,25 +119,14 @@ def render_more_view(state: Approval, index: int) -> Block:
     behind = buttons_behind(action, value_of(state, [index]))
     rows = [actions(f"more:{at}", behind[at : at + IN_SIGHT]) for at in range(0, len(behind), IN_SIGHT)]
     blocks = [*which_call_blocks(action), *rows]
-    return modal(MORE.verb, in_form.title(index_in_title(state, index)), blocks, asking(state, MORE, index))
-
-
-def render_note_view(state: Approval, index: int) -> Block:
-    """Draw a call, and below it the question for a note that goes with its approval."""
-    action = state.actions[index]
-    blocks = [*title_blocks(action), *_whole_call_blocks(action), *approval_inputs(action), note_input()]
-    meta, submit = asking(state, NOTE, index), approve_label(action)
-    return modal(NOTE.verb, in_form.approve_title(index_in_title(state, index)), blocks, meta, submit=submit)
+    return call_view(state, MORE, index, in_form.title, blocks)
 
 
 def render_changes_view(state: Approval, index: int) -> Block:
     """Draw the question what has to change before people approve."""
     wanted = words_input(in_form.WHAT_TO_CHANGE, most=MAX_REASON, optional=False)
     blocks = [*which_call_blocks(state.actions[index]), context("about", in_form.ABOUT_CHANGES), wanted]
-    meta, submit = asking(state, CHANGES, index), in_form.ASK_FOR_CHANGES
-    return modal(
-        CHANGES.verb, in_form.changes_title(index_in_title(state, index)), blocks, meta, submit=submit
-    )
+    return call_view(state, CHANGES, index, in_form.changes_title, blocks, in_form.ASK_FOR_CHANGES)
 
 
 def render_agree_view(state: Approval, index: int) -> Block:
@@ -167,11 +135,10 @@ def render_agree_view(state: Approval, index: int) -> Block:
     found = action.proposal
     if found is None or not state.is_open_at(index):
         return render_notice_view(in_form.NOTHING_TO_AGREE, in_form.PROPOSAL_GONE)
-    text, people = written_text(action, found), people_of(action, found)
+    text = written_text(action, found)
     call = action if found.is_vote else action.as_written(found)
     blocks = [
         *title_blocks(action),
-        section("about", in_form.proposal(people, found.decision.type)),
         *care_blocks(call),
         *written_blocks(action, found),
     ]
@@ -180,14 +147,11 @@ def render_agree_view(state: Approval, index: int) -> Block:
     blocks += caution_blocks("proposal:", action.request.name, _words_of(found))
     if units(text) > PAGE_SIZE and found.decision.type != "edit":
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
-        return modal(AGREE.verb, in_form.title(index_in_title(state, index)), blocks, None)
+        return call_view(state, AGREE, index, in_form.title, blocks)
     if found.decision.type == "edit":
         blocks += approval_inputs(action.agreed(found))
     blocks.append(votes_block(action, found))
-    meta = asking(state, AGREE, index, vote=found.name)
-    return modal(
-        AGREE.verb, in_form.agree_title(index_in_title(state, index)), blocks, meta, submit=in_form.AGREE
-    )
+    return call_view(state, AGREE, index, in_form.agree_title, blocks, in_form.AGREE, vote=found.name)
 
 
 def _words_of(found: Written) -> Any:
@@ -213,13 +177,7 @@ def render_respond_view(state: Approval, index: int) -> Block:
     is_read = question_name(action) is not None and not action.must_read
     whole = [*title_blocks(action), *_whole_call_blocks(action)]
     blocks = [*(call_blocks(action, alone=False) if is_read else whole), *answer_inputs(action)]
-    return modal(
-        RESPOND.verb,
-        in_form.answer_title(index_in_title(state, index)),
-        blocks,
-        asking(state, RESPOND, index),
-        submit=in_form.ANSWER,
-    )
+    return call_view(state, RESPOND, index, in_form.answer_title, blocks, in_form.ANSWER)
 
 
 def _whole_call_blocks(action: Action) -> list[Block]:

@@ -18,11 +18,6 @@ from bot.rendering.modal.field_types import (
 from bot.sentences import in_field
 
 
-def element(kind: str, question: Question, raw: Raw) -> Block:
-    """Draw the element of an input, with what it holds."""
-    return KINDS[kind].element(raw, question)
-
-
 def initial(kind: str, question: Question) -> Raw:
     """Give what the input holds before anybody touches it."""
     if kind == "choice" and not question.is_given:

@@ -8,8 +8,8 @@ from bot.domain.drafts import Raw
 from bot.domain.options import only_options, options_of
 from bot.rendering.blocks import Block, input_block, plain
 from bot.rendering.confirming import run_title
-from bot.rendering.modal.field_types import Question, option
-from bot.rendering.modal.inputs import element, raw_of
+from bot.rendering.modal.field_types import KINDS, Question, option
+from bot.rendering.modal.inputs import raw_of
 from bot.sentences import in_form
 from bot.text.literal import key_text
 
@@ -92,7 +92,7 @@ def answer_inputs(action: Action) -> list[Block]:
     if not offered:
         return [own]
     is_only = bool(only_options(action))
-    drawn = element("choice", Question(options=offered), None)
+    drawn = KINDS["choice"].element(None, Question(options=offered))
     choice = input_block(_OPTION, in_form.YOUR_ANSWER, drawn, optional=not is_only)
     return [choice] if is_only else [choice, own]
 

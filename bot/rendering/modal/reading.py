@@ -26,7 +26,7 @@ from bot.rendering.card.ran import outcome_blocks
 from bot.rendering.changes import changes_blocks, changes_written
 from bot.rendering.confirming import run_question
 from bot.rendering.modal.argument_form import form_of
-from bot.rendering.modal.view import asking, call_cautions, care_blocks, index_in_title, modal
+from bot.rendering.modal.view import call_cautions, call_view, care_blocks
 from bot.rendering.pages import PAGE_SIZE, call_written, pages_of
 from bot.sentences import in_form
 from bot.text.literal import clip, units
@@ -77,8 +77,9 @@ def render_reading_view(
         blocks.append(context("no-form", in_form.TOO_LONG_TO_EDIT))
     if found := [*(_decides(state, asked, written) if done else []), *_turns(state, page, len(pages))]:
         blocks.append(actions("turns", found))
-    meta = asking(state, READ, index, page=page, vote=written.name if written else "")
-    return modal(READ.verb, in_form.read_title(index_in_title(state, index), is_over=is_over), blocks, meta)
+    vote = written.name if written else ""
+    title = in_form.details_title if is_over else in_form.read_title
+    return call_view(state, READ, index, title, blocks, page=page, vote=vote)
 
 
 def decided_blocks(state: Approval, action: Action) -> list[Block]:
@@ -109,11 +110,12 @@ def written_text(action: Action, found: Written) -> str:
 
 
 def written_blocks(action: Action, found: Written) -> list[Block]:
-    """Draw what somebody wrote, or the first page of it."""
-    text = written_text(action, found)
+    """Draw who wants what, and what somebody wrote, or the first page of it."""
+    people = approver_names(action.voters(found.position) or (found.by,), at_most=8)
+    about, text = section("about", in_form.proposal(people, found.decision.type)), written_text(action, found)
     if isinstance(found.decision, EditDecision) and units(text) <= PAGE_SIZE:
-        return changes_blocks("proposal", changes_written(action, found))
-    return [literal("proposal", clip(text, PAGE_SIZE))]
+        return [about, *changes_blocks("proposal", changes_written(action, found))]
+    return [about, literal("proposal", clip(text, PAGE_SIZE))]
 
 
 def votes_block(action: Action, found: Written) -> Block:
@@ -122,23 +124,11 @@ def votes_block(action: Action, found: Written) -> Block:
     return context("votes", in_form.votes_missing(missing))
 
 
-def people_of(action: Action, found: Written) -> str:
-    """Name those who want what somebody wrote."""
-    return approver_names(action.voters(found.position) or (found.by,), at_most=8)
-
-
 def _written_blocks(action: Action, found: Written, page: int) -> list[Block]:
     """Say that the pages show the call as somebody wrote it, and on the first of them what that changes."""
-    text = written_text(action, found)
-    about = [context("proposed", in_form.as_proposed(mention(found.by)))]
-    if page > 1 or units(text) > PAGE_SIZE:
-        return about
-    people = people_of(action, found)
-    return [
-        section("about", in_form.proposal(people, found.decision.type)),
-        *written_blocks(action, found),
-        *about,
-    ]
+    is_told = page == 1 and units(written_text(action, found)) <= PAGE_SIZE
+    about = context("proposed", in_form.as_proposed(mention(found.by)))
+    return [*(written_blocks(action, found) if is_told else []), about]
 
 
 def approve_label(action: Action) -> str:

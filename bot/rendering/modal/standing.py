@@ -27,25 +27,26 @@ def render_standing_view(state: Approval, index: int) -> Block:
     action = state.actions[index]
     limits = action.standing
     assert limits is not None
+    same = ("arguments", in_form.SAME_ARGUMENTS), ("tool", in_form.ANY_ARGUMENTS)
+    scope = ("run", in_form.THIS_RUN), ("agent", in_form.every_run(state.interrupt.agent))
     blocks = [
         *title_blocks(action),
         literal("arguments", arguments_text(action)),
         *care_blocks(action),
         *caution_blocks("", action.request.name, action.shown(on_card=True)),
         section("about", in_form.ABOUT_STANDING),
-        _choice("same", in_form.WHICH_CALLS, _same_options(limits.same)),
-        _choice("scope", in_form.WHICH_RUNS, _scope_options(limits.scope, state.interrupt.agent)),
+        _choice("same", in_form.WHICH_CALLS, _as_wide_as(limits.same, *same)),
+        _choice("scope", in_form.WHICH_RUNS, _as_wide_as(limits.scope, *scope)),
         _choice("lasts", in_form.HOW_LONG, _lasts_options(limits.lasts)),
-        _choice("uses", in_form.HOW_MANY, _uses_options(limits.uses)),
+        _choice(
+            "uses",
+            in_form.HOW_MANY,
+            [(str(each), str(each)) for each in _up_to(limits.uses, _USES, _USUAL.uses)],
+        ),
         *approval_inputs(action),
     ]
-    return modal(
-        STANDING.verb,
-        in_form.APPROVE_FROM_NOW_ON,
-        blocks,
-        asking(state, STANDING, index),
-        submit=in_form.APPROVE_FROM_NOW_ON,
-    )
+    meta, approves = asking(state, STANDING, index), in_form.APPROVE_FROM_NOW_ON
+    return modal(STANDING.verb, approves, blocks, meta, submit=approves)
 
 
 def parse_standing_terms(view: dict[str, Any]) -> StandingTerms:
@@ -60,31 +61,19 @@ def parse_standing_terms(view: dict[str, Any]) -> StandingTerms:
     return StandingTerms(**{"uses": 1, **chosen}, lasts=lasts)
 
 
-def _same_options(widest: str) -> list[tuple[str, str]]:
-    every = [
-        ("arguments", in_form.SAME_ARGUMENTS),
-        ("tool", in_form.ANY_ARGUMENTS),
-    ]
-    return every if widest == "tool" else every[:1]
-
-
-def _scope_options(widest: str, agent: str) -> list[tuple[str, str]]:
-    every = [("run", in_form.THIS_RUN), ("agent", in_form.every_run(agent))]
-    return every if widest == "agent" else every[:1]
+def _as_wide_as(widest: str, narrow: tuple[str, str], wide: tuple[str, str]) -> list[tuple[str, str]]:
+    return [narrow, wide] if widest == wide[0] else [narrow]
 
 
 def _lasts_options(longest: timedelta) -> list[tuple[str, str]]:
-    lasts = [*(each for each in _LASTS if each < longest), longest]
-    usual = min(_USUAL.lasts, longest)
-    lasts.sort(key=lambda each: each != usual)
+    lasts = _up_to(longest, _LASTS, _USUAL.lasts)
     return [(str(int(each.total_seconds())), words.duration_words(each)) for each in lasts]
 
 
-def _uses_options(most: int) -> list[tuple[str, str]]:
-    uses = [*(each for each in _USES if each < most), most]
-    usual = min(_USUAL.uses, most)
-    uses.sort(key=lambda each: each != usual)
-    return [(str(each), str(each)) for each in uses]
+def _up_to(most: Any, offered: Sequence[Any], usual: Any) -> list[Any]:
+    """Give what is offered below a limit, and the limit: first what is usual."""
+    found = [*(each for each in offered if each < most), most]
+    return sorted(found, key=lambda each: each != min(usual, most))
 
 
 def _choice(name: str, label: str, options: Sequence[tuple[str, str]]) -> Block:
@@ -108,13 +97,9 @@ def render_standing_list(given: Sequence[tuple[Approval, int]]) -> Block:
 def standing_row(state: Approval, index: int, number: int) -> list[Block]:
     """Draw one standing approval of a list, with the button that ends it."""
     at = f"rule:{number}"
-    words = f"{given_words(state, index)} {used_words(state.standing[index])}{_where(state, index)}"
+    where = in_list.given_in(words.place_name(state.place_of(index).channel))
     return [
-        section(at, words),
+        section(at, f"{given_words(state, index)} {used_words(state.standing[index])} {where}"),
         *name_blocks(f"{at}:name", state.actions[index]),
         actions(f"{at}:revoke", [revoke_button(state, index, place=number)]),
     ]
-
-
-def _where(state: Approval, index: int) -> str:
-    return f" {in_list.given_in(words.place_name(state.place_of(index).channel))}"
