@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -81,8 +82,8 @@ class Kind:
 
     holds: Callable[[Any, Question], bool]
     element: Callable[[Raw, Question], Block]
-    to_raw: Callable[[Any, Question], Raw]
-    to_value: Callable[[Any, Question], Any]
+    to_raw: Callable[[Any, Question], Raw] = lambda value, _: value
+    to_value: Callable[[Any, Question], Any] = lambda raw, _: raw
 
 
 # Text
@@ -107,21 +108,12 @@ def _text_element(raw: Raw, _: Question, *, multiline: bool = False) -> Block:
     return {**found, "initial_value": raw} if isinstance(raw, str) and raw.strip() else found
 
 
-def _lines_element(raw: Raw, question: Question) -> Block:
-    return _text_element(raw, question, multiline=True)
-
-
-def _formatted_element(type_: str) -> Callable[[Raw, Question], Block]:
-    return lambda raw, _: {"type": type_, "initial_value": raw} if raw else {"type": type_}
+_lines_element = partial(_text_element, multiline=True)
 
 
 def _matches(pattern: str) -> Callable[[Any, Question], bool]:
     compiled = re.compile(pattern)
     return lambda value, question: _is_text(value, question) and compiled.fullmatch(value) is not None
-
-
-def _as_it_is(value: Any, _: Question) -> Any:
-    return value
 
 
 # Numbers
@@ -315,8 +307,10 @@ def _to_time(raw: str, question: Question) -> str:
     return raw if isinstance(question.value, str) and len(question.value) == 5 else f"{raw}:00"
 
 
-def _picker(type_: str, key: str, convert: Callable[[str], Any] = str) -> Callable[[Raw, Question], Block]:
-    return lambda raw, _: {"type": type_, key: convert(raw)} if isinstance(raw, str) else {"type": type_}
+def _input(type_: str, key: str, convert: Callable[[str], Any] = str) -> Callable[[Raw, Question], Block]:
+    return lambda raw, _: (
+        {"type": type_, key: convert(raw)} if raw and isinstance(raw, str) else {"type": type_}
+    )
 
 
 # JSON
@@ -353,25 +347,20 @@ def _typed(number: Number) -> float:
 
 
 KINDS: dict[str, Kind] = {
-    "text": Kind(_is_text, _text_element, _as_it_is, _as_it_is),
-    "lines": Kind(_is_text, _lines_element, _as_it_is, _as_it_is),
-    "part": Kind(_is_text, _lines_element, _as_it_is, _as_it_is),
-    "email": Kind(
-        _matches(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+"),
-        _formatted_element("email_text_input"),
-        _as_it_is,
-        _as_it_is,
-    ),
-    "uri": Kind(_matches(r"https?://\S+"), _formatted_element("url_text_input"), _as_it_is, _as_it_is),
+    "text": Kind(_is_text, _text_element),
+    "lines": Kind(_is_text, _lines_element),
+    "part": Kind(_is_text, _lines_element),
+    "email": Kind(_matches(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+"), _input("email_text_input", "initial_value")),
+    "uri": Kind(_matches(r"https?://\S+"), _input("url_text_input", "initial_value")),
     "integer": Kind(
         _is_integer,
-        lambda raw, question: _number_element(raw, question, decimals=False),
+        partial(_number_element, decimals=False),
         lambda value, _: str(value),
         _to_integer,
     ),
     "number": Kind(
         _is_number,
-        lambda raw, question: _number_element(raw, question, decimals=True),
+        partial(_number_element, decimals=True),
         lambda value, _: encode(value),
         _to_number,
     ),
@@ -382,15 +371,15 @@ KINDS: dict[str, Kind] = {
         lambda value, question: [position or "" for position in _positions(value, question)],
         _to_choices,
     ),
-    "date": Kind(_is_date, _picker("datepicker", "initial_date"), _as_it_is, _as_it_is),
+    "date": Kind(_is_date, _input("datepicker", "initial_date")),
     "time": Kind(
         _matches(r"([01][0-9]|2[0-3]):[0-5][0-9](:00)?"),
-        _picker("timepicker", "initial_time"),
+        _input("timepicker", "initial_time"),
         lambda value, _: value[:5],
         _to_time,
     ),
     "date-time": Kind(
-        _is_moment, _picker("datetimepicker", "initial_date_time", int), _moment_raw, _to_moment
+        _is_moment, _input("datetimepicker", "initial_date_time", int), _moment_raw, _to_moment
     ),
     "json": Kind(_is_short_json, _lines_element, lambda value, _: json_text(value), _from_json),
 }

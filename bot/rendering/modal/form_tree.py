@@ -376,36 +376,31 @@ def units(node: Node) -> Iterator[Unit]:
 
 def inputs_in(node: Node) -> Iterator[Field]:
     """Give every input of a part of a form, also those out of sight."""
-    match node:
-        case Field():
-            yield node
-        case Group():
-            for _, child in node.children:
-                yield from inputs_in(child)
-        case Rows():
-            for _, row in node.rows:
-                yield from inputs_in(row)
-        case LongText():
-            yield from node.parts
-        case Union():
-            yield node.picker
-            if node.branch:
-                yield from inputs_in(node.branch)
+    return (each for each in _all_in(node) if isinstance(each, Field))
 
 
 def wholes_in(node: Node) -> Iterator[Group | Rows]:
     """Give every object and every list of a form."""
+    return (each for each in _all_in(node) if isinstance(each, Group | Rows))
+
+
+def _all_in(node: Node) -> Iterator[Node]:
+    yield node
+    for child in _inside(node):
+        yield from _all_in(child)
+
+
+def _inside(node: Node) -> list[Node]:
     match node:
         case Group():
-            yield node
-            for _, child in node.children:
-                yield from wholes_in(child)
+            return [child for _, child in node.children]
         case Rows():
-            yield node
-            for _, row in node.rows:
-                yield from wholes_in(row)
-        case Union() if node.branch:
-            yield from wholes_in(node.branch)
+            return [row for _, row in node.rows]
+        case LongText():
+            return [*node.parts]
+        case Union():
+            return [node.picker, *([node.branch] if node.branch else [])]
+    return []
 
 
 def rows_in(node: Node) -> Iterator[Rows]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.bulk import put_to_vote, reviewed, with_proposal
+from bot.domain.bulk import put_to_vote, reviewed
 from bot.rendering.blocks import (
     Block,
     actions,
@@ -112,10 +112,12 @@ def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
     is_over = _is_over(state, calls)
     pages: list[list[Piece]] = []
     room = 0
-    for piece in _pieces(state, calls):
-        blocks = _content(_call(state, piece[0], is_over=is_over), piece[1])
+    shown = [as_it_ran(state.actions[index]) if is_over else state.actions[index] for index in calls]
+    pieces = [(call, page) for call in shown for page, _ in enumerate(pages_of(call), 1)]
+    for action, page in pieces:
+        piece, blocks = (action.index, page), _content(action, page)
         if is_over:
-            blocks += [*_decided(state, piece), *_ran(state, piece)]
+            blocks += _became(state, piece)
         height = _height(blocks) + _FOOT
         if not pages or room < height:
             pages.append([])
@@ -136,17 +138,6 @@ def _has_end(state: Approval, calls: Sequence[int]) -> bool:
     return len(calls) != 1 or state.actions[calls[0]].must_read
 
 
-def _pieces(state: Approval, calls: Sequence[int]) -> list[Piece]:
-    is_over = _is_over(state, calls)
-    lengths = {index: len(pages_of(_call(state, index, is_over=is_over))) for index in calls}
-    return [(index, page) for index, length in lengths.items() for page in range(1, length + 1)]
-
-
-def _call(state: Approval, index: int, *, is_over: bool) -> Action:
-    """Give a call as people decide it, or as it ran once all is decided."""
-    return as_it_ran(state.actions[index]) if is_over else state.actions[index]
-
-
 def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool, is_alone: bool) -> list[Block]:
     """Draw one page of a call. What is decided drops out, unless all is decided: then people want to read it."""
     index, page = piece
@@ -154,35 +145,30 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool, is_alone: boo
     if not state.is_open_at(index):
         if not is_over:
             return [*_title(action, page), context(f"a:{index}:outcome:{page}", outcome_line(state, action))]
-        return [*_content(as_it_ran(action), page), *_decided(state, piece), *_ran(state, piece)]
-    is_last = page == len(pages_of(action))
-    buttons = button_blocks(action, value_of(state, [index]), in_view=True, has_menu=is_alone)
-    foot = [*_standing(state, action), *without_primary(buttons)] if is_last else []
-    return [*_content(action, page), *foot]
+        return [*_content(as_it_ran(action), page), *_became(state, piece)]
+    blocks = _content(action, page)
+    if page == len(pages_of(action)):
+        buttons = button_blocks(action, value_of(state, [index]), in_view=True, has_menu=is_alone)
+        blocks += [*_standing(state, action), *without_primary(buttons)]
+    return blocks
 
 
 def _standing(state: Approval, action: Action) -> list[Block]:
     """Say how a call stands, as its card does: who decides it, who voted, what somebody proposes."""
-    said, proposed = words_while_open(state, action), proposal_text(action)
-    blocks = [context(f"a:{action.index}:approvers", "\n".join(said))] if said else []
-    if proposed:
+    blocks = []
+    if said := words_while_open(state, action):
+        blocks.append(context(f"a:{action.index}:approvers", "\n".join(said)))
+    if proposed := proposal_text(action):
         blocks.append(literal_within(f"a:{action.index}:proposal", proposed, _PROPOSAL))
     return blocks
 
 
-def _decided(state: Approval, piece: Piece) -> list[Block]:
-    """Say who decided a call and how, below the last page of it."""
-    return decided_blocks(state, state.actions[piece[0]]) if _is_last(state, piece) else []
-
-
-def _is_last(state: Approval, piece: Piece) -> bool:
-    """Whether a page is the last one of a call that ran."""
-    return piece[1] == len(pages_of(as_it_ran(state.actions[piece[0]])))
-
-
-def _ran(state: Approval, piece: Piece) -> list[Block]:
-    """Draw what became of a call, below the last page of it."""
-    return outcome_blocks(state, piece[0]) if _is_last(state, piece) else []
+def _became(state: Approval, piece: Piece) -> list[Block]:
+    """Say who decided a call and how, and what became of it, below the last page of it."""
+    index, page = piece
+    if page < len(pages_of(as_it_ran(state.actions[index]))):
+        return []
+    return [*decided_blocks(state, state.actions[index]), *outcome_blocks(state, index)]
 
 
 def _content(action: Action, page: int) -> list[Block]:
@@ -231,16 +217,13 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
         blocks.append(confirm_input(in_form.run_calls(len(named))))
     if named:
         blocks.append(note_input())
-    blocks.append(
-        actions("turns", [TURN.drawn(f"{meta.index}.{meta.page - 1}", value_within(state), in_form.PREVIOUS)])
-    )
+    blocks += _turns(state, meta, meta.page, meta.page)
     meta = replace(meta, pieces=(), named=tuple(named))
     return modal(REVIEW.verb, title, blocks, meta, submit=_approves(state, named) if named else None)
 
 
 def _left_out(state: Approval, calls: Sequence[int], named: Sequence[int]) -> list[str]:
     """Say which calls are not approved, each with the first reason that holds."""
-    proposed = with_proposal(state, calls)
     reasons: dict[str, list[int]] = {}
     for index in calls:
         action = state.actions[index]
@@ -252,7 +235,7 @@ def _left_out(state: Approval, calls: Sequence[int], named: Sequence[int]) -> li
             why = in_form.NOT_TO_BE_APPROVED
         elif action.is_high_risk:
             why = in_form.OF_HIGH_RISK
-        elif index in proposed:
+        elif action.proposal:
             why = in_form.WITH_PROPOSAL
         else:
             why = in_form.NOT_SHOWN_TO_THE_END
