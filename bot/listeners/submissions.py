@@ -16,12 +16,12 @@ from bot.listeners.payloads import Submission
 from bot.listeners.services import Services
 from bot.rendering.blocks import Block
 from bot.rendering.modal.questions import (
+    AGAIN,
+    ALWAYS,
     CONFIRM,
     TYPED,
-    parse_always,
+    is_ticked,
     parse_answer,
-    parse_changes,
-    parse_confirm,
     parse_note,
     parse_person,
     parse_reason,
@@ -98,7 +98,7 @@ def _meant(state: Approval, submission: Submission, read: Read) -> Decision | An
 
 def confirm_objection(submission: Submission) -> Reply | None:
     """Say that the box of a form that asks once more is not ticked. `None` when it is, or there is none."""
-    if _asks(CONFIRM, submission) and not parse_confirm(submission.view):
+    if _asks(CONFIRM, submission) and not is_ticked(submission.view, CONFIRM):
         return beside(CONFIRM, in_answer.RUN_IT_FIRST)
     return None
 
@@ -127,7 +127,7 @@ def approval_for_run(_state: Approval, _submission: Submission) -> Decision:
 
 def rejection(_state: Approval, submission: Submission) -> Decision:
     """Reject the call, with a reason where one was typed."""
-    return RejectDecision(message=parse_reason(submission.view), always=parse_always(submission.view))
+    return RejectDecision(message=parse_reason(submission.view), always=is_ticked(submission.view, ALWAYS))
 
 
 def for_changes(_state: Approval, submission: Submission) -> Decision | Reply:
@@ -135,7 +135,7 @@ def for_changes(_state: Approval, submission: Submission) -> Decision | Reply:
     wanted = parse_reason(submission.view)
     if wanted is None:
         return beside_first(submission, in_answer.ONLY_SPACES)
-    return RejectDecision(message=to_agent.changes(wanted), always=parse_always(submission.view))
+    return RejectDecision(message=to_agent.changes(wanted), always=is_ticked(submission.view, ALWAYS))
 
 
 def answer(state: Approval, submission: Submission) -> Decision | Reply:
@@ -178,7 +178,7 @@ async def approve(services: Services, state: Approval, submission: Submission) -
 
 async def reject(services: Services, state: Approval, submission: Submission) -> Reply:
     """Reject the call, and ask the agent for another one where the box says so."""
-    if not parse_changes(submission.view):
+    if not is_ticked(submission.view, AGAIN):
         return await _decide(services, state, submission, rejection)
     wanted = parse_reason(submission.view)
     return await _decide(services, state, submission, for_changes, changes=wanted)

@@ -30,14 +30,15 @@ from bot.rendering.buttons import (
 from bot.rendering.calls import call_blocks, title_blocks
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal.questions import (
+    AGAIN,
+    ALWAYS,
     MAX_REASON,
-    always_input,
     answer_inputs,
     approval_inputs,
-    changes_input,
     note_input,
     person_input,
     reason_inputs,
+    tick,
     words_input,
 )
 from bot.rendering.modal.reading import approve_label, votes_block, written_blocks, written_text
@@ -65,8 +66,12 @@ def render_reject_view(state: Approval, index: int) -> Block:
     blocks = [
         *which_call_blocks(action),
         *reason_inputs(action.terms.reject_reasons),
-        *([] if action.is_alone else [changes_input()]),
-        *([always_input()] if action.config.allow_always else []),
+        *([] if action.is_alone else [tick(AGAIN, in_form.WHAT_THEN, in_form.PROPOSE_AGAIN)]),
+        *(
+            [tick(ALWAYS, in_form.LATER_CALLS, in_form.REJECT_LATER_CALLS)]
+            if action.config.allow_always
+            else []
+        ),
     ]
     return call_view(state, REJECT, index, in_form.reject_title, blocks, in_form.REJECT)
 

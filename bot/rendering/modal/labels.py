@@ -56,11 +56,12 @@ def _name(name: str | int) -> str:
         return str(name + 1)
     text = _SPACES.sub(lambda row: f"\\{{{in_text.spaces(len(row[0]))}}}", one_line(name))
     # Slack trims a label, so spaces around a name would not be seen.
-    if name and name == name.strip() and name not in _ours() and not _JOINTS.search(name):
+    if (
+        name
+        and name == name.strip()
+        and name not in {label for label, _ in in_field.BOXES.values()}
+        and not _JOINTS.search(name)
+    ):
         return text
     # A quote inside the name is written as its code, so that the name ends where its quotes end.
     return '"' + text.replace('"', "\\u{22}") + '"'
-
-
-def _ours() -> set[str]:
-    return {label for label, _ in in_field.BOXES.values()}

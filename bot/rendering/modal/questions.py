@@ -16,11 +16,11 @@ from bot.text.literal import key_text
 MAX_REASON, MAX_ANSWER = 2_000, 3_000
 TYPED, CONFIRM = "typed", "confirm"
 _WORDS, _TEXT = "words", "text"
-_ALWAYS = "always"
+ALWAYS, AGAIN = "always", "changes"
+"""Whether a rejection also counts for later calls, and whether it asks for another proposal."""
 _PERSON = "person"
 _CHOICE = "reason"
 _NOTE = "note"
-_CHANGES = "changes"
 _OPTION = "option"
 
 
@@ -39,12 +39,7 @@ def approval_inputs(call: Action) -> list[Block]:
 
 def confirm_input(label: str) -> Block:
     """Ask once more whether something may run."""
-    return _tick(CONFIRM, label, in_form.RUN_IT, optional=False)
-
-
-def parse_confirm(view: dict[str, Any]) -> bool:
-    """Tell whether a person said once more that the call may run."""
-    return bool(_given(view, CONFIRM))
+    return tick(CONFIRM, label, in_form.RUN_IT, optional=False)
 
 
 def parse_typed(view: dict[str, Any]) -> str:
@@ -112,26 +107,6 @@ def parse_words(view: dict[str, Any], name: str = _WORDS) -> str | None:
     return found if isinstance(found, str) and found.strip() else None
 
 
-def always_input() -> Block:
-    """Ask whether a rejection also counts for later calls."""
-    return _tick(_ALWAYS, in_form.LATER_CALLS, in_form.REJECT_LATER_CALLS)
-
-
-def parse_always(view: dict[str, Any]) -> bool:
-    """Tell whether the decision also counts for later calls."""
-    return bool(_given(view, _ALWAYS))
-
-
-def changes_input() -> Block:
-    """Ask whether a rejection asks for another proposal."""
-    return _tick(_CHANGES, in_form.WHAT_THEN, in_form.PROPOSE_AGAIN)
-
-
-def parse_changes(view: dict[str, Any]) -> bool:
-    """Tell whether a rejection asks for another proposal."""
-    return bool(_given(view, _CHANGES))
-
-
 def person_input(label: str) -> Block:
     """Ask for a person of the workspace."""
     return input_block(_PERSON, label, {"type": "users_select", "placeholder": plain(in_form.CHOOSE_PERSON)})
@@ -142,10 +117,15 @@ def parse_person(view: dict[str, Any]) -> str:
     return str(_given(view, _PERSON) or "")
 
 
-def _tick(name: str, label: str, text: str, *, optional: bool = True) -> Block:
-    return input_block(
-        name, label, {"type": "checkboxes", "options": [option(text, "yes")]}, optional=optional
-    )
+def tick(name: str, label: str, text: str, *, optional: bool = True) -> Block:
+    """Ask for one tick."""
+    element = {"type": "checkboxes", "options": [option(text, "yes")]}
+    return input_block(name, label, element, optional=optional)
+
+
+def is_ticked(view: dict[str, Any], name: str) -> bool:
+    """Tell whether this is ticked."""
+    return bool(_given(view, name))
 
 
 def _given(view: dict[str, Any], name: str) -> Raw:

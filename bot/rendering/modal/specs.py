@@ -182,9 +182,8 @@ def _hint(node: Schema) -> str:
 def _both(one: Schema, other: Schema) -> Schema:
     """Give what two schemas together say about inputs. What they say about values is checked with the whole schema."""
     found = {**one, **other}
-    for name in ("properties",):
-        if isinstance(one.get(name), dict) and isinstance(other.get(name), dict):
-            found[name] = {**one[name], **other[name]}
+    if isinstance(one.get("properties"), dict) and isinstance(other.get("properties"), dict):
+        found["properties"] = {**one["properties"], **other["properties"]}
     if isinstance(one.get("required"), list) and isinstance(other.get("required"), list):
         found["required"] = [*one["required"], *other["required"]]
     return found
