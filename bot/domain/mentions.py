@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from bot.domain.on_call import is_on_call, schedule_of
 from bot.domain.person import is_person
-from bot.sentences import on_card
+from bot.sentences import on_card, words
 from bot.text.literal import clip, mrkdwn, one_line
 
 _NOBODY: Mapping[str, str] = {}
@@ -53,4 +53,4 @@ def approver_names(
         else mention(name)
         for name in ordered
     ]
-    return on_card.people(names, at_most) if together else on_card.any_of(names, at_most)
+    return (words.and_more if together else words.or_more)(names, at_most)

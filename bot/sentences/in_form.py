@@ -9,58 +9,21 @@ from bot.sentences.words import calls, numbers
 CLOSE, CANCEL = "Close", "Cancel"
 APPROVE, APPROVE_AS_ASKED, APPROVE_WITH_CHANGES = "Approve", "Approve as asked", "Approve with changes"
 PROPOSE_CHANGE = "Propose this change"
-AGREE, REJECT, ANSWER = "Agree", "Reject", "Answer"
+AGREE, AGREE_TO, REJECT, ANSWER = "Agree", "Agree to", "Reject", "Answer"
+CHANGES_TO, EDIT, READ, REVIEW, RUN = "Changes to", "Edit", "Read", "Review", "Run"
+DETAILS_OF = "Details of"
 APPROVE_FROM_NOW_ON, HAND_OVER = "Approve from now on", "Hand over"
 
 
-def title(index: int | None) -> str:
-    """Title a form that cannot be submitted."""
-    return "This call" if index is None else f"Call {index + 1}"
+def title(verb: str, index: int | None) -> str:
+    """Title a form about a call: Approve this call, Reject call 2. Without a verb, it cannot be submitted."""
+    which = "this call" if index is None else f"call {index + 1}"
+    return f"{verb} {which}" if verb else which.capitalize()
 
 
-def approve_title(index: int | None) -> str:
-    """Title the form that approves an action."""
-    return "Approve this call" if index is None else f"Approve call {index + 1}"
-
-
-def edit_title(index: int | None) -> str:
-    """Title the form that changes the arguments of an action."""
-    return "Edit this call" if index is None else f"Edit call {index + 1}"
-
-
-def reject_title(index: int | None) -> str:
-    """Title the form that rejects an action."""
-    return "Reject this call" if index is None else f"Reject call {index + 1}"
-
-
-def changes_title(index: int | None) -> str:
-    """Title the form that asks for changes to an action."""
-    return "Ask for changes" if index is None else f"Changes: call {index + 1}"
-
-
-def answer_title(index: int | None) -> str:
-    """Title the form that answers in the tool's place."""
-    return "Answer" if index is None else f"Answer call {index + 1}"
-
-
-def agree_title(index: int | None) -> str:
-    """Title the form that agrees with a proposal."""
-    return "Agree" if index is None else f"Agree: call {index + 1}"
-
-
-def read_title(index: int | None) -> str:
-    """Title the reading of a call."""
-    return "Read this call" if index is None else f"Read call {index + 1}"
-
-
-def details_title(index: int | None) -> str:
-    """Title the reading of a call that is decided."""
-    return "Details" if index is None else f"Details of call {index + 1}"
-
-
-def reject_several(count: int) -> str:
-    """Title the form that rejects several actions, and label its button."""
-    return f"Reject {count} {'call' if count == 1 else 'calls'}"
+def several(verb: str, count: int) -> str:
+    """Title a form about several calls, and label its button: Reject 1 call, Agree to 3 calls."""
+    return f"{verb} {count} {'call' if count == 1 else 'calls'}"
 
 
 # --- The call that a form is about --------------------------------------------------------------------------------------
@@ -119,11 +82,6 @@ def not_accepted(sentences: Sequence[str]) -> str:
     return "\n".join((ALSO_WRONG, *sentences))
 
 
-def check_title(index: int | None) -> str:
-    """Title the last step of an edit."""
-    return "Your changes" if index is None else f"Changes of call {index + 1}"
-
-
 # --- Reading page by page -----------------------------------------------------------------------------------------------
 
 PREVIOUS = "Previous"
@@ -151,16 +109,6 @@ WITH_PROPOSAL = "somebody proposes something else, so decide it by itself."
 NOT_SHOWN_TO_THE_END = "you were not shown all of it."
 
 
-def review_title(count: int) -> str:
-    """Title the review of several calls."""
-    return f"Review {count} calls" if count > 1 else "Review 1 call"
-
-
-def read_several(count: int) -> str:
-    """Title the reading of several calls that are decided."""
-    return f"{count} calls" if count > 1 else "1 call"
-
-
 def first_page(last: int, turn: str, approve: str) -> str:
     """Say on the first page of a review where its buttons lead: the one that turns the page, and the one at the end."""
     return f"{page(1, last)}. *{turn}* is at the bottom, *{approve}* at the end."
@@ -186,21 +134,6 @@ def to_be_approved(what: str, at_once: Sequence[int], voted: Sequence[int]) -> s
 def left_out(indices: Sequence[int], why: str) -> str:
     """Say at the end of a review what its button leaves out, and why."""
     return f"Not among them: {calls(indices)}, {why}"
-
-
-def run_calls(count: int) -> str:
-    """Ask once more, at the end of a review, whether several calls may run."""
-    return f"Run {count} calls?"
-
-
-def approve_several(count: int) -> str:
-    """Label the button that approves what was reviewed."""
-    return f"Approve {count} {'call' if count == 1 else 'calls'}"
-
-
-def agree_several(count: int) -> str:
-    """Label the button that counts a vote for what was reviewed."""
-    return f"Agree to {count} {'call' if count == 1 else 'calls'}"
 
 
 # --- Agreeing with a proposal -------------------------------------------------------------------------------------------

@@ -5,13 +5,11 @@ from datetime import datetime
 
 from bot.sentences.kinds import Deadline
 from bot.sentences.words import (
-    and_more,
     by,
     few_numbers,
     more,
     numbers,
     on_button,
-    or_more,
     times,
     when,
 )
@@ -347,40 +345,12 @@ def not_to_be_approved(indices: Sequence[int]) -> str:
     return f"Cannot be approved: {numbers(indices)}."
 
 
-def approve_all(indices: Sequence[int], still: int) -> str:
-    """Label the button that approves several actions, of those that are still open."""
+def several(verb: str, indices: Sequence[int], still: int) -> str:
+    """Label the button that approves, agrees to or rejects several actions, of those that are still open."""
     count = len(indices)
     if count == still:
-        return f"Approve all {count}…"
-    return on_button(f"Approve {numbers(indices)}…", f"Approve {count} of {still}…")
-
-
-def agree_to_all(indices: Sequence[int], still: int) -> str:
-    """Label the button that counts one vote for several actions, of those that are still open."""
-    count = len(indices)
-    if count == still:
-        return f"Agree to all {count}…"
-    return on_button(f"Agree to {numbers(indices)}…", f"Agree to {count} of {still}…")
-
-
-def reject_some(indices: Sequence[int], still: int) -> str:
-    """Label the button that rejects several of the actions that are still open."""
-    return on_button(f"Reject {numbers(indices)}…", f"Reject {len(indices)} of {still}…")
-
-
-def approve_calls(count: int) -> str:
-    """Title the question whether several calls are approved."""
-    return f"Approve {count} calls?"
-
-
-def agree_to_calls(count: int) -> str:
-    """Title the question whether one agrees to several calls."""
-    return f"Agree to {count} calls?"
-
-
-def agree(count: int) -> str:
-    """Answer that question with yes."""
-    return f"Agree to {count} calls"
+        return f"{verb} all {count}…"
+    return on_button(f"{verb} {numbers(indices)}…", f"{verb} {count} of {still}…")
 
 
 def at_once_and_voted(at_once: Sequence[int], voted: Sequence[int]) -> str:
@@ -389,11 +359,6 @@ def at_once_and_voted(at_once: Sequence[int], voted: Sequence[int]) -> str:
 
 
 YOUR_VOTE = "This is your vote. A call that needs more people runs when they agree as well."
-
-
-def approve(count: int) -> str:
-    """Answer that question with yes."""
-    return f"Approve {count} calls"
 
 
 def which(indices: Sequence[int], what: str) -> str:
@@ -450,16 +415,6 @@ def on_call(schedule: str, people: Sequence[str]) -> str:
 def anyone_in(channel: str) -> str:
     """Name the members of a channel."""
     return f"anyone in {channel}"
-
-
-def people(names: Sequence[str], at_most: int) -> str:
-    """Name people, and count what is beyond the first of them."""
-    return and_more(names, at_most)
-
-
-def any_of(names: Sequence[str], at_most: int) -> str:
-    """Name people of whom one is enough."""
-    return or_more(names, at_most)
 
 
 def extend_by(duration: str) -> str:

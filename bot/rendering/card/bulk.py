@@ -22,7 +22,7 @@ from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import has_details
 from bot.rendering.card.rows import held_in_title
 from bot.rendering.subject import subject_of
-from bot.sentences import on_action, on_button, on_card
+from bot.sentences import in_form, on_action, on_button, on_card
 from bot.text.literal import clip, units
 
 _IN_SIGHT = 5
@@ -103,11 +103,15 @@ def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -
     ready = decided_together(state, still, "approve")
     if not calls_on(state, part) or _unread(state, still) or len(ready) < 2:
         return [REVIEW.drawn(subject, value)]
-    only_votes = len(put_to_vote(state, ready)) == len(ready)
-    label = (on_card.agree_to_all if only_votes else on_card.approve_all)(ready, len(still))
+    label = on_card.several(verb_for(state, ready), ready, len(still))
     asks = _confirm(state, ready, still)
     approve = APPROVE_ALL.drawn(subject, value_of(state, ready, named=ready), label, asks=asks)
     return [approve, replace(REVIEW, style=None).drawn(subject, value)]
+
+
+def verb_for(state: Approval, indices: Sequence[int]) -> str:
+    """Say what the button for several calls does: it agrees where no call runs yet."""
+    return in_form.AGREE_TO if len(put_to_vote(state, indices)) == len(indices) else in_form.APPROVE
 
 
 def _reject_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[Block]:
@@ -115,7 +119,7 @@ def _reject_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[
     if part.kind == "part" or len(rejectable) < 2:
         return []
     is_all = len(rejectable) == len(still)
-    label = REJECT_ALL.label if is_all else on_card.reject_some(rejectable, len(still))
+    label = REJECT_ALL.label if is_all else on_card.several(in_form.REJECT, rejectable, len(still))
     return [REJECT_ALL.drawn(part.place, value_of(state, state.places[part.place].actions), label)]
 
 
@@ -151,10 +155,8 @@ def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Blo
     said += _left_out(state, still)
     room = _CONFIRM - units("\n".join(said)) - _WHICH
     what = on_card.which(ready, subject_of([state.actions[index] for index in ready], room))
-    title, yes = (
-        (on_card.approve_calls, on_card.approve) if at_once else (on_card.agree_to_calls, on_card.agree)
-    )
-    return confirm(title(len(ready)), clip("\n".join([what, *said]), _CONFIRM), yes(len(ready)))
+    yes = in_form.several(verb_for(state, ready), len(ready))
+    return confirm(f"{yes}?", clip("\n".join([what, *said]), _CONFIRM), yes)
 
 
 def _left_out(state: Approval, still: Sequence[int]) -> list[str]:

@@ -56,7 +56,7 @@ def render_edit_view(state: Approval, index: int, draft: Draft | None = None, *,
     if draft.typed:
         blocks.append(actions("form", [FORM.drawn(START_OVER, value_within(state), in_form.START_OVER)]))
     submit = in_form.SEE_CHANGES if form.has_inputs else None
-    return call_view(state, EDIT, index, in_form.edit_title, blocks, submit)
+    return call_view(state, EDIT, index, in_form.EDIT, blocks, submit)
 
 
 def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Block:
@@ -73,7 +73,7 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
     if action.is_high_risk:
         blocks += approval_inputs(action.edited(args))
     carried, label = {"step": CHECK, "shown": shown_as(args)}, _last_label(action, args)
-    return call_view(state, EDIT, index, in_form.check_title, blocks, label, **carried)
+    return call_view(state, EDIT, index, in_form.CHANGES_TO, blocks, label, **carried)
 
 
 def _last_label(action: Action, args: dict[str, Any]) -> str:

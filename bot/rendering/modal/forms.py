@@ -73,7 +73,7 @@ def render_reject_view(state: Approval, index: int) -> Block:
             else []
         ),
     ]
-    return call_view(state, REJECT, index, in_form.reject_title, blocks, in_form.REJECT)
+    return call_view(state, REJECT, index, in_form.REJECT, blocks, in_form.REJECT)
 
 
 def render_reject_all_view(state: Approval, place: int) -> Block:
@@ -86,7 +86,7 @@ def render_reject_all_view(state: Approval, place: int) -> Block:
         words_apart("about", in_form.to_be_rejected(rejected, about)),
         *reason_inputs(_shared_reasons(state, rejected)),
     ]
-    rejects = in_form.reject_several(len(rejected))
+    rejects = in_form.several(in_form.REJECT, len(rejected))
     return modal(REJECT_ALL.verb, rejects, blocks, asking(state, REJECT_ALL, place), submit=rejects)
 
 
@@ -115,7 +115,7 @@ def _approving(state: Approval, button: Button, index: int, about: str, asked: l
     action = state.actions[index]
     said = [section("about", about)] if about else []
     blocks = [*title_blocks(action), *said, *_whole_call_blocks(action), *approval_inputs(action), *asked]
-    return call_view(state, button, index, in_form.approve_title, blocks, approve_label(action))
+    return call_view(state, button, index, in_form.APPROVE, blocks, approve_label(action))
 
 
 def render_more_view(state: Approval, index: int) -> Block:
@@ -124,14 +124,14 @@ def render_more_view(state: Approval, index: int) -> Block:
     behind = buttons_behind(action, value_of(state, [index]))
     rows = [actions(f"more:{at}", behind[at : at + IN_SIGHT]) for at in range(0, len(behind), IN_SIGHT)]
     blocks = [*which_call_blocks(action), *rows]
-    return call_view(state, MORE, index, in_form.title, blocks)
+    return call_view(state, MORE, index, "", blocks)
 
 
 def render_changes_view(state: Approval, index: int) -> Block:
     """Draw the question what has to change before people approve."""
     wanted = words_input(in_form.WHAT_TO_CHANGE, most=MAX_REASON, optional=False)
     blocks = [*which_call_blocks(state.actions[index]), context("about", in_form.ABOUT_CHANGES), wanted]
-    return call_view(state, CHANGES, index, in_form.changes_title, blocks, in_form.ASK_FOR_CHANGES)
+    return call_view(state, CHANGES, index, in_form.CHANGES_TO, blocks, in_form.ASK_FOR_CHANGES)
 
 
 def render_agree_view(state: Approval, index: int) -> Block:
@@ -152,11 +152,11 @@ def render_agree_view(state: Approval, index: int) -> Block:
     blocks += caution_blocks("proposal:", action.request.name, _words_of(found))
     if units(text) > PAGE_SIZE and found.decision.type != "edit":
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
-        return call_view(state, AGREE, index, in_form.title, blocks)
+        return call_view(state, AGREE, index, "", blocks)
     if found.decision.type == "edit":
         blocks += approval_inputs(action.agreed(found))
     blocks.append(votes_block(action, found))
-    return call_view(state, AGREE, index, in_form.agree_title, blocks, in_form.AGREE, vote=found.name)
+    return call_view(state, AGREE, index, in_form.AGREE_TO, blocks, in_form.AGREE, vote=found.name)
 
 
 def _words_of(found: Written) -> Any:
@@ -182,7 +182,7 @@ def render_respond_view(state: Approval, index: int) -> Block:
     is_read = question_name(action) is not None and not action.must_read
     whole = [*title_blocks(action), *_whole_call_blocks(action)]
     blocks = [*(call_blocks(action, alone=False) if is_read else whole), *answer_inputs(action)]
-    return call_view(state, RESPOND, index, in_form.answer_title, blocks, in_form.ANSWER)
+    return call_view(state, RESPOND, index, in_form.ANSWER, blocks, in_form.ANSWER)
 
 
 def _whole_call_blocks(action: Action) -> list[Block]:

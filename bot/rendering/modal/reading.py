@@ -78,8 +78,8 @@ def render_reading_view(
     if found := [*(_decides(state, asked, written) if done else []), *_turns(state, page, len(pages))]:
         blocks.append(actions("turns", found))
     vote = written.name if written else ""
-    title = in_form.details_title if is_over else in_form.read_title
-    return call_view(state, READ, index, title, blocks, page=page, vote=vote)
+    verb = in_form.DETAILS_OF if is_over else in_form.READ
+    return call_view(state, READ, index, verb, blocks, page=page, vote=vote)
 
 
 def decided_blocks(state: Approval, action: Action) -> list[Block]:

@@ -23,6 +23,7 @@ from bot.rendering.blocks import (
 from bot.rendering.buttons import REVIEW, TURN, button_blocks, value_of, value_within
 from bot.rendering.calls import care_words, title_blocks
 from bot.rendering.card.again import again_blocks
+from bot.rendering.card.bulk import verb_for
 from bot.rendering.card.folded import as_it_ran
 from bot.rendering.card.header import blocks_above
 from bot.rendering.card.outcomes import outcome_line
@@ -76,8 +77,8 @@ def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str 
         blocks += _piece_blocks(state, piece, is_over=is_over, is_alone=is_alone)
     blocks += _turns(state, meta, page, last)
     meta = replace(meta, page=page, pieces=tuple(pieces))
-    title = in_form.read_several if is_over else in_form.review_title
-    return modal(REVIEW.verb, title(len(meta.calls)), blocks, meta)
+    title = in_form.several(in_form.READ if is_over else in_form.REVIEW, len(meta.calls))
+    return modal(REVIEW.verb, title, blocks, meta)
 
 
 def _page_blocks(state: Approval, meta: ViewMeta, page: int, last: int) -> list[Block]:
@@ -87,19 +88,14 @@ def _page_blocks(state: Approval, meta: ViewMeta, page: int, last: int) -> list[
     named = [index for index in meta.calls if _is_approved_at_end(state, index)]
     if page > 1 or not named:
         return [context("page", in_form.page(page, last))]
-    return [context("page", in_form.first_page(last, TURN.label, _approves(state, named)))]
+    approves = in_form.several(verb_for(state, named), len(named))
+    return [context("page", in_form.first_page(last, TURN.label, approves))]
 
 
 def _is_approved_at_end(state: Approval, index: int) -> bool:
     action = state.actions[index]
     is_apart = action.is_high_risk or action.proposal is not None
     return state.is_open_at(index) and action.allows("approve") and not is_apart
-
-
-def _approves(state: Approval, named: Sequence[int]) -> str:
-    """Label the button at the end: it agrees where no call runs yet."""
-    only_votes = len(put_to_vote(state, named)) == len(named)
-    return (in_form.agree_several if only_votes else in_form.approve_several)(len(named))
 
 
 def _is_over(state: Approval, calls: Sequence[int]) -> bool:
@@ -203,7 +199,7 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
     """Draw the end: what its button approves, and what is left out and why."""
     named = reviewed(state, meta.calls, user)
     still = [index for index in meta.calls if state.is_open_at(index)]
-    title = in_form.review_title(len(meta.calls))
+    title = in_form.several(in_form.REVIEW, len(meta.calls))
     if not still:
         return modal(REVIEW.verb, title, [*note, section("about", in_form.ALL_DECIDED)], meta)
     voted = put_to_vote(state, named)
@@ -214,12 +210,13 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
     says += _left_out(state, meta.calls, named)
     blocks = [*note, context("page", in_form.page(meta.page, meta.page)), section("about", "\n".join(says))]
     if any(state.actions[index].terms.confirm for index in named):
-        blocks.append(confirm_input(in_form.run_calls(len(named))))
+        blocks.append(confirm_input(f"{in_form.several(in_form.RUN, len(named))}?"))
     if named:
         blocks.append(note_input())
     blocks += _turns(state, meta, meta.page, meta.page)
     meta = replace(meta, pieces=(), named=tuple(named))
-    return modal(REVIEW.verb, title, blocks, meta, submit=_approves(state, named) if named else None)
+    submit = in_form.several(verb_for(state, named), len(named)) if named else None
+    return modal(REVIEW.verb, title, blocks, meta, submit=submit)
 
 
 def _left_out(state: Approval, calls: Sequence[int], named: Sequence[int]) -> list[str]:

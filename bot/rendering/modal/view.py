@@ -1,7 +1,7 @@
 """What views have in common: the ids that they carry, the call that they are about, and the view that only says something."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -160,14 +160,14 @@ def call_view(
     state: Approval,
     button: Button,
     index: int,
-    title: Callable[[int | None], str],
+    verb: str,
     blocks: list[Block],
     submit: str | None = None,
     **carried: Any,
 ) -> Block:
     """Draw the view of one call that a button opens. Its title says which call, where there are several."""
-    named = title(index if len(state.actions) > 1 else None)
-    return modal(button.verb, named, blocks, asking(state, button, index, **carried), submit=submit)
+    title = in_form.title(verb, index if len(state.actions) > 1 else None)
+    return modal(button.verb, title, blocks, asking(state, button, index, **carried), submit=submit)
 
 
 def modal(
