@@ -216,7 +216,7 @@ def _size(value: Any) -> str:
     if isinstance(value, str):
         return in_text.characters(len(value))
     # A value that only a reading shows may contain masked ones.
-    return in_text.characters_of_json(len(encode(plain(value))))
+    return f"{in_text.characters(len(encode(plain(value))))} of JSON"
 
 
 def _values(value: Any, names: Collection[str]) -> Iterator[Any]:

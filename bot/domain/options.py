@@ -4,7 +4,7 @@ from typing import Any
 
 from bot.domain.action import Action
 
-_TEXTS = ("question", "prompt", "message", "text")
+TEXTS = ("question", "prompt", "message", "text")
 OPTIONS = ("options", "choices")
 """The arguments in which a question offers answers."""
 
@@ -22,7 +22,7 @@ def question_name(action: Action) -> str | None:
         return None
     args = question_args(action)
     return next(
-        (name for name in (*_TEXTS, *args) if isinstance(text := args.get(name), str) and text.strip()), None
+        (name for name in (*TEXTS, *args) if isinstance(text := args.get(name), str) and text.strip()), None
     )
 
 
@@ -30,11 +30,6 @@ def question_of(action: Action) -> str | None:
     """Give the text that a call asks people, as the agent wrote it; `None` where people do more than answer."""
     name = question_name(action)
     return None if name is None else str(question_args(action)[name])
-
-
-def is_text_alone(action: Action) -> bool:
-    """Whether the text says without its name that it is the question: by its name, or as the only argument."""
-    return question_name(action) in _TEXTS or len(question_args(action)) == 1
 
 
 def options_of(action: Action) -> tuple[str, ...]:

@@ -85,9 +85,11 @@ def _wrong_route(route: Route) -> Refusal | None:
     """Say why nobody can be asked where an agent wants it. Only the policy chooses direct messages."""
     channel = route.channel or ""
     if is_person(channel):
-        return Refusal("not_a_channel", in_refusal.person_as_channel(channel))
+        return Refusal("not_a_channel", in_refusal.direct_message_as_channel(f"the person {channel}"))
     if channel.startswith("D"):
-        return Refusal("not_a_channel", in_refusal.direct_message_as_channel(channel[:80]))
+        return Refusal(
+            "not_a_channel", in_refusal.direct_message_as_channel(f"the direct message {channel[:80]!r}")
+        )
     if channel and not _CHANNEL.fullmatch(channel):
         return Refusal("not_a_channel", in_refusal.not_a_channel(channel[:80]))
     if channel and route.thread_ts and not _TIMESTAMP.fullmatch(route.thread_ts):

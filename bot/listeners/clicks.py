@@ -84,5 +84,5 @@ async def _list_again(services: Services, view_id: str, user: str) -> None:
     try:
         view = render_standing_list(await services.standing.revocable(user))
     except (AgentAdapterError, PersonUnknownError):
-        view = render_notice_view(in_answer.REVOKED, in_answer.STANDING_REVOKED)
+        view = render_notice_view(in_answer.REVOKED, in_answer.STANDING_ENDED)
     await services.slack.update_view(view_id, None, view)

@@ -109,9 +109,7 @@ def _argument(name: str, value: Any) -> Argument:
     if short or _is_inline(value):
         text = short or _inline(value)
         return Argument(name, text, len(text) <= SHORT, not isinstance(value, Unshown), is_bare(value))
-    lines: list[Line] = []
-    _value(value, "", lines)
-    return Argument(name, "\n".join(indent + text for indent, text in lines), is_short=False)
+    return Argument(name, "\n".join(indent + text for indent, text in _value(value, "")), is_short=False)
 
 
 def is_bare(value: Any) -> bool:
@@ -137,9 +135,7 @@ def _list_on_a_line(values: list[Any]) -> str:
 
 def argument_lines(args: dict[str, Any]) -> list[str]:
     """Write arguments as lines: prose as it is, all else in about 100 columns."""
-    lines: list[Line] = []
-    _object(args, "", lines)
-    return _wrapped(lines) if args else [in_text.NO_ARGUMENTS]
+    return _wrapped(_object(args, "")) or [in_text.NO_ARGUMENTS]
 
 
 def count_shown(drawn: str, name: str) -> int:
@@ -162,16 +158,12 @@ def count_shown(drawn: str, name: str) -> int:
 
 def value_lines(value: Any) -> list[str]:
     """Write one value as lines."""
-    lines: list[Line] = []
-    _value(value, "", lines)
-    return _wrapped(lines)
+    return _wrapped(_value(value, ""))
 
 
 def text_lines(text: str) -> list[str]:
     """Write free text as lines behind a bar."""
-    lines: list[Line] = []
-    _text(text, "", lines)
-    return _wrapped(lines)
+    return _wrapped(_text(text, ""))
 
 
 def changes_of(
@@ -200,41 +192,38 @@ def _wrapped(lines: Iterable[Line]) -> list[str]:
     return [piece for indent, text in lines for piece in _wrap(indent, text)]
 
 
-def _value(value: Any, indent: str, lines: list[Line]) -> None:
+def _value(value: Any, indent: str) -> Iterable[Line]:
     if _is_inline(value):
-        lines.append((indent, _inline(value)))
-    elif isinstance(value, dict):
-        _object(value, indent, lines)
-    elif isinstance(value, list):
-        _list(value, indent, lines)
-    else:
-        _text(value, indent, lines)
+        return [(indent, _inline(value))]
+    if isinstance(value, dict):
+        return _object(value, indent)
+    return _list(value, indent) if isinstance(value, list) else _text(value, indent)
 
 
-def _object(value: dict[str, Any], indent: str, lines: list[Line]) -> None:
+def _object(value: dict[str, Any], indent: str) -> Iterator[Line]:
     labels = [f"{key_text(key)}:" for key in value]
     width = min(max(map(len, labels), default=0), _ALIGNED)
     for label, child in zip(labels, value.values(), strict=True):
         if _is_inline(child):
-            lines.append((indent, f"{label:<{width}} {_inline(child)}"))
+            yield indent, f"{label:<{width}} {_inline(child)}"
         else:
-            lines.append((indent, label))
-            _value(child, indent + _INDENT, lines)
+            yield indent, label
+            yield from _value(child, indent + _INDENT)
 
 
-def _list(value: list[Any], indent: str, lines: list[Line]) -> None:
+def _list(value: list[Any], indent: str) -> Iterator[Line]:
     for child in value:
-        first = len(lines)
-        _value(child, indent + _INDENT, lines)
-        lines[first] = (indent, f"- {lines[first][1]}")
+        (_, first), *others = _value(child, indent + _INDENT)
+        yield indent, f"- {first}"
+        yield from others
 
 
-def _text(text: str, indent: str, lines: list[Line]) -> None:
+def _text(text: str, indent: str) -> Iterator[Line]:
     for line in visible(text).split("\n"):
         kept = line.rstrip(" ")
         # Spaces at the end of a line would not be seen.
         trailing = len(line) - len(kept)
-        lines.append((indent, f"{BAR}{kept}" + (f"\\{{{in_text.spaces(trailing)}}}" if trailing else "")))
+        yield indent, f"{BAR}{kept}" + (f"\\{{{in_text.spaces(trailing)}}}" if trailing else "")
 
 
 def _is_inline(value: Any) -> bool:

@@ -146,20 +146,17 @@ def menu(action_id: str, about: str, buttons: list[Block]) -> Block:
 
 def without_primary(blocks: list[Block]) -> list[Block]:
     """Give blocks whose buttons have no green one among them, because another button of the message is."""
-    return [
-        {**block, "elements": [_plain_button(found) for found in block["elements"]]}
-        if block["type"] == "actions"
-        else block
-        for block in blocks
-    ]
+    return _each_button(blocks, _plain_button)
 
 
 def told_apart(blocks: list[Block], about: str) -> list[Block]:
     """Give blocks whose buttons all have words for screen readers: behind the label, what they are about."""
+    return _each_button(blocks, lambda found: spoken(found, about))
+
+
+def _each_button(blocks: list[Block], drawn: Callable[[Block], Block]) -> list[Block]:
     return [
-        {**block, "elements": [spoken(found, about) for found in block["elements"]]}
-        if block["type"] == "actions"
-        else block
+        {**block, "elements": [*map(drawn, block["elements"])]} if block["type"] == "actions" else block
         for block in blocks
     ]
 

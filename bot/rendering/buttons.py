@@ -215,12 +215,13 @@ def button_blocks(action: Action, value: str, *, in_view: bool = False, has_menu
         menu_of_them = _menu(action, behind)
         shown.append(menu_of_them if _takes(menu_of_them) else MORE.drawn(action.index, value))
     shown = [*([] if in_view else _options(action, value)), *shown]
-    return [*([_group(action, shown)] if shown else []), *_effect_blocks(action)]
+    group = [actions(f"a:{action.index}:buttons", shown)] if shown else []
+    return [*group, *_effect_blocks(action)]
 
 
 def _options(action: Action, value: str) -> list[Block]:
     return [
-        OPTION.drawn(f"{action.index}.{number}", value, option, says=on_button.answers(option))
+        OPTION.drawn(f"{action.index}.{number}", value, option, says=f"{OPTION.label}: {option}")
         for number, option in enumerate(options_in_sight(action))
     ]
 
@@ -258,10 +259,6 @@ def _named(action: Action) -> str:
     return on_action.named(action.number_shown, safe_name(action.request) or "")
 
 
-def _group(action: Action, shown: list[Block]) -> Block:
-    return actions(f"a:{action.index}:buttons", shown)
-
-
 def _menu(action: Action, behind: list[Block]) -> Block:
     return menu(action_id("menu", action.index), _named(action)[:75], behind)
 
@@ -281,28 +278,17 @@ def _effect_blocks(action: Action) -> list[Block]:
 
 def clock_blocks(state: Approval, place: int) -> list[Block]:
     """Draw the buttons of a place that decide nothing: to say who is looking, to hand it over, to get more time."""
-    offered = (_assign_button(state, place), _hand_over_button(state, place), _extend_button(state))
-    drawn = [button for button in offered if button]
+    drawn = list(filter(None, (_assign_button(state, place), _extend_button(state))))
     return [actions("clock", drawn)] if drawn else []
 
 
 def _assign_button(state: Approval, place: int) -> Block | None:
-    is_offered = _may_be_assigned(state, place) and not state.assignment_at(place)
-    return ASSIGN.drawn(place, _of_place(state, place)) if is_offered else None
-
-
-def _hand_over_button(state: Approval, place: int) -> Block | None:
-    is_offered = _may_be_assigned(state, place) and state.assignment_at(place)
-    return HAND_OVER.drawn(place, _of_place(state, place)) if is_offered else None
-
-
-def _of_place(state: Approval, place: int) -> str:
-    return value_of(state, state.places[place].actions)
-
-
-def _may_be_assigned(state: Approval, place: int) -> bool:
+    """Draw the button to say who is looking, or once somebody is, to hand that over."""
     found = state.places[place]
-    return bool(found.assign) and any(state.is_open_at(index) for index in found.actions)
+    if not found.assign or not any(map(state.is_open_at, found.actions)):
+        return None
+    button = HAND_OVER if state.assignment_at(place) else ASSIGN
+    return button.drawn(place, value_of(state, found.actions))
 
 
 def _extend_button(state: Approval) -> Block | None:

@@ -15,7 +15,7 @@ from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.masking import Mask, Unshown, hide, secrets_of
-from bot.domain.options import OPTIONS, is_text_alone, question_args, question_name
+from bot.domain.options import OPTIONS, TEXTS, question_args, question_name
 from bot.domain.subject import unexpected
 from bot.rendering.arguments import Argument, argument_lines, arguments_of, count_shown
 from bot.rendering.blocks import (
@@ -81,8 +81,10 @@ def _arguments_blocks(at: str, action: Action, held: Collection[str]) -> list[Bl
     """
     block_id, args, blocks = f"{at}:arguments", ordered(action), []
     is_empty = not args
-    if (name := question_name(action)) and is_text_alone(action):
-        args = headline_first(question_args(action), action.terms.headline)
+    asked = question_args(action)
+    # By its name, or as the only argument, the text says without its name that it is the question.
+    if (name := question_name(action)) and (name in TEXTS or len(asked) == 1):
+        args = headline_first(asked, action.terms.headline)
         blocks.append(quote(f"{at}:question", visible(args[name])))
         held = {name, *held, *(OPTIONS if options_in_sight(action) else ())}
     args = {name: value for name, value in args.items() if name not in held}

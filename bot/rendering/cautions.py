@@ -7,7 +7,7 @@ from inspect import unwrap
 from typing import Any
 
 from bot.rendering.blocks import Block, context, literal_within
-from bot.sentences import in_text
+from bot.sentences import in_text, words
 from bot.text.literal import clip, has_decomposed, has_hidden, visible
 from bot.text.misread import domains, misread_words
 
@@ -63,16 +63,16 @@ class _Found:
     @property
     def lines(self) -> list[str]:
         """The words, and the domain names as computers read them."""
-        words = [in_text.misread(_shown(word)) for word in self.words]
+        misread = [in_text.misread(_shown(word)) for word in self.words]
         hosts = [
             in_text.as_computers_read(_shown(host), clip(read, 200)) for host, read in self.domains.items()
         ]
-        return [*_first(hosts), *_first(words)]
+        return [*_first(hosts), *_first(misread)]
 
 
 def _first(lines: list[str]) -> list[str]:
     left = len(lines) - _NAMED
-    return [*lines[:_NAMED], in_text.more(left)] if left > 0 else lines
+    return [*lines[:_NAMED], words.more(left).strip()] if left > 0 else lines
 
 
 def _shown(text: str) -> str:

@@ -146,22 +146,23 @@ def _values(action: Action, room: int) -> str:
 
 def _by_headline(action: Action, after: Action, room: int) -> str:
     """Write the values of the policy's headline, in its order and without names."""
-    asked, runs = action.shown(on_card=True), after.shown(on_card=True)
+    runs = after.shown(on_card=True)
     names = [name for name in action.terms.headline if name in runs and not has_unshown(runs[name])]
-    old, new = (_filled(args, names) for args in (asked, runs))
-    return cut(" ".join(_change(*pair) for pair in zip(old, new, strict=True)), max(room, _LONGEST_TITLE))
+    return cut(" ".join(_changed(action, after, names)), max(room, _LONGEST_TITLE))
 
 
 def _by_title(action: Action) -> str:
     """Fill in the title that the policy gives its calls."""
     after = _after(action)
-    asked, runs = action.shown(on_card=True), after.shown(on_card=True)
-    names = _PLACEHOLDER.findall(action.terms.title)
-    old, new = (_filled(args, names) for args in (asked, runs))
-    texts = iter([_change(*pair) for pair in zip(old, new, strict=True)])
-    facts = _facts(after)
+    texts = iter(_changed(action, after, _PLACEHOLDER.findall(action.terms.title)))
     said = cut(_PLACEHOLDER.sub(lambda _: next(texts), action.terms.title), _LONGEST_TITLE)
-    return " ".join([said, *in_text.counted(0, 0, facts.unexpected)])
+    return " ".join([said, *in_text.counted(0, 0, _facts(after).unexpected)])
+
+
+def _changed(action: Action, after: Action, names: Sequence[str]) -> list[str]:
+    """Write these values, each as it was and as it becomes where that is different."""
+    old, new = (_filled(call.shown(on_card=True), names) for call in (action, after))
+    return [*map(_change, old, new)]
 
 
 def _filled(args: dict[str, Any], names: Sequence[str]) -> list[str]:

@@ -31,13 +31,14 @@ REFUSAL_LOST = (
 )
 OUTDATED = "The bot no longer has the record of this card, so nothing was recorded. Look for a newer card."
 UNREADABLE = (
-    "The stored data of this request cannot be read, so nothing was recorded. "
+    "The stored data of this request cannot be read, so nobody can decide it. "
     "The operator of the bot finds the reason in its log."
 )
 CHANGED = (
-    "The seal of this request is missing or wrong: somebody may have changed its terms. Nothing was recorded. "
-    "The operator of the bot finds the reason in its log."
+    "The seal of this request is missing or wrong: somebody may have changed what was asked, who may decide it or until "
+    "when. So nobody can decide it. The operator of the bot finds the reason in its log."
 )
+"""Cards of such a request say the same."""
 NOT_SHOWN_HERE = "Nothing was approved, because this message does not show the calls. They are in its thread: decide there."
 ASKS_OTHERWISE = (
     "Nothing was recorded, because the request is not the one that you saw when you pressed. "
@@ -59,8 +60,7 @@ ONE_ANSWER = "Give one answer, or close this form. Nothing was recorded."
 OVER = "This is already decided, or it has ended."
 WRONG_VALUE = "Type it exactly. Nothing was recorded."
 GONE = "This proposal was withdrawn or decided, so nothing was recorded. Look at the card."
-STANDING_ENDED = "This standing approval has already ended."
-STANDING_REVOKED = "This standing approval has ended."
+STANDING_ENDED = "This standing approval has ended."
 REVOKED = "Revoked"
 USAGE = (
     "`/approvals` lists what waits for you.\n"

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from bot.sentences.words import calls, numbers
+from bot.sentences.on_card import YOUR_VOTE, at_once_and_voted
+from bot.sentences.words import calls
 
 # --- Titles and buttons -------------------------------------------------------------------------------------------------
 
@@ -126,9 +127,8 @@ def to_be_approved(what: str, at_once: Sequence[int], voted: Sequence[int]) -> s
     if not voted:
         return f"You approve {which}."
     if not at_once:
-        return f"You agree to {which}. What needs more people runs when they agree as well."
-    then = f"Run at once: {numbers(at_once)}. Run when enough people agree: {numbers(voted)}."
-    return f"You approve {which}. {then}"
+        return f"You agree to {which}. {YOUR_VOTE}"
+    return f"You approve {which}. {at_once_and_voted(at_once, voted)}"
 
 
 def left_out(indices: Sequence[int], why: str) -> str:

@@ -43,3 +43,13 @@ def until(deadline: datetime, now: datetime) -> str:
 def approved_at(deadline: datetime, now: datetime) -> str:
     """Say until when somebody can object to a call."""
     return f"*approved at {by(deadline, now)} if nobody decides*"
+
+
+def more(count: int) -> str:
+    """Say how many standing approvals `/approvals rules` leaves out."""
+    return f"{count} more are not shown: revoke some of these first."
+
+
+def given_in(place: str) -> str:
+    """Say where a standing approval was given."""
+    return f"Given in {place}."

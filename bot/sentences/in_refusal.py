@@ -21,18 +21,10 @@ def chosen_channel(channel: str) -> str:
     )
 
 
-def person_as_channel(person: str) -> str:
-    """Say that only a rule asks in direct messages, of an agent that names a person."""
+def direct_message_as_channel(named: str) -> str:
+    """Say that only a rule asks in direct messages, of an agent that names a person or such a message."""
     return (
-        f"the agent named the person {person} in place of a channel: name a channel by its id (C…), "
-        f"or let a rule of the policy ask in a direct message (channel: {person})"
-    )
-
-
-def direct_message_as_channel(channel: str) -> str:
-    """Say that only a rule asks in direct messages, of an agent that names one."""
-    return (
-        f"the agent named the direct message {channel!r} in place of a channel: name a channel by its id (C…), "
+        f"the agent named {named} in place of a channel: name a channel by its id (C…), "
         "or let a rule of the policy ask in a direct message (channel: U…)"
     )
 

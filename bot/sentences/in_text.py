@@ -30,11 +30,6 @@ def characters(count: int) -> str:
     return f"{count:,} characters"
 
 
-def characters_of_json(count: int) -> str:
-    """Say how long a value is."""
-    return f"{count:,} characters of JSON"
-
-
 def more_characters(count: int) -> str:
     """End a text that is cut."""
     return f"… {count:,} more characters"
@@ -105,11 +100,6 @@ DECOMPOSED_IN_JSON = (
 )
 MISREAD = "⚠️ *Possible fake*: some letters below only look like ordinary ones."
 DOMAINS = "Domain names below are written as computers read them."
-
-
-def more(count: int) -> str:
-    """Say how many words are not named."""
-    return f"and {count:,} more"
 
 
 def misread(word: str) -> str:

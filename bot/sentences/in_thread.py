@@ -16,18 +16,20 @@ def reminder(about: str, called: Sequence[str]) -> str:
 
 def escalated(about: str, called: Sequence[str], also_in: str | None) -> str:
     """Say that more people are asked, because nobody has decided for a while."""
-    nobody = f"Nobody has decided {about} yet"
-    if also_in:
-        return f"{nobody}, so it is asked in {place_name(also_in)} as well."
-    return f"{nobody}. {_called(called)} may decide now, too."
+    return _asked_of_more(
+        f"Nobody has decided {about} yet", f"{_called(called)} may decide now, too.", also_in
+    )
 
 
 def proposed(person: str, about: str, called: Sequence[str], also_in: str | None) -> str:
     """Say that somebody proposes an edit, and who may agree."""
-    says = f"{person} proposes changes to {about}"
-    if also_in:
-        return f"{says}, so it is asked in {place_name(also_in)} as well."
-    return f"{says}. {_called(called)} may agree." if called else f"{says}."
+    may = f"{_called(called)} may agree." if called else ""
+    return _asked_of_more(f"{person} proposes changes to {about}", may, also_in)
+
+
+def _asked_of_more(says: str, may: str, also_in: str | None) -> str:
+    where = f", so it is asked in {place_name(also_in)} as well." if also_in else f". {may}"
+    return f"{says}{where}".rstrip()
 
 
 def extended(person: str, about: str, until: datetime | None) -> str:

@@ -48,8 +48,3 @@ def beside_change(verb: str, old: str, new: str) -> str:
 def all_labels() -> list[str]:
     """Give how each of our buttons begins."""
     return [*LABELS.values(), OTHER_ANSWER, OPEN, "Agree", "Confirm"]
-
-
-def answers(option: str) -> str:
-    """Say to who listens to a card what a button with an offered answer does."""
-    return f"Answer: {option}"

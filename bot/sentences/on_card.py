@@ -146,11 +146,6 @@ def nobody_decided(deadline: datetime) -> str:
     return f"nobody decided by {by(deadline)}"
 
 
-def time_was_up(at: datetime) -> str:
-    """Say when the deadline ended a request of which a part was decided."""
-    return f"the time was up {when(at)}"
-
-
 def all_reported(at: datetime) -> str:
     """Say since when the outcome of every call is known."""
     return f"reported {when(at)}"
@@ -307,14 +302,6 @@ def not_started(calls: int, agent: str) -> str:
 
 
 UNREADABLE = "This can no longer be decided"
-UNREADABLE_WHY = (
-    "The stored data of this request cannot be read, so it was refused. "
-    "The operator of the bot finds the reason in its log."
-)
-CHANGED_WHY = (
-    "The seal of this request is missing or wrong. Somebody may have changed what was asked, who may decide it or until "
-    "when, so the bot refused it. The operator of the bot finds the reason in its log."
-)
 BEHIND = (
     "*A technical fault lost what this card shows.* So the request has ended, and nobody can decide it again. If an agent "
     "still waited, it was told to run nothing. What was approved may have run: look, then let the agent ask again if it is "

@@ -8,7 +8,7 @@ import pytest
 from agent_adapter import Context
 from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
-from bot.sentences import in_answer, on_card
+from bot.sentences import in_answer
 from tests.support.builders import an_action, an_interrupt
 from tests.support.faults import eventually
 from tests.support.people import Someone, buttons
@@ -111,7 +111,7 @@ async def test_a_request_whose_terms_somebody_changed_is_refused(
     await dana.press(card, "reject:0")
 
     await dana.notice(in_answer.CHANGED)
-    changed = await dana.card(on_card.CHANGED_WHY)
+    changed = await dana.card(in_answer.CHANGED)
     assert (changed["ts"], buttons(changed)) == (card["ts"], [])
     resume = await waiting
     assert resume.status in {"refused", "expired"}

@@ -126,12 +126,9 @@ def _ended_line(state: Approval, place: Place) -> list[str]:
     if state.status == "withdrawn" or said == [on_card.nobody_decided(state.deadline)]:
         # It is said already when that was.
         return said
-    is_late = state.status == "expired"
-    if is_late and is_alone(place):
+    if state.status == "expired" and is_alone(place):
         said = [outcome_line(state, state.actions[place.actions[0]])]
-    if state.settled_at is None:
-        return said
-    return [*said, (on_card.time_was_up if is_late else on_card.closed)(state.settled_at)]
+    return [*said, *([on_card.closed(state.settled_at)] if state.settled_at else [])]
 
 
 def _open_line(state: Approval, place: Place) -> str:

@@ -7,7 +7,7 @@ from bot.domain.ids import parse_action_id
 from bot.rendering.blocks import Block, context, header, section
 from bot.rendering.buttons import READ, REVOKE
 from bot.rendering.card.title import TITLE_ROOM
-from bot.sentences import on_card
+from bot.sentences import in_answer, on_card
 from bot.text.set_apart import cut
 
 _NOTE = "went_back"
@@ -22,12 +22,12 @@ _ASKING = {"who", "unread", "looking"}
 
 def render_unreadable() -> tuple[str, list[Block]]:
     """Draw a card whose record cannot be read: nothing of it can be shown."""
-    return _ended(on_card.UNREADABLE_WHY)
+    return _ended(in_answer.UNREADABLE)
 
 
 def render_changed() -> tuple[str, list[Block]]:
     """Draw a card whose record somebody has changed: nothing that it says can be believed."""
-    return _ended(on_card.CHANGED_WHY)
+    return _ended(in_answer.CHANGED)
 
 
 def _ended(reason: str) -> tuple[str, list[Block]]:

@@ -14,7 +14,7 @@ from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal.field_types import option
 from bot.rendering.modal.questions import approval_inputs
 from bot.rendering.modal.view import asking, care_blocks, modal
-from bot.sentences import in_form, in_list, words
+from bot.sentences import in_form, in_home, words
 
 LISTED = 20
 _LASTS = tuple(timedelta(minutes=minutes) for minutes in (15, 30, 60, 120, 240, 480))
@@ -88,16 +88,16 @@ def render_standing_list(given: Sequence[tuple[Approval, int]]) -> Block:
     for number, (state, index) in enumerate(given[:LISTED]):
         blocks += standing_row(state, index, number)
     if not given:
-        blocks = [section("none", in_list.EMPTY)]
+        blocks = [section("none", in_home.EMPTY["standing"])]
     elif len(given) > LISTED:
-        blocks.append(context("more", in_list.more(len(given) - LISTED)))
-    return modal("rules", in_list.TITLE, blocks, None)
+        blocks.append(context("more", in_home.more(len(given) - LISTED)))
+    return modal("rules", in_home.LISTS["standing"], blocks, None)
 
 
 def standing_row(state: Approval, index: int, number: int) -> list[Block]:
     """Draw one standing approval of a list, with the button that ends it."""
     at = f"rule:{number}"
-    where = in_list.given_in(words.place_name(state.place_of(index).channel))
+    where = in_home.given_in(words.place_name(state.place_of(index).channel))
     return [
         section(at, f"{given_words(state, index)} {used_words(state.standing[index])} {where}"),
         *name_blocks(f"{at}:name", state.actions[index]),
