@@ -103,11 +103,11 @@ def as_proposed(person: str) -> str:
 
 ALL_DECIDED = "All of these are decided by now."
 NOTHING_TO_APPROVE = "Nothing can be approved here."
-DECIDED_MEANWHILE = "decided meanwhile."
-NOT_TO_BE_APPROVED = "cannot be approved, only decided in other ways."
-OF_HIGH_RISK = "of high risk, approved one by one."
-WITH_PROPOSAL = "somebody proposes something else, so decide it by itself."
-NOT_SHOWN_TO_THE_END = "you were not shown all of it."
+DECIDED_MEANWHILE = "decided meanwhile"
+NOT_TO_BE_APPROVED = "cannot be approved"
+OF_HIGH_RISK = "high risk"
+WITH_PROPOSAL = "somebody proposes a change"
+NOT_SHOWN_TO_THE_END = "you were not shown all of it"
 
 
 def first_page(last: int, turn: str, approve: str) -> str:
@@ -123,7 +123,7 @@ def page_of_action(number: int, page: int, last: int) -> str:
 def to_be_approved(what: str, at_once: Sequence[int], voted: Sequence[int]) -> str:
     """Say at the end of a review what its button does; `what` names the tool and how often."""
     shown = [*at_once, *voted]
-    which = f"{what}: {calls(shown)}, as you were shown {'it' if len(shown) == 1 else 'them'}"
+    which = f"{what} ({calls(shown)})"
     if not voted:
         return f"You approve {which}."
     if not at_once:
@@ -133,7 +133,7 @@ def to_be_approved(what: str, at_once: Sequence[int], voted: Sequence[int]) -> s
 
 def left_out(indices: Sequence[int], why: str) -> str:
     """Say at the end of a review what its button leaves out, and why."""
-    return f"Not among them: {calls(indices)}, {why}"
+    return f"Not included: {calls(indices)} ({why})."
 
 
 # --- Agreeing with a proposal -------------------------------------------------------------------------------------------
@@ -157,13 +157,13 @@ def votes_missing(count: int) -> str:
 
 # --- Rejecting, answering and handing over ------------------------------------------------------------------------------
 
-REASON = "Reason, for the agent"
+REASON = "Why? (the agent reads it)"
 OWN_REASON = "More, in your own words"
 CHOOSE_REASON = "Choose a reason"
-NOTE = "Note, for the agent and the record"
+NOTE = "Note"
 WHAT_TO_CHANGE = "What has to change"
 ASK_FOR_CHANGES = "Ask for changes"
-ABOUT_CHANGES = "The call does not run. The agent gets your words and is asked for a new proposal, which people decide on again."
+ABOUT_CHANGES = "It does not run. The agent tries again with your words."
 WHAT_THEN = "What the agent does then"
 PROPOSE_AGAIN = "Change the call as written above, and propose it again"
 LATER_CALLS = "Later calls"

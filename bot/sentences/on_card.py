@@ -311,7 +311,7 @@ BEHIND = (
 # --- Several actions together -------------------------------------------------------------------------------------------
 
 HIGH_RISK = "High risk"
-NOT_YET = "Not yet"
+NOT_YET = "Cancel"
 """Answers the question that comes before a click, so that nothing is recorded."""
 
 

@@ -113,7 +113,7 @@ async def test_a_review_approves_what_was_shown_and_not_what_a_colleague_decided
         assert f"user{number}@example.com" in read
     assert "admin: true" in read
     assert end["submit"]["text"] == "Approve 23 calls"
-    assert "Not among them: call 4, decided meanwhile." in words(end["blocks"])
+    assert "Not included: call 4 (decided meanwhile)." in words(end["blocks"])
     await dana.fill(end)
     found = await decided(bot, interrupt)
     assert found.pop(3) == ("reject", "U0ERIK")

@@ -509,7 +509,7 @@ def test_a_review_says_first_where_it_leads_and_at_its_end_what_it_approves():
     assert begins == f"Page 1 of {pages}. *Next* is at the bottom, *Approve 23 calls* at the end."
     assert goes_on == f"Page 2 of {pages}"
     said = words(review(replace(state, read=read), pages)["blocks"])
-    assert "You approve send, 23 times: calls 1 to 3, 5 to 24, as you were shown them." in said
+    assert "You approve send, 23 times (calls 1 to 3, 5 to 24)." in said
 
 
 def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():

@@ -291,7 +291,7 @@ def test_the_question_names_the_tool_and_its_values():
         "title": "Run send_payment?",
         "text": 'amount: 1250000\ncurrency: "EUR"\nto: "ACME Supplies GmbH"',
         "confirm": "Approve",
-        "deny": "Not yet",
+        "deny": "Cancel",
     }
 
 
