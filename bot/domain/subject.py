@@ -118,6 +118,11 @@ def _property(schema: Any, name: str) -> Any:
 def _kind(path: tuple[str, ...], value: Any, schema: Any) -> Kind:
     if value is None or isinstance(value, bool):
         return Kind.FLAG
+    if isinstance(value, dict) or (
+        isinstance(value, list) and any(isinstance(each, dict | list) for each in value)
+    ):
+        # Nobody reads it in a line.
+        return Kind.LIMIT
     kinds = {_KIND_OF[word] for word in _words(path) if word in _KIND_OF}
     if as_number(value) is not None and (of_numbers := kinds & {Kind.MONEY, Kind.LIMIT}):
         return min(of_numbers)

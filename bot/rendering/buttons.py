@@ -178,6 +178,9 @@ def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
         says = on_button.beside_change(button.verb, old, new) or says
     if button == READ:
         says = on_button.OPEN
+    if button.verb == APPROVE.verb and action.terms.confirm:
+        # Slack asks before it is recorded.
+        says = f"{says or button.label}…"
     style = button.style if button.style == "danger" else "primary" if is_first else None
     return replace(button, says=says, style=style)
 

@@ -246,7 +246,8 @@ def _kept(action: Action) -> tuple[str, int, int]:
 
 def _call_blocks(action: Action, held: Collection[str]) -> list[Block]:
     at = f"a:{action.index}"
-    blocks = [*title_blocks(action), *description_blocks(at, action)]
+    cautions = caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True), action.description)
+    blocks = [*title_blocks(action), *cautions, *description_blocks(at, action)]
     if _is_cut(action):
         blocks += [
             _beginning(f"{at}:arguments", action),
@@ -256,10 +257,7 @@ def _call_blocks(action: Action, held: Collection[str]) -> list[Block]:
         blocks += _arguments_blocks(at, action, held)
     if said := care_words(action):
         blocks.append(context(f"{at}:care", "\n".join(said)))
-    return [
-        *blocks,
-        *caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True), action.description),
-    ]
+    return blocks
 
 
 def description_blocks(at: str, action: Action) -> list[Block]:

@@ -92,7 +92,7 @@ def _blocks(page: HomePage, url: str) -> list[Block]:
     rows = [block for number, row in enumerate(page.rows) for block in _row_blocks(look, row, number, url)]
     if not rows:
         rows = [section("none", in_home.EMPTY[look.section] if look.is_first else in_home.LAST_PAGE)]
-    return [_head(page), _ways(page), *rows, *_pages(page)]
+    return [_head(page), *rows, *_pages(page), _ways(page)]
 
 
 def _head(page: HomePage) -> Block:

@@ -20,7 +20,7 @@ from bot.rendering.calls import safe_name
 from bot.rendering.card.folded import as_it_ran
 from bot.sentences import in_text, on_card, words
 from bot.text.literal import key_text, units
-from bot.text.set_apart import cut, each_apart, written
+from bot.text.set_apart import CUT, cut, each_apart, written
 
 ROOM = 60
 """Units of the values of one call. With the name of its tool, they take two lines of a phone."""
@@ -232,7 +232,11 @@ def _is_person(fact: Fact) -> bool:
 
 
 def _text(fact: Fact, room: int) -> str:
-    return f"{written(fact.value, room)}{f' {fact.unit}' if fact.unit else ''}"
+    value = fact.value
+    if isinstance(value, str) and "\n" in value.strip():
+        # Of a letter or a program, the first line says which it is.
+        value = value.strip().split("\n")[0] + CUT
+    return f"{written(value, room)}{f' {fact.unit}' if fact.unit else ''}"
 
 
 def _joined(said: Sequence[tuple[bool, str]]) -> str:

@@ -346,7 +346,7 @@ def test_a_button_that_casts_one_vote_of_several_says_so():
     state = asked(an_action("pay", {"n": 1}), confirm=True, quorum=2, reject_quorum=3)
 
     said = {found["action_id"]: found.get("accessibility_label") for found in drawn(state)}
-    assert said["approve:0"] == "Approve, one of 2 votes, pay"
+    assert said["approve:0"] == "Approve…, one of 2 votes, pay"
     assert said["reject:0"] == "Reject…, one of 3 votes, pay"
     asks = question(an_action("pay", {"n": 1}), quorum=2)
     assert asks["text"] == "n: 1\nThis is one vote: 2 people have to agree."
