@@ -157,7 +157,7 @@ def votes_missing(count: int) -> str:
 
 # --- Rejecting, answering and handing over ------------------------------------------------------------------------------
 
-REASON = "Why? (the agent reads it)"
+REASON = "Reason (the agent reads it)"
 OWN_REASON = "More, in your own words"
 CHOOSE_REASON = "Choose a reason"
 NOTE = "Note"

@@ -255,7 +255,7 @@ class Table:
                 self._all(press, "approve", self._approvable & named)
             case "reject_all":
                 view = render_reject_all_view(state, 0)
-                await self._submit(press, view, **{"Why? (the agent reads it)": press.words})
+                await self._submit(press, view, **{"Reason (the agent reads it)": press.words})
                 self._all(press, "reject", {*range(len(self.slots))})
             case "time":
                 await Deadlines(self.decisions.store).on_due(self.id)
@@ -279,7 +279,7 @@ class Table:
     async def _fill(self, state: Approval, press: Press, slot: Slot) -> None:
         forms = {
             "edit": (render_edit_view, {"to": press.words}),
-            "reject": (render_reject_view, {"Why? (the agent reads it)": press.words}),
+            "reject": (render_reject_view, {"Reason (the agent reads it)": press.words}),
             "respond": (render_respond_view, {"Your answer": press.words}),
         }
         render, typed = forms[press.verb]

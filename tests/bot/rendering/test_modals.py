@@ -97,7 +97,7 @@ def test_the_reject_view_asks_for_a_reason_that_may_stay_empty():
     assert reason["element"]["multiline"]
     assert reason["element"]["max_length"] == 2_000
     assert parse_words(submitted(view)) is None
-    assert parse_words(submitted(view, **{"Why? (the agent reads it)": "Too\nmuch"})) == "Too\nmuch"
+    assert parse_words(submitted(view, **{"Reason (the agent reads it)": "Too\nmuch"})) == "Too\nmuch"
 
 
 def test_a_rejection_for_the_whole_run_is_a_box_to_tick():
