@@ -145,7 +145,9 @@ class Action:
     def to_type(self) -> ToType:
         """What a person types to approve it: the policy's argument, else the first that matters, else the name of the tool."""
         shown = self.shown(on_card=True)
-        named = ((name, shown.get(name)) for name in (self.terms.type, *self.headline))
+        # An agent's own headline chooses nothing here.
+        names = (self.terms.type, *self.terms.headline)
+        named = ((name, shown.get(name)) for name in names if name)
         facts = facts_of(shown, self.config.args_schema).shown
         return to_type(self.request.name, (*named, *((".".join(fact.path), fact.value) for fact in facts)))
 

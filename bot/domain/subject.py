@@ -71,15 +71,15 @@ class Facts:
 
 def facts_of(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Facts:
     """Rank the arguments of a call, as people may see them, by what their names and their schema say."""
-    outside = unexpected(args, schema)
+    outside = {*unexpected(args, schema)}
     every = [*_flat(args, schema)]
     known = [fact for fact in every if fact.path[0] not in outside]
-    hidden = [fact for fact in known if has_unshown(fact.value)]
-    shown = _with_units([fact for fact in known if fact not in hidden])
+    open_ones = [fact for fact in known if not has_unshown(fact.value)]
+    shown = _with_units(open_ones)
     if any(map(_names_unit, every)):
         # Nobody adds up amounts whose unit is elsewhere, hidden or written in another way.
         shown = [replace(fact, kind=Kind.NUMBER) if _lacks_unit(fact) else fact for fact in shown]
-    return Facts(tuple(_ranked(shown)), len(hidden), len(outside))
+    return Facts(tuple(_ranked(shown)), len(known) - len(open_ones), len(outside))
 
 
 def unexpected(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> list[str]:
@@ -135,16 +135,18 @@ def _kind(path: tuple[str, ...], value: Any, schema: Any) -> Kind:
 
 
 def _with_units(facts: Sequence[Fact]) -> list[Fact]:
-    """Give numbers the unit that stands beside them, and leave the unit out then."""
-    units = {fact.path[:-1]: fact for fact in facts if _is_unit(fact)}
-    found: list[Fact] = []
-    for parent, unit in units.items():
-        beside = [fact for fact in facts if fact.path[:-1] == parent and fact.number is not None]
-        of_it = [fact for fact in beside if fact.kind is Kind.MONEY] or beside[: len(beside) == 1]
-        found += [replace(fact, unit=unit.value) for fact in of_it]
-    with_unit = {fact.path: fact for fact in found}
-    used = [unit.path for parent, unit in units.items() if any(path[:-1] == parent for path in with_unit)]
-    return [with_unit.get(fact.path, fact) for fact in facts if fact.path not in used]
+    """Give numbers the one unit that stands beside them, and leave the unit out then. Of two, nobody knows which it is."""
+    groups: dict[tuple[str, ...], list[Fact]] = {}
+    for fact in facts:
+        groups.setdefault(fact.path[:-1], []).append(fact)
+    changed: dict[tuple[str, ...], Fact | None] = {}
+    for beside in groups.values():
+        units, numbers = [*filter(_is_unit, beside)], [fact for fact in beside if fact.number is not None]
+        of_it = [fact for fact in numbers if fact.kind is Kind.MONEY] or numbers[: len(numbers) == 1]
+        if len(units) == 1 and of_it:
+            changed |= {fact.path: replace(fact, unit=units[0].value) for fact in of_it}
+            changed[units[0].path] = None
+    return [new for fact in facts if (new := changed.get(fact.path, fact))]
 
 
 def _is_unit(fact: Fact) -> bool:

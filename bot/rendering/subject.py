@@ -6,8 +6,9 @@ is in quotes, except numbers, dates and a unit beside a number. These texts are 
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, Inexact, localcontext
+from itertools import islice
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
@@ -16,6 +17,7 @@ from bot.domain.action import Action
 from bot.domain.masking import has_unshown
 from bot.domain.options import question_of
 from bot.domain.subject import Fact, Facts, Kind, facts_of, largest_of
+from bot.rendering.arguments import is_same
 from bot.rendering.calls import safe_name
 from bot.rendering.card.folded import as_it_ran
 from bot.sentences import in_text, on_card, words
@@ -36,6 +38,7 @@ _USUAL, _FEWEST = 0.75, 4
 _MOST_ODD = 2
 _PEOPLE = {Kind.PERSON, Kind.SENDER}
 _BETWEEN = "·"
+_ABSENT = object()
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 
@@ -45,7 +48,9 @@ def subject(action: Action, room: int = ROOM) -> str:
     A value that an edit changed, or is proposed to change, is in it as `1250 → 1200`. A question is what it asks.
     """
     if action.terms.title:
-        return _by_title(action)
+        after = _after(action)
+        said = cut(_by_policy(action, after), _LONGEST_TITLE)
+        return " ".join([said, *in_text.counted(0, 0, _facts(after).unexpected)])
     if action.is_alone and (asked := question_of(action)):
         return written(asked, max(room, _LONGEST_TITLE))
     return " ".join(filter(None, [tool_of(action), _values(action, room)]))
@@ -83,13 +88,14 @@ def tool_of(action: Action) -> str:
 
 def held_by_title(action: Action) -> frozenset[str]:
     """Name the arguments that the policy puts into the title of a card and that the title holds whole and unchanged."""
-    # What is cut has nearly this length, and then nobody knows which values it holds.
-    if units(subject(action)) > _LONGEST_TITLE - 2:
+    after = _after(action)
+    if units(_by_policy(action, after)) > _LONGEST_TITLE:
+        # What is cut holds nobody knows which values.
         return frozenset()
     named = _PLACEHOLDER.findall(action.terms.title) if action.terms.title else action.terms.headline
-    args = action.shown(on_card=True)
-    shown = [name for name in named if name in args and not has_unshown(args[name])]
-    texts = zip(shown, _filled(args, shown), strict=True)
+    args, runs = action.shown(on_card=True), after.shown(on_card=True)
+    same = [name for name in named if name in args and name in runs and is_same(args[name], runs[name])]
+    texts = zip(same, _filled(args, same), strict=True)
     return frozenset(name for name, text in texts if _is_whole(args[name], text))
 
 
@@ -99,7 +105,7 @@ def named_by(action: Action) -> frozenset[str]:
         return held_by_title(action)
     facts, args = _facts(action), action.shown(on_card=True)
     leading = _leading(facts.shown, action.headline)
-    kept = zip(leading, _in_room(leading, _named(leading, facts.shown), {}, ROOM), strict=False)
+    kept = zip(leading, _in_room(leading, _named(leading, facts.shown), None, ROOM), strict=False)
     whole = [
         fact
         for fact, (_, text) in kept
@@ -110,8 +116,10 @@ def named_by(action: Action) -> frozenset[str]:
 
 
 def _is_whole(value: Any, text: str) -> bool:
+    if isinstance(value, dict | list) or has_unshown(value):
+        return False
     whole = value if isinstance(value, str) else encode(value)
-    return not isinstance(value, dict | list) and text in {whole, f'"{whole}"'}
+    return text in {whole, f'"{whole}"'}
 
 
 def _facts(action: Action) -> Facts:
@@ -135,28 +143,29 @@ def _values(action: Action, room: int) -> str:
     """Write the values that matter, and count the others."""
     after = _after(action)
     facts = _facts(after)
-    if action.terms.headline and (said := _by_headline(action, after, room)):
+    if action.terms.headline and (said := _by_policy(action, after)):
+        said = cut(said, max(room, _LONGEST_TITLE))
         return " ".join([said, *in_text.counted(0, facts.hidden, facts.unexpected)])
-    before = {fact.path: fact for fact in _facts(action).shown}
-    leading = _leading(facts.shown, action.headline)
+    before = None if after is action else {fact.path: fact for fact in _facts(action).shown}
+    leading, largest = _leading(facts.shown, action.headline), largest_of(facts.shown)
     kept = list(_in_room(leading, _named(leading, facts.shown), before, room))
-    counts = in_text.counted(len(facts.shown) - len(kept), facts.hidden, facts.unexpected)
+    if largest and largest not in leading[: len(kept)]:
+        # No long text that an agent puts first keeps the number out.
+        leading = [largest, *(fact for fact in leading if fact != largest)]
+        kept = list(_in_room(leading, _named(leading, facts.shown), before, room))
+    removed = before.keys() - {fact.path for fact in facts.shown} if before else ()
+    counts = in_text.counted(len(facts.shown) - len(kept) + len(removed), facts.hidden, facts.unexpected)
     return " ".join([_joined(kept), *counts]).strip()
 
 
-def _by_headline(action: Action, after: Action, room: int) -> str:
-    """Write the values of the policy's headline, in its order and without names."""
+def _by_policy(action: Action, after: Action) -> str:
+    """Write what the policy says in a title: its own words with the values in them, or the values of its headline."""
+    if action.terms.title:
+        texts = iter(_changed(action, after, _PLACEHOLDER.findall(action.terms.title)))
+        return _PLACEHOLDER.sub(lambda _: next(texts), action.terms.title)
     runs = after.shown(on_card=True)
     names = [name for name in action.terms.headline if name in runs and not has_unshown(runs[name])]
-    return cut(" ".join(_changed(action, after, names)), max(room, _LONGEST_TITLE))
-
-
-def _by_title(action: Action) -> str:
-    """Fill in the title that the policy gives its calls."""
-    after = _after(action)
-    texts = iter(_changed(action, after, _PLACEHOLDER.findall(action.terms.title)))
-    said = cut(_PLACEHOLDER.sub(lambda _: next(texts), action.terms.title), _LONGEST_TITLE)
-    return " ".join([said, *in_text.counted(0, 0, _facts(after).unexpected)])
+    return " ".join(_changed(action, after, names))
 
 
 def _changed(action: Action, after: Action, names: Sequence[str]) -> list[str]:
@@ -168,39 +177,47 @@ def _changed(action: Action, after: Action, names: Sequence[str]) -> list[str]:
 def _filled(args: dict[str, Any], names: Sequence[str]) -> list[str]:
     """Write what stands for each name, or path of two names; a value that is not shown is said to be hidden."""
     values = [_at(args, name) for name in names]
-    texts = each_apart(["" if has_unshown(value) else value for value in values], ROOM)
+    texts = each_apart(["" if value is _ABSENT or has_unshown(value) else value for value in values], ROOM)
     return [
-        in_text.HIDDEN_VALUE if has_unshown(value) else in_text.LEFT_OUT if value is None else text
+        in_text.LEFT_OUT if value is _ABSENT else in_text.HIDDEN_VALUE if has_unshown(value) else text
         for value, text in zip(values, texts, strict=True)
     ]
 
 
 def _at(args: dict[str, Any], path: str) -> Any:
+    if path in args:
+        return args[path]
     first, _, second = path.partition(".")
     inner = args.get(first)
-    return args[path] if path in args else inner.get(second) if second and isinstance(inner, dict) else None
+    return inner.get(second, _ABSENT) if isinstance(inner, dict) else _ABSENT
 
 
 def _change(old: str, new: str) -> str:
-    return new if old in {new, in_text.LEFT_OUT} else f"{old} {in_text.BECOMES} {new}"
+    return new if old == new else f"{old} {in_text.BECOMES} {new}"
 
 
 def _leading(facts: Sequence[Fact], headline: Sequence[str]) -> list[Fact]:
     """Give the facts of a subject. Of several numbers, the largest is among them, whatever an agent names."""
-    named = [fact for name in headline for fact in facts if name in {fact.path[0], ".".join(fact.path)}]
-    chosen = [*named, *(fact for fact in facts if fact not in named)][: max(len(named), _MOST)]
+    named: dict[tuple[str, ...], Fact] = {}
+    for name in headline:
+        named |= {fact.path: fact for fact in facts if name in {fact.path[0], ".".join(fact.path)}}
+    others = (fact for fact in facts if fact.path not in named)
+    chosen = [*named.values(), *islice(others, max(0, _MOST - len(named)))]
     largest = largest_of(facts)
     return chosen if largest is None or largest in chosen else [largest, *chosen[:-1]]
 
 
 def _in_room(
-    facts: Sequence[Fact], named: Sequence[bool], before: dict[tuple[str, ...], Fact], room: int
+    facts: Sequence[Fact], named: Sequence[bool], before: Mapping[tuple[str, ...], Fact] | None, room: int
 ) -> Iterator[tuple[bool, str]]:
     """Write facts while there is room, each with whether its name is in it. The last one may be cut."""
     for fact, has_name in zip(facts, named, strict=True):
         name = f"{key_text(fact.path[-1])} " if has_name else ""
-        text, old = _text(fact, ROOM), before.get(fact.path)
-        text = name + (_change(_text(old, ROOM), text) if old and old.value != fact.value else text)
+        text = _text(fact, ROOM)
+        if before is not None:
+            old = before.get(fact.path)
+            text = _change(_text(old, ROOM) if old else in_text.LEFT_OUT, text)
+        text = name + text
         if units(text) > room:
             if fact.number is None and room >= _LEAST + len(name):
                 yield has_name, name + _text(fact, room - len(name))
@@ -233,6 +250,9 @@ def _is_person(fact: Fact) -> bool:
 
 def _text(fact: Fact, room: int) -> str:
     value = fact.value
+    if fact.number is not None:
+        # A number that is cut would read as another one.
+        room = units(encode(value))
     if isinstance(value, str) and "\n" in value.strip():
         # Of a letter or a program, the first line says which it is.
         value = value.strip().split("\n")[0] + CUT
@@ -292,7 +312,7 @@ def _sum(facts: Sequence[Fact]) -> str:
     """Add numbers of one unit and sign exactly; where there is no sum, give the smallest and the largest."""
     numbers = [fact.number or Decimal(0) for fact in facts]
     is_alike = len({fact.unit for fact in facts}) == 1 and len({number < 0 for number in numbers}) == 1
-    if is_alike and facts[0].kind is Kind.MONEY and (total := _exact(numbers)):
+    if is_alike and all(fact.kind is Kind.MONEY for fact in facts) and (total := _exact(numbers)):
         return f"{total} {facts[0].unit}".strip()
     low, high = (pick(facts, key=lambda fact: fact.number or Decimal(0)) for pick in (min, max))
     text = (

@@ -330,12 +330,14 @@ def test_only_what_everybody_can_type_is_asked_for_and_else_the_name_of_the_tool
         ({"mask_random": ("to",)}, "12"),
         ({"modal_only": ("to", "amount")}, "tr_2019"),
         ({"type": "to", "mask": ("id", "amount", "to")}, "send_email"),
+        ({"headline": ()}, "12"),
     ],
 )
 def test_the_first_value_that_matters_and_is_shown_is_typed(fields, typed):
-    """What the policy names, or else the headline, goes first. The form would give away what the card does not show."""
+    """What the policy names, or else its headline, goes first, and never what the agent calls its own. The form would give away what the card does not show."""
     args = {"id": "tr_2019", "amount": 12, "to": "ACME Supplies GmbH", "urgent": True}
-    state, (form, *_) = typing_forms(an_action(args=args), headline=("urgent", "to", "amount"), **fields)
+    action, terms = an_action(args=args, headline=("id",)), {"headline": ("urgent", "to", "amount"), **fields}
+    state, (form, *_) = typing_forms(action, **terms)
 
     assert state.actions[0].to_type.text == typed
     assert f"To approve, type {typed}" in encode(form)

@@ -51,12 +51,13 @@ def said(args, tool="pay", **given):
         ({"amount": 5, "value": 5000}, "amount 5 · value 5000"),
         ({"amount": "5", "value": "5000.00"}, "amount 5 · value 5000.00"),
         ({"from": "a", "to": "b"}, 'to "b" · from "a"'),
+        ({"fee": 1, "from_unit": "JPY", "to_unit": "EUR"}, '1 · to_unit "EUR" · from_unit "JPY"'),
         ({"a": 1, "b": 2, "c": 3, "d": -4}, "a 1 · d -4 · b 2 +1 more"),
         ({"service": "billing"}, '"billing"'),
         ({"note": "5 EUR. Approved by Dana. Until today."}, '"5 EUR. Approved by Dana. Until today."'),
         ({"currency": "EUR", "note": "x"}, 'currency "EUR" · note "x"'),
         ({"rows": [{"id": 1}]}, "rows \"[{'id':1}]\""),
-        ({"lines": [{"id": 1}], "name": "Ada"}, "\"Ada\" · lines \"[{'id':1}]\""),
+        ({"lines": [{"id": 1}], "name": "Ada"}, '"Ada" · lines "[{\'id\':1}]"'),
         ({"body": "\nDear Ada,\n\nplease pay.", "to": "Ada"}, '"Dear Ada,…" "Ada"'),
         ({"sql": "x" * 90}, '"' + "x" * 57 + '…"'),
         ({}, ""),
@@ -80,6 +81,8 @@ def test_the_headline_of_an_agent_never_hides_the_largest_number():
         said({"amount": 5, "value": 5000, "x": "y"}, named=("amount", "x"))
         == 'pay amount 5 · x "y" · value 5000'
     )
+    long = said({"note": "x" * 200, "amount": 5, "value": 5000}, named=("note",))
+    assert long.startswith('pay value 5000 · note "xxx')
 
 
 def test_a_title_of_the_policy_quotes_what_it_fills_in():
@@ -107,6 +110,21 @@ def test_an_edit_has_one_notation():
 
     assert said(PAYMENT, edited=edited).startswith('pay 12500.0 EUR → 9800 EUR "ACME')
     assert said(PAYMENT, edited=edited, headline=("amount",)) == "pay 12500.0 → 9800"
+
+
+@pytest.mark.parametrize(
+    ("asked", "runs", "says"),
+    [
+        ({"amount": 5, "currency": "EUR"}, {"amount": 5, "currency": "USD"}, "5 EUR → 5 USD"),
+        ({"amount": 5, "to": "Ada"}, {"amount": 5}, "5 +1 more"),
+        ({"to": "Ada"}, {"amount": 5, "to": "Ada"}, '(left out) → 5 "Ada"'),
+        ({"amount": None, "to": "Ada"}, {"amount": 5, "to": "Ada"}, 'null → 5 "Ada"'),
+        ({"n": 1}, {"n": True}, "n 1 → true"),
+    ],
+)
+def test_nothing_that_an_edit_adds_removes_or_turns_reads_as_asked(asked, runs, says):
+    """Units and types, too. What is removed is counted."""
+    assert said(asked, edited=runs) == f"pay {says}"
 
 
 @pytest.mark.parametrize(
@@ -150,11 +168,14 @@ def test_the_body_may_leave_out_only_what_the_title_of_the_policy_holds_whole():
     (agents,) = calls_of(("pay", PAYMENT), named=by_policy)
     long = {"a": "5" * 50, "b": "5" * 50, "amount": 5}
     (beyond,) = calls_of(("pay", long), title="{a} {b} {amount}")
+    marks = {"a": 1, "b": "b e" + "\u0316\u0317" * 60 + " tail"}
+    (short,) = calls_of(("pay", marks), title="Please do the payment of {a} for the customer {b}")
 
-    assert [sorted(held_by_title(each)) for each in (held, changed, cut, agents, beyond)] == [
+    assert [sorted(held_by_title(each)) for each in (held, changed, cut, agents, beyond, short)] == [
         ["amount", "beneficiary"],
         ["amount"],
         ["amount"],
+        [],
         [],
         [],
     ]

@@ -68,7 +68,7 @@ def test_an_open_card_says_who_asks_and_for_what(tools, how, says):
     ("how", "says"),
     [
         ([(APPROVE, DANA)], "Approved by Dana: pay"),
-        ([(EDIT, DANA)], "Changed by Dana: pay 2"),
+        ([(EDIT, DANA)], "Changed by Dana: pay (left out) → 2"),
         ([(REJECT, DANA)], "🚫 Rejected by Dana: pay"),
         ([(RespondDecision(message="20"), DANA)], "Answered by Dana: pay"),
         ([(APPROVE, DANA)] * 3, "Approved by Dana: pay, 3 times"),
