@@ -5,6 +5,8 @@ from typing import Any
 from bot.domain.action import Action
 
 TEXTS = ("question", "prompt", "message", "text")
+_MOST = 1_000
+"""The most answers of a choice. Of more, none is offered, and any answer is typed."""
 OPTIONS = ("options", "choices")
 """The arguments in which a question offers answers."""
 
@@ -48,4 +50,4 @@ def only_options(action: Action) -> tuple[str, ...]:
 
 def _texts(offered: Any) -> tuple[str, ...]:
     are_texts = isinstance(offered, list) and all(isinstance(each, str) and each.strip() for each in offered)
-    return tuple(offered) if are_texts and 1 < len({*offered}) == len(offered) else ()
+    return tuple(offered) if are_texts and 1 < len({*offered}) == len(offered) <= _MOST else ()

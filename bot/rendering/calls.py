@@ -86,7 +86,9 @@ def _arguments_blocks(at: str, action: Action, held: Collection[str]) -> list[Bl
     if (name := question_name(action)) and (name in TEXTS or len(asked) == 1):
         args = headline_first(asked, action.terms.headline)
         blocks.append(quote(f"{at}:question", visible(args[name])))
-        held = {name, *held, *(OPTIONS if options_in_sight(action) else ())}
+        offered = options_in_sight(action)
+        # Only what the buttons say letter for letter is left out.
+        held = {name, *held, *(each for each in OPTIONS if offered and args.get(each) == [*offered])}
     args = {name: value for name, value in args.items() if name not in held}
     if args or is_empty:
         blocks.append(arguments_as_text(block_id, arguments_of(args)))

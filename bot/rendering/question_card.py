@@ -7,6 +7,8 @@ from bot.text.literal import units, visible
 from bot.text.look_alikes import skeleton
 
 _MOST, _LONGEST = 5, 30
+_DESCRIPTION = 400
+"""What the card shows whole of what the agent says about its question."""
 _OURS = tuple({skeleton(label.rstrip("…")) for label in on_button.all_labels()})
 
 
@@ -15,7 +17,8 @@ def options_in_sight(action: Action) -> tuple[str, ...]:
 
     The message shows the whole question and asks nothing else, and one person decides.
     """
-    stands_whole = action.is_alone and not action.must_read
+    is_short = units(visible(action.description)) <= _DESCRIPTION
+    stands_whole = action.is_alone and not action.must_read and is_short
     if not stands_whole or action.is_high_risk or action.terms.needs_votes:
         return ()
     offered = options_of(action)

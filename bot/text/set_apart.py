@@ -13,7 +13,8 @@ _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
 )
 _UNIT = re.compile("[A-Z]{3}")
-_EMOJI = re.compile(r":(?=[^\s:]+:)")
+# A colon that could begin an emoji, but not that of a time; and what could begin or end bold, struck out or code.
+_ACTS = re.compile(r":(?=[^\s:]+:)(?!(?<=[0-9]{2}:)[0-9]{2}:[0-9]{2})|(?<!\w)[*~`](?=\S)|(?<=\S)[*~`](?!\w)")
 CUT = "…"
 
 
@@ -54,8 +55,8 @@ def cut(text: str, room: int) -> str:
 
 
 def mrkdwn_line(text: str) -> str:
-    r"""Write such a line for a mrkdwn text: nothing in it is a link or a mention, and no colon begins an emoji (`\u{3A}`)."""
-    return mrkdwn(_EMOJI.sub(r"\\u{3A}", text))
+    r"""Write such a line for a mrkdwn text: nothing in it is a link, a mention, an emoji or in a style (`\u{3A}`, `\u{2A}`)."""
+    return mrkdwn(_ACTS.sub(lambda found: f"\\u{{{ord(found[0]):X}}}", text))
 
 
 def _is_number(value: Any) -> bool:

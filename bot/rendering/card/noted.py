@@ -8,7 +8,7 @@ from bot.rendering.blocks import Block, context, header, section
 from bot.rendering.buttons import READ, REVOKE
 from bot.rendering.card.title import TITLE_ROOM
 from bot.sentences import in_answer, on_card
-from bot.text.set_apart import cut
+from bot.text.set_apart import cut, mrkdwn_line
 
 _NOTE = "went_back"
 _LONGEST_TEXT = 3_900
@@ -45,7 +45,10 @@ def render_noted(message: Mapping[str, Any], note: str) -> tuple[str, list[Block
     text = message.get("text", "")
     if any(map(_decides, before)):
         kept = [_over(block) for block in kept if block.get("block_id") not in _ASKING]
-        text = next((block["text"]["text"] for block in kept if block.get("block_id") == "top"), on_card.OVER)
+        title = next(
+            (block["text"]["text"] for block in kept if block.get("block_id") == "top"), on_card.OVER
+        )
+        text = mrkdwn_line(title)
     text = f"{note.replace('*', '')} {text}"[:_LONGEST_TEXT]
     return text, [section(_NOTE, note), *kept]
 

@@ -65,7 +65,7 @@ def lines_of(*rows: Row, section: Section = "waiting") -> list[str]:
 
 def test_words_of_an_agent_are_literal_on_the_one_line_of_a_request():
     """No mention, link or emoji of its own."""
-    assert lines_of(a_row()) == [r'pay "&lt;!channel&gt; *x* \u{3A}tada:" · until {time}']
+    assert lines_of(a_row()) == [r'pay "&lt;!channel&gt; \u{2A}x\u{2A} \u{3A}tada:" · until {time}']
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_nothing_outside_of_quotes_is_a_word_of_the_agent(values, room):
 
 
 def test_nothing_in_a_line_of_mrkdwn_is_active():
-    """No mention, no link, and no colon that could begin an emoji."""
-    assert mrkdwn_line("<!here> :white_check_mark: at 12:30:15") == (
-        "&lt;!here&gt; \\u{3A}white_check_mark: at 12\\u{3A}30:15"
+    """No mention, no link, no colon that could begin an emoji, and no mark that could close or open one of ours. Times stay."""
+    assert mrkdwn_line("<!here> :white_check_mark: *x `y ~z~ 5*6 at 12:30:15") == (
+        "&lt;!here&gt; \\u{3A}white_check_mark: \\u{2A}x \\u{60}y \\u{7E}z\\u{7E} 5*6 at 12:30:15"
     )
