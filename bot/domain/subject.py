@@ -12,7 +12,7 @@ from bot.domain.masking import has_unshown
 
 _SCHEMA_IS_OPEN = {"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_NUMBER = re.compile(r"[-+]?[0-9]{1,20}(\.[0-9]{1,20})?")
+_NUMBER = re.compile(r"[-+]?([0-9]{1,20}|[0-9]{1,3}(,[0-9]{3}){1,6})(\.[0-9]{1,20})?")
 
 
 class Kind(IntEnum):
@@ -32,7 +32,7 @@ _NAMES = {
 _KIND_OF = {word: kind for kind, names in _NAMES.items() for word in names.split()}
 _OF_TEXTS = (Kind.TEXT, Kind.SENDER, Kind.PERSON, Kind.PLACE)
 _FORMATS = {"email": Kind.PERSON, "uri": Kind.PLACE, "url": Kind.PLACE}
-_UNIT_NAMES = frozenset({"currency", "ccy", "unit"})
+_UNIT_NAMES = frozenset({"currency", "ccy", "unit", "asset", "coin", "token"})
 _UNIT = re.compile("[A-Z]{3}")
 
 
@@ -96,7 +96,7 @@ def as_number(value: Any) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         return None
     if isinstance(value, str):
-        return Decimal(value) if _NUMBER.fullmatch(value) else None
+        return Decimal(value.replace(",", "")) if _NUMBER.fullmatch(value) else None
     return Decimal(encode(value))
 
 

@@ -1,5 +1,7 @@
 """The answers of a question that are buttons: those that can be taken for nothing else, and for none of our buttons."""
 
+import re
+
 from bot.domain.action import Action
 from bot.domain.options import options_of
 from bot.sentences import on_button
@@ -7,6 +9,7 @@ from bot.text.literal import units, visible
 from bot.text.look_alikes import skeleton
 
 _MOST, _LONGEST = 5, 30
+_NO_LETTERS = re.compile(r"^[\W\d_]+")
 _DESCRIPTION = 400
 """What the card shows whole of what the agent says about its question."""
 _OURS = tuple({skeleton(label.rstrip("…")) for label in on_button.all_labels()})
@@ -29,4 +32,5 @@ def options_in_sight(action: Action) -> tuple[str, ...]:
 def _is_plain(option: str) -> bool:
     has_plain_letters = all(" " <= char <= "~" or char.isalpha() for char in option)
     is_as_written = visible(option) == option == option.strip() and units(option) <= _LONGEST
-    return has_plain_letters and is_as_written and not skeleton(option).startswith(_OURS)
+    begins = skeleton(_NO_LETTERS.sub("", option))
+    return has_plain_letters and is_as_written and not begins.startswith(_OURS)

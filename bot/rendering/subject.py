@@ -16,12 +16,12 @@ from agent_adapter.contract.hitl import EditDecision
 from bot.domain.action import Action
 from bot.domain.masking import has_unshown
 from bot.domain.options import question_of
-from bot.domain.subject import Fact, Facts, Kind, facts_of, largest_of
+from bot.domain.subject import Fact, Facts, Kind, as_number, facts_of, largest_of
 from bot.rendering.arguments import is_same
 from bot.rendering.calls import safe_name
 from bot.rendering.card.folded import as_it_ran
 from bot.sentences import in_text, on_card, words
-from bot.text.literal import key_text, units
+from bot.text.literal import clip, key_text, runs_right_to_left, units
 from bot.text.set_apart import CUT, cut, each_apart, written
 
 ROOM = 60
@@ -87,14 +87,22 @@ def tool_of(action: Action) -> str:
 
 
 def held_by_title(action: Action) -> frozenset[str]:
-    """Name the arguments that the policy puts into the title of a card and that the title holds whole and unchanged."""
+    """Name the arguments that the policy puts into the title of a card and that the title holds whole and unchanged.
+
+    A line that is cut, or that is not read from left to right, holds none, nor does a headline of which a value is missing:
+    without their names, nobody would know which values these are.
+    """
     after = _after(action)
-    if units(_by_policy(action, after)) > _LONGEST_TITLE:
-        # What is cut holds nobody knows which values.
-        return frozenset()
-    named = _PLACEHOLDER.findall(action.terms.title) if action.terms.title else action.terms.headline
-    args, runs = action.shown(on_card=True), after.shown(on_card=True)
+    args, runs = (
+        {name: value for name, value in call.shown(on_card=True).items() if not has_unshown(value)}
+        for call in (action, after)
+    )
+    line, title = _by_policy(action, after), action.terms.title
+    named = _PLACEHOLDER.findall(title) if title else action.terms.headline
     same = [name for name in named if name in args and name in runs and is_same(args[name], runs[name])]
+    is_unclear = units(line) > _LONGEST_TITLE or runs_right_to_left(line)
+    if is_unclear or (not title and len(same) < len(named)):
+        return frozenset()
     texts = zip(same, _filled(args, same), strict=True)
     return frozenset(name for name, text in texts if _is_whole(args[name], text))
 
@@ -116,10 +124,10 @@ def named_by(action: Action) -> frozenset[str]:
 
 
 def _is_whole(value: Any, text: str) -> bool:
-    if isinstance(value, dict | list) or has_unshown(value):
-        return False
-    whole = value if isinstance(value, str) else encode(value)
-    return text in {whole, f'"{whole}"'}
+    if isinstance(value, str):
+        # A text of digits reads as the number.
+        return text == f'"{value}"' or (text == value and as_number(value) is None)
+    return not isinstance(value, dict | list) and text == encode(value)
 
 
 def _facts(action: Action) -> Facts:
@@ -185,11 +193,9 @@ def _filled(args: dict[str, Any], names: Sequence[str]) -> list[str]:
 
 
 def _at(args: dict[str, Any], path: str) -> Any:
-    if path in args:
-        return args[path]
     first, _, second = path.partition(".")
     inner = args.get(first)
-    return inner.get(second, _ABSENT) if isinstance(inner, dict) else _ABSENT
+    return inner.get(second, _ABSENT) if second and isinstance(inner, dict) else args.get(path, _ABSENT)
 
 
 def _change(old: str, new: str) -> str:
@@ -212,7 +218,7 @@ def _in_room(
 ) -> Iterator[tuple[bool, str]]:
     """Write facts while there is room, each with whether its name is in it. The last one may be cut."""
     for fact, has_name in zip(facts, named, strict=True):
-        name = f"{key_text(fact.path[-1])} " if has_name else ""
+        name = f"{clip(key_text(fact.path[-1]), _BESIDE_OTHERS)} " if has_name else ""
         text = _text(fact, ROOM)
         if before is not None:
             old = before.get(fact.path)

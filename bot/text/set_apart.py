@@ -15,6 +15,8 @@ _DATE = re.compile(
 _UNIT = re.compile("[A-Z]{3}")
 # A colon that could begin an emoji, but not that of a time; and what could begin or end bold, struck out or code.
 _ACTS = re.compile(r":(?=[^\s:]+:)(?!(?<=[0-9]{2}:)[0-9]{2}:[0-9]{2})|(?<!\w)[*~`](?=\S)|(?<=\S)[*~`](?!\w)")
+# What looks like the quotes around a text.
+_QUOTES = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u201f\u2033\uff02\u02ee\u3003', "'"))
 CUT = "…"
 
 
@@ -43,7 +45,7 @@ def written(value: Any, room: int) -> str:
     """Write one value: a number, a date, true, false and null as they are, any other text in quotes that nothing in it ends."""
     text = value if isinstance(value, str) else encode(value)
     is_bare = _is_number(value) or value is None or isinstance(value, bool) or _DATE.fullmatch(text)
-    return cut(text if is_bare else '"' + one_line(text).replace('"', "'") + '"', room)
+    return cut(text if is_bare else '"' + one_line(text).translate(_QUOTES) + '"', room)
 
 
 def cut(text: str, room: int) -> str:

@@ -36,6 +36,7 @@ from bot.rendering.modal.view import ViewMeta, call_cautions, modal, question_in
 from bot.rendering.pages import pages_of
 from bot.rendering.subject import subject_of
 from bot.sentences import in_form
+from bot.text.set_apart import mrkdwn_line
 
 _PAGE = 1_500
 """Pixels of the calls on one page of a phone. A call that is higher has a page of its own."""
@@ -206,7 +207,8 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
     at_once = [index for index in named if index not in voted]
     says = [in_form.NOTHING_TO_APPROVE]
     if named:
-        says = [in_form.to_be_approved(subject_of([state.actions[index] for index in named]), at_once, voted)]
+        what = mrkdwn_line(subject_of([state.actions[index] for index in named]))
+        says = [in_form.to_be_approved(what, at_once, voted)]
     says += _left_out(state, meta.calls, named)
     blocks = [*note, context("page", in_form.page(meta.page, meta.page)), section("about", "\n".join(says))]
     if any(state.actions[index].terms.confirm for index in named):

@@ -60,7 +60,7 @@ def test_short_arguments_stand_side_by_side_with_the_value_as_code():
     [
         ({}, "amount 1250000   currency EUR\niban DE89370400440532013000\nbeneficiary ACME Supplies GmbH"),
         ({"headline": ("amount", "currency", "beneficiary")}, "iban DE89370400440532013000"),
-        ({"headline": ("amount", "iban"), "mask": ("iban",)}, "iban •••• (masked)   currency EUR\nbeneficiary ACME Supplies GmbH"),
+        ({"headline": ("amount", "iban"), "mask": ("iban",)}, "amount 1250000   iban •••• (masked)\ncurrency EUR\nbeneficiary ACME Supplies GmbH"),
         ({"title": "Pay {amount} {currency}"}, "iban DE89370400440532013000\nbeneficiary ACME Supplies GmbH"),
     ],
 )  # fmt: skip
@@ -160,8 +160,8 @@ def test_emoji_are_drawn_as_they_are_and_invisible_characters_are_not():
 
 
 def test_headline_arguments_come_first_and_stand_in_the_notification():
-    """In the order in which the policy names them. A name that the call does not have is left out."""
-    part = drawn(PAYMENT, headline=("beneficiary", "amount", "reference", "currency"))
+    """In the order in which the policy names them."""
+    part = drawn(PAYMENT, headline=("beneficiary", "amount", "currency"))
 
     assert literal_text(part.blocks, "a:0:arguments") == "iban DE89370400440532013000"
     assert part.text.startswith('billing: send_payment "ACME Supplies GmbH" 1250000 EUR. Rejected at ')

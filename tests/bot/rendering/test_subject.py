@@ -160,7 +160,10 @@ def test_several_tools_are_named_and_have_their_values_where_there_is_room():
 
 
 def test_the_body_may_leave_out_only_what_the_title_of_the_policy_holds_whole():
-    """Not what an agent calls its headline, no cut text, and no text that is written otherwise."""
+    """Not what an agent calls its headline, no cut text, none that is written or read otherwise, and nothing that an edit changed.
+
+    Nor a headline of which an argument is missing: its values would read as those of other names.
+    """
     by_policy = ("amount", "beneficiary")
     (held,) = calls_of(("pay", PAYMENT), headline=by_policy)
     (changed,) = calls_of(("pay", {**PAYMENT, "beneficiary": 'A"B'}), headline=by_policy)
@@ -171,6 +174,16 @@ def test_the_body_may_leave_out_only_what_the_title_of_the_policy_holds_whole():
     marks = {"a": 1, "b": "b e" + "\u0316\u0317" * 60 + " tail"}
     (short,) = calls_of(("pay", marks), title="Please do the payment of {a} for the customer {b}")
 
+    (absent,) = calls_of(("rm", {"path": "/srv", "force": True}), headline=("path", "all", "force"))
+    (right,) = calls_of(
+        ("pay", {"to": "\u05e9\u05dc", "amount": 9, "fee": 1}), headline=("to", "amount", "fee")
+    )
+    (digits,) = calls_of(("pay", {"to": "100", "amount": 9}), headline=("to", "amount"))
+    (edited,) = calls_of(("pay", PAYMENT), headline=by_policy, edited={**PAYMENT, "amount": 7})
+    unheld = (absent, right, edited)
+
+    assert [*map(held_by_title, unheld)] == [frozenset()] * 3
+    assert held_by_title(digits) == {"amount"}
     assert [sorted(held_by_title(each)) for each in (held, changed, cut, agents, beyond, short)] == [
         ["amount", "beneficiary"],
         ["amount"],
