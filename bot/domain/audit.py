@@ -73,7 +73,7 @@ def facts_of_question(state: Published, admission: Admission) -> str:
     asked = [
         _present(
             tool=call.name,
-            asked=masked_digest("arguments", call.name, call.args, terms.masked),
+            asked=masked_digest(call.name, call.args, terms.masked),
             rule=terms.rule,
             channels=_channels(opened, index),
         )
@@ -90,11 +90,11 @@ def _channels(places: Iterable[Place], index: int) -> list[str]:
 def _said(
     call: ActionRequest, asked_on: Terms, decision: Decision, terms: Terms, secrets: Sequence[str]
 ) -> dict[str, Any]:
-    asked = masked_digest("arguments", call.name, call.args, asked_on.masked)
+    asked = masked_digest(call.name, call.args, asked_on.masked)
     said: dict[str, Any] = {"decision": decision.type, "tool": call.name, "asked": asked}
     match decision:
         case EditDecision(edited_action=edited):
-            return {**said, "decided": masked_digest("arguments", call.name, edited.args, terms.masked)}
+            return {**said, "decided": masked_digest(call.name, edited.args, terms.masked)}
         case RespondDecision(message=message):
             return {**said, "decided": digest("answer", scrub(message, secrets))}
         case RejectDecision(message=message):

@@ -181,12 +181,12 @@ def plain(value: Any) -> Any:
     return [plain(child) for child in value] if isinstance(value, list) else value
 
 
-def masked_digest(kind: str, tool: str, args: Any, mask: Collection[str]) -> str:
+def masked_digest(tool: str, args: Any, mask: Collection[str]) -> str:
     """Name a call by what people may see of it.
 
     The digest of a short masked value could be guessed by trying, so masked values are replaced first.
     """
-    return digest(kind, tool, encode(plain(hide(args, mask))))
+    return digest("arguments", tool, encode(plain(hide(args, mask))))
 
 
 def _scrubbed(value: Any, secrets: Sequence[str]) -> Any:

@@ -48,7 +48,7 @@ def named_arguments(tool: str, args: dict[str, Any], terms: Terms) -> str:
     that tells masked values apart has to be hidden behind the key of the card, which is in the record and not in Slack.
     A proposal may have none, where another rule masks more than the one before it.
     """
-    return masked_digest("arguments", tool, args, () if terms.mask_key else terms.masked)
+    return masked_digest(tool, args, () if terms.mask_key else terms.masked)
 
 
 def _asked(state: Approval, index: int) -> str:

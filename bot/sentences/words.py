@@ -64,9 +64,9 @@ def times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def people_have(count: int, more: str = "") -> str:
-    """Begin a sentence about how many people it takes: 1 person has, 2 more people have."""
-    return f"{count} {more}person has" if count == 1 else f"{count} {more}people have"
+def people_have(count: int) -> str:
+    """Begin a sentence about how many people it takes: 1 person has, 2 people have."""
+    return "1 person has" if count == 1 else f"{count} people have"
 
 
 def when(moment: datetime) -> str:

@@ -1,7 +1,6 @@
 """Values of an agent beside our own words, on one line: whatever could read as a sentence of ours is in quotes. Pure."""
 
 import re
-from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -20,18 +19,13 @@ _QUOTES = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u201f\u2033\uff02\u02
 CUT = "…"
 
 
-def set_apart(values: Iterable[Any], room: int) -> str:
-    """Write values one after the other: numbers, dates and a unit of three capitals beside a number bare, others in quotes.
+def each_apart(values: list[Any], room: int) -> list[str]:
+    """Write each of some values: numbers, dates and a unit of three capitals beside a number bare, others in quotes.
 
     Args:
-        values: JSON values that an agent wrote.
+        values: JSON values that an agent wrote, as they stand beside each other.
         room: How many units each may take. A longer one ends with … within its quotes.
     """
-    return " ".join(each_apart([*values], room))
-
-
-def each_apart(values: list[Any], room: int) -> list[str]:
-    """Write each of some values as `set_apart` does. Whether a unit is bare depends on what stands beside it."""
     numbers = [_is_number(value) for value in values]
     return [
         value

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.text.set_apart import cut, mrkdwn_line, set_apart
+from bot.text.set_apart import cut, each_apart, mrkdwn_line
 from tests.support.properties import bounded
 
 
@@ -24,7 +24,7 @@ from tests.support.properties import bounded
 )
 def test_texts_are_in_quotes_and_numbers_with_their_unit_are_not(values, written):
     """What is left out of a long value is said by … within its quotes."""
-    assert set_apart(values, 60) == written
+    assert " ".join(each_apart(values, 60)) == written
 
 
 @given(
@@ -34,7 +34,7 @@ def test_texts_are_in_quotes_and_numbers_with_their_unit_are_not(values, written
 @bounded(500)
 def test_nothing_outside_of_quotes_is_a_word_of_the_agent(values, room):
     """Also where the line is cut: outside are numbers, dates and units only."""
-    outside = re.sub('"[^"]*"', "", cut(set_apart(values, 60), room))
+    outside = re.sub('"[^"]*"', "", cut(" ".join(each_apart(values, 60)), room))
 
     assert re.fullmatch(r"([-+]?[0-9][-+0-9.,T:Z ]*|[A-Z]{1,3}|…| )*", outside)
 
