@@ -8,7 +8,7 @@ from typing import Any
 ALL_ARGUMENTS = "All arguments"
 _EMPTY = "Send as an empty text"
 BOXES = {
-    "others": ("Other fields to change", "See changes first shows an input for each."),
+    "others": ("Other fields to change", "Tick some and press “See changes”: each of them gets an input."),
     "empty": (
         _EMPTY,
         "What you tick is sent as an empty text, whatever it holds. Else it is left out or null, if the tool allows that.",
@@ -88,7 +88,6 @@ TOO_LONG = "This is too long to edit here. It stays exactly as it is:"
 # --- What is wrong with a value -----------------------------------------------------------------------------------------
 
 NEEDS_VALUE = "This needs a value."
-NEEDS_TEXT = f"This needs a text. Write one, or tick its name under “{_EMPTY}”."
 ONLY_SPACES = f"There are only spaces here. Write a text, or tick its name under “{_EMPTY}”."
 NOT_A_WHOLE_NUMBER = "This must be a whole number. Write digits only, as in 12500."
 NOT_A_NUMBER = "This must be a number. Write a decimal point and no separators, as in 12500.5."

@@ -66,22 +66,22 @@ def answer(kind: str, question: Question, raw: Raw, ticked: Collection[Box] = ()
     if untouched:
         return question.value
     if raw is None or raw == "":
-        return _cleared(kind, question)
+        return _cleared(question)
     if is_blank(raw):
         if is_text(kind):
             raise InputError(in_field.ONLY_SPACES if question.takes("") else in_field.NEEDS_VALUE)
-        return _cleared(kind, question)
+        return _cleared(question)
     if raw in (NULL, LEAVE_OUT) and kind == "choice":
         return None if raw == NULL else ABSENT
     return KINDS[kind].to_value(raw, question)
 
 
-def _cleared(kind: str, question: Question) -> Any:
+def _cleared(question: Question) -> Any:
     if not question.required:
         return ABSENT
     if question.nullable:
         return None
-    raise InputError(in_field.NEEDS_TEXT if is_text(kind) and question.takes("") else in_field.NEEDS_VALUE)
+    raise InputError(in_field.NEEDS_VALUE)
 
 
 def _same(kind: str, raw: Raw, other: Raw) -> bool:

@@ -81,7 +81,7 @@ HIGH_RISK = an_admission(
 )
 NO_NUMBER = "This must be a number. Write a decimal point and no separators, as in 12500.5."
 NO_NUMBERS = ("nan", "1,5", "1.5.", "٣", "1_000", "0x1F", "NaN", "Infinity")
-NEEDS_TEXT = "This needs a text. Write one, or tick its name under “Send as an empty text”."
+NEEDS_VALUE = "This needs a value."
 
 
 class Speed(Enum):
@@ -275,8 +275,8 @@ def test_clearing_a_needed_argument_gives_null_or_a_sentence():
     args = {"maybe": "x", "text": "y", "n": 1}
 
     assert submit(args, schema, maybe=None) == Edited({"maybe": None, "text": "y", "n": 1})
-    assert submit(args, schema, text=None) == Errors({block_id(args, schema, "text"): NEEDS_TEXT})
-    assert submit(args, schema, n=None) == Errors({block_id(args, schema, "n"): "This needs a value."})
+    assert submit(args, schema, text=None) == Errors({block_id(args, schema, "text"): NEEDS_VALUE})
+    assert submit(args, schema, n=None) == Errors({block_id(args, schema, "n"): NEEDS_VALUE})
 
 
 @pytest.mark.parametrize("schema", [None, TEXT, NULLABLE_TEXT, OPTIONAL_TEXT])
@@ -306,7 +306,7 @@ def test_an_empty_text_of_the_agent_stays_when_untouched():
 @pytest.mark.parametrize("spaces", [" ", "   ", "\n\t "])
 def test_only_spaces_have_an_error_at_their_field(spaces):
     """They look like nothing, so they are neither a text nor an empty one; those of the agent stay."""
-    sentence = NEEDS_TEXT.replace("This needs a text. Write one", "There are only spaces here. Write a text")
+    sentence = "There are only spaces here. Write a text, or tick its name under “Send as an empty text”."
 
     assert submit({"text": "y"}, trims=False, text=spaces) == Errors({"f:/text": sentence})
     assert submit({}, OPTIONAL_TEXT, trims=False, text=spaces) == Errors({"f:/text": sentence})
