@@ -175,7 +175,8 @@ def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
     if action.proposal:
         # The label says which of the two is approved.
         old, new = one_value(action) or ("", "")
-        says = on_button.beside_change(button.verb, old, new) or says
+        answers = action.proposal.decision.type == "respond"
+        says = on_button.beside_proposal(button.verb, old, new, answers=answers) or says
     if button == READ:
         says = on_button.OPEN
     if button.verb == APPROVE.verb and action.terms.confirm:

@@ -244,9 +244,9 @@ def to_be_decided_by(people: str) -> str:
     return f"To be decided by {people}"
 
 
-def resembles(rule: str) -> str:
+def resembles(name: str) -> str:
     """Warn of a tool whose name looks like one in another rule."""
-    return f"⚠️ *This name looks like another one, but is not the same:* {rule}."
+    return f"⚠️ This name looks like `{name}`, but is not the same."
 
 
 def matched_by(pattern: str) -> str:

@@ -35,10 +35,10 @@ OPEN = "Open…"
 """Opens what is still to be decided; what is decided has Details."""
 
 
-def beside_change(verb: str, old: str, new: str) -> str:
-    """Label a button while somebody proposes a change: with the value that it approves, where just one changes."""
+def beside_proposal(verb: str, old: str, new: str, *, answers: bool) -> str:
+    """Label a button while somebody proposes a change or an answer: with the value that it approves, where just one changes."""
     named = {
-        "agree": f"Agree to {new}…" if new else "",
+        "agree": f"Agree to {new}…" if new else "Agree to the answer…" if answers else "",
         "approve": f"Approve {old or 'as asked'}",
         "confirm": f"Approve {old or 'as asked'}…",
     }

@@ -298,7 +298,7 @@ NOT_USED_WHY = "The agent could not use this decision. If it asks again, that is
 def not_started(calls: int, agent: str) -> str:
     """Say that no agent has taken an approval."""
     it = "It" if calls == 1 else "They"
-    return f"{agent} did not pick this up within 10 minutes. {it} may still run."
+    return f"{agent} has not picked this up for 10 minutes. {it} may still run."
 
 
 UNREADABLE = "This can no longer be decided"

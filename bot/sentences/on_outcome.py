@@ -51,4 +51,4 @@ def says(which: str, cut: str) -> str:
 
 def more(count: int) -> str:
     """Count the calls that the message does not name."""
-    return f"and {count} more, as the title of the card counts them"
+    return f"and {count} more. The title of the card counts all of them."

@@ -87,12 +87,17 @@ def words_while_open(state: Approval, action: Action) -> list[str]:
 
 def resembles_words(action: Action) -> list[str]:
     """Say which known tool the name of this one looks like, and by which pattern its rule matches it."""
-    known = action.terms.resembles
-    said = [on_action.resembles(mrkdwn(one_line(clip(known, 200))))] if known else []
+    # What is known of the other name ends with its rule.
+    known, _, _ = action.terms.resembles.partition(" in ")
+    said = [on_action.resembles(_as_code(known, 200))] if known else []
     # A rule for every tool is meant so.
     if (glob := action.terms.matched) and glob != "*":
-        said.append(on_action.matched_by(mrkdwn(clip(one_line(glob), 60)).replace("`", "'")))
+        said.append(on_action.matched_by(_as_code(glob, 60)))
     return said
+
+
+def _as_code(name: str, room: int) -> str:
+    return mrkdwn(clip(one_line(name), room)).replace("`", "'")
 
 
 def _approver_words(state: Approval, action: Action) -> list[str]:

@@ -22,8 +22,8 @@ TITLE_ROOM = 150
 def title(state: Approval, place: Place, *, has_values: bool = True) -> str:
     """Say what a card is about, and what became of it where all of it is decided or over.
 
-    What failed comes first, and so does that nobody knows what became of approved calls. Without values it can stand where
-    the calls are not shown.
+    It begins with what is wrong: calls that failed, or approved calls of which nobody knows what became of them. Without
+    `has_values` it only names tools, for places that do not show the calls.
     """
     room = TITLE_ROOM - units(_framed(state, place, ""))
     what = about(state, place, room=min(ROOM, room)) if has_values else _tools(state, place)

@@ -624,11 +624,11 @@ def test_what_is_no_word_is_no_unit(unit):
 def test_a_page_of_a_review_has_the_warnings_of_the_card():
     """What a call looks like, by which pattern its rule is about it, and that it was sent back."""
     again = Again(number=2, by="U0ERIK")
-    state = laid_out(*refunds(), resembles="refund_customers", matched="refund_*", again=again)
+    state = laid_out(*refunds(), resembles="refund_custom* in 'pay'", matched="refund_*", again=again)
 
     text = shown(review(state)["blocks"])
 
-    assert "refund_customers" in text
+    assert "This name looks like `refund_custom*`, but is not the same." in text
     assert "matched by `refund_*`" in text
     assert "2nd proposal" in text
 

@@ -194,6 +194,7 @@ def test_what_somebody_wrote_can_be_looked_at_and_agreed_with():
     answer = state_of(
         an_action(), votes={0: (a_vote("U0DANA", RespondDecision(message="at noon")),)}, quorum=2
     )
+    assert buttons(answer)[0] == "Agree to the answer…"
     assert "│ at noon" in shown(render_agree_view(answer, 0))
 
 

@@ -233,7 +233,7 @@ def test_a_card_says_why_nothing_was_reported(reports, fields, says):
 
 
 STOPPED = "The agent stopped after the approval. The call may have run. Check before you ask again."
-NOT_STARTED = "billing did not pick this up within 10 minutes. It may still run."
+NOT_STARTED = "billing has not picked this up for 10 minutes. It may still run."
 
 
 @pytest.mark.parametrize(
