@@ -59,7 +59,7 @@ async def everything_is_approved(start_bot, slack):
         while True:
             for message in await slack.messages("C0APPROVALS"):
                 for action in buttons(message) if message.get("blocks") else ():
-                    if action.startswith("approve:"):
+                    if action.startswith(("approve:", "approve_all:")):
                         # Somebody may have been quicker: this very loop, before the card was drawn again.
                         with contextlib.suppress(ControlError):
                             await slack.click("U0DANA", message["channel"], message["ts"], action)
