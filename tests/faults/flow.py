@@ -16,7 +16,7 @@ from playground.errors import ControlError
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, Json, Watcher, asking, settled_card, take
-from tests.support.people import buttons, review_of
+from tests.support.people import Someone, buttons, review_of
 
 PEOPLE = ("U0DANA", "U0ERIK", "U0MIRA")
 
@@ -76,16 +76,16 @@ class Flow:
 
     async def approve(self, user: str, interrupt_id: str, index: int) -> bool:
         """Press until Slack shows the press as accepted; `False` when the button went away first."""
-        async with self._busy[user]:
-            while answer := await self._press(user, interrupt_id, f"approve:{index}"):
-                await self._close_all(user)
-                if answer["ack"]["ok"]:
-                    return True
-                await asyncio.sleep(0.2)
-            return False
+        # Nobody has two forms in front of them.
+        async with self._busy[user] if review_of(self.card(interrupt_id)) else contextlib.nullcontext():
+            is_accepted = False
+            while not is_accepted and (answer := await self._press(user, interrupt_id, f"approve:{index}")):
+                is_accepted = bool(answer["ack"]["ok"])
+                await asyncio.sleep(0 if is_accepted else 0.2)
+            await self._close_all(user)
+            return is_accepted
 
     async def _reject(self, user: str, interrupt_id: str, index: int) -> None:
-        # Nobody has two forms in front of them.
         async with self._busy[user]:
             form = await self._open(user, interrupt_id, f"reject:{index}")
             while form:
@@ -108,17 +108,16 @@ class Flow:
                 await self.slack.close_view(user, views[-1]["id"], clear=True)
 
     async def _open(self, user: str, interrupt_id: str, button: str) -> Json | None:
-        def form() -> Json | None:
-            found = self.watcher.form(user, interrupt_id)
-            return found if found and found["callback_id"] == button.partition(":")[0] else None
-
         while await self._press(user, interrupt_id, button):
             with contextlib.suppress(TimeoutError):
-                await until(form, within=1.5)
-                return form()
-            await self._close_all(user)
+                await until(lambda: self._form(user, interrupt_id, button), within=1.5)
+                return self._form(user, interrupt_id, button)
             await asyncio.sleep(0.2)
         return None
+
+    def _form(self, user: str, interrupt_id: str, button: str) -> Json | None:
+        found = self.watcher.form(user, interrupt_id)
+        return found if found and found["callback_id"] == button.partition(":")[0] else None
 
     async def _press(self, user: str, interrupt_id: str, button: str) -> Json | None:
         """Press, in the review of a card where it has several calls; `None` when the button is gone.
@@ -126,13 +125,22 @@ class Flow:
         A click that was shown as failed may have been stored all the same.
         """
         card = self.card(interrupt_id)
-        review = "" if button in buttons(card) else review_of(card)
+        if button not in buttons(card) and (review := review_of(card)):
+            return await self._press_in_review(user, interrupt_id, review, button)
         with contextlib.suppress(ControlError):
-            if not review:
-                return await self.slack.click(user, CHANNEL, card["ts"], button)
-            if view := await self._open(user, interrupt_id, review):
-                return await self.slack.click_view(user, view["id"], button)
+            return await self.slack.click(user, CHANNEL, card["ts"], button)
         return None
+
+    async def _press_in_review(self, user: str, interrupt_id: str, review: str, button: str) -> Json | None:
+        opened = self._form(user, interrupt_id, review) or await self._open(user, interrupt_id, review)
+        if opened and button not in buttons(opened):
+            return None
+        # The card changed meanwhile, or a review that somebody gave up waiting for has opened on top of this one.
+        with contextlib.suppress(ControlError):
+            if opened:
+                return await Someone(self.slack, user).press_in(opened, button)
+        await self._close_all(user)
+        return {"ack": {"ok": False}}
 
     def card(self, interrupt_id: str) -> Json:
         """Give the card that people press: the post of a stalled bot may stand beside it until it is taken away."""

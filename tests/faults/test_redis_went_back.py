@@ -145,7 +145,7 @@ async def test_one_of_two_decisions_is_not_taken_a_second_time(
     agent = asyncio.create_task(client.wait(await client.publish(interrupt)))
     card = await watcher.card(interrupt.id)
     await redis.save()
-    await Someone(slack, "U0DANA").press(card, "approve:0")
+    await Someone(slack, "U0DANA").press_one(card, "approve:0")
     await until(lambda: "Approved" in words(card_of(watcher, interrupt.id)["blocks"]))
 
     await a_bot_lives()
@@ -269,7 +269,7 @@ async def test_a_failover_after_which_old_connections_only_go_silent_is_noticed(
             card = await dana.card("pay")
             await eventually(lambda: is_shown(bot.store, interrupt.id))
             copy(redis.server.url, other.url, "*")
-            await dana.press(card, "approve:0")
+            await dana.press_one(card, "approve:0")
             await dana.card("Approved")
 
             copy(redis.server.url, other.url, "*:epoch")
