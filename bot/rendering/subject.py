@@ -31,7 +31,7 @@ LONG = 240
 _LONGEST_TITLE = 100
 _MOST, _LEAST = 3, 12
 """How many arguments a subject names where no policy does, and the units that the beginning of a value takes at least."""
-_BESIDE_OTHERS = 24
+_BESIDE_OTHERS = 32
 _LONGEST_SUM = 30
 _USUAL, _FEWEST = 0.75, 4
 """The share of the calls that makes a value the usual one, and from how many calls on."""
@@ -157,7 +157,8 @@ def _values(action: Action, room: int) -> str:
     before = None if after is action else {fact.path: fact for fact in _facts(action).shown}
     leading, largest = _leading(facts.shown, action.headline), largest_of(facts.shown)
     kept = list(_in_room(leading, _named(leading, facts.shown), before, room))
-    if largest and largest not in leading[: len(kept)]:
+    said = leading[: len(kept)]
+    if largest and largest not in said and any(fact.number is None for fact in said):
         # No long text that an agent puts first keeps the number out.
         leading = [largest, *(fact for fact in leading if fact != largest)]
         kept = list(_in_room(leading, _named(leading, facts.shown), before, room))
@@ -234,24 +235,16 @@ def _in_room(
 
 def _named(facts: Sequence[Fact], of: Sequence[Fact]) -> list[bool]:
     """Say which of the facts of a call carry their name: all but those that read as what they are."""
-    numbers, people = (sum(map(found, of)) for found in (_is_number, _is_person))
+    numbers, people = sum(fact.number is not None for fact in of), sum(fact.kind in _PEOPLE for fact in of)
     seen = set[Kind]()
     named = []
     for fact in facts:
         is_second = fact.kind in seen
         seen.add(fact.kind)
-        several = (_is_number(fact) and numbers > 1) or (_is_person(fact) and people > 1)
+        several = (fact.number is not None and numbers > 1) or (fact.kind in _PEOPLE and people > 1)
         is_vague = fact.kind > Kind.OTHER or (fact.kind is Kind.OTHER and len(of) > 1)
         named.append(is_second or several or is_vague)
     return named
-
-
-def _is_number(fact: Fact) -> bool:
-    return fact.number is not None
-
-
-def _is_person(fact: Fact) -> bool:
-    return fact.kind in _PEOPLE
 
 
 def _text(fact: Fact, room: int) -> str:
