@@ -127,6 +127,7 @@ OF_ACTION: Mapping[Button, Callable[[Action], bool]] = {
 IN_SIGHT, IN_MENU = 3, 5
 """How many buttons stand side by side, and how many choices the menu behind them takes."""
 _CHOICE_VALUE = 150
+_ASIDE = {NOTE.verb, STANDING.verb, FOR_RUN.verb, CHANGES.verb}
 
 
 def _may_be_approved(action: Action) -> bool:
@@ -210,12 +211,14 @@ def button_blocks(action: Action, value: str, *, in_view: bool = False, has_menu
         action: The action.
         value: What each of them carries, by `value_of`.
         in_view: Whether a view has them.
-        has_menu: Whether those that have no room beside each other are in a menu, or left out.
+        has_menu: Whether it has a menu. Without one, it has the ways to decide only.
     """
     found = offered(action, in_view=in_view)
     drawn = [_drawn(button, action, value) for button in found]
     shown, behind = drawn[: _in_sight(found)], drawn[_in_sight(found) :]
-    if behind and has_menu:
+    if not has_menu:
+        shown = [each for each, button in zip(drawn, found, strict=True) if button.verb not in _ASIDE]
+    elif behind:
         menu_of_them = _menu(action, behind)
         shown.append(menu_of_them if _takes(menu_of_them) else MORE.drawn(action.index, value))
     shown = [*([] if in_view else _options(action, value)), *shown]

@@ -8,10 +8,8 @@ from bot.sentences import on_button
 from bot.text.literal import units, visible
 from bot.text.look_alikes import skeleton
 
-_MOST, _LONGEST = 5, 30
+_MOST, _LONGEST, _DESCRIPTION = 5, 30, 400
 _NO_LETTERS = re.compile(r"^[\W\d_]+")
-_DESCRIPTION = 400
-"""What the card shows whole of what the agent says about its question."""
 _OURS = tuple({skeleton(label.rstrip("…")) for label in on_button.all_labels()})
 
 

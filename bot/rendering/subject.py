@@ -157,8 +157,8 @@ def _values(action: Action, room: int) -> str:
     before = None if after is action else {fact.path: fact for fact in _facts(action).shown}
     leading, largest = _leading(facts.shown, action.headline), largest_of(facts.shown)
     kept = list(_in_room(leading, _named(leading, facts.shown), before, room))
-    said = leading[: len(kept)]
-    if largest and largest not in said and any(fact.number is None for fact in said):
+    first = leading[: len(kept)]
+    if largest and largest not in first and any(fact.number is None for fact in first):
         # No long text that an agent puts first keeps the number out.
         leading = [largest, *(fact for fact in leading if fact != largest)]
         kept = list(_in_room(leading, _named(leading, facts.shown), before, room))

@@ -57,7 +57,7 @@ async def test_a_card_offers_just_what_the_agent_allows(client, people):
 
     assert buttons(card) == ["approve_all:0", "review:0", "respond:2"]
     assert buttons(page) == [
-        "approve:0", "reject:0", "approve_note:0", "approve:1", "edit:1", "approve_note:1", "respond:2", "turn:0.2",
+        "approve:0", "reject:0", "approve:1", "edit:1", "respond:2", "turn:0.2",
     ]  # fmt: skip
 
 

@@ -160,7 +160,12 @@ async def test_one_is_rejected_by_itself_and_the_rest_are_approved_in_the_same_r
     """Its form opens on top of the review, which is then drawn again."""
     interrupt, card = await asked(client, bot, slack, *refunds())
     view = await dana.opened(card, "review:0")
-    assert [name for name in buttons(view) if name.endswith(":2")] == ["approve:2", "edit:2", "reject:2"]
+    assert [name for name in buttons(view) if name.endswith(":2")] == [
+        "approve:2",
+        "edit:2",
+        "reject:2",
+        "respond:2",
+    ]
 
     await dana.press_in(view, "reject:2")
     await dana.fill(await dana.view(depth=2), reason="Wrong order")
