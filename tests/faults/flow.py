@@ -32,7 +32,7 @@ class Flow:
         """The requests of which people were told to look for a newer card."""
         self._busy: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def run(self, batches: int, *, at_once: int = 10) -> None:
+    async def run(self, batches: int, *, at_once: int = 6) -> None:
         """Send so many batches through: each agent gets what people were shown as accepted, each has one right card."""
         free = asyncio.Semaphore(at_once)
 
