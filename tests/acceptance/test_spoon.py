@@ -48,10 +48,12 @@ async def test_approve_edit_and_reject_in_one_batch(start_bot, slack, client, of
 
     card = await dana.card("rejected at")
     assert "It cannot be brought back." in words(card["blocks"])
-    assert "edit:2" not in buttons(card)
-    await dana.press(card, "approve:0")
-    await dana.fill(await dana.opened(card, "edit:1"), to="c@x.com")
-    await dana.fill(await dana.opened(card, "reject:2"), reason="Keep the report.")
+    review = await dana.opened(card, "review:0")
+    assert "edit:2" not in buttons(review)
+    await slack.close_view("U0DANA", review["id"], clear=True)
+    await dana.press_one(card, "approve:0")
+    await dana.fill(await dana.opened(await dana.card("2 of 3 open"), "edit:1"), to="c@x.com")
+    await dana.fill(await dana.opened(await dana.card("1 of 3 open"), "reject:2"), reason="Keep the report.")
 
     assert await running == "done"
     assert office.ran == [
@@ -65,7 +67,9 @@ async def test_approve_edit_and_reject_in_one_batch(start_bot, slack, client, of
         'A reviewer changed this call. What ran: send_email({"to":"c@x.com","subject":"Second"}).'
     )
     assert heard["call_4"].endswith("This call was rejected and did not run: Keep the report.")
-    assert {name.partition(":")[0] for name in buttons(await dana.card("the agent has resumed"))} <= {"read"}
+    assert {name.partition(":")[0] for name in buttons(await dana.card("the agent has resumed"))} <= {
+        "review"
+    }
 
 
 async def test_an_answer_stands_in_the_tools_place(start_bot, slack, client, office):
@@ -76,7 +80,7 @@ async def test_an_answer_stands_in_the_tools_place(start_bot, slack, client, off
     running = asyncio.create_task(agent.run("go"))
 
     card = await erik.card("Invoices")
-    await erik.fill(await erik.opened(card, "respond:0"), answer="I have called them.")
+    await erik.fill(await erik.opened(card, "respond:0"), your_answer="I have called them.")
 
     assert await running == "done"
     assert office.ran == []

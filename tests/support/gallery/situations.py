@@ -11,8 +11,8 @@ from tests.support.gallery.hands import Hands
 
 APPROVE_REJECT = ("approve", "reject")
 DECISIONS = ("approve", "edit", "reject")
-DECIDED = 250
-"""The most pixels of a decided card of one call, in a window of 400."""
+DECIDED = 280
+"""The most pixels of a decided card of one call, in a window of 400, at an hour of two digits, which takes one more line."""
 
 POLICY = """
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK, U0MIRA]}
@@ -391,7 +391,7 @@ SITUATIONS = (
     Situation("orders", "24 orders to the same address", _orders(), taps={"approve": 2, "reject": 2}, edit={"count": "3"}),
     Situation("four-tools", "Four tools in one batch", _four_tools(), most=700, edit={"amount": "49.95"}),
     Situation("approved", "Approved, and done", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done, most=DECIDED),
-    Situation("failed", "Approved, and failed", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _failed, most=150),
+    Situation("failed", "Approved, and failed", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _failed, most=165),
     Situation("changed", "Changed, and done", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changed, most=DECIDED),
     Situation("rejected", "Rejected, with a reason", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _rejected, most=DECIDED),
     Situation("changes-requested", "Changes requested", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changes_asked, most=DECIDED),
@@ -399,8 +399,8 @@ SITUATIONS = (
     Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=DECIDED, expires_in=timedelta(seconds=2)),
     Situation("withdrawn", "The agent took it back", _call("close_ticket", {"ticket": 88123}), _withdrawn, most=DECIDED),
     Situation("verified-done", "Approved and done, of a verified agent", _call("send_payment", PAYMENT), _done, most=DECIDED, is_signed=True),
-    Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=330),
-    Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=410),
+    Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=340),
+    Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=425),
     Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _stopped),
     Situation("again", "A second proposal, with what changed", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _again, saying="2nd proposal"),
     Situation("letters", "24 letters, which one message cannot show", _letters(), taps={"reject": 2}, edit={"to": "ada@example.com"}),
