@@ -283,6 +283,12 @@ async def test_a_review_that_is_cancelled_while_its_client_closes_is_withdrawn(
     assert len(await store._redis.client_list()) == others
 
 
+async def only_waits(store: ApprovalStore) -> bool:
+    """Whether one connection waits for an answer, and no other has had a command for a second."""
+    found = [each for each in await store._redis.client_list() if each["cmd"] != "client|list"]
+    return len(found) > 1 and all("b" in each["flags"] or int(each["idle"]) >= 1 for each in found)
+
+
 @pytest.mark.parametrize("is_left_to_a_worker", [False, True])
 async def test_a_review_that_waits_while_its_client_closes_is_withdrawn(
     redis_url: str, store: ApprovalStore, is_left_to_a_worker: bool
@@ -293,6 +299,7 @@ async def test_a_review_that_waits_while_its_client_closes_is_withdrawn(
     async with an_agent(redis_url) as client:
         asking = asyncio.create_task(client.review(batch("a"), continuation=continuation))
         (interrupt_id,) = await eventually(partial(ids, store))
+        await eventually(partial(only_waits, store))
 
     with pytest.raises(AgentAdapterError, match="the client was closed while it waited"):
         await asking
