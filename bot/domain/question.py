@@ -88,7 +88,7 @@ def _of_action(state: Approval, action: Action, of_record: str) -> str:
         _terms(action.terms, later={name for step in steps for name in step.approvers}),
         [step.model_dump(mode="json") for step in steps],
         _places(state, action.index),
-        # The schema is no part of the name. What can be answered by its buttons is.
+        # The name covers the schema only as far as buttons offer answers from it.
         *only_options(action),
     )
 

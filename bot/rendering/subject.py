@@ -108,7 +108,7 @@ def held_by_title(action: Action) -> frozenset[str]:
 
 
 def named_by(action: Action) -> frozenset[str]:
-    """Name the arguments whose value a subject holds whole, whoever picked them. An edit that changed one is another matter."""
+    """Name the arguments whose value the title of a decided card holds whole: by the policy, or else by rank."""
     if action.terms.title or action.terms.headline:
         return held_by_title(action)
     facts, args = _facts(action), action.shown(on_card=True)
@@ -308,7 +308,7 @@ def _sums(actions: Sequence[Action]) -> list[str]:
 
 
 def _sum(facts: Sequence[Fact]) -> str:
-    """Add numbers of one unit and sign exactly; where there is no sum, give the smallest and the largest."""
+    """Add numbers that have one unit and one sign. Where no exact sum is possible, give the smallest and the largest."""
     numbers = [fact.number or Decimal(0) for fact in facts]
     is_alike = len({fact.unit for fact in facts}) == 1 and len({number < 0 for number in numbers}) == 1
     if is_alike and all(fact.kind is Kind.MONEY for fact in facts) and (total := _exact(numbers)):

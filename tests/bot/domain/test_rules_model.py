@@ -271,7 +271,7 @@ class Table:
             view = render_confirm_view(state, press.index)
             await self._submit(press, view)
         else:
-            # For a high risk there is no such button; a forged one has no value.
+            # A card of high risk has no such button, and a forged press carries no typed value.
             await self.decisions.decide(state, press.person, {press.index: ApproveDecision()})
         if not slot.rule.is_high or (press.words == "alpha" and press.knows_value):
             slot.vote(press.person, "approve", "", late=self.is_late)

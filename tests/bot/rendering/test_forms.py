@@ -238,7 +238,7 @@ def test_the_name_of_a_group_is_literal():
 
 
 def test_several_choices_are_left_out_by_checking_none_of_them():
-    """The choices are those of the schema and no more, also where the argument may be left out. New ones come last."""
+    """The choices are exactly those of the schema, also where the argument may be left out. New ones come last."""
     schema = an_object(extras={"type": "array", "items": {"enum": ["card", "wrap"]}})
 
     assert offers({}, schema) == {"extras": ["card", "wrap"]}
