@@ -167,9 +167,9 @@ async def _has_ended(resumable):
     return not (await resumable.graph.aget_state(CONFIG)).next
 
 
-async def went_on_without(slack):
-    """Tell whether the card says that nothing was resumed."""
-    (shown,) = [message for message in await slack.messages(CHANNEL) if message.get("blocks")]
+async def went_on_without(slack, card):
+    """Tell whether the card, and not only the reply below it, says that nothing was resumed."""
+    (shown,) = [message for message in await slack.messages(CHANNEL) if message["ts"] == card["ts"]]
     text = words(shown["blocks"])
     return "the agent could not go on" in text and "went on without this answer" in text
 
@@ -186,7 +186,7 @@ async def test_answer_of_a_thread_that_went_on_resumes_nothing(start_bot, slack,
     with pytest.raises(ConsumedError, match="went on without this answer"):
         await asyncio.wait_for(first, 60)
 
-    await eventually(lambda: went_on_without(slack))
+    await eventually(lambda: went_on_without(slack, card))
     assert not office.ran
 
 
@@ -203,6 +203,6 @@ async def test_worker_says_on_the_card_that_its_answer_came_too_late(start_bot, 
     ran = office.names()
     async with working(client, resumable):
         await dana.press(card, "approve:0")
-        await eventually(lambda: went_on_without(slack))
+        await eventually(lambda: went_on_without(slack, card))
 
     assert office.names() == ran
