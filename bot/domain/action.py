@@ -160,6 +160,16 @@ class Action:
         return self.edited(decision.edited_action.args) if isinstance(decision, EditDecision) else self
 
     @property
+    def as_it_ran(self) -> "Action":
+        """The call as it was decided: an edit with its changes, on the terms of that edit; any other as it was asked."""
+        decision = self.recorded.decision if self.recorded else None
+        if not isinstance(decision, EditDecision):
+            return self
+        found = self.stricter
+        terms = found.terms if found and found.decision == decision else self.terms
+        return replace(self.as_decided(decision), terms=terms, pages=0)
+
+    @property
     def standing(self) -> StandingLimits | None:
         """The widest standing approval that can be given with it. `None` when there can be none, as during a proposal."""
         return self.terms.standing if self.allows("approve") and not self.proposal else None

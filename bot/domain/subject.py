@@ -24,7 +24,7 @@ class Kind(IntEnum):
 _NAMES = {
     Kind.MONEY: "amount balance charge cost credit fee payment price refund salary sum total value",
     Kind.LIMIT: "limit limits timeout timeouts retry retries id ids",
-    Kind.TEXT: "body cmd code command message query script sql",
+    Kind.TEXT: "body cmd code command message query script sql subject",
     Kind.SENDER: "from sender",
     Kind.PERSON: "to recipient recipients beneficiary payee email customer user username",
     Kind.PLACE: "path file filename url uri name host service database table title",

@@ -17,7 +17,7 @@ from bot.rendering.blocks import Block, actions, context, menu
 from bot.rendering.blocks import button as block_button
 from bot.rendering.calls import description_is_cut, safe_name
 from bot.rendering.changes import one_value
-from bot.rendering.confirming import run_question
+from bot.rendering.confirming import asks_first, run_question
 from bot.rendering.question_card import options_in_sight
 from bot.sentences import on_action, on_button, on_card, words
 from bot.text.literal import units
@@ -180,7 +180,7 @@ def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
         says = on_button.beside_proposal(button.verb, old, new, answers=answers) or says
     if button == READ:
         says = on_button.OPEN
-    if button.verb == APPROVE.verb and action.terms.confirm:
+    if button.verb == APPROVE.verb and asks_first(action):
         # Slack asks before it is recorded.
         says = f"{says or button.label}…"
     style = button.style if button.style == "danger" else "primary" if is_first else None
@@ -245,7 +245,7 @@ def _in_sight(found: Sequence[Button]) -> int:
 
 
 def _drawn(button: Button, action: Action, value: str) -> Block:
-    asks = run_question(action) if button.verb == APPROVE.verb and action.terms.confirm else None
+    asks = run_question(action) if button.verb == APPROVE.verb and asks_first(action) else None
     return button.drawn(action.index, value, says=_says(button, action), asks=asks)
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from inspect import unwrap
 from typing import Any
 
-from bot.rendering.blocks import Block, context, literal_within
+from bot.rendering.blocks import Block, literal_within, section
 from bot.sentences import in_text, words
 from bot.text.literal import clip, has_decomposed, has_hidden, visible
 from bot.text.misread import domains, misread_words
@@ -27,23 +27,24 @@ def caution_blocks(at: str, *shown: Any, as_json: bool = False) -> list[Block]:
         shown: What is shown beside this.
         as_json: Whether it is shown as JSON, in an input.
     """
-    texts = tuple(dict.fromkeys(text for value in shown for text in _texts(value)))
-    # Long ones would fill the memory.
-    found = (_found if sum(map(len, texts)) <= _REMEMBERED else unwrap(_found))(texts)
-    said = []
+    found, said = _found_in(shown), []
     if found.is_hidden:
         said.append(in_text.HIDDEN_IN_JSON if as_json else in_text.HIDDEN)
     if found.is_decomposed:
         said.append(in_text.DECOMPOSED_IN_JSON if as_json else in_text.DECOMPOSED)
-    if found.words:
-        said.append(in_text.MISREAD)
-    if found.domains:
-        said.append(in_text.DOMAINS)
+    if found.words or found.domains:
+        said.append(in_text.MISREAD if found.words else in_text.DOMAINS)
     if not said:
         return []
     lines = found.lines
     named = [literal_within(f"{at}misread", "\n".join(lines), _LINES)] if lines else []
-    return [context(f"{at}hidden", "\n".join(said)), *named]
+    return [section(f"{at}hidden", "\n".join(said)), *named]
+
+
+def misleads(*shown: Any) -> bool:
+    """Tell whether some JSON values have characters that nobody sees, or words that read as others."""
+    found = _found_in(shown)
+    return found.is_hidden or bool(found.words)
 
 
 def caution_lines(shown: Any, known: Any) -> list[str]:
@@ -62,8 +63,9 @@ class _Found:
 
     @property
     def lines(self) -> list[str]:
-        """The words, and the domain names as computers read them."""
-        misread = [in_text.misread(_shown(word)) for word in self.words]
+        """The domain names as computers read them, and the words that are in none of these."""
+        in_hosts = misread_words(self.domains)
+        misread = [in_text.misread(_shown(word)) for word in self.words if word not in in_hosts]
         hosts = [
             in_text.as_computers_read(_shown(host), clip(read, 200)) for host, read in self.domains.items()
         ]
@@ -77,6 +79,12 @@ def _first(lines: list[str]) -> list[str]:
 
 def _shown(text: str) -> str:
     return clip(visible(text), 100)
+
+
+def _found_in(shown: Iterable[Any]) -> _Found:
+    texts = tuple(dict.fromkeys(text for value in shown for text in _texts(value)))
+    # Long ones would fill the memory.
+    return (_found if sum(map(len, texts)) <= _REMEMBERED else unwrap(_found))(texts)
 
 
 @lru_cache(maxsize=256)  # a card asks at each drawing, and a modal at each page

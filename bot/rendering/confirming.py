@@ -1,4 +1,4 @@
-"""The question that Slack asks before a call is approved, where the policy says `confirm: true`."""
+"""The question that Slack asks before a call is approved, where the policy says `confirm: true` or its text misleads."""
 
 from textwrap import indent
 
@@ -6,6 +6,7 @@ from bot.domain.action import Action
 from bot.rendering.arguments import Argument, arguments_of
 from bot.rendering.blocks import Block, confirm
 from bot.rendering.calls import ordered, safe_name
+from bot.rendering.cautions import misleads
 from bot.sentences import in_text, on_action
 from bot.text.literal import units
 
@@ -13,10 +14,20 @@ _ROOM = 300
 """What Slack takes as the text of a question."""
 
 
+def asks_first(action: Action) -> bool:
+    """Tell whether one press is not enough to approve a call."""
+    return action.terms.confirm or _misleads(action)
+
+
+def _misleads(action: Action) -> bool:
+    return misleads(action.request.name, action.shown(on_card=True), action.description)
+
+
 def run_question(action: Action) -> Block:
     """Ask whether to run the call. Names the tool and its values, as its card shows them."""
     needed = action.terms.needed("approve")
     after = on_action.one_vote_of(needed) if needed > 1 else ""
+    after = _lines(after, in_text.MISLEADS if _misleads(action) else "")
     return confirm(run_title(action), _values(action, after), on_action.APPROVE)
 
 

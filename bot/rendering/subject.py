@@ -19,7 +19,6 @@ from bot.domain.options import question_of
 from bot.domain.subject import Fact, Facts, Kind, as_number, facts_of, largest_of
 from bot.rendering.arguments import is_same
 from bot.rendering.calls import safe_name
-from bot.rendering.card.folded import as_it_ran
 from bot.sentences import in_text, on_card, words
 from bot.text.literal import clip, key_text, runs_right_to_left, units
 from bot.text.set_apart import CUT, cut, each_apart, written
@@ -141,7 +140,7 @@ def _after(action: Action) -> Action:
     """Give the call as it was decided, or as somebody proposes to run it."""
     if action.recorded is None and (found := action.proposal) and isinstance(found.decision, EditDecision):
         return action.as_written(found)
-    return as_it_ran(action)
+    return action.as_it_ran
 
 
 # --- The values of one call -------------------------------------------------------------------------------------------
@@ -241,7 +240,9 @@ def _named(facts: Sequence[Fact], of: Sequence[Fact]) -> list[bool]:
     for fact in facts:
         is_second = fact.kind in seen
         seen.add(fact.kind)
-        several = (fact.number is not None and numbers > 1) or (fact.kind in _PEOPLE and people > 1)
+        # Only an amount reads as what it is.
+        is_amount = numbers == 1 and (fact.kind is Kind.MONEY or bool(fact.unit))
+        several = (fact.number is not None and not is_amount) or (fact.kind in _PEOPLE and people > 1)
         is_vague = fact.kind > Kind.OTHER or (fact.kind is Kind.OTHER and len(of) > 1)
         named.append(is_second or several or is_vague)
     return named
@@ -249,6 +250,8 @@ def _named(facts: Sequence[Fact], of: Sequence[Fact]) -> list[bool]:
 
 def _text(fact: Fact, room: int) -> str:
     value = fact.value
+    if isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
+        return f"({len(value)})"
     if fact.number is not None:
         # A number that is cut would read as another one.
         room = units(encode(value))
@@ -298,7 +301,7 @@ def _sums(actions: Sequence[Action]) -> list[str]:
     largest = largest_of([fact for each in numbers for fact in each])
     named = [fact.path for fact in numbers[0] if fact.path[0] in actions[0].terms.headline]
     paths = dict.fromkeys(named or [numbers[0][0].path, *([largest.path] if largest else [])])
-    is_one = len(named) == 1 or all(len(each) == 1 for each in numbers)
+    is_one = len(named) == 1 or all([each.kind for each in found] == [Kind.MONEY] for found in numbers)
     found = []
     for path in paths:
         own = [fact for each in numbers for fact in each if fact.path == path]

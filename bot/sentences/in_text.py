@@ -88,8 +88,10 @@ def removed(path: str) -> str:
 
 # --- Not what it looks like ---------------------------------------------------------------------------------------------
 
-HIDDEN = "⚠️ *Hidden characters, shown here as* `\\u{…}`. Elsewhere this looks different."
-HIDDEN_IN_JSON = "⚠️ *Hidden characters, shown here as* `\\u` and four digits. Elsewhere this looks different."
+HIDDEN = (
+    "⚠️ *Hidden characters*, written here as `\\u{…}`. Elsewhere nobody sees them, and this reads differently."
+)
+HIDDEN_IN_JSON = "⚠️ *Hidden characters*, written here as `\\u` and four digits. Elsewhere nobody sees them."
 DECOMPOSED = (
     "Some letters look the same as usual and are stored in another way. "
     "They have a `\\+` after them, or are written as `\\u{…}`."
@@ -98,8 +100,9 @@ DECOMPOSED_IN_JSON = (
     "Some letters look the same as usual and are stored in another way. "
     "Their marks are written in JSON as `\\u` and four digits."
 )
-MISREAD = "⚠️ *Possible fake*: some letters below only look like ordinary ones."
-DOMAINS = "Domain names below are written as computers read them."
+MISREAD = "⚠️ *Possible fake.* Some letters only look like ordinary ones:"
+DOMAINS = "What computers read as the domain name:"
+MISLEADS = "Look again: some of this is not what it seems to be."
 
 
 def misread(word: str) -> str:
@@ -109,4 +112,4 @@ def misread(word: str) -> str:
 
 def as_computers_read(host: str, read: str) -> str:
     """Say how computers read a domain name."""
-    return f"{host} is {read}"
+    return f"{host} is really {read}"

@@ -85,7 +85,8 @@ def ran(done: int, failed: int, runs: int, of: int) -> str:
     """End a title with how many of the calls that run are done, and how many failed. `of` counts those that do not run, too."""
     if of in {done, failed}:
         return ", done" if done else ", failed"
-    counts = {"failed": failed, "done": done, "not reported": runs - done - failed}
+    # Beside those that failed, the title names no others.
+    counts = {f"of {of} failed": failed, "done": 0 if failed else done, "not reported": runs - done - failed}
     return ", " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
 
 
@@ -173,9 +174,7 @@ def on_behalf_of(requester: str) -> str:
 
 def asked_by(agent: str, requester: str = "", *, verified: bool = False) -> str:
     """Say who asked, and for whom; and that the agent was verified."""
-    return f"{VERIFIED_AGENT if verified else 'asked by'} `{agent}`" + (
-        f" for {requester}" if requester else ""
-    )
+    return f"{VERIFIED_AGENT if verified else 'agent'} `{agent}`" + (f" for {requester}" if requester else "")
 
 
 def withdrawn(agent: str, at: datetime | None, requester: str = "", *, verified: bool = False) -> str:
@@ -297,8 +296,8 @@ NOT_USED_WHY = "The agent could not use this decision. If it asks again, that is
 
 def not_started(calls: int, agent: str) -> str:
     """Say that no agent has taken an approval."""
-    it = "It" if calls == 1 else "They"
-    return f"{agent} has not picked this up for 10 minutes. {it} may still run."
+    it = "it" if calls == 1 else "them"
+    return f"{agent} has not started {it} for 10 minutes. See whether {agent} is running: it may still start {it}."
 
 
 UNREADABLE = "This can no longer be decided"

@@ -19,7 +19,7 @@ from tests.support.redis_users import address_for
 ROOT = Path(__file__).parents[2]
 
 DONE, FAILED = ", done", "Failed: pay"
-CUT_OFF, UNTAKEN, RESUMED = on_card.LAPSED, on_card.UNTAKEN, on_card.RESUMED
+CUT_OFF, UNTAKEN, RESUMED = on_card.LAPSED, "Not started", on_card.RESUMED
 TOOL = (DONE, FAILED, CUT_OFF, UNTAKEN)
 """Where our code runs the tool, each ending is told."""
 ENDINGS = {

@@ -120,7 +120,7 @@ async def test_what_a_tool_answers_shows_no_masked_value_of_another_call(start_b
     await client.report(resume.interrupt_id, 0, Outcome.failed("no access with sk-Ab12/34=x"))
     await client.report(resume.interrupt_id, 1, Outcome.done("https://bank.example/?t=sk-Ab12%2F34%3Dx"))
 
-    await reply(dana, "1 failed, 1 done")
+    await reply(dana, "1 of 2 failed")
 
     for message in await dana.slack.messages("C0APPROVALS"):
         assert "Ab12" not in str(message)

@@ -46,7 +46,7 @@ async def test_langchain_says_which_call_failed(dana, client):
 
     card = await dana.card("cannot delete report.txt")
 
-    assert title_of(card).startswith("❌ 1 failed, 1 done: ")
+    assert title_of(card).startswith("❌ 1 of 2 failed: ")
     assert "the agent has resumed" not in words([card["blocks"][0]])
 
 

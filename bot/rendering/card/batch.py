@@ -23,7 +23,6 @@ from bot.rendering.calls import (
     description_is_cut,
     safe_name,
 )
-from bot.rendering.card.folded import as_it_ran
 from bot.rendering.card.outcomes import common_outcome, is_edited, mark_of, outcome_line, outcome_text
 from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import (
@@ -146,7 +145,7 @@ def decided_rows_blocks(state: Approval, calls: Sequence[Action]) -> list[Block]
     """Draw calls of which some or all are decided: their rows as they run, or only what is odd where these are many."""
     is_over = not any(state.is_open_at(call.index) for call in calls)
     asked, ran = (
-        rows_blocks(found, is_over=is_over) for found in (calls, [as_it_ran(call) for call in calls])
+        rows_blocks(found, is_over=is_over) for found in (calls, [call.as_it_ran for call in calls])
     )
     # The place for the rows was measured when they were open. What was changed is said below in any case.
     blocks = ran if json_size(ran) <= json_size(asked) + _CHANGED else asked

@@ -1,10 +1,9 @@
 """A call that is decided, folded: what ran on one line that Slack wraps. *Details* shows all of it."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from agent_adapter.contract.hitl import EditDecision
 from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.masking import hide
@@ -61,33 +60,16 @@ def _left_to_show(action: Action, held: Collection[str]) -> list[Pair]:
 
 def pairs_of(action: Action) -> list[Pair]:
     """Pair the arguments that were asked with those that were decided, as people may see them."""
-    asked, (decided, terms) = action.request.args, decided_call(action)
+    ran = action.as_it_ran
+    asked, decided = action.request.args, ran.request.args
     before, after = (
         dict(zip(args, arguments_of(args), strict=True))
-        for args in (_seen(found, terms, action.headline) for found in (asked, decided))
+        for args in (_seen(found, ran.terms, action.headline) for found in (asked, decided))
     )
     return [
         Pair(name, before.get(name), after.get(name), not _is_same(asked, decided, name))
         for name in dict.fromkeys([*before, *after])
     ]
-
-
-def decided_call(action: Action) -> tuple[dict[str, Any], Terms]:
-    """Give the arguments that were decided, and the terms that say what of them is not shown."""
-    recorded, proposal = action.recorded, action.stricter
-    if recorded is None or not isinstance(recorded.decision, EditDecision):
-        return action.request.args, action.terms
-    is_proposal = proposal is not None and proposal.decision == recorded.decision
-    return recorded.decision.edited_action.args, proposal.terms if proposal and is_proposal else action.terms
-
-
-def as_it_ran(action: Action) -> Action:
-    """Give the call as it was decided: an edit with its changes, any other as it was asked."""
-    args, terms = decided_call(action)
-    if args is action.request.args:
-        return action
-    request = action.request.model_copy(update={"args": args})
-    return replace(action, request=request, terms=terms, pages=0, kept={})
 
 
 def _seen(args: dict[str, Any], terms: Terms, headline: Sequence[str]) -> dict[str, Any]:

@@ -87,7 +87,8 @@ def run_words(state: Approval, place: Place) -> list[str]:
     if state.outcomes:
         return [on_card.GOING_ON]
     if state.is_untaken:
-        return [on_card.UNTAKEN]
+        # Where a call was approved, the text below the title says more.
+        return [] if state.running(place.actions) else [on_card.UNTAKEN]
     return [on_card.WAITING] if state.status == "decided" else not_run_words(state, place)
 
 

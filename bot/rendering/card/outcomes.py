@@ -6,7 +6,7 @@ from typing import Any
 from agent_adapter.contract.hitl import EditDecision, RejectDecision, RespondDecision
 from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.domain.action import Action
-from bot.domain.admission import Place, Terms
+from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.masking import hide
 from bot.domain.mentions import approver_names
@@ -106,7 +106,7 @@ def _told(action: Action, recorded: Recorded, named: Collection[str] | None) -> 
     """Write what was decided; of the changes of an edit only those of the named arguments, or all of them."""
     match recorded.decision:
         case EditDecision(edited_action=edited):
-            terms, asked = _terms_of(action, recorded), action.request.args
+            terms, asked = action.as_it_ran.terms, action.request.args
             after = hide(edited.args, terms.masked, terms.modal_only)
             cautions = caution_lines(after, action.shown(on_card=True))
             one, other = (_only(named, args) for args in (asked, edited.args))
@@ -121,12 +121,6 @@ def _told(action: Action, recorded: Recorded, named: Collection[str] | None) -> 
 
 def _only(named: Collection[str] | None, args: dict[str, Any]) -> dict[str, Any]:
     return args if named is None else {name: value for name, value in args.items() if name in named}
-
-
-def _terms_of(action: Action, recorded: Recorded) -> Terms:
-    """Give the terms that say what is not shown of an edit: those of the proposal, where it was one."""
-    proposal = action.stricter
-    return proposal.terms if proposal and proposal.decision == recorded.decision else action.terms
 
 
 def common_outcome(state: Approval, place: Place, how: str = "") -> str:

@@ -26,9 +26,9 @@ def title(state: Approval, place: Place, *, has_values: bool = True) -> str:
     `has_values` it only names tools, for places that do not show the calls.
     """
     room = TITLE_ROOM - units(_framed(state, place, ""))
-    what = about(state, place, room=min(ROOM, room)) if has_values else _tools(state, place)
-    if units(what) > room:
-        what = about(state, place, room=max(ROOM - units(what) + room, 0)) if has_values else what
+    what = about(state, place, room=min(ROOM, room), has_values=has_values)
+    if has_values and units(what) > room:
+        what = about(state, place, room=max(ROOM - units(what) + room, 0))
     return _framed(state, place, cut(what, room))
 
 
@@ -37,17 +37,10 @@ def long_title(state: Approval, place: Place) -> str:
     return _framed(state, place, about(state, place, room=LONG))
 
 
-def about(state: Approval, place: Place, *, room: int = ROOM) -> str:
-    """Say what is asked, and how much of it is open where a part of it is decided."""
-    calls = [state.actions[index] for index in place.actions]
-    return _still_open(state, place, subject_of(calls, room))
-
-
-def _tools(state: Approval, place: Place) -> str:
-    return _still_open(state, place, tools_of([state.actions[index] for index in place.actions]))
-
-
-def _still_open(state: Approval, place: Place, what: str) -> str:
+def about(state: Approval, place: Place, *, room: int = ROOM, has_values: bool = True) -> str:
+    """Say what is asked, and how much of it is open where a part of it is decided; or what failed, where calls did."""
+    calls = [state.actions[index] for index in failed_in(state, place) or place.actions]
+    what = subject_of(calls, room) if has_values else tools_of(calls)
     return on_card.still_open(what, sum(map(state.is_open_at, place.actions)), len(place.actions))
 
 

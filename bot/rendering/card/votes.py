@@ -37,7 +37,12 @@ def vote_words(state: Approval, action: Action) -> list[str]:
     left = [name for name in may_approve(state, terms) if name not in voters]
     if left and (others or (found and found.is_vote)):
         where = home(state, action.index)
-        names = approver_names(left, at_most=3, channel=where, named_only=terms.named_only)
+        missing = min(
+            action.needed(vote.position) - len(action.voters(vote.position)) for vote in action.votes
+        )
+        names = approver_names(
+            left, at_most=3, channel=where, named_only=terms.named_only, together=missing > 1
+        )
         lines[-1] = on_action.waiting_for(lines[-1], names)
     if action.stricter and action.proposed.is_high_risk:
         lines.append(typing_words(action.proposed, agree=True))

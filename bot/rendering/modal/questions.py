@@ -7,7 +7,7 @@ from bot.domain.action import Action
 from bot.domain.drafts import Raw
 from bot.domain.options import only_options, options_of
 from bot.rendering.blocks import Block, input_block, plain
-from bot.rendering.confirming import run_title
+from bot.rendering.confirming import asks_first, run_title
 from bot.rendering.modal.field_types import KINDS, Question, option
 from bot.rendering.modal.inputs import raw_of
 from bot.sentences import in_form
@@ -34,7 +34,7 @@ def approval_inputs(call: Action) -> list[Block]:
         hint = in_form.value_of(key_text(typed.name) if typed.name else "")
         element = {"type": "plain_text_input", "action_id": _TEXT, "max_length": 100}
         return [input_block(TYPED, in_form.type_value(typed.text), element, hint=hint)]
-    return [confirm_input(run_title(call))] if call.terms.confirm else []
+    return [confirm_input(run_title(call))] if asks_first(call) else []
 
 
 def confirm_input(label: str) -> Block:

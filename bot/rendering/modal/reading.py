@@ -20,11 +20,10 @@ from bot.rendering.buttons import (
     value_within,
 )
 from bot.rendering.calls import title_blocks
-from bot.rendering.card.folded import as_it_ran
 from bot.rendering.card.outcomes import is_edited, outcome_line, outcome_text
 from bot.rendering.card.ran import outcome_blocks
 from bot.rendering.changes import changes_blocks, changes_written
-from bot.rendering.confirming import run_question
+from bot.rendering.confirming import asks_first, run_question
 from bot.rendering.modal.argument_form import form_of
 from bot.rendering.modal.view import call_cautions, call_view, care_blocks
 from bot.rendering.pages import PAGE_SIZE, call_written, pages_of
@@ -56,7 +55,7 @@ def render_reading_view(
         A view. Its last page ends with the buttons that decide, for a person who was shown all others.
     """
     asked = state.actions[index]
-    action = call_written(asked, written) if written else as_it_ran(asked)
+    action = call_written(asked, written) if written else asked.as_it_ran
     pages = pages_of(action)
     page = min(max(page, 1), len(pages))
     is_over = not (written or state.is_open_at(index))
@@ -147,7 +146,7 @@ def _decides(state: Approval, asked: Action, written: Written | None) -> list[Bl
 
 def _finish(state: Approval, call: Action, form: Button, label: str) -> Block:
     """Draw the button that approves what was read. At a high risk, it opens a form with the value to type."""
-    asks = run_question(call) if call.terms.confirm and not call.is_high_risk else None
+    asks = run_question(call) if asks_first(call) and not call.is_high_risk else None
     label = f"{FINISH.label}: {label}{'…' if asks or call.is_high_risk else ''}"
     return (form if call.is_high_risk else FINISH).drawn(call.index, value_within(state), label, asks=asks)
 

@@ -24,12 +24,12 @@ from bot.rendering.buttons import REVIEW, TURN, button_blocks, value_of, value_w
 from bot.rendering.calls import care_words, title_blocks
 from bot.rendering.card.again import again_blocks
 from bot.rendering.card.bulk import verb_for
-from bot.rendering.card.folded import as_it_ran
 from bot.rendering.card.header import blocks_above
 from bot.rendering.card.outcomes import outcome_line
 from bot.rendering.card.ran import outcome_blocks
 from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.votes import proposal_text
+from bot.rendering.confirming import asks_first
 from bot.rendering.modal.questions import confirm_input, note_input
 from bot.rendering.modal.reading import decided_blocks
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal, question_in
@@ -109,7 +109,7 @@ def review_pages(state: Approval, calls: Sequence[int]) -> list[list[Piece]]:
     is_over = _is_over(state, calls)
     pages: list[list[Piece]] = []
     room = 0
-    shown = [as_it_ran(state.actions[index]) if is_over else state.actions[index] for index in calls]
+    shown = [state.actions[index].as_it_ran if is_over else state.actions[index] for index in calls]
     pieces = [(call, page) for call in shown for page, _ in enumerate(pages_of(call), 1)]
     for action, page in pieces:
         piece, blocks = (action.index, page), _content(action, page)
@@ -142,7 +142,7 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool, is_alone: boo
     if not state.is_open_at(index):
         if not is_over:
             return [*_title(action, page), context(f"a:{index}:outcome:{page}", outcome_line(state, action))]
-        return [*_content(as_it_ran(action), page), *_became(state, piece)]
+        return [*_content(action.as_it_ran, page), *_became(state, piece)]
     blocks = _content(action, page)
     if page == len(pages_of(action)):
         buttons = button_blocks(action, value_of(state, [index]), in_view=True, has_menu=is_alone)
@@ -163,7 +163,7 @@ def _standing(state: Approval, action: Action) -> list[Block]:
 def _became(state: Approval, piece: Piece) -> list[Block]:
     """Say who decided a call and how, and what became of it, below the last page of it."""
     index, page = piece
-    if page < len(pages_of(as_it_ran(state.actions[index]))):
+    if page < len(pages_of(state.actions[index].as_it_ran)):
         return []
     return [*decided_blocks(state, state.actions[index]), *outcome_blocks(state, index)]
 
@@ -211,7 +211,7 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
         says = [in_form.to_be_approved(what, at_once, voted)]
     says += _left_out(state, meta.calls, named)
     blocks = [*note, context("page", in_form.page(meta.page, meta.page)), section("about", "\n".join(says))]
-    if any(state.actions[index].terms.confirm for index in named):
+    if any(asks_first(state.actions[index]) for index in named):
         blocks.append(confirm_input(f"{in_form.several(in_form.RUN, len(named))}?"))
     if named:
         blocks.append(note_input())

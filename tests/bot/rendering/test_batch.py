@@ -436,7 +436,7 @@ def test_what_misleads_in_a_row_is_named():
 
     text = shown(card(laid_out(*calls)).blocks)
     assert '"\u0410\u0421ME" has letters of several alphabets' in text
-    assert "Hidden characters, shown here as" in text
+    assert "*Hidden characters*" in text
     assert "does not have the argument* `fast`" in shown(card(laid_out(*odd)).blocks)
 
 

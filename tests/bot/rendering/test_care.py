@@ -103,7 +103,7 @@ def test_a_card_counts_the_votes_of_each_action_and_keeps_its_buttons():
 
     text = text_of(state)
 
-    assert "*1 of 2 approved*: <@U0DANA> · waiting for <@U0ERIK>, <@U0MIRA>" in text
+    assert "*1 of 2 approved*: <@U0DANA> · waiting for <@U0ERIK> or <@U0MIRA>" in text
     assert buttons(state)[:4] == ["Approve", "Edit…", "Reject…", "Answer…"]
 
 
@@ -183,7 +183,7 @@ def test_what_somebody_wrote_can_be_looked_at_and_agreed_with():
     state = state_of(an_action(), votes={0: (a_vote("U0DANA", changed),)}, quorum=2)
     assert buttons(state)[0] == "Agree to the change…"
     said = shown([block_of(render_card(state)[0].blocks, "a:0:approvers")])
-    assert said == "<@U0DANA> changed this and agrees · waiting for <@U0ERIK>, <@U0MIRA>"
+    assert said == "<@U0DANA> changed this and agrees · waiting for <@U0ERIK> or <@U0MIRA>"
 
     view = render_agree_view(state, 0)
 

@@ -59,7 +59,7 @@ def test_what_was_approved_is_one_line_and_the_last_one_says_who_and_when():
     assert literal_text(part.blocks, "a:0:arguments") == "note x"
     who = block_of(part.blocks, "who")["elements"][0]["text"]
     assert who.startswith("<@U0ERIK> <!date^")
-    assert who.endswith(" · asked by `billing` for <@U0DANA> · waiting for the agent")
+    assert who.endswith(" · agent `billing` for <@U0DANA> · waiting for the agent")
 
 
 def test_nothing_stands_below_a_title_that_says_all():

@@ -87,7 +87,7 @@ def test_a_card_of_one_action():
     assert part.id == MessageId(0)
     assert (part.channel, part.thread_ts, part.parent) == ("C0APPROVALS", None, None)
     assert part.actions == (0,)
-    title = 'billing: send_email 1 "dana@example.com"'
+    title = 'billing: send_email n 1 · "dana@example.com"'
     assert part.text == f"{title}. Rejected at {AT} if nobody decides."
     value = buttons(part.blocks)[0]["value"]
     assert part.blocks == [
@@ -236,8 +236,21 @@ def test_hidden_characters_are_announced_wherever_they_stand(action):
     state = a_state(an_interrupt(action))
 
     for read in (card(state).blocks, render_reading_view(state, 0, 1, pages_read=0)):
-        assert "*Hidden characters, shown here as* `\\u{…}`" in shown(read)
-    assert "*Hidden characters, shown here as* `\\u` and four digits" in shown(render_edit_view(state, 0))
+        assert "*Hidden characters*, written here as `\\u{…}`" in shown(read)
+    assert "*Hidden characters*, written here as `\\u` and four digits" in shown(render_edit_view(state, 0))
+
+
+@pytest.mark.parametrize("to", ["da\u200bna", "\u0410\u0421ME", "ada@ex\u0430mple.com"])
+def test_what_misleads_is_not_approved_with_one_press(to):
+    """Slack asks once more, as with `confirm: true`, and says why: a hurried person presses the green button."""
+    (approve,) = (
+        button
+        for button in buttons(card(a_state(an_interrupt(an_action(args={"to": to})))).blocks)
+        if button["action_id"] == "approve:0"
+    )
+
+    assert approve["text"]["text"] == "Approve…"
+    assert approve["confirm"]["text"]["text"].endswith("some of this is not what it seems to be.")
 
 
 def test_people_groups_and_channels_may_decide():
@@ -455,7 +468,7 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
         (
             {"status": "pending", "now": NOW + timedelta(hours=2)},
             "Time is up: send_email, 2 times",
-            "asked by `billing`",
+            "agent `billing`",
             "*Not decided in time*",
             "*Approved* by <@U0ERIK>",
         ),
@@ -513,7 +526,7 @@ def test_an_expired_card_says_until_when_nobody_decided_and_that_the_call_did_no
 
     said = line_of(card(state))
 
-    assert said.startswith(f"it did not run · nobody decided by {by(state.deadline)} · asked by ")
+    assert said.startswith(f"it did not run · nobody decided by {by(state.deadline)} · agent ")
     assert when(NOW) not in said
 
 
@@ -690,7 +703,7 @@ def test_each_part_says_who_asks_and_until_when(requester):
     _, *drawn = render_card(a_state(interrupt, admission=admission, decided=decided))
 
     assert_slack_takes_card(tuple(drawn))
-    asks = "asked by `billing`"
+    asks = "agent `billing`"
     whom = "for the person named on the card above" if requester else "*requester unknown*"
     lines = [block_of(part.blocks, "who")["elements"][0]["text"] for part in drawn]
     assert lines[:3] == [

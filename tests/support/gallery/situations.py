@@ -241,7 +241,7 @@ def _four_tools() -> Calls:
     return (
         *_call("refund_customer", REFUND, schema=REFUND_SCHEMA),
         *_call("send_email", {"to": "ada@example.com", "subject": "Your refund"}),
-        *_call("restart_service", {"service": "billing", "region": "eu-west-1"}),
+        *_call("restart_service", {"service": "search", "region": "eu-west-1"}),
         *_call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)),
     )
 
@@ -261,7 +261,7 @@ async def _done(asked: Asked) -> None:
 
 async def _failed(asked: Asked) -> None:
     await _approved(asked)
-    await asked.run(Outcome.failed("TimeoutError: billing did not come up within 30 s"))
+    await asked.run(Outcome.failed("TimeoutError: search did not come up within 30 s"))
     await asked.card("Failed: ")
 
 
@@ -320,13 +320,13 @@ async def _batch_done(asked: Asked) -> None:
 async def _batch_decided(asked: Asked) -> None:
     await _approved(asked)
     done = [Outcome.done(f"re_{number}") for number in range(4)]
-    await asked.run(*done, Outcome.failed("the card has expired"))
-    await asked.card("1 failed, 4 done")
+    await asked.run(*done, Outcome.failed("the bank refused: account closed"))
+    await asked.card("1 of 5 failed")
 
 
 async def _stopped(asked: Asked) -> None:
     await _approved(asked)
-    await asked.card("the agent has not gone on")
+    await asked.card("Not started")
 
 
 async def _again(asked: Asked) -> None:
@@ -363,7 +363,7 @@ SITUATIONS = (
         most=330, taps=ONE, edit={"amount": "9800"},
     ),
     Situation("refund", "A refund by a schema", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), most=450, taps=ONE, edit={"amount": "49.95"}),
-    Situation("restart", "Two short arguments", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), most=450, taps=ONE, edit={"region": "eu-west-2"}),
+    Situation("restart", "Two short arguments", _call("restart_service", {"service": "search", "region": "eu-west-1"}), most=450, taps=ONE, edit={"region": "eu-west-2"}),
     Situation("nothing", "No arguments", _call("flush_cache", {}, allowed=APPROVE_REJECT), most=450, taps={"approve": 1, "reject": 2}),
     Situation("sql", "A query in SQL", _call("run_query", {"database": "crm", "sql": SQL}), taps=ONE, edit={"database": "crm_copy"}),
     Situation("mail", "A letter", _call("send_email", {"to": "ada@example.com", "subject": "Your refund", "body": LETTER}), taps=ONE, edit={"subject": "Order 4711"}),
@@ -383,7 +383,7 @@ SITUATIONS = (
     Situation("long", "A text to be read first", _call("publish_page", {"slug": "terms", "body": " ".join(f"Clause {number} is as it was." for number in range(1, 260))}), taps={"approve": 2, "reject": 2}),
     Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), taps={"approve": 2}, types={"Your answer": "Yes."}),
     Situation("standing", "May be approved for later calls", _call("search_orders", {"customer": "Ada Park", "year": 2026}), taps={"approve": 1, "reject": 2}),
-    Situation("verified", "Asked by a verified agent", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), is_signed=True),
+    Situation("verified", "Asked by a verified agent", _call("restart_service", {"service": "search", "region": "eu-west-1"}), is_signed=True),
     Situation("refunds", "Five refunds", _refunds(), most=360, taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
     Situation("users", "24 new users, one of them an admin", _users(), taps={"approve": 2, "reject": 2}, edit={"team": "south"}),
     Situation("reasons", "Five refunds, each with its reason", _refunds(*WHY_REFUNDED), taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
@@ -391,7 +391,7 @@ SITUATIONS = (
     Situation("orders", "24 orders to the same address", _orders(), taps={"approve": 2, "reject": 2}, edit={"count": "3"}),
     Situation("four-tools", "Four tools in one batch", _four_tools(), most=700, edit={"amount": "49.95"}),
     Situation("approved", "Approved, and done", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done, most=DECIDED),
-    Situation("failed", "Approved, and failed", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _failed, most=165),
+    Situation("failed", "Approved, and failed", _call("restart_service", {"service": "search", "region": "eu-west-1"}), _failed, most=165),
     Situation("changed", "Changed, and done", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changed, most=DECIDED),
     Situation("rejected", "Rejected, with a reason", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _rejected, most=DECIDED),
     Situation("changes-requested", "Changes requested", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changes_asked, most=DECIDED),
@@ -401,7 +401,7 @@ SITUATIONS = (
     Situation("verified-done", "Approved and done, of a verified agent", _call("send_payment", PAYMENT), _done, most=DECIDED, is_signed=True),
     Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=340),
     Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=425),
-    Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "billing", "region": "eu-west-1"}), _stopped),
+    Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "search", "region": "eu-west-1"}), _stopped),
     Situation("again", "A second proposal, with what changed", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _again, saying="2nd proposal"),
     Situation("letters", "24 letters, which one message cannot show", _letters(), taps={"reject": 2}, edit={"to": "ada@example.com"}),
     Situation("review", "Open…: its first page", _letters(), surface="form", opens=_review),
