@@ -201,7 +201,7 @@ class Stage:
             await page.goto(f"{address}?{here}")
         tall = FORM if situation.surface == "form" else TALL
         await page.set_viewport_size({"width": width, "height": tall})
-        parts = await self._parts(screen, situation, card)
+        parts, before = await self._parts(screen, situation, card), b""
         async with asyncio.timeout(30):
             while True:
                 # What the page draws anew meanwhile is looked for again.
@@ -214,8 +214,10 @@ class Stage:
                     if not await _is_in_sight(screen, situation, clip):
                         continue
                     taken = await page.screenshot(animations="disabled", caret="hide", clip=clip)
-                    if clip == await _around(parts) and await _is_in_sight(screen, situation, clip):
+                    # One that is taken while the list scrolls shows something else.
+                    if taken == before and clip == await _around(parts):
                         return round(clip["height"]), taken
+                    before = taken
 
     async def _parts(self, screen: Screen, situation: Situation, card: Json) -> list[Locator]:
         """Find what is shown, from the top to the bottom."""
