@@ -86,7 +86,7 @@ def ran(done: int, failed: int, runs: int, of: int) -> str:
     if of in {done, failed}:
         return ", done" if done else ", failed"
     # Beside those that failed, the title names no others.
-    counts = {f"of {of} failed": failed, "done": 0 if failed else done, "not reported": runs - done - failed}
+    counts = {f"of {runs} failed": failed, "done": 0 if failed else done, "not reported": runs - done - failed}
     return ", " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
 
 

@@ -89,7 +89,7 @@ async def test_two_bots_and_many_reports_at_once_make_one_message(start_bot, dan
     for _ in range(2):
         await start_bot()
     asking = review(client, *(an_action(f"tool_{number}", {"n": number}) for number in range(5)))
-    card = await dana.card("tool_4 4")
+    card = await dana.card("tool_4 n 4")
     await dana.press(card, "approve_all:0")
     resume = await asking
     reports = [
