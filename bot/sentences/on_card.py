@@ -296,8 +296,8 @@ NOT_USED_WHY = "The agent could not use this decision. If it asks again, that is
 
 def not_started(calls: int, agent: str) -> str:
     """Say that no agent has taken an approval."""
-    it = "it" if calls == 1 else "them"
-    return f"{agent} has not started {it} for 10 minutes. See whether {agent} is running: it may still start {it}."
+    which = "this call" if calls == 1 else "these calls"
+    return f"{agent} has not started {which} for 10 minutes. It may still do so: see whether {agent} is running."
 
 
 UNREADABLE = "This can no longer be decided"

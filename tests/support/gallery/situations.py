@@ -261,7 +261,7 @@ async def _done(asked: Asked) -> None:
 
 async def _failed(asked: Asked) -> None:
     await _approved(asked)
-    await asked.run(Outcome.failed("TimeoutError: search did not come up within 30 s"))
+    await asked.run(Outcome.failed("TimeoutError: search was not up in 30 s"))
     await asked.card("Failed: ")
 
 
@@ -391,7 +391,7 @@ SITUATIONS = (
     Situation("orders", "24 orders to the same address", _orders(), taps={"approve": 2, "reject": 2}, edit={"count": "3"}),
     Situation("four-tools", "Four tools in one batch", _four_tools(), most=700, edit={"amount": "49.95"}),
     Situation("approved", "Approved, and done", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done, most=DECIDED),
-    Situation("failed", "Approved, and failed", _call("restart_service", {"service": "search", "region": "eu-west-1"}), _failed, most=165),
+    Situation("failed", "Approved, and failed", _call("restart_service", {"service": "search", "region": "eu-west-1"}), _failed, most=150),
     Situation("changed", "Changed, and done", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changed, most=DECIDED),
     Situation("rejected", "Rejected, with a reason", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _rejected, most=DECIDED),
     Situation("changes-requested", "Changes requested", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changes_asked, most=DECIDED),
@@ -399,8 +399,8 @@ SITUATIONS = (
     Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=DECIDED, expires_in=timedelta(seconds=2)),
     Situation("withdrawn", "The agent took it back", _call("close_ticket", {"ticket": 88123}), _withdrawn, most=DECIDED),
     Situation("verified-done", "Approved and done, of a verified agent", _call("send_payment", PAYMENT), _done, most=DECIDED, is_signed=True),
-    Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=340),
-    Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=425),
+    Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=325),
+    Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=410),
     Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "search", "region": "eu-west-1"}), _stopped),
     Situation("again", "A second proposal, with what changed", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _again, saying="2nd proposal"),
     Situation("letters", "24 letters, which one message cannot show", _letters(), taps={"reject": 2}, edit={"to": "ada@example.com"}),
