@@ -86,8 +86,8 @@ def ran(done: int, failed: int, runs: int, of: int) -> str:
     if of in {done, failed}:
         return ", done" if done else ", failed"
     # Beside those that failed, the title names no others.
-    counts = {f"of {runs} failed": failed, "done": 0 if failed else done, "not reported": runs - done - failed}
-    return ", " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    first, missing = f"{failed} of {runs} failed" if failed else f"{done} done", runs - done - failed
+    return f", {first}{f', {missing} not reported' if missing else ''}"
 
 
 def news_first(news: str, calls: str, how: str) -> str:
@@ -297,7 +297,7 @@ NOT_USED_WHY = "The agent could not use this decision. If it asks again, that is
 def not_started(calls: int, agent: str) -> str:
     """Say that no agent has taken an approval."""
     which = "this call" if calls == 1 else "these calls"
-    return f"{agent} has not started {which} for 10 minutes. It may still do so: see whether {agent} is running."
+    return f"{agent} has not started {which} for 10 minutes. It may still do so: see whether it is running."
 
 
 UNREADABLE = "This can no longer be decided"
