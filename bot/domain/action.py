@@ -10,7 +10,7 @@ from bot.domain.admission import Terms
 from bot.domain.care import ToType, to_type
 from bot.domain.masking import hide, named_in, scrub
 from bot.domain.standing import StandingLimits
-from bot.domain.subject import facts_of
+from bot.domain.subject import Facts, facts_of
 from bot.domain.votes import Proposal, Vote, Written, kind_of, position_of
 
 
@@ -47,6 +47,14 @@ class Action:
         if "named" not in self.kept:
             self.kept["named"] = named_in(self.request.args, {*self.terms.masked, *self.terms.modal_only})
         return tuple(name for name in names if name in self.kept["named"])
+
+    @property
+    def facts(self) -> Facts:
+        """The arguments that a person may see on a card, those that matter first."""
+        if "facts" not in self.kept:
+            self.kept["facts"] = facts_of(self.shown(on_card=True), self.config.args_schema)
+        found: Facts = self.kept["facts"]
+        return found
 
     @property
     def description(self) -> str:
@@ -148,8 +156,8 @@ class Action:
         # An agent's own headline chooses nothing here.
         names = (self.terms.type, *self.terms.headline)
         named = ((name, shown.get(name)) for name in names if name)
-        facts = facts_of(shown, self.config.args_schema).shown
-        return to_type(self.request.name, (*named, *((".".join(fact.path), fact.value) for fact in facts)))
+        facts = ((".".join(fact.path), fact.value) for fact in self.facts.shown)
+        return to_type(self.request.name, (*named, *facts))
 
     def edited(self, args: dict[str, Any]) -> "Action":
         """The call with other arguments, on the same terms."""
@@ -168,6 +176,13 @@ class Action:
         found = self.stricter
         terms = found.terms if found and found.decision == decision else self.terms
         return replace(self.as_decided(decision), terms=terms, pages=0)
+
+    @property
+    def after(self) -> "Action":
+        """The call as it was decided, or while it is open as somebody proposes to run it."""
+        if self.recorded is None and (found := self.proposal) and isinstance(found.decision, EditDecision):
+            return self.as_written(found)
+        return self.as_it_ran
 
     @property
     def standing(self) -> StandingLimits | None:

@@ -52,6 +52,11 @@ class Fact:
         return as_number(self.value) if self.kind in {Kind.MONEY, Kind.NUMBER} else None
 
     @property
+    def is_amount(self) -> bool:
+        """Whether it is a number whose name says no more than that it is an amount."""
+        return self.kind is Kind.MONEY and self.number is not None and _words(self.path) == {"amount"}
+
+    @property
     def size(self) -> Decimal:
         """How large the number is, whatever its sign."""
         return abs(self.number or Decimal(0))
@@ -74,12 +79,12 @@ def facts_of(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Facts
     outside = {*unexpected(args, schema)}
     every = [*_flat(args, schema)]
     known = [fact for fact in every if fact.path[0] not in outside]
-    open_ones = [fact for fact in known if not has_unshown(fact.value)]
-    shown = _with_units(open_ones)
+    hidden = sum(has_unshown(fact.value) for fact in known)
+    shown = [fact for fact in _with_units(known) if not has_unshown(fact.value)]
     if any(map(_names_unit, every)):
         # Nobody adds up amounts whose unit is elsewhere, hidden or written in another way.
         shown = [replace(fact, kind=Kind.NUMBER) if _lacks_unit(fact) else fact for fact in shown]
-    return Facts(tuple(_ranked(shown)), len(known) - len(open_ones), len(outside))
+    return Facts(tuple(_ranked(shown)), hidden, len(outside))
 
 
 def unexpected(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> list[str]:
@@ -126,6 +131,8 @@ def _kind(path: tuple[str, ...], value: Any, schema: Any) -> Kind:
     kinds = {_KIND_OF[word] for word in _words(path) if word in _KIND_OF}
     if as_number(value) is not None and (of_numbers := kinds & {Kind.MONEY, Kind.LIMIT}):
         return min(of_numbers)
+    if isinstance(value, str) and Kind.MONEY in kinds:
+        return Kind.MONEY
     if isinstance(value, int | float | Decimal):
         return Kind.NUMBER
     named = schema.get("format") if isinstance(schema, dict) else None
@@ -141,16 +148,12 @@ def _with_units(facts: Sequence[Fact]) -> list[Fact]:
         groups.setdefault(fact.path[:-1], []).append(fact)
     changed: dict[tuple[str, ...], Fact | None] = {}
     for beside in groups.values():
-        units, numbers = [*filter(_is_unit, beside)], [fact for fact in beside if fact.number is not None]
+        units, numbers = [*filter(_names_unit, beside)], [fact for fact in beside if fact.number is not None]
         of_it = [fact for fact in numbers if fact.kind is Kind.MONEY] or numbers[: len(numbers) == 1]
-        if len(units) == 1 and of_it:
+        if len(units) == 1 and of_it and isinstance(units[0].value, str) and is_unit(units[0].value):
             changed |= {fact.path: replace(fact, unit=units[0].value) for fact in of_it}
             changed[units[0].path] = None
     return [new for fact in facts if (new := changed.get(fact.path, fact))]
-
-
-def _is_unit(fact: Fact) -> bool:
-    return _names_unit(fact) and isinstance(fact.value, str) and is_unit(fact.value)
 
 
 def _names_unit(fact: Fact) -> bool:
@@ -185,7 +188,17 @@ def _ranked(facts: Sequence[Fact]) -> list[Fact]:
         # A second command says less than the first person; a second person is the other side of the same call.
         is_second = fact.kind in seen and fact.kind not in {Kind.PERSON, Kind.SENDER}
         is_second |= fact.number is not None
-        rank = -1 if fact in leading else Kind.OTHER if is_second and fact.kind < Kind.OTHER else fact.kind
+        # An amount that is no plain number, such as 1_000_000, may be larger than those that are.
+        is_odd = fact.kind <= Kind.NUMBER and fact.number is None
+        rank = (
+            -2
+            if is_odd
+            else -1
+            if fact in leading
+            else Kind.OTHER
+            if is_second and fact.kind < Kind.OTHER
+            else fact.kind
+        )
         found.append((rank, fact))
         seen.add(fact.kind)
     return [fact for _, fact in sorted(found, key=lambda each: each[0])]

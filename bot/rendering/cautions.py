@@ -9,7 +9,7 @@ from typing import Any
 from bot.rendering.blocks import Block, literal_within, section
 from bot.sentences import in_text, words
 from bot.text.literal import clip, has_decomposed, has_hidden, visible
-from bot.text.misread import domains, misread_words
+from bot.text.misread import domains, imitates, misread_words
 
 _LINES = 1_000
 """The room for the words that are named, in JSON characters."""
@@ -33,7 +33,7 @@ def caution_blocks(at: str, *shown: Any, as_json: bool = False) -> list[Block]:
     if found.is_decomposed:
         said.append(in_text.DECOMPOSED_IN_JSON if as_json else in_text.DECOMPOSED)
     if found.words or found.domains:
-        said.append(in_text.MISREAD if found.words else in_text.DOMAINS)
+        said.append(in_text.MISREAD if found.is_fake else in_text.DOMAINS)
     if not said:
         return []
     lines = found.lines
@@ -44,7 +44,7 @@ def caution_blocks(at: str, *shown: Any, as_json: bool = False) -> list[Block]:
 def misleads(*shown: Any) -> bool:
     """Tell whether some JSON values have characters that nobody sees, or words that read as others."""
     found = _found_in(shown)
-    return found.is_hidden or bool(found.words)
+    return found.is_hidden or found.is_fake
 
 
 def caution_lines(shown: Any, known: Any) -> list[str]:
@@ -60,6 +60,11 @@ class _Found:
     is_decomposed: bool
     words: list[str]
     domains: dict[str, str]
+
+    @property
+    def is_fake(self) -> bool:
+        """Whether something reads as what it is not."""
+        return bool(self.words) or any(map(imitates, self.domains))
 
     @property
     def lines(self) -> list[str]:

@@ -4,8 +4,10 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import EditDecision
 from bot.domain.action import Action
+from bot.domain.subject import largest_of
 from bot.domain.votes import Written
 from bot.rendering.arguments import ARROW, Change, changes_of
 from bot.rendering.blocks import Block, boxed, leaves, literal, rich_text
@@ -58,9 +60,15 @@ def changes_written(action: Action, found: Written, *, on_card: bool = False) ->
     return changes_of(action.request.args, found.decision.edited_action.args, found.terms.masked, hidden)
 
 
+def _leads(action: Action, value: str) -> bool:
+    """Whether no other number of the call is larger: *Approve 5* is no label for a call that pays 900."""
+    largest = largest_of(action.facts.shown)
+    return largest is None or value.startswith('"') or encode(largest.value).strip('"') == value
+
+
 def one_value(action: Action) -> tuple[str, str] | None:
     """Give the number or the date, before and after, that is all that somebody proposes to change; else `None`."""
     match changes_written(action, action.proposal, on_card=True) if action.proposal else []:
-        case [Change(old=[old], new=[new])] if _PLAIN.fullmatch(old) and _PLAIN.fullmatch(new):
+        case [Change(old=[old], new=[new])] if all(map(_PLAIN.fullmatch, (old, new))) and _leads(action, old):
             return old.strip('"'), new.strip('"')
     return None

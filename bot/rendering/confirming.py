@@ -20,7 +20,7 @@ def asks_first(action: Action) -> bool:
 
 
 def _misleads(action: Action) -> bool:
-    return misleads(action.request.name, action.shown(on_card=True), action.description)
+    return misleads(action.request.name, action.shown(), action.description)
 
 
 def run_question(action: Action) -> Block:

@@ -12,11 +12,10 @@ from itertools import islice
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.hitl import EditDecision
 from bot.domain.action import Action
 from bot.domain.masking import has_unshown
 from bot.domain.options import question_of
-from bot.domain.subject import Fact, Facts, Kind, as_number, facts_of, largest_of
+from bot.domain.subject import Fact, Kind, as_number, largest_of
 from bot.rendering.arguments import is_same
 from bot.rendering.calls import safe_name
 from bot.sentences import in_text, on_card, words
@@ -47,9 +46,9 @@ def subject(action: Action, room: int = ROOM) -> str:
     A value that an edit changed, or is proposed to change, is in it as `1250 → 1200`. A question is what it asks.
     """
     if action.terms.title:
-        after = _after(action)
+        after = action.after
         said = cut(_by_policy(action, after), _LONGEST_TITLE)
-        return " ".join([said, *in_text.counted(0, 0, _facts(after).unexpected)])
+        return " ".join([said, *in_text.counted(0, 0, after.facts.unexpected)])
     if action.is_alone and (asked := question_of(action)):
         return written(asked, max(room, _LONGEST_TITLE))
     return " ".join(filter(None, [tool_of(action), _values(action, room)]))
@@ -67,7 +66,7 @@ def subject_of(actions: Sequence[Action], room: int = ROOM) -> str:
             break
         said.append(found)
     hidden, outside = (
-        sum(getattr(_facts(each), name) for each in actions) for name in ("hidden", "unexpected")
+        sum(getattr(each.facts, name) for each in actions) for name in ("hidden", "unexpected")
     )
     return " ".join([", ".join(said), *in_text.counted(0, hidden, outside)])
 
@@ -91,7 +90,7 @@ def held_by_title(action: Action) -> frozenset[str]:
     A line that is cut, or that is not read from left to right, holds none, nor does a headline of which a value is missing:
     without their names, nobody would know which values these are.
     """
-    after = _after(action)
+    after = action.after
     args, runs = (
         {name: value for name, value in call.shown(on_card=True).items() if not has_unshown(value)}
         for call in (action, after)
@@ -110,13 +109,15 @@ def named_by(action: Action) -> frozenset[str]:
     """Name the arguments whose value the title of a decided card holds whole: by the policy, or else by rank."""
     if action.terms.title or action.terms.headline:
         return held_by_title(action)
-    facts, args = _facts(action), action.shown(on_card=True)
+    facts, args = action.facts, action.shown(on_card=True)
     leading = _leading(facts.shown, action.headline)
     kept = zip(leading, _in_room(leading, _named(leading, facts.shown), None, ROOM), strict=False)
     whole = [
         fact
         for fact, (_, text) in kept
-        if len(fact.path) == 1 and text.endswith(_text(fact, _LONGEST_TITLE)) and "\n" not in str(fact.value)
+        if len(fact.path) == 1
+        and text.endswith(_text(fact, _LONGEST_TITLE))
+        and _is_whole(fact.value, written(fact.value, _LONGEST_TITLE))
     ]
     units_of = {name for fact in whole for name, value in args.items() if fact.unit and value == fact.unit}
     return frozenset({*units_of, *(fact.path[0] for fact in whole)})
@@ -129,36 +130,22 @@ def _is_whole(value: Any, text: str) -> bool:
     return not isinstance(value, dict | list) and text == encode(value)
 
 
-def _facts(action: Action) -> Facts:
-    if "facts" not in action.kept:
-        action.kept["facts"] = facts_of(action.shown(on_card=True), action.config.args_schema)
-    found: Facts = action.kept["facts"]
-    return found
-
-
-def _after(action: Action) -> Action:
-    """Give the call as it was decided, or as somebody proposes to run it."""
-    if action.recorded is None and (found := action.proposal) and isinstance(found.decision, EditDecision):
-        return action.as_written(found)
-    return action.as_it_ran
-
-
 # --- The values of one call -------------------------------------------------------------------------------------------
 
 
 def _values(action: Action, room: int) -> str:
     """Write the values that matter, and count the others."""
-    after = _after(action)
-    facts = _facts(after)
+    after = action.after
+    facts = after.facts
     if action.terms.headline and (said := _by_policy(action, after)):
         said = cut(said, max(room, _LONGEST_TITLE))
         return " ".join([said, *in_text.counted(0, facts.hidden, facts.unexpected)])
-    before = None if after is action else {fact.path: fact for fact in _facts(action).shown}
+    before = None if after is action else {fact.path: fact for fact in action.facts.shown}
     leading, largest = _leading(facts.shown, action.headline), largest_of(facts.shown)
     kept = list(_in_room(leading, _named(leading, facts.shown), before, room))
     first = leading[: len(kept)]
-    if largest and largest not in first and any(fact.number is None for fact in first):
-        # No long text that an agent puts first keeps the number out.
+    if largest and largest not in first:
+        # Nothing that an agent puts first keeps the number out.
         leading = [largest, *(fact for fact in leading if fact != largest)]
         kept = list(_in_room(leading, _named(leading, facts.shown), before, room))
     removed = before.keys() - {fact.path for fact in facts.shown} if before else ()
@@ -219,10 +206,10 @@ def _in_room(
     """Write facts while there is room, each with whether its name is in it. The last one may be cut."""
     for fact, has_name in zip(facts, named, strict=True):
         name = f"{clip(key_text(fact.path[-1]), _BESIDE_OTHERS)} " if has_name else ""
-        text = _text(fact, ROOM)
-        if before is not None:
-            old = before.get(fact.path)
-            text = _change(_text(old, ROOM) if old else in_text.LEFT_OUT, text)
+        text, old = _text(fact, ROOM), fact if before is None else before.get(fact.path)
+        was = _text(old, ROOM) if old else in_text.LEFT_OUT
+        if was != text or (old and old.value != fact.value):
+            text = f"{was} {in_text.BECOMES} {text}"
         text = name + text
         if units(text) > room:
             if fact.number is None and room >= _LEAST + len(name):
@@ -234,15 +221,14 @@ def _in_room(
 
 def _named(facts: Sequence[Fact], of: Sequence[Fact]) -> list[bool]:
     """Say which of the facts of a call carry their name: all but those that read as what they are."""
-    numbers, people = sum(fact.number is not None for fact in of), sum(fact.kind in _PEOPLE for fact in of)
+    numbers, people = sum(fact.kind <= Kind.NUMBER for fact in of), sum(fact.kind in _PEOPLE for fact in of)
     seen = set[Kind]()
     named = []
     for fact in facts:
         is_second = fact.kind in seen
         seen.add(fact.kind)
-        # Only an amount reads as what it is.
-        is_amount = numbers == 1 and (fact.kind is Kind.MONEY or bool(fact.unit))
-        several = (fact.number is not None and not is_amount) or (fact.kind in _PEOPLE and people > 1)
+        is_amount = fact.is_amount and numbers == 1
+        several = (fact.kind <= Kind.NUMBER and not is_amount) or (fact.kind in _PEOPLE and people > 1)
         is_vague = fact.kind > Kind.OTHER or (fact.kind is Kind.OTHER and len(of) > 1)
         named.append(is_second or several or is_vague)
     return named
@@ -250,7 +236,7 @@ def _named(facts: Sequence[Fact], of: Sequence[Fact]) -> list[bool]:
 
 def _text(fact: Fact, room: int) -> str:
     value = fact.value
-    if isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
+    if fact.kind is Kind.LIMIT and isinstance(value, dict | list):
         return f"({len(value)})"
     if fact.number is not None:
         # A number that is cut would read as another one.
@@ -294,14 +280,15 @@ def _fitting(texts: Sequence[str], room: int) -> list[str]:
 
 def _sums(actions: Sequence[Action]) -> list[str]:
     """Say what a number of every call comes to: those of the policy's headline, or the first number and the largest."""
-    facts = [_facts(_after(action)).shown for action in actions]
-    numbers = [[fact for fact in each if fact.number is not None] for each in facts]
+    numbers = [[fact for fact in action.after.facts.shown if fact.number is not None] for action in actions]
     if not all(numbers):
         return []
     largest = largest_of([fact for each in numbers for fact in each])
     named = [fact.path for fact in numbers[0] if fact.path[0] in actions[0].terms.headline]
     paths = dict.fromkeys(named or [numbers[0][0].path, *([largest.path] if largest else [])])
-    is_one = len(named) == 1 or all([each.kind for each in found] == [Kind.MONEY] for found in numbers)
+    is_one = len(named) == 1 or all(len(each) == 1 and each[0].is_amount for each in numbers)
+    if not named and largest and not all(largest.path in {fact.path for fact in each} for each in numbers):
+        return []
     found = []
     for path in paths:
         own = [fact for each in numbers for fact in each if fact.path == path]
@@ -338,7 +325,7 @@ def _odd_ones(actions: Sequence[Action]) -> list[str]:
     """Say what a few calls have and most others do not: one with admin true."""
     if len(actions) < _FEWEST:
         return []
-    calls = [{fact.path: _text(fact, ROOM) for fact in _facts(_after(action)).shown} for action in actions]
+    calls = [{fact.path: _text(fact, ROOM) for fact in action.after.facts.shown} for action in actions]
     found: list[str] = []
     for path in dict.fromkeys(path for call in calls for path in call):
         values = Counter(call.get(path) for call in calls)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from confusable_homoglyphs.categories import alias
-from confusable_homoglyphs.confusables import is_dangerous
+from confusable_homoglyphs.confusables import is_confusable, is_dangerous
 
 from bot.text.literal import char_ranges
 
@@ -33,6 +33,15 @@ def misread_words(texts: Iterable[str]) -> list[str]:
 def domains(texts: Iterable[str]) -> dict[str, str]:
     """Give the domain names with letters outside of ASCII, each with how computers read it."""
     return {host: read for text in texts if not text.isascii() for host, read in _domains(text)}
+
+
+def imitates(host: str) -> bool:
+    """Whether each letter of a domain name outside of ASCII looks like one of ASCII."""
+    odd = {char for char in host if not char.isascii()}
+    alike = is_confusable("".join(odd), greedy=True, preferred_aliases=["latin"]) or []
+    return odd == {
+        each["character"] for each in alike if any(like["c"].isascii() for like in each["homoglyphs"])
+    }
 
 
 _script = lru_cache(maxsize=65_536)(alias)

@@ -147,7 +147,7 @@ function showPlace(place, shown) {
 function showLines(lines) {
   $("#lines").hidden = $("#next-agent").hidden = !lines;
   $("#next-lines").hidden = Boolean(lines);
-  if (lines && !$("#lines pre")) $("#lines").append(copied("Lines to paste into another terminal, in this folder", lines));
+  if (lines && !$("#lines pre")) $("#lines").append(copied("Lines to paste into another terminal, in the folder of the checkout", lines));
 }
 
 /** The guide closes with the first decision. Once every card is decided, it says what to do next. */

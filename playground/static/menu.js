@@ -39,8 +39,11 @@ export function overflow(block, element, surface) {
 
   function open(place) {
     list.hidden = false;
-    // Towards the side with more room.
+    // Towards the side with more room, and up where the list of messages ends.
     list.classList.toggle("to-the-right", whole.getBoundingClientRect().left < window.innerWidth / 2);
+    const around = whole.closest("[data-testid=timeline]") ?? document.documentElement;
+    list.classList.remove("up");
+    list.classList.toggle("up", list.getBoundingClientRect().bottom > around.getBoundingClientRect().bottom);
     opener.setAttribute("aria-expanded", "true");
     items.at(place).focus();
   }

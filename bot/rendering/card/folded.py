@@ -8,12 +8,12 @@ from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.masking import hide
 from bot.rendering.arguments import Argument, arguments_of, is_same
-from bot.rendering.blocks import Block, leaves, literal, rich_text
-from bot.rendering.calls import headline_first, leaves_of, safe_name, side_by_side
+from bot.rendering.blocks import Block, leaves, rich_text
+from bot.rendering.calls import headline_first, leaves_of, safe_name, side_by_side, title_blocks
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.changes import becomes
 from bot.sentences import in_text
-from bot.text.literal import key_text, one_line
+from bot.text.literal import key_text
 
 _BETWEEN = "   "
 _ROOM = 72
@@ -42,8 +42,8 @@ def folded_blocks(action: Action, held: Collection[str] = (), *, has_line: bool 
     at = f"a:{action.index}"
     line = _line(_left_to_show(action, held)) if has_line else []
     blocks: list[Block] = []
-    if not safe_name(action.request):
-        blocks.append(literal(f"{at}:name", one_line(action.request.name)))
+    if (action.is_alone and action.terms.title) or not safe_name(action.request):
+        blocks += title_blocks(action)[-1:]
     if line:
         blocks.append(rich_text(f"{at}:arguments", [{"type": "rich_text_section", "elements": line}]))
     return [*blocks, *caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True))]

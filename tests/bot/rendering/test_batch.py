@@ -506,7 +506,7 @@ def test_a_review_says_first_where_it_leads_and_at_its_end_what_it_approves():
     begins, goes_on = (words([block_of(review(state, page)["blocks"], "page")]) for page in (1, 2))
 
     pages = int(begins.partition(" of ")[2].partition(".")[0])
-    assert begins == f"Page 1 of {pages}. *Next* is at the bottom, *Approve 23 calls* at the end."
+    assert begins == f"Page 1 of {pages}. *Next* is below, *Approve 23 calls* on the last page."
     assert goes_on == f"Page 2 of {pages}"
     said = words(review(replace(state, read=read), pages)["blocks"])
     assert "You approve send, 23 times (calls 1 to 3, 5 to 24)." in said

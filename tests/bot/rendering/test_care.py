@@ -177,6 +177,21 @@ def test_the_value_is_asked_first_and_the_note_last():
     assert note["optional"]
 
 
+@pytest.mark.parametrize(
+    ("args", "changed", "labels"),
+    [
+        ({"amount": 1250}, {"amount": 1200}, ["Agree to 1200…", "Approve 1250"]),
+        ({"amount": 900, "limit": 5}, {"limit": 6}, ["Agree to the change…", "Approve as asked"]),
+    ],
+)
+def test_the_buttons_beside_a_change_name_its_number_where_it_is_the_largest(args, changed, labels):
+    """*Approve 5* would be no label for a call that pays 900."""
+    proposed = edit(**{**args, **changed})
+    state = state_of(an_action(args=args), votes={0: (a_vote("U0DANA", proposed),)}, quorum=2)
+
+    assert buttons(state)[:2] == labels
+
+
 def test_what_somebody_wrote_can_be_looked_at_and_agreed_with():
     """The modal shows all of it: changes with what was asked, or the answer."""
     changed = edit(to="bo@example.com")

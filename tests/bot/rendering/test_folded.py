@@ -62,6 +62,13 @@ def test_what_was_approved_is_one_line_and_the_last_one_says_who_and_when():
     assert who.endswith(" · agent `billing` for <@U0DANA> · waiting for the agent")
 
 
+def test_a_title_in_the_words_of_the_policy_has_the_tool_below_it():
+    part = card({"to": "Bo"}, ApproveDecision(), terms={"title": "Pay {to}"})
+
+    assert header(part) == 'Approved: Pay "Bo"'
+    assert "refund" in block_of(part.blocks, "a:0:title")["text"]["text"]
+
+
 def test_nothing_stands_below_a_title_that_says_all():
     assert block_ids(card({"to": "Bo"}, ApproveDecision()).blocks) == ["top", "who"]
 

@@ -240,16 +240,23 @@ def test_hidden_characters_are_announced_wherever_they_stand(action):
     assert "*Hidden characters*, written here as `\\u` and four digits" in shown(render_edit_view(state, 0))
 
 
-@pytest.mark.parametrize("to", ["da\u200bna", "\u0410\u0421ME", "ada@ex\u0430mple.com"])
-def test_what_misleads_is_not_approved_with_one_press(to):
+@pytest.mark.parametrize(
+    "to", ["da\u200bna", "\u0410\u0421ME", "ada@ex\u0430mple.com", "\u0430\u0440\u0440\u04cf\u0435.com"]
+)
+@pytest.mark.parametrize("is_read", [False, True])
+def test_what_misleads_is_not_approved_with_one_press(to, is_read):
     """Slack asks once more, as with `confirm: true`, and says why: a hurried person presses the green button."""
-    (approve,) = (
-        button
-        for button in buttons(card(a_state(an_interrupt(an_action(args={"to": to})))).blocks)
-        if button["action_id"] == "approve:0"
+    interrupt = an_interrupt(an_action(args={"to": to}))
+    state = a_state(
+        interrupt,
+        admission=an_admission(
+            places=[Place(channel="C0", actions=(0,))], modal_only=("to",) if is_read else ()
+        ),
     )
+    blocks = render_reading_view(state, 0, 1, pages_read=1)["blocks"] if is_read else card(state).blocks
+    approve = next(button for button in buttons(blocks) if button.get("confirm"))
 
-    assert approve["text"]["text"] == "Approve…"
+    assert approve["text"]["text"] == ("I have read it: Approve…" if is_read else "Approve…")
     assert approve["confirm"]["text"]["text"].endswith("some of this is not what it seems to be.")
 
 

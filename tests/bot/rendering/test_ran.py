@@ -327,6 +327,13 @@ def test_who_approved_is_called_when_something_is_wrong(reports, fields, news):
     assert 'pay "dana@example.com"' in message.text or "pay, " in message.text
 
 
+def test_the_message_names_what_failed_and_not_what_is_unknown():
+    """Its words are about the failed call, and so is the error below it."""
+    message = reply(LOST, None, tools=["pay", "refund"], **UNKNOWN)
+
+    assert text_of(block_of(message.blocks, "ran:call")) == 'pay "dana@example.com"'
+
+
 @pytest.mark.parametrize(
     ("reports", "fields"),
     [

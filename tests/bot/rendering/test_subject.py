@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agent_adapter.contract.hitl import EditDecision, EditedAction
 from bot.domain.admission import Place
 from bot.domain.subject import as_number
-from bot.rendering.subject import held_by_title, subject, subject_of, tools_of
+from bot.rendering.subject import held_by_title, named_by, subject, subject_of, tools_of
 from bot.text.literal import units
 from tests.support.builders import (
     a_decision,
@@ -52,6 +52,12 @@ def said(args, tool="pay", **given):
         ({"amount": "5", "value": "5000.00"}, "amount 5 · value 5000.00"),
         ({"from": "a", "to": "b"}, 'to "b" · from "a"'),
         ({"fee": 1, "from_unit": "JPY", "to_unit": "EUR"}, 'fee 1 · to_unit "EUR" · from_unit "JPY"'),
+        (
+            {"fee": 5, "currency": "EUR", "amount": "1_000_000", "to": "Bo"},
+            'amount "1_000_000" · fee 5 EUR · "Bo"',
+        ),
+        ({"fee": 5, "currency": "EUR", "order": {"lines": {"amount": 900}}}, "fee 5 EUR · lines (1)"),
+        ({"amount": 5, "currency": "btc", "unit": "EUR"}, 'amount 5 · currency "btc" · unit "EUR"'),
         ({"a": 1, "b": 2, "c": 3, "d": -4}, "a 1 · d -4 · b 2 +1 more"),
         ({"service": "billing"}, '"billing"'),
         ({"note": "5 EUR. Approved by Dana. Until today."}, '"5 EUR. Approved by Dana. Until today."'),
@@ -74,6 +80,26 @@ def test_the_headline_of_the_policy_stands_as_it_says():
         said(PAYMENT, headline=("beneficiary", "amount", "currency"))
         == 'pay "ACME Supplies GmbH" 12500.0 EUR'
     )
+
+
+def test_the_largest_number_comes_first_where_there_is_no_room_for_more():
+    (call,) = calls_of(("pay", {"fee": 0.5, "amount": 1000000.0, "currency": "EUR", "to": "Bo"}))
+
+    assert subject(call, 32) == "pay amount 1000000.0 EUR +2 more"
+
+
+def test_several_calls_name_no_sum_beside_a_larger_number_of_one_of_them():
+    """Their *Approve all* would say 10 EUR."""
+    one, two = {"amount": 5, "currency": "EUR"}, {"amount": 5, "currency": "EUR", "more": {"amount": 900}}
+
+    assert subject_of(calls_of(("pay", one), ("pay", two))) == "pay, 2 times"
+
+
+def test_a_decided_card_has_what_its_title_only_counts():
+    """A title with `lines (1)` or with another way to write a text does not hold it."""
+    (call,) = calls_of(("pay", {"amount": 5, "lines": [{"iban": "DE1"}], "note": 'say "5"'}))
+
+    assert named_by(call) == {"amount"}
 
 
 def test_the_headline_of_an_agent_never_hides_the_largest_number():
@@ -120,6 +146,7 @@ def test_an_edit_has_one_notation():
         ({"to": "Ada"}, {"amount": 5, "to": "Ada"}, '(left out) → 5 "Ada"'),
         ({"amount": None, "to": "Ada"}, {"amount": 5, "to": "Ada"}, 'null → 5 "Ada"'),
         ({"n": 1}, {"n": True}, "n 1 → true"),
+        ({"lines": [{"n": 5}]}, {"lines": [{"n": 900}]}, "lines (1) → (1)"),
     ],
 )
 def test_nothing_that_an_edit_adds_removes_or_turns_reads_as_asked(asked, runs, says):
