@@ -5,11 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import IntEnum
+from itertools import islice
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.masking import has_unshown
 
+_MOST = 3
+"""How many arguments a subject names where nobody says which."""
 _SCHEMA_IS_OPEN = {"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NUMBER = re.compile(r"[-+]?([0-9]{1,20}|[0-9]{1,3}(,[0-9]{3}){1,6})(\.[0-9]{1,20})?")
@@ -52,9 +55,14 @@ class Fact:
         return as_number(self.value) if self.kind in {Kind.MONEY, Kind.NUMBER} else None
 
     @property
-    def is_amount(self) -> bool:
-        """Whether it is a number whose name says no more than that it is an amount."""
-        return self.kind is Kind.MONEY and self.number is not None and _words(self.path) == {"amount"}
+    def is_odd(self) -> bool:
+        """Whether it is an amount that is no plain number, such as 1_000_000: it may be larger than those that are."""
+        return self.kind <= Kind.NUMBER and self.number is None
+
+    @property
+    def may_hold_more(self) -> bool:
+        """Whether an amount may be in it that nobody reads in a line."""
+        return self.is_odd or (isinstance(self.value, dict | list) and _holds_number(self.value))
 
     @property
     def size(self) -> Decimal:
@@ -72,6 +80,32 @@ class Facts:
     """Those that are masked, or that only a reading shows."""
     unexpected: int
     """Those that are not in the schema of the tool."""
+
+    @property
+    def first(self) -> Fact | None:
+        """What no subject leaves out: an amount that is no plain number, or else the largest number."""
+        return next((fact for fact in self.shown if fact.is_odd), None) or largest_of(self.shown)
+
+    @property
+    def amount(self) -> Fact | None:
+        """The largest amount, or number where none is an amount; `None` where something else may hold a larger one."""
+        if self.hidden or any(fact.may_hold_more for fact in self.shown):
+            return None
+        return largest_of([fact for fact in self.shown if fact.kind is Kind.MONEY]) or largest_of(self.shown)
+
+    def is_all_in(self, fact: Fact) -> bool:
+        """Whether a number needs no name: it is called an amount, and the call has no other number."""
+        is_only = sum(each.number is not None for each in self.shown) == 1 and fact == self.amount
+        return is_only and fact.kind is Kind.MONEY and fact.path[-1] == "amount"
+
+    def leading(self, headline: Sequence[str]) -> list[Fact]:
+        """Give what a subject names: what this headline of an agent names, or the first three, and in any case `first`."""
+        named: dict[tuple[str, ...], Fact] = {}
+        for name in headline:
+            named |= {fact.path: fact for fact in self.shown if name in {fact.path[0], ".".join(fact.path)}}
+        others = (fact for fact in self.shown if fact.path not in named)
+        chosen = [*named.values(), *islice(others, max(0, _MOST - len(named)))]
+        return chosen if self.first is None or self.first in chosen else [self.first, *chosen[:-1]]
 
 
 def facts_of(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Facts:
@@ -103,6 +137,12 @@ def as_number(value: Any) -> Decimal | None:
     if isinstance(value, str):
         return Decimal(value.replace(",", "")) if _NUMBER.fullmatch(value) else None
     return Decimal(encode(value))
+
+
+def _holds_number(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_holds_number, value.values() if isinstance(value, dict) else value))
+    return as_number(value) is not None
 
 
 def _flat(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Iterator[Fact]:
@@ -142,22 +182,27 @@ def _kind(path: tuple[str, ...], value: Any, schema: Any) -> Kind:
 
 
 def _with_units(facts: Sequence[Fact]) -> list[Fact]:
-    """Give numbers the one unit that stands beside them, and leave the unit out then. Of two, nobody knows which it is."""
-    groups: dict[tuple[str, ...], list[Fact]] = {}
-    for fact in facts:
-        groups.setdefault(fact.path[:-1], []).append(fact)
-    changed: dict[tuple[str, ...], Fact | None] = {}
-    for beside in groups.values():
-        units, numbers = [*filter(_names_unit, beside)], [fact for fact in beside if fact.number is not None]
-        of_it = [fact for fact in numbers if fact.kind is Kind.MONEY] or numbers[: len(numbers) == 1]
-        if len(units) == 1 and of_it and isinstance(units[0].value, str) and is_unit(units[0].value):
-            changed |= {fact.path: replace(fact, unit=units[0].value) for fact in of_it}
-            changed[units[0].path] = None
-    return [new for fact in facts if (new := changed.get(fact.path, fact))]
+    """Give numbers the one unit of the call that stands beside them, and leave it out then. Of two, nobody knows which it is."""
+    units = [*filter(_names_unit, facts)]
+    if len(units) != 1 or not (isinstance(units[0].value, str) and is_unit(units[0].value)):
+        return [*facts]
+    unit, beside = units[0], units[0].path[:-1]
+    numbers = [fact for fact in facts if fact.path[:-1] == beside and fact.number is not None]
+    of_it = [fact for fact in numbers if fact.kind is Kind.MONEY] or numbers[: len(numbers) == 1]
+    return [
+        replace(fact, unit=unit.value) if fact in of_it else fact
+        for fact in facts
+        if fact is not unit or not of_it
+    ]
+
+
+def names_unit(name: str) -> bool:
+    """Whether an argument of this name holds the unit of a number."""
+    return bool(_words((name,)) & _UNIT_NAMES)
 
 
 def _names_unit(fact: Fact) -> bool:
-    return any(_words((name,)) & _UNIT_NAMES for name in fact.path) and fact.kind is not Kind.MONEY
+    return any(map(names_unit, fact.path)) and fact.kind is not Kind.MONEY
 
 
 def _lacks_unit(fact: Fact) -> bool:
@@ -188,17 +233,8 @@ def _ranked(facts: Sequence[Fact]) -> list[Fact]:
         # A second command says less than the first person; a second person is the other side of the same call.
         is_second = fact.kind in seen and fact.kind not in {Kind.PERSON, Kind.SENDER}
         is_second |= fact.number is not None
-        # An amount that is no plain number, such as 1_000_000, may be larger than those that are.
-        is_odd = fact.kind <= Kind.NUMBER and fact.number is None
-        rank = (
-            -2
-            if is_odd
-            else -1
-            if fact in leading
-            else Kind.OTHER
-            if is_second and fact.kind < Kind.OTHER
-            else fact.kind
-        )
+        first = -2 if fact.is_odd else -1 if fact in leading else 0
+        rank = first or (Kind.OTHER if is_second and fact.kind < Kind.OTHER else fact.kind)
         found.append((rank, fact))
         seen.add(fact.kind)
     return [fact for _, fact in sorted(found, key=lambda each: each[0])]

@@ -7,7 +7,6 @@ from itertools import groupby
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import EditDecision
 from bot.domain.action import Action
-from bot.domain.subject import largest_of
 from bot.domain.votes import Written
 from bot.rendering.arguments import ARROW, Change, changes_of
 from bot.rendering.blocks import Block, boxed, leaves, literal, rich_text
@@ -61,14 +60,15 @@ def changes_written(action: Action, found: Written, *, on_card: bool = False) ->
 
 
 def _leads(action: Action, value: str) -> bool:
-    """Whether no other number of the call is larger: *Approve 5* is no label for a call that pays 900."""
-    largest = largest_of(action.facts.shown)
-    return largest is None or value.startswith('"') or encode(largest.value).strip('"') == value
+    """Whether this is a date, or the amount of the call: *Approve 5* is no label for one that pays 900."""
+    amount = action.facts.amount
+    is_it = value.startswith('"') or (amount is not None and encode(amount.value) == value)
+    return is_it and _PLAIN.fullmatch(value) is not None
 
 
 def one_value(action: Action) -> tuple[str, str] | None:
     """Give the number or the date, before and after, that is all that somebody proposes to change; else `None`."""
     match changes_written(action, action.proposal, on_card=True) if action.proposal else []:
-        case [Change(old=[old], new=[new])] if all(map(_PLAIN.fullmatch, (old, new))) and _leads(action, old):
+        case [Change(old=[old], new=[new])] if _leads(action, old) and _leads(action.after, new):
             return old.strip('"'), new.strip('"')
     return None

@@ -16,18 +16,14 @@ _ROOM = 300
 
 def asks_first(action: Action) -> bool:
     """Tell whether one press is not enough to approve a call."""
-    return action.terms.confirm or _misleads(action)
-
-
-def _misleads(action: Action) -> bool:
-    return misleads(action.request.name, action.shown(), action.description)
+    return action.terms.confirm or misleads(action)
 
 
 def run_question(action: Action) -> Block:
     """Ask whether to run the call. Names the tool and its values, as its card shows them."""
     needed = action.terms.needed("approve")
     after = on_action.one_vote_of(needed) if needed > 1 else ""
-    after = _lines(after, in_text.MISLEADS if _misleads(action) else "")
+    after = _lines(after, in_text.MISLEADS if misleads(action) else "")
     return confirm(run_title(action), _values(action, after), on_action.APPROVE)
 
 

@@ -21,7 +21,7 @@ def options_in_sight(action: Action) -> tuple[str, ...]:
     """
     is_short = units(visible(action.description)) <= _DESCRIPTION
     stands_whole = action.is_alone and not action.must_read and is_short
-    if not stands_whole or action.is_high_risk or action.terms.needs_votes or misleads(action.shown()):
+    if not stands_whole or action.is_high_risk or action.terms.needs_votes or misleads(action):
         return ()
     offered = options_of(action)
     differ = len({skeleton(each) for each in offered}) == len(offered)

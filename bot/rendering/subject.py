@@ -8,14 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, Inexact, localcontext
-from itertools import islice
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.action import Action
 from bot.domain.masking import has_unshown
 from bot.domain.options import question_of
-from bot.domain.subject import Fact, Kind, as_number, largest_of
+from bot.domain.subject import Fact, Facts, Kind, as_number, largest_of, names_unit
 from bot.rendering.arguments import is_same
 from bot.rendering.calls import safe_name
 from bot.sentences import in_text, on_card, words
@@ -27,8 +26,8 @@ ROOM = 60
 LONG = 240
 """Units of the values where there is room for several lines: in a notification and in a form."""
 _LONGEST_TITLE = 100
-_MOST, _LEAST = 3, 12
-"""How many arguments a subject names where no policy does, and the units that the beginning of a value takes at least."""
+_LEAST = 12
+"""The units that the beginning of a value takes at least."""
 _BESIDE_OTHERS = 32
 _LONGEST_SUM = 30
 _USUAL, _FEWEST = 0.75, 4
@@ -37,6 +36,7 @@ _MOST_ODD = 2
 _PEOPLE = {Kind.PERSON, Kind.SENDER}
 _BETWEEN = "·"
 _ABSENT = object()
+_Before = Mapping[tuple[str, ...], Fact] | None
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 
@@ -109,17 +109,20 @@ def named_by(action: Action) -> frozenset[str]:
     """Name the arguments whose value the title of a decided card holds whole: by the policy, or else by rank."""
     if action.terms.title or action.terms.headline:
         return held_by_title(action)
-    facts, args = action.facts, action.shown(on_card=True)
-    leading = _leading(facts.shown, action.headline)
-    kept = zip(leading, _in_room(leading, _named(leading, facts.shown), None, ROOM), strict=False)
+    args = action.shown(on_card=True)
     whole = [
         fact
-        for fact, (_, text) in kept
+        for fact, _, text in _kept(action.facts, action.headline, None, ROOM)
         if len(fact.path) == 1
         and text.endswith(_text(fact, _LONGEST_TITLE))
         and _is_whole(fact.value, written(fact.value, _LONGEST_TITLE))
     ]
-    units_of = {name for fact in whole for name, value in args.items() if fact.unit and value == fact.unit}
+    units_of = {
+        name
+        for fact in whole
+        for name, value in args.items()
+        if fact.unit and value == fact.unit and names_unit(name)
+    }
     return frozenset({*units_of, *(fact.path[0] for fact in whole)})
 
 
@@ -141,16 +144,21 @@ def _values(action: Action, room: int) -> str:
         said = cut(said, max(room, _LONGEST_TITLE))
         return " ".join([said, *in_text.counted(0, facts.hidden, facts.unexpected)])
     before = None if after is action else {fact.path: fact for fact in action.facts.shown}
-    leading, largest = _leading(facts.shown, action.headline), largest_of(facts.shown)
-    kept = list(_in_room(leading, _named(leading, facts.shown), before, room))
-    first = leading[: len(kept)]
-    if largest and largest not in first:
-        # Nothing that an agent puts first keeps the number out.
-        leading = [largest, *(fact for fact in leading if fact != largest)]
-        kept = list(_in_room(leading, _named(leading, facts.shown), before, room))
+    kept = _kept(facts, action.headline, before, room)
     removed = before.keys() - {fact.path for fact in facts.shown} if before else ()
     counts = in_text.counted(len(facts.shown) - len(kept) + len(removed), facts.hidden, facts.unexpected)
     return " ".join([_joined(kept), *counts]).strip()
+
+
+def _kept(facts: Facts, headline: Sequence[str], before: _Before, room: int) -> list[tuple[Fact, bool, str]]:
+    """Write the facts that matter while there is room, each with whether its name is in the text."""
+    leading, first = facts.leading(headline), facts.first
+    kept = list(_in_room(leading, _named(leading, facts), before, room))
+    if first and first not in [fact for fact, _, _ in kept]:
+        # Nothing that an agent puts first keeps the number out.
+        leading = [first, *(fact for fact in leading if fact != first)]
+        kept = list(_in_room(leading, _named(leading, facts), before, room))
+    return kept
 
 
 def _by_policy(action: Action, after: Action) -> str:
@@ -189,20 +197,9 @@ def _change(old: str, new: str) -> str:
     return new if old == new else f"{old} {in_text.BECOMES} {new}"
 
 
-def _leading(facts: Sequence[Fact], headline: Sequence[str]) -> list[Fact]:
-    """Give the facts of a subject. Of several numbers, the largest is among them, whatever an agent names."""
-    named: dict[tuple[str, ...], Fact] = {}
-    for name in headline:
-        named |= {fact.path: fact for fact in facts if name in {fact.path[0], ".".join(fact.path)}}
-    others = (fact for fact in facts if fact.path not in named)
-    chosen = [*named.values(), *islice(others, max(0, _MOST - len(named)))]
-    largest = largest_of(facts)
-    return chosen if largest is None or largest in chosen else [largest, *chosen[:-1]]
-
-
 def _in_room(
-    facts: Sequence[Fact], named: Sequence[bool], before: Mapping[tuple[str, ...], Fact] | None, room: int
-) -> Iterator[tuple[bool, str]]:
+    facts: Sequence[Fact], named: Sequence[bool], before: _Before, room: int
+) -> Iterator[tuple[Fact, bool, str]]:
     """Write facts while there is room, each with whether its name is in it. The last one may be cut."""
     for fact, has_name in zip(facts, named, strict=True):
         name = f"{clip(key_text(fact.path[-1]), _BESIDE_OTHERS)} " if has_name else ""
@@ -213,23 +210,23 @@ def _in_room(
         text = name + text
         if units(text) > room:
             if fact.number is None and room >= _LEAST + len(name):
-                yield has_name, name + _text(fact, room - len(name))
+                yield fact, has_name, name + _text(fact, room - len(name))
             return
-        yield has_name, text
+        yield fact, has_name, text
         room -= units(text) + 3
 
 
-def _named(facts: Sequence[Fact], of: Sequence[Fact]) -> list[bool]:
+def _named(facts: Sequence[Fact], of: Facts) -> list[bool]:
     """Say which of the facts of a call carry their name: all but those that read as what they are."""
-    numbers, people = sum(fact.kind <= Kind.NUMBER for fact in of), sum(fact.kind in _PEOPLE for fact in of)
+    people = sum(fact.kind in _PEOPLE for fact in of.shown)
     seen = set[Kind]()
     named = []
     for fact in facts:
         is_second = fact.kind in seen
         seen.add(fact.kind)
-        is_amount = fact.is_amount and numbers == 1
-        several = (fact.kind <= Kind.NUMBER and not is_amount) or (fact.kind in _PEOPLE and people > 1)
-        is_vague = fact.kind > Kind.OTHER or (fact.kind is Kind.OTHER and len(of) > 1)
+        is_number = fact.kind <= Kind.NUMBER and not of.is_all_in(fact)
+        several = is_number or (fact.kind in _PEOPLE and people > 1)
+        is_vague = fact.kind > Kind.OTHER or (fact.kind is Kind.OTHER and len(of.shown) > 1)
         named.append(is_second or several or is_vague)
     return named
 
@@ -247,11 +244,11 @@ def _text(fact: Fact, room: int) -> str:
     return f"{written(value, room)}{f' {fact.unit}' if fact.unit else ''}"
 
 
-def _joined(said: Sequence[tuple[bool, str]]) -> str:
+def _joined(said: Sequence[tuple[Fact, bool, str]]) -> str:
     """Join values by a space, and by a dot where a name would read as part of the value before."""
     text = ""
-    for place, (has_name, item) in enumerate(said):
-        between = f" {_BETWEEN} " if place and (has_name or said[place - 1][0]) else " " if place else ""
+    for place, (_, has_name, item) in enumerate(said):
+        between = f" {_BETWEEN} " if place and (has_name or said[place - 1][1]) else " " if place else ""
         text += between + item
     return text
 
@@ -280,14 +277,18 @@ def _fitting(texts: Sequence[str], room: int) -> list[str]:
 
 def _sums(actions: Sequence[Action]) -> list[str]:
     """Say what a number of every call comes to: those of the policy's headline, or the first number and the largest."""
-    numbers = [[fact for fact in action.after.facts.shown if fact.number is not None] for action in actions]
+    facts = [action.after.facts for action in actions]
+    numbers = [[fact for fact in each.shown if fact.number is not None] for each in facts]
     if not all(numbers):
         return []
     largest = largest_of([fact for each in numbers for fact in each])
     named = [fact.path for fact in numbers[0] if fact.path[0] in actions[0].terms.headline]
     paths = dict.fromkeys(named or [numbers[0][0].path, *([largest.path] if largest else [])])
-    is_one = len(named) == 1 or all(len(each) == 1 and each[0].is_amount for each in numbers)
-    if not named and largest and not all(largest.path in {fact.path for fact in each} for each in numbers):
+    is_one = len(named) == 1 or all(
+        each.is_all_in(found[0]) for each, found in zip(facts, numbers, strict=True)
+    )
+    is_everywhere = largest and all(largest.path in {fact.path for fact in each} for each in numbers)
+    if not named and not (is_everywhere and all(each.amount for each in facts)):
         return []
     found = []
     for path in paths:

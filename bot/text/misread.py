@@ -19,7 +19,7 @@ _DOT = re.compile("[.\u3002\uff0e\uff61]")
 _RUN = re.compile(f"(?:[^\\W_]|[-{_MARKS}]|{_DOT.pattern})+")
 # A file and the end of a sentence without a space after it have a dot, too.
 _ENDING = re.compile(
-    "com|net|org|info|biz|edu|gov|app|dev|(?!py|js|ts|md|rs|sh|cs|rb|go|ps|so|db|pl|vb|gz)[a-z]{2}"
+    "com|net|org|info|biz|edu|gov|app|dev|shop|store|online|site|top|xyz|(?!py|js|ts|md|rs|sh|cs|rb|go|ps|so|db|pl|vb|gz)[a-z]{2}"
 )
 _LONGEST_LABEL, _LONGEST_HOST = 63, 253
 
@@ -37,8 +37,8 @@ def domains(texts: Iterable[str]) -> dict[str, str]:
 
 def imitates(host: str) -> bool:
     """Whether each letter of a domain name outside of ASCII looks like one of ASCII."""
-    odd = {char for char in host if not char.isascii()}
-    alike = is_confusable("".join(odd), greedy=True, preferred_aliases=["latin"]) or []
+    odd = {char for char in host if char.isalnum() and not char.isascii()}
+    alike = is_confusable("".join(odd), greedy=True) or []
     return odd == {
         each["character"] for each in alike if any(like["c"].isascii() for like in each["homoglyphs"])
     }

@@ -21,8 +21,9 @@ from bot.rendering.card.batch import are_long
 from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import has_details
 from bot.rendering.card.rows import held_in_title
+from bot.rendering.cautions import misleads
 from bot.rendering.subject import subject_of
-from bot.sentences import in_form, on_action, on_button, on_card
+from bot.sentences import in_form, in_text, on_action, on_button, on_card
 from bot.text.literal import clip, units
 
 _IN_SIGHT = 5
@@ -153,6 +154,7 @@ def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Blo
     at_once = [index for index in ready if index not in voted]
     said = [on_card.at_once_and_voted(at_once, voted) if at_once else on_card.YOUR_VOTE] if voted else []
     said += _left_out(state, still)
+    said += [in_text.MISLEADS] if any(misleads(state.actions[index]) for index in ready) else []
     room = _CONFIRM - units("\n".join(said)) - _WHICH
     what = on_card.which(ready, subject_of([state.actions[index] for index in ready], room))
     yes = in_form.several(verb_for(state, ready), len(ready))

@@ -182,6 +182,8 @@ def test_the_value_is_asked_first_and_the_note_last():
     [
         ({"amount": 1250}, {"amount": 1200}, ["Agree to 1200…", "Approve 1250"]),
         ({"amount": 900, "limit": 5}, {"limit": 6}, ["Agree to the change…", "Approve as asked"]),
+        ({"amount": 900, "fee": 800}, {"amount": 1}, ["Agree to the change…", "Approve as asked"]),
+        ({"amounts": [5, 900]}, {"amounts": [6, 900]}, ["Agree to the change…", "Approve as asked"]),
     ],
 )
 def test_the_buttons_beside_a_change_name_its_number_where_it_is_the_largest(args, changed, labels):

@@ -190,8 +190,8 @@ EDITED = EditDecision(edited_action={"name": "pay", "args": {"amount": 7}})
     [
         ({"customer": "Ada *Park*", "amount": 64.95}, {}, 'pay 64.95 "Ada *Park*"'),
         ({"amount": 900}, {"how": {0: APPROVE, 1: EDITED}}, "pay 900 → 7"),
-        ({"password": "hunter22", "amount": 7}, {"mask": ("password",)}, "pay 7 +1 hidden"),
-        ({"body": "hunter22 words", "amount": 7}, {"modal_only": ("body",)}, "pay 7 +1 hidden"),
+        ({"password": "hunter22", "amount": 7}, {"mask": ("password",)}, "pay amount 7 +1 hidden"),
+        ({"body": "hunter22 words", "amount": 7}, {"modal_only": ("body",)}, "pay amount 7 +1 hidden"),
     ],
     ids=["as asked", "as it ran", "masked", "for a reading only"],
 )

@@ -58,6 +58,8 @@ def said(args, tool="pay", **given):
         ),
         ({"fee": 5, "currency": "EUR", "order": {"lines": {"amount": 900}}}, "fee 5 EUR · lines (1)"),
         ({"amount": 5, "currency": "btc", "unit": "EUR"}, 'amount 5 · currency "btc" · unit "EUR"'),
+        ({"amount": 5, "unit": "EUR", "asset": {"symbol": "BTC"}}, 'amount 5 · unit "EUR" · symbol "BTC"'),
+        ({"amount": 5, "order": {"lines": {"amount": 900}}}, "amount 5 · lines (1)"),
         ({"a": 1, "b": 2, "c": 3, "d": -4}, "a 1 · d -4 · b 2 +1 more"),
         ({"service": "billing"}, '"billing"'),
         ({"note": "5 EUR. Approved by Dana. Until today."}, '"5 EUR. Approved by Dana. Until today."'),
@@ -88,11 +90,15 @@ def test_the_largest_number_comes_first_where_there_is_no_room_for_more():
     assert subject(call, 32) == "pay amount 1000000.0 EUR +2 more"
 
 
-def test_several_calls_name_no_sum_beside_a_larger_number_of_one_of_them():
+@pytest.mark.parametrize(
+    "other",
+    [{"more": {"amount": 900}}, {"total": "1_000_000"}, {"lines": [{"amount": 900}]}, {"amounts": [900]}],
+)
+def test_several_calls_name_no_sum_where_one_of_them_may_hold_a_larger_number(other):
     """Their *Approve all* would say 10 EUR."""
-    one, two = {"amount": 5, "currency": "EUR"}, {"amount": 5, "currency": "EUR", "more": {"amount": 900}}
+    one = {"amount": 5, "currency": "EUR"}
 
-    assert subject_of(calls_of(("pay", one), ("pay", two))) == "pay, 2 times"
+    assert subject_of(calls_of(("pay", one), ("pay", one | other))) == "pay, 2 times"
 
 
 def test_a_decided_card_has_what_its_title_only_counts():
@@ -100,6 +106,13 @@ def test_a_decided_card_has_what_its_title_only_counts():
     (call,) = calls_of(("pay", {"amount": 5, "lines": [{"iban": "DE1"}], "note": 'say "5"'}))
 
     assert named_by(call) == {"amount"}
+
+    (call,) = calls_of(
+        ("pay", {"amount": 5, "total": 900, "to": "a" * 40 + "@b.com"}), named=("to", "amount")
+    )
+
+    assert subject(call).startswith("pay total 900 · ")
+    assert "amount" not in named_by(call)
 
 
 def test_the_headline_of_an_agent_never_hides_the_largest_number():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.text.misread import domains, misread_words
+from bot.text.misread import domains, imitates, misread_words
 
 
 @pytest.mark.parametrize("word", ["r\u0430ypal", "\u0440\u0430yp\u0430l", "\u0391laska", "Pri\u0432\u0435t"])
@@ -55,3 +55,17 @@ def test_a_domain_outside_of_ascii_is_written_as_computers_read_it(text, host, r
 )
 def test_a_file_or_a_sentence_is_no_domain(text):
     assert domains([text]) == {}
+
+
+@pytest.mark.parametrize(
+    ("host", "is_fake"),
+    [
+        ("\u0430\u0440\u0440\u04cf\u0435.com", True),
+        ("\u0430\u0440\u0440\u04cf\u0435\u3002com", True),
+        ("m\u0131crosoft.com", True),
+        ("m\u00fcnchen.de", False),
+        ("\u043c\u043e\u0441\u043a\u0432\u0430.com", False),
+    ],
+)
+def test_a_domain_imitates_another_where_all_its_other_letters_look_like_ascii(host, is_fake):
+    assert imitates(host) is is_fake
