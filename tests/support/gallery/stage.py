@@ -277,11 +277,13 @@ class Stage:
         return max((call["n"] for call in calls), default=0), _newest(messages)
 
     async def _sent_since(self, before: tuple[int, float]) -> tuple[int, int]:
-        """Count the messages since then, and the edits of these messages."""
+        """Count the messages since then that are no reply to an older one, and the edits of these messages."""
         last, newest = before
         posts = await self.slack.calls("chat.postMessage", since=last)
         updates = await self.slack.calls("chat.update", since=last)
-        return len(posts), sum(float(call["args"]["ts"]) > newest for call in updates)
+        replies_to = (call["args"].get("thread_ts") for call in posts)
+        own = sum(thread is None or float(thread) > newest for thread in replies_to)
+        return own, sum(float(call["args"]["ts"]) > newest for call in updates)
 
 
 def _newest(messages: list[Json]) -> float:
