@@ -60,6 +60,12 @@ class Fact:
         return self.kind <= Kind.NUMBER and self.number is None
 
     @property
+    def is_nested(self) -> bool:
+        """Whether it has objects or lists inside, so that nobody reads it in a line."""
+        inner = self.value if isinstance(self.value, list) else ()
+        return isinstance(self.value, dict) or any(isinstance(each, dict | list) for each in inner)
+
+    @property
     def may_hold_more(self) -> bool:
         """Whether an amount may be in it that nobody reads in a line."""
         return self.is_odd or (isinstance(self.value, dict | list) and _holds_number(self.value))
@@ -166,8 +172,8 @@ def _kind(path: tuple[str, ...], value: Any, schema: Any) -> Kind:
     if isinstance(value, dict) or (
         isinstance(value, list) and any(isinstance(each, dict | list) for each in value)
     ):
-        # Nobody reads it in a line.
-        return Kind.LIMIT
+        # A line only counts what is in it.
+        return Kind.OTHER
     kinds = {_KIND_OF[word] for word in _words(path) if word in _KIND_OF}
     if as_number(value) is not None and (of_numbers := kinds & {Kind.MONEY, Kind.LIMIT}):
         return min(of_numbers)

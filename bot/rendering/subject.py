@@ -202,7 +202,8 @@ def _in_room(
 ) -> Iterator[tuple[Fact, bool, str]]:
     """Write facts while there is room, each with whether its name is in it. The last one may be cut."""
     for fact, has_name in zip(facts, named, strict=True):
-        name = f"{clip(key_text(fact.path[-1]), _BESIDE_OTHERS)} " if has_name else ""
+        path = fact.path if fact.kind is Kind.LIMIT else fact.path[-1:]
+        name = f"{clip('.'.join(map(key_text, path)), _BESIDE_OTHERS)} " if has_name else ""
         text, old = _text(fact, ROOM), fact if before is None else before.get(fact.path)
         was = _text(old, ROOM) if old else in_text.LEFT_OUT
         if was != text or (old and old.value != fact.value):
@@ -226,14 +227,15 @@ def _named(facts: Sequence[Fact], of: Facts) -> list[bool]:
         seen.add(fact.kind)
         is_number = fact.kind <= Kind.NUMBER and not of.is_all_in(fact)
         several = is_number or (fact.kind in _PEOPLE and people > 1)
-        is_vague = fact.kind > Kind.OTHER or (fact.kind is Kind.OTHER and len(of.shown) > 1)
+        is_alone = len(of.shown) == 1 and not fact.is_nested
+        is_vague = fact.kind > Kind.OTHER or (fact.kind is Kind.OTHER and not is_alone)
         named.append(is_second or several or is_vague)
     return named
 
 
 def _text(fact: Fact, room: int) -> str:
     value = fact.value
-    if fact.kind is Kind.LIMIT and isinstance(value, dict | list):
+    if fact.is_nested:
         return f"({len(value)})"
     if fact.number is not None:
         # A number that is cut would read as another one.

@@ -88,10 +88,8 @@ def removed(path: str) -> str:
 
 # --- Not what it looks like ---------------------------------------------------------------------------------------------
 
-HIDDEN = (
-    "⚠️ *Hidden characters*, written here as `\\u{…}`. Elsewhere nobody sees them, and this reads differently."
-)
-HIDDEN_IN_JSON = "⚠️ *Hidden characters*, written here as `\\u` and four digits. Elsewhere nobody sees them."
+HIDDEN = "⚠️ *Hidden characters*, written here as `\\u{…}`. In other programs this looks like another text."
+HIDDEN_IN_JSON = "⚠️ *Hidden characters*, written here as `\\u` and four digits. In other programs this looks like another text."
 DECOMPOSED = (
     "Some letters look the same as usual and are stored in another way. "
     "They have a `\\+` after them, or are written as `\\u{…}`."

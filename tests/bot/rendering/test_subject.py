@@ -258,7 +258,7 @@ def test_outside_of_quotes_are_numbers_units_names_and_our_own_words(args, room)
     assert units(text) <= room + 120
     outside = re.sub(r'"[^"]*"', "", text.removeprefix("pay"))
     assert re.fullmatch(
-        r"( |·|…|[-+0-9.e]+|[A-Z]{3}|true|false|null|more|amount|value|to|note|timeout|currency|from|sql)*",
+        r"( |·|…|[-+0-9.e]+|\(\d+\)|[A-Z]{3}|true|false|null|more|amount|value|to|note|timeout|currency|from|sql)*",
         outside,
     )
 

@@ -364,7 +364,7 @@ SITUATIONS = (
     ),
     Situation("refund", "A refund by a schema", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), most=450, taps=ONE, edit={"amount": "49.95"}),
     Situation("restart", "Two short arguments", _call("restart_service", {"service": "search", "region": "eu-west-1"}), most=450, taps=ONE, edit={"region": "eu-west-2"}),
-    Situation("nothing", "No arguments", _call("flush_cache", {}, allowed=APPROVE_REJECT), most=450, taps={"approve": 1, "reject": 2}),
+    Situation("nothing", "No arguments", _call("flush_cache", {}, allowed=APPROVE_REJECT, description="Empties the price cache of the shop."), most=450, taps={"approve": 1, "reject": 2}),
     Situation("sql", "A query in SQL", _call("run_query", {"database": "crm", "sql": SQL}), taps=ONE, edit={"database": "crm_copy"}),
     Situation("mail", "A letter", _call("send_email", {"to": "ada@example.com", "subject": "Your refund", "body": LETTER}), taps=ONE, edit={"subject": "Order 4711"}),
     Situation("patch", "A change of a file", _call("apply_patch", {"path": "limits.py", "patch": PATCH}), taps=ONE, edit={"path": "rules.py"}),
