@@ -13,7 +13,7 @@ from bot.domain.on_call import is_on_call, schedule_of
 from bot.domain.policy import AGENT, Policy, Trust
 from bot.domain.rules import THREAD, Rule
 from bot.policy.checks import UNKNOWN, problems_of
-from bot.policy.keys import POLICY, RULE, PolicyKeys
+from bot.policy.keys import PolicyKeys, RuleKeys, adapter
 from bot.policy.sentences import fault
 from bot.policy.values import Fault, meant
 from bot.policy.yaml_values import Document, Loc, Problem, UnreadableError, read_yaml, texts
@@ -82,7 +82,7 @@ def read_policy(text: str, path: str) -> PolicyFile:
 
 def _read(written: Any) -> tuple[PolicyKeys | None, list[Fault]]:
     try:
-        return POLICY.validate_python(written), []
+        return adapter(PolicyKeys).validate_python(written), []
     except ValidationError as error:
         return None, [fault(each) for each in error.errors(include_url=False)]
 
@@ -112,7 +112,9 @@ def _rules(document: Document, faulty: Collection[Loc]) -> tuple[Rule, tuple[Rul
 def _rule(base: Rule, written: Any, document: Document, loc: Loc, faulty: Collection[Loc]) -> Rule:
     keys = written if isinstance(written, dict) else {}
     left_out = {each[len(loc)] for each in faulty if each != loc}
-    given = RULE.validate_python({key: value for key, value in keys.items() if key not in left_out})
+    given = adapter(RuleKeys).validate_python(
+        {key: value for key, value in keys.items() if key not in left_out}
+    )
     # Whom to notify is said of a list of approvers, so another list does not inherit it.
     inherited = replace(base, notify=None) if "approvers" in given else base
     rule = replace(inherited, **given, line=document.line(loc))

@@ -306,15 +306,17 @@ class PolicyKeys(TypedDict, total=False):
     """What happens with a tool whose name looks like a name in the rules, and is another."""
 
 
-POLICY = TypeAdapter(PolicyKeys)
-RULE = TypeAdapter(RuleKeys)
+@cache
+def adapter(keys: Any) -> TypeAdapter[Any]:
+    """Give what reads these keys. Building it takes long, and not every process reads a policy."""
+    return TypeAdapter(keys)
 
 
 @cache
 def json_schema() -> dict[str, Any]:
     """Give the JSON Schema of the file, for editors."""
-    schema = POLICY.json_schema()
-    terms = TypeAdapter(SharedKeys).json_schema()["properties"]
+    schema = adapter(PolicyKeys).json_schema()
+    terms = adapter(SharedKeys).json_schema()["properties"]
     for kind in ("DefaultKeys", "RuleKeys"):
         # pydantic reads the docstrings of a class, and not those of the class that it extends.
         schema["$defs"][kind]["properties"] |= terms

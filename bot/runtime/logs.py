@@ -6,14 +6,15 @@ import sys
 import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import structlog
 from redis.exceptions import RedisError
-from structlog.typing import EventDict, ExcInfo, WrappedLogger
 
 from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import BotError
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, ExcInfo, WrappedLogger
 
 OURS = ("bot", "agent_adapter")
 
@@ -67,6 +68,8 @@ _OF_EVERY_RECORD = logging.makeLogRecord({}).__dict__.keys() | {"message", "asct
 
 
 def _for_people() -> logging.Formatter:
+    import structlog  # noqa: PLC0415  # only a terminal needs it
+
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[
             structlog.stdlib.add_log_level,
@@ -84,7 +87,7 @@ def _for_people() -> logging.Formatter:
     )
 
 
-def _tell_exception(exc_info: ExcInfo) -> str:
+def _tell_exception(exc_info: "ExcInfo") -> str:
     return _tell(exc_info[1])
 
 
@@ -106,7 +109,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         yield error
 
 
-def _escape(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+def _escape(_logger: "WrappedLogger", _method: str, event: "EventDict") -> "EventDict":
     """Show control and invisible characters as escapes, so that a logged text cannot forge a line or a colour."""
     return {name: _printable(value, name) for name, value in event.items()}
 

@@ -15,7 +15,7 @@ _MAX_MARKS = 8
 _COUNTED = re.compile(r"\\| {21,}|\n{5,}")
 _SPECIAL = re.compile(rf"{KEYCAP}|{_COUNTED.pattern}|[^ -~\n]+")
 _JOINERS = re.compile("[\u200d\ufe0e\ufe0f\U000e0020-\U000e007f]")
-_SCRIPTS = [chr(code) for code in range(0x300, 0x1E950)]
+_SCRIPTS = range(0x300, 0x1E950)
 # No dot: it separates the names in a path.
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 
@@ -33,10 +33,12 @@ def char_ranges(chars: Iterable[str]) -> str:
 
 # Quick checks of a text. Outside of the basic plane they find too much.
 _BLANK = re.compile(f"[{char_ranges(map(chr, sorted(IGNORABLE)))}]")
-_DRAWN_OVER = (char for char in _SCRIPTS if char <= "\uffff" and unicodedata.category(char) in {"Mn", "Me"})
+_DRAWN_OVER = (
+    char for char in map(chr, _SCRIPTS) if char <= "\uffff" and unicodedata.category(char) in {"Mn", "Me"}
+)
 _MANY_MARKS = re.compile(f"[{char_ranges(_DRAWN_OVER)}]{{{_MAX_MARKS + 1}}}|[\U00010000-\U0001e94f]")
 # Characters that Unicode may join with the letter before: marks, and the vowels and consonants of some scripts.
-_MARKS = char_ranges(filter(unicodedata.combining, _SCRIPTS)) + (
+_MARKS = char_ranges(filter(unicodedata.combining, map(chr, _SCRIPTS))) + (
     "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1161-\u1175\u11a8-\u11c2\u1b35"
     "\U00011127\U0001133e\U00011357\U000114b0\U000114ba\U000114bd\U000115af\U00011930"
 )

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from confusable_homoglyphs.confusables import confusables_data
-
 from bot.text.literal import has_invisible
 
 _SEPARATORS = re.compile(r"[\s_./:~\\-]+")
@@ -88,6 +86,8 @@ def _looks_like(char: str) -> str:
     """Give the Latin letter or digit that a character looks like, also as a small capital, `_` for a separator, else itself."""
     if char.isascii():
         return char
+    from confusable_homoglyphs.confusables import confusables_data  # noqa: PLC0415  # 7 MB, for few texts
+
     alike = [each["c"] for each in confusables_data.get(char, ())]
     if latin := next((each for each in alike if len(each) == 1 and each.isascii() and each.isalnum()), ""):
         return "I" if latin == "l" and char.isupper() else latin

@@ -5,9 +5,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from confusable_homoglyphs.categories import alias
-from confusable_homoglyphs.confusables import is_confusable, is_dangerous
-
 from bot.text.literal import char_ranges
 
 _WORD = re.compile(r"[^\W_]+")
@@ -38,16 +35,24 @@ def domains(texts: Iterable[str]) -> dict[str, str]:
 def imitates(host: str) -> bool:
     """Whether each letter of a domain name outside of ASCII looks like one of ASCII."""
     odd = {char for char in host if char.isalnum() and not char.isascii()}
+    from confusable_homoglyphs.confusables import is_confusable  # noqa: PLC0415  # 7 MB, for few texts
+
     alike = is_confusable("".join(odd), greedy=True) or []
     return odd == {
         each["character"] for each in alike if any(like["c"].isascii() for like in each["homoglyphs"])
     }
 
 
-_script = lru_cache(maxsize=65_536)(alias)
+@lru_cache(maxsize=65_536)
+def _script(char: str) -> str:
+    from confusable_homoglyphs.categories import alias  # noqa: PLC0415  # likewise
+
+    return str(alias(char))
 
 
 def _is_misread(word: str) -> bool:
+    from confusable_homoglyphs.confusables import is_dangerous  # noqa: PLC0415  # likewise
+
     # Most words are of one script. That is known sooner, because the library remembers no character.
     is_mixed = len({*map(_script, word)} - {"COMMON"}) > 1
     return is_mixed and bool(is_dangerous(word, preferred_aliases=["latin"]))
