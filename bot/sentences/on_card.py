@@ -296,8 +296,8 @@ NOT_USED_WHY = "The agent could not use this decision. If it asks again, that is
 
 def not_started(calls: int, agent: str) -> str:
     """Say that no agent has taken an approval."""
-    which, it = ("this call", "it") if calls == 1 else ("these calls", "them")
-    return f"Agent {agent} has not started {which} for 10 minutes. Check that it is running: it may still start {it}."
+    which = "this call" if calls == 1 else "these calls"
+    return f"The agent has not started {which} for 10 minutes, and still may. Check that {agent} is running."
 
 
 UNREADABLE = "This can no longer be decided"

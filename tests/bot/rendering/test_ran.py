@@ -233,7 +233,7 @@ def test_a_card_says_why_nothing_was_reported(reports, fields, says):
 
 STOPPED = "The agent stopped after the approval. The call may have run. Check before you ask again."
 NOT_STARTED = (
-    "Agent billing has not started this call for 10 minutes. Check that it is running: it may still start it."
+    "The agent has not started this call for 10 minutes, and still may. Check that billing is running."
 )
 
 
