@@ -99,8 +99,8 @@ class Facts:
             return None
         return largest_of([fact for fact in self.shown if fact.kind is Kind.MONEY]) or largest_of(self.shown)
 
-    def is_all_in(self, fact: Fact) -> bool:
-        """Whether a number needs no name: it is called an amount, and the call has no other number."""
+    def needs_no_name(self, fact: Fact) -> bool:
+        """Whether a number can stand without its name: it is called an amount, and the call has no other number."""
         is_only = sum(each.number is not None for each in self.shown) == 1 and fact == self.amount
         return is_only and fact.kind is Kind.MONEY and fact.path[-1] == "amount"
 

@@ -225,7 +225,7 @@ def _named(facts: Sequence[Fact], of: Facts) -> list[bool]:
     for fact in facts:
         is_second = fact.kind in seen
         seen.add(fact.kind)
-        is_number = fact.kind <= Kind.NUMBER and not of.is_all_in(fact)
+        is_number = fact.kind <= Kind.NUMBER and not of.needs_no_name(fact)
         several = is_number or (fact.kind in _PEOPLE and people > 1)
         is_alone = len(of.shown) == 1 and not fact.is_nested
         is_vague = fact.kind > Kind.OTHER or (fact.kind is Kind.OTHER and not is_alone)
@@ -287,7 +287,7 @@ def _sums(actions: Sequence[Action]) -> list[str]:
     named = [fact.path for fact in numbers[0] if fact.path[0] in actions[0].terms.headline]
     paths = dict.fromkeys(named or [numbers[0][0].path, *([largest.path] if largest else [])])
     is_one = len(named) == 1 or all(
-        each.is_all_in(found[0]) for each, found in zip(facts, numbers, strict=True)
+        each.needs_no_name(found[0]) for each, found in zip(facts, numbers, strict=True)
     )
     is_everywhere = largest and all(largest.path in {fact.path for fact in each} for each in numbers)
     if not named and not (is_everywhere and all(each.amount for each in facts)):

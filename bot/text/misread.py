@@ -34,9 +34,9 @@ def domains(texts: Iterable[str]) -> dict[str, str]:
 
 def imitates(host: str) -> bool:
     """Whether each letter of a domain name outside of ASCII looks like one of ASCII."""
-    odd = {char for char in host if char.isalnum() and not char.isascii()}
     from confusable_homoglyphs.confusables import is_confusable  # noqa: PLC0415  # 7 MB, for few texts
 
+    odd = {char for char in host if char.isalnum() and not char.isascii()}
     alike = is_confusable("".join(odd), greedy=True) or []
     return odd == {
         each["character"] for each in alike if any(like["c"].isascii() for like in each["homoglyphs"])
