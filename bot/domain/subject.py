@@ -29,8 +29,8 @@ _NAMES = {
     Kind.LIMIT: "limit limits timeout timeouts retry retries id ids",
     Kind.TEXT: "body cmd code command message query script sql subject",
     Kind.SENDER: "from sender",
-    Kind.PERSON: "to recipient recipients beneficiary payee email customer user username",
-    Kind.PLACE: "path file filename url uri name host service database table title",
+    Kind.PERSON: "to recipient recipients beneficiary payee email customer user username name",
+    Kind.PLACE: "path file filename url uri host service database table title",
 }
 _KIND_OF = {word: kind for kind, names in _NAMES.items() for word in names.split()}
 _OF_TEXTS = (Kind.TEXT, Kind.SENDER, Kind.PERSON, Kind.PLACE)

@@ -211,13 +211,14 @@ def button_blocks(action: Action, value: str, *, in_view: bool = False, has_menu
         action: The action.
         value: What each of them carries, by `value_of`.
         in_view: Whether a view has them.
-        has_menu: Whether it has a menu. Without one, it has the ways to decide only.
+        has_menu: Whether it has a menu. Without one, it has the ways to decide only, each with the number of the call.
     """
     found = offered(action, in_view=in_view)
     drawn = [_drawn(button, action, value) for button in found]
     shown, behind = drawn[: _in_sight(found)], drawn[_in_sight(found) :]
     if not has_menu:
-        shown = [each for each, button in zip(drawn, found, strict=True) if button.verb not in _ASIDE]
+        own = [button for button in found if button.verb not in _ASIDE]
+        shown = [_drawn(each, action, value, on_card.of_call(each.label, action.number)) for each in own]
     elif behind:
         menu_of_them = _menu(action, behind)
         shown.append(menu_of_them if _takes(menu_of_them) else MORE.drawn(action.index, value))
@@ -244,9 +245,9 @@ def _in_sight(found: Sequence[Button]) -> int:
     return min([IN_SIGHT, *(place for place, button in enumerate(found) if button.verb == CHANGES.verb)])
 
 
-def _drawn(button: Button, action: Action, value: str) -> Block:
+def _drawn(button: Button, action: Action, value: str, label: str = "") -> Block:
     asks = run_question(action) if button.verb == APPROVE.verb and asks_first(action) else None
-    return button.drawn(action.index, value, says=_says(button, action), asks=asks)
+    return button.drawn(action.index, value, label, says=_says(button, action), asks=asks)
 
 
 def _says(button: Button, action: Action) -> str:

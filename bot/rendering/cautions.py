@@ -37,8 +37,7 @@ def caution_blocks(at: str, *shown: Any, as_json: bool = False) -> list[Block]:
         said.append(in_text.MISREAD if found.is_fake else in_text.DOMAINS)
     if not said:
         return []
-    lines = found.lines
-    named = [literal_within(f"{at}misread", "\n".join(lines), _LINES)] if lines else []
+    named = [literal_within(f"{at}misread", "\n".join(lines), _LINES)] if (lines := found.lines) else []
     return [section(f"{at}hidden", "\n".join(said)), *named]
 
 

@@ -112,7 +112,7 @@ NOT_SHOWN_TO_THE_END = "you were not shown all of it"
 
 def first_page(last: int, turn: str, approve: str) -> str:
     """Say on the first page of a review where its buttons lead: the one that turns the page, and the one at the end."""
-    return f"{page(1, last)}. *{turn}* is below, *{approve}* on the last page."
+    return f"{page(1, last)}. The buttons below a call decide only that call. *{turn}* leads to *{approve}*."
 
 
 def page_of_action(number: int, page: int, last: int) -> str:

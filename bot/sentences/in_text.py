@@ -88,8 +88,8 @@ def removed(path: str) -> str:
 
 # --- Not what it looks like ---------------------------------------------------------------------------------------------
 
-HIDDEN = "⚠️ *Hidden characters*, written here as `\\u{…}`. In other programs this looks like another text."
-HIDDEN_IN_JSON = "⚠️ *Hidden characters*, written here as `\\u` and four digits. In other programs this looks like another text."
+HIDDEN = "⚠️ *Hidden characters*, written here as `\\u{…}`. Other programs do not show them, and may show the rest in another order."
+HIDDEN_IN_JSON = "⚠️ *Hidden characters*, written here as `\\u` and four digits. Other programs do not show them, and may show the rest in another order."
 DECOMPOSED = (
     "Some letters look the same as usual and are stored in another way. "
     "They have a `\\+` after them, or are written as `\\u{…}`."

@@ -323,7 +323,7 @@ def questions(indices: Sequence[int], review: str) -> str:
 
 def of_call(label: str, number: int) -> str:
     """Label the button of one of several calls."""
-    return f"{label.removesuffix('…')} {number}…"
+    return f"{label.removesuffix('…')} {number}{'…' * label.endswith('…')}"
 
 
 def not_to_be_approved(indices: Sequence[int]) -> str:

@@ -505,8 +505,12 @@ def test_a_review_says_first_where_it_leads_and_at_its_end_what_it_approves():
 
     begins, goes_on = (words([block_of(review(state, page)["blocks"], "page")]) for page in (1, 2))
 
+    assert button_labels(review(state, 1)["blocks"])[:3] == ["Approve 1", "Edit 1…", "Reject 1…"]
     pages = int(begins.partition(" of ")[2].partition(".")[0])
-    assert begins == f"Page 1 of {pages}. *Next* is below, *Approve 23 calls* on the last page."
+    assert (
+        begins
+        == f"Page 1 of {pages}. The buttons below a call decide only that call. *Next* leads to *Approve 23 calls*."
+    )
     assert goes_on == f"Page 2 of {pages}"
     said = words(review(replace(state, read=read), pages)["blocks"])
     assert "You approve send, 23 times (calls 1 to 3, 5 to 24)." in said
