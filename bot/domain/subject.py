@@ -56,14 +56,13 @@ class Fact:
 
     @property
     def is_odd(self) -> bool:
-        """Whether it is an amount that is no plain number, such as 1_000_000: it may be larger than those that are."""
+        """Whether it is an amount in another spelling, such as 1_000_000. Nobody knows how large it is."""
         return self.kind <= Kind.NUMBER and self.number is None
 
     @property
     def is_nested(self) -> bool:
         """Whether it has objects or lists inside, so that nobody reads it in a line."""
-        inner = self.value if isinstance(self.value, list) else ()
-        return isinstance(self.value, dict) or any(isinstance(each, dict | list) for each in inner)
+        return _is_nested(self.value)
 
     @property
     def may_hold_more(self) -> bool:
@@ -81,7 +80,7 @@ class Facts:
     """The arguments of a call, and how many of them no subject names."""
 
     shown: tuple[Fact, ...]
-    """Those that matter first. Of several numbers, the largest is the first or the second."""
+    """Those that matter first."""
     hidden: int
     """Those that are masked, or that only a reading shows."""
     unexpected: int
@@ -89,7 +88,7 @@ class Facts:
 
     @property
     def first(self) -> Fact | None:
-        """What no subject leaves out: an amount that is no plain number, or else the largest number."""
+        """What every subject names: an amount in another spelling, else the largest number."""
         return next((fact for fact in self.shown if fact.is_odd), None) or largest_of(self.shown)
 
     @property
@@ -145,6 +144,11 @@ def as_number(value: Any) -> Decimal | None:
     return Decimal(encode(value))
 
 
+def _is_nested(value: Any) -> bool:
+    inner = value if isinstance(value, list) else ()
+    return isinstance(value, dict) or any(isinstance(each, dict | list) for each in inner)
+
+
 def _holds_number(value: Any) -> bool:
     if isinstance(value, dict | list):
         return any(map(_holds_number, value.values() if isinstance(value, dict) else value))
@@ -169,9 +173,7 @@ def _property(schema: Any, name: str) -> Any:
 def _kind(path: tuple[str, ...], value: Any, schema: Any) -> Kind:
     if value is None or isinstance(value, bool):
         return Kind.FLAG
-    if isinstance(value, dict) or (
-        isinstance(value, list) and any(isinstance(each, dict | list) for each in value)
-    ):
+    if _is_nested(value):
         # A line only counts what is in it.
         return Kind.OTHER
     kinds = {_KIND_OF[word] for word in _words(path) if word in _KIND_OF}

@@ -60,7 +60,7 @@ def changes_written(action: Action, found: Written, *, on_card: bool = False) ->
 
 
 def _leads(action: Action, value: str) -> bool:
-    """Whether this is a date, or the amount of the call: *Approve 5* is no label for one that pays 900."""
+    """Whether this is a date or the amount of the call. A button of a call that pays 900 never reads *Approve 5*."""
     amount = action.facts.amount
     is_it = value.startswith('"') or (amount is not None and encode(amount.value) == value)
     return is_it and _PLAIN.fullmatch(value) is not None
