@@ -22,13 +22,13 @@ from bot.domain.admission import Admission
 from bot.domain.admit import admit
 from bot.domain.approval import Approval, Published
 from bot.domain.audit import facts_of_question
+from bot.domain.codec import admission_fields, read_state
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown
 from bot.domain.policy import Policy
 from bot.domain.waiting import circle_of, requester_of
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
-from bot.store.codec import admission_fields, read_state
 from bot.store.records import ApprovalStore
 
 AGENT = "bench"

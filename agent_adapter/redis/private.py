@@ -10,10 +10,10 @@ from agent_adapter.cipher import MARK, Cipher
 
 _WORDS_BEFORE = {
     "body": 0, "withdraw": 0, "stalled": 0, "reason": 0, "again": 0, "d": 0, "sticky_grant": 0,
-    "outcome": 1, "sticky_uses": 1, "proposal": 4, "votes": 4,
+    "outcome": 1, "sticky_uses": 1, "proposal": 4, "vote": 3,
 }  # fmt: skip
-"""The fields of a record that hold such a text, and how many words the scripts write before it."""
-_OF_LINES = {"sticky_uses", "votes"}
+"""The fields of a record that hold such a text, and how many words stand before it."""
+_OF_LINES = {"sticky_uses"}
 """The fields that hold one text in each line."""
 
 
@@ -63,7 +63,7 @@ def _opened(cipher: Cipher, record: str, name: str, text: str) -> str:
     found = []
     for line in text.split("\n") if kind in _OF_LINES else [text]:
         *words, said = line.split(" ", _WORDS_BEFORE[kind])
-        found.append(" ".join((*words, cipher.open(said, record=record, field=bound(name)))))
+        found.append(" ".join((*words, cipher.open(said, record=record, field=name))))
     return "\n".join(found)
 
 
@@ -72,12 +72,10 @@ def is_private(field: str) -> bool:
     return _kind(field) in _WORDS_BEFORE
 
 
+def words_before(field: str) -> int:
+    """Count the words of a private field that everybody can read, before what is private."""
+    return _WORDS_BEFORE[_kind(field)]
+
+
 def _kind(field: str) -> str:
     return field.partition(":")[0]
-
-
-def bound(field: str) -> str:
-    """Return the name that a text is bound to."""
-    kind, colon, which = field.partition(":")
-    # A vote becomes the decision, and one grant is kept for each action of a click.
-    return {"votes": f"d{colon}{which}", "sticky_grant": kind}.get(kind, field)

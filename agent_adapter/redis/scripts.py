@@ -21,7 +21,7 @@ from agent_adapter.cipher import MARK, Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
-from agent_adapter.redis.private import Private, bound, is_private
+from agent_adapter.redis.private import Private, is_private
 from agent_adapter.redis.server_check import answered
 
 AGENT_LUA = "agent_adapter.redis.lua"
@@ -200,7 +200,7 @@ class Scripts:
 
     def _encrypted(self, value: Private, names: Mapping[str, str]) -> str:
         *words, text = value.text.split(" ", value.words)
-        closed = self.cipher.close(text, record=value.record or names["id"], field=bound(value.field))
+        closed = self.cipher.close(text, record=value.record or names["id"], field=value.field)
         return " ".join((*words, closed))
 
     async def _run(

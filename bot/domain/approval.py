@@ -74,6 +74,8 @@ class Published:
     Empty without either. Nothing has checked it yet."""
     trace: TraceContext | None = field(default=None, compare=False, repr=False)
     """Where it was asked in a trace. Anybody may have written it, and nothing depends on it."""
+    version: str = field(default="", compare=False)
+    """The name of what its bot's side has seen so far. It changes with each change that a person or the time makes."""
     size: int = field(default=0, compare=False)
     """How many characters the record has."""
 
@@ -132,10 +134,16 @@ class Approval(Published):
     """(channel, ts) of messages that were deleted and posted again. A click on one of them decides nothing."""
     read: Mapping[tuple[int, str], str] = field(default_factory=dict)
     """(index, user) -> `<fingerprint>:<pages read in order>`."""
+    tokens: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """The clicks that made each decision, by the index of the action."""
+    presses: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """For which actions a press is recorded, by its name."""
     votes: Mapping[int, tuple[Vote, ...]] = field(default_factory=dict)
     """The votes on each action that needs several people, by its index."""
     proposals: Mapping[int, Proposal] = field(default_factory=dict)
     """The proposal for each action that has one, by the index of the action."""
+    waiting: str = ""
+    """For whom it waits: circles of people, groups and channels."""
     reached: Mapping[int, bool] = field(default_factory=dict)
     """Steps whose time has come, and whether they did anything. Nobody is reminded of a decided action."""
     remarks: Mapping[int, Remark] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """What the bot signs about a decision. Pure."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -18,8 +18,8 @@ from agent_adapter.receipts.statement import (
     run_of,
 )
 from bot.domain.approval import Approval
-from bot.domain.ballot import Ballot
 from bot.domain.standing import StandingMatch
+from bot.domain.transitions import Cast, counted
 from bot.domain.votes import position_of
 
 OPERATOR = "operator"
@@ -86,43 +86,27 @@ def statement_of(
     )
 
 
-def said_by_person(
-    state: Approval,
-    user: str,
-    ballots: Mapping[int, Ballot],
-    texts: Mapping[int, str],
-    *,
-    how: str,
-    allowed: Mapping[int, Collection[str]],
-) -> list[ActionStatement]:
+def said_by_person(state: Approval, given: Cast) -> list[ActionStatement]:
     """Give what one person decides about each action.
 
     Args:
         state: The record as it was judged.
-        user: Who decides.
-        ballots: What they decide, and on which terms, by the index of the action.
-        texts: The decisions as the record keeps them.
-        how: How they said it.
-        allowed: The tokens of the votes of other people that count, as they were judged just now.
+        given: What they decide.
     """
     return [
         _said(
             state.interrupt,
             index,
             ballot.decision,
-            texts[index],
+            given.texts[index],
             position=ballot.position,
-            by=user,
-            how="typed" if ballot.is_typed else how,
+            by=given.user,
+            how="typed" if ballot.is_typed else given.press.how,
             quorum=ballot.needed,
             rule=ballot.rule,
-            counts=tuple(
-                vote.statement
-                for vote in state.votes.get(index, ())
-                if vote.statement and vote.token in allowed[index]
-            ),
+            counts=tuple(vote.statement for vote in counted(state, given, index) if vote.statement),
         )
-        for index, ballot in ballots.items()
+        for index, ballot in given.ballots.items()
     ]
 
 

@@ -1,11 +1,30 @@
 """Votes on an action that needs several people, and proposals to run something else."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import Decision, EditDecision, RespondDecision, WireModel
 from agent_adapter.contract.identity import digest
 from bot.domain.admission import Terms
+
+
+class Outcome(StrEnum):
+    """What became of one action's decision."""
+
+    RECORDED = "recorded"
+    COUNTED = "counted"
+    """More people have to agree."""
+    REPEAT = "repeat"
+    """Recorded or counted already, by this very click."""
+    TAKEN = "taken"
+    """Somebody else decided first."""
+    CLOSED = "closed"
+    """The deadline has passed, or the record has ended in another way."""
+    GONE = "gone"
+    """It agrees with a proposal that another one has replaced."""
+    DELETED = "deleted"
+    """The message that was pressed is gone: its card was posted again, and is decided there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +38,8 @@ class Vote:
     at: str = ""
     token: str = ""
     """The name of the click."""
+    text: str = ""
+    """The decision as the record keeps it."""
     statement: str = ""
     """The digest of the signed statement that says it; empty where it is not signed."""
 

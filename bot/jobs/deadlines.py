@@ -5,7 +5,8 @@ A record is in `due` once, never later than its earliest time. What is due is co
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Literal
 
 from agent_adapter.errors import InvalidRequestError, LockedRecordError
@@ -14,6 +15,7 @@ from bot.domain.errors import DamagedRecordError
 from bot.domain.messages import Remark
 from bot.domain.on_call import is_on_call
 from bot.domain.schedule import Step
+from bot.domain.transitions import end_standing, reach
 from bot.domain.waiting import circle_of_steps
 from bot.sentences import to_agent
 from bot.store.records import ApprovalStore
@@ -77,7 +79,8 @@ class Deadlines:
             for number, remark in due_steps(state).items()
         }
         # Also without a step: an assignment can be over, or people may extend the deadline from now on.
-        if await self._store.run_steps(state.id, steps, joined=_joined(state, steps)):
+        reaching = partial(reach, steps=steps, circle=_joined(state, steps), at=datetime.now(UTC))
+        if await self._store.update(state, reaching, is_told=False):
             logger.info("interrupt.reached", extra={"interrupt_id": state.id, "steps": list(steps)})
         newest = await self._store.admitted(state.id)
         return milliseconds_left(newest) if newest and newest.is_open else TOO_EARLY
@@ -110,7 +113,8 @@ class Deadlines:
     async def _end_standing(self, state: Approval) -> None:
         for index, approval in state.standing.items():
             if approval.ended is None and approval.until <= state.now:
-                await self._store.end_standing(state.id, index)
+                ending = partial(end_standing, index=index, by="time")
+                await self._store.update(state, ending, is_told=False)
                 logger.info("standing.ended", extra={"interrupt_id": state.id, "index": index})
 
     async def _end(

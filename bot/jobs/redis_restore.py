@@ -5,12 +5,14 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import InterruptFaultError, SlackError
 from bot.domain.ids import KEPT, Label, MessageId
 from bot.domain.messages import Shown
+from bot.domain.transitions import end_standing
 from bot.jobs.readings import CLOCKS, Readings
 from bot.rendering.card.noted import render_noted
 from bot.runtime.health import Health
@@ -173,7 +175,7 @@ class RestoreGuard:
             return False
         logger.error("standing.went_back", extra={"interrupt_id": state.id, "index": index})
         self.health.warnings[CODE] = WARNING
-        await self.store.end_standing(state.id, index, by=CODE)
+        await self.store.update(state, partial(end_standing, index=index, by=CODE), is_told=False)
         return True
 
     async def _note(self, channel: str, message: Mapping[str, Any], label: Label, note: str) -> None:

@@ -1,10 +1,13 @@
 """What a click that opens a view does: who may see the view, and what it shows."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
+from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.ballot import Ballot
 from bot.domain.errors import SlackError
+from bot.domain.transitions import read as note_read
 from bot.domain.votes import Written
 from bot.listeners.payloads import Click
 from bot.listeners.services import Services
@@ -101,16 +104,20 @@ async def _read(
     services: Services, state: Approval, click: Click, index: int, page: int, found: Written | None = None
 ) -> None:
     """Show a page. If this person was shown all pages before it, note that they were shown this one."""
-    store = services.store
     call = state.actions[index]
     if found:
         call = await offload(state, call_written, call, found)
     read = state.pages_read(call, click.user)
     view = await offload(state, render_reading_view, state, index, page, pages_read=read, written=found)
     if page == read + 1:
-        await store.mark_read(state, call, click.user, page)
+        await _note(services, state, click.user, call, page)
     try:
         await services.turn(click, view)
     except SlackError:
-        await store.mark_read(state, call, click.user, read)
+        await _note(services, state, click.user, call, read)
         raise
+
+
+async def _note(services: Services, state: Approval, user: str, call: Action, pages: int) -> None:
+    reading = partial(note_read, user=user, pages=[(call, pages)])
+    await services.store.update(state, reading, is_told=False)

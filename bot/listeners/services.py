@@ -4,11 +4,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from agent_adapter.errors import AgentAdapterError
 from bot.domain.approval import Approval
 from bot.domain.errors import BrokenSealError, NotToldError, SlackError
+from bot.domain.transitions import miss
+from bot.domain.transitions import read as note_read
 from bot.listeners.payloads import Click
 from bot.rendering.buttons import REVIEW
 from bot.rendering.modal.review import render_review_view
@@ -80,7 +83,7 @@ class Services:
             StoreUnavailableError: when Redis did not answer in time.
             ServerUnreachableError: when Redis does not answer.
         """
-        await self.store.mark_missed(state.id)
+        await self.store.update(state, miss, is_told=False)
         for part, shown in state.shown.items():
             if (shown.channel, shown.ts) == (channel, ts):
                 await self.store.invalidate_part(state.id, part)
@@ -141,8 +144,8 @@ class Services:
         for index, page in shown:
             if page == read.get(index, state.pages_read(state.actions[index], user)) + 1:
                 read[index] = page
-        marks = (self.store.mark_read(state, state.actions[n], user, page) for n, page in read.items())
-        await asyncio.gather(*marks)
+        pages = [(state.actions[index], page) for index, page in read.items()]
+        await self.store.update(state, partial(note_read, user=user, pages=pages), is_told=False)
 
     def draw_below(self, view: Mapping[str, Any], meta: ViewMeta, user: str) -> None:
         """Show the review and the list below a view as they are now."""

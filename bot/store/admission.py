@@ -17,13 +17,13 @@ from bot.domain.admission import Admission
 from bot.domain.agent_limits import Limits, What
 from bot.domain.approval import Approval, Published
 from bot.domain.audit import facts_of_question, facts_of_standing
+from bot.domain.codec import admission_fields, body_digest, unix_milliseconds
 from bot.domain.standing import StandingMatch
 from bot.domain.statement import said_by_standing
 from bot.domain.waiting import circle_of, requester_of
 from bot.runtime.offload import offload
 from bot.store.audit import FACTS
 from bot.store.changes import Changes, comparable
-from bot.store.codec import admission_fields, body_digest, unix_milliseconds
 from bot.store.reading import as_admitted
 from bot.store.sealed import sealed_admission
 

@@ -10,9 +10,9 @@ from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.answer import TOLERANCE, Proof, Verifier, proven, statements_about
 from agent_adapter.receipts.statement import bytes_digest
 from bot.domain.approval import Approval
+from bot.domain.codec import unix_milliseconds
 from bot.domain.standing import StandingApproval, StandingTerms
 from bot.domain.votes import Proposal, Vote, name_of_proposal
-from bot.store.codec import unix_milliseconds
 
 
 def believed(state: Approval, card: Fields, verifier: Verifier) -> Approval:
@@ -71,19 +71,13 @@ def _signed_votes(
     state: Approval, index: int, votes: tuple[Vote, ...], card: Fields, verifier: Verifier
 ) -> tuple[Vote, ...]:
     """Give the votes that are signed, each with its statement."""
-    lines = card[f"votes:{index}"].split("\n")
-    found = (
-        _signed_vote(state, index, vote, line.split(" ", 4)[4], card, verifier)
-        for vote, line in zip(votes, lines, strict=True)
-    )
+    found = (_signed_vote(state, index, vote, card, verifier) for vote in votes)
     return tuple(vote for vote in found if vote)
 
 
-def _signed_vote(
-    state: Approval, index: int, vote: Vote, text: str, card: Fields, verifier: Verifier
-) -> Vote | None:
+def _signed_vote(state: Approval, index: int, vote: Vote, card: Fields, verifier: Verifier) -> Vote | None:
     texts = card.get(SIGNED + vote.token, "").split()
-    own = (vote.user, vote.position, bytes_digest(text))
+    own = (vote.user, vote.position, bytes_digest(vote.text))
     for each in statements_about(state.interrupt, index, texts, verifier, body=state.body, now=0):
         if (each.action.by, each.action.position, each.action.stored) == own:
             return replace(vote, statement=each.opened.digest)

@@ -1,8 +1,7 @@
-"""How records end, and what happens before: the steps of a schedule, more time, assignments."""
+"""How records end, and what falls due after it."""
 
 import logging
-from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Literal
 
 from agent_adapter.contract.record import GRACE
@@ -10,19 +9,17 @@ from agent_adapter.errors import InvalidRequestError, SigningError
 from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Value
 from bot.domain.approval import Approval
+from bot.domain.codec import milliseconds
 from bot.domain.ids import MessageId
-from bot.domain.messages import Remark
 from bot.sentences import to_agent
-from bot.store.codec import dumped, milliseconds, unix_milliseconds
 from bot.store.reading import Reading
-from bot.store.sealed import sealed_deadline
 from bot.store.silent_decisions import NO_DECISIONS, SilentDecisions, decided_by_silence
 
 logger = logging.getLogger(__name__)
 
 
 class Ending(Reading):
-    """Ends records, and keeps what happens to them before the end."""
+    """Ends records."""
 
     async def settle(
         self,
@@ -90,27 +87,6 @@ class Ending(Reading):
         after = None if stalled_after is None else milliseconds(stalled_after)
         await self.scripts("start_retention", self._of(interrupt_id), after=after)
 
-    async def run_steps(
-        self, interrupt_id: str, steps: Mapping[int, Remark | None], *, joined: str = ""
-    ) -> int:
-        """Note steps whose time has come, each with its remark in the thread, and have the card drawn.
-
-        Args:
-            interrupt_id: The record.
-            steps: By number; without a remark, a step is skipped.
-            joined: The circle of people, groups and channels that may decide from now on as well.
-
-        Returns:
-            How many were noted now; 0 when the record has ended.
-        """
-        now = str(unix_milliseconds(datetime.now(UTC)))
-        said: list[str | int] = []
-        for number, remark in steps.items():
-            reached, text = (now, dumped(remark)) if remark else ("-", "")
-            mark = self._mark(interrupt_id, f"reached:{number}", reached)
-            said += [number, reached, mark, text, self._mark(interrupt_id, "remark", text)]
-        return int(await self.scripts("run_steps", self._of(interrupt_id), said, waiting=joined))
-
     async def mark_claim_lapsed(self, interrupt_id: str) -> bool:
         """Have the card say that the agent took the answer and did not continue the run. False when that is not the case."""
         return bool(await self.scripts("mark_claim_lapsed", self._of(interrupt_id)))
@@ -119,63 +95,3 @@ class Ending(Reading):
         """Have the card say that no process of the agent goes on with the answer. False when that is not the case."""
         names = self._of(interrupt_id)
         return bool(await self.scripts("mark_untaken", names, after=milliseconds(after)))
-
-    async def extend(self, state: Approval, remark: Remark, *, by: timedelta) -> str:
-        """Move the deadline. Returns `extended`, `repeat` or `closed`.
-
-        Args:
-            state: The record as the person saw it. If somebody has extended it since then, it is not extended again.
-            remark: What is said about it.
-            by: How much later the deadline is.
-
-        Raises:
-            StoreUnavailableError: when Redis did not answer in time.
-        """
-        deadline = unix_milliseconds(state.deadline + by)
-        seal, said = self.seal, dumped(remark)
-        return await self._stored(
-            "extend",
-            state.id,
-            seen=state.extended,
-            deadline=deadline,
-            mark=sealed_deadline(seal, state.id, state.extended + 1, deadline) if seal else None,
-            by=remark.by or "",
-            remark=said,
-            remark_mark=self._mark(state.id, "remark", said),
-        )
-
-    async def assign(
-        self, state: Approval, place: int, user: str, *, holder: str = "", remark: Remark | None = None
-    ) -> str:
-        """Assign a place to a person. Returns `assigned`, `taken` or `closed`.
-
-        Args:
-            state: The record.
-            place: Its number.
-            user: The new holder.
-            holder: The person who hands it over; `None` when it is free.
-            remark: What is said about it.
-
-        Raises:
-            StoreUnavailableError: when Redis did not answer in time.
-        """
-        lasts = state.places[place].assign or timedelta()
-        known = state.assignments.get(place)
-        seen = (
-            f"{unix_milliseconds(known.since)} {unix_milliseconds(known.until)} {known.user}" if known else ""
-        )
-        now = datetime.now(UTC)
-        claim = f"{unix_milliseconds(now)} {unix_milliseconds(now + lasts)} {user}"
-        said = dumped(remark) if remark else ""
-        return await self._stored(
-            "assign",
-            state.id,
-            place=place,
-            seen=seen,
-            user=user,
-            claim=claim,
-            mark=self._mark(state.id, f"claim:{place}", claim),
-            by=holder,
-            remark=said,
-            remark_mark=self._mark(state.id, "remark", said),
-        )

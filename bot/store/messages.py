@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from agent_adapter.redis.scripts import fields_of
 from bot.domain.approval import Approval
+from bot.domain.codec import read_posted
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import PostedMessage, Shown
-from bot.store.codec import read_posted
 from bot.store.reading import Reading, as_admitted
 from bot.store.sealed import where_of, without_forged_parts
 

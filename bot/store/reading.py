@@ -17,9 +17,9 @@ from agent_adapter.receipts.answer import Verifier
 from agent_adapter.redis.private import opened
 from agent_adapter.redis.scripts import fields_of
 from bot.domain.approval import Approval, Published
+from bot.domain.codec import read_state, size_of
 from bot.runtime.offload import Received, offload
 from bot.store.believed import believed
-from bot.store.codec import read_state, size_of
 from bot.store.connected import Connected
 from bot.store.sealed import bounded, unsealed
 
@@ -50,11 +50,11 @@ class Memory:
 
     def put(self, state: Published) -> None:
         """Remember a record, and forget its earlier version."""
-        self._forget(state.id)
+        self.forget(state.id)
         self._states[state.id] = state
         self.bytes += weight(state)
         while self.bytes > self._most and len(self._states) > 1:
-            self._forget(next(iter(self._states)))
+            self.forget(next(iter(self._states)))
 
     def __iter__(self) -> Iterator[Published]:
         return iter(self._states.values())
@@ -64,7 +64,8 @@ class Memory:
         self._states.clear()
         self.bytes = 0
 
-    def _forget(self, interrupt_id: str) -> None:
+    def forget(self, interrupt_id: str) -> None:
+        """Forget a record."""
         if known := self._states.pop(interrupt_id, None):
             self.bytes -= weight(known)
 
@@ -148,8 +149,7 @@ class Reading(Connected):
         """Give an admitted record as this process last read it. `None` when it is not in the cache.
 
         What lets a person decide is never taken back: the admission, and what they have read. So it can be judged by
-        the cached record. Only `record_decision` knows whether a decision is still possible, and whether the message
-        that was pressed is still there.
+        the cached record. `commit` says whether it is still the same.
         """
         return as_admitted(self._remembered.get(interrupt_id))
 

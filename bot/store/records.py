@@ -3,19 +3,19 @@
 from bot.store.admission import Admitting
 from bot.store.bots import Bots
 from bot.store.changes import Changes
+from bot.store.commits import Committing
 from bot.store.drafts import Drafts
 from bot.store.ending import Ending
 from bot.store.inboxes import Inboxes
 from bot.store.messages import Messages
 from bot.store.standing import Standing
-from bot.store.votes import Votes
 from bot.store.waiting import Waiting
 from bot.store.work import WorkLeases
 
 
 class ApprovalStore(
     Admitting,
-    Votes,
+    Committing,
     Standing,
     Changes,
     Ending,

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agent_adapter.contract.record import Fields
+from bot.domain.codec import ADMISSION, body_digest, milliseconds
 from bot.domain.errors import BrokenSealError
 from bot.domain.seal import CLOCKS_DIFFER, Seal
-from bot.store.codec import ADMISSION, body_digest, milliseconds
 
 _SEAL = "seal"
 """The field with the times of an admission and its mark."""
@@ -14,8 +14,6 @@ _MARK = "seal:"
 """Begins the name of the field with the mark of another one."""
 FACTS = frozenset({"seen", "reached", "remark", "claim", "part", "proposal", "place", "reason"})
 """The kinds of fields that are written later. Each has a mark of its own. One without it counts as if it were not there."""
-_NUMBERED = frozenset({"remark", "place"})
-"""Those that scripts number. Their marks leave out the number."""
 
 
 def sealed_admission(
@@ -39,13 +37,18 @@ def sealed_deadline(seal: Seal, record: str, extended: int, deadline: int) -> st
     return seal.mark(record, "deadline", (str(extended), str(deadline)))
 
 
+def is_fact(field: str) -> bool:
+    """Whether a field of a card is written after the admission and has a mark of its own."""
+    return _kind(field) in FACTS
+
+
 def sealed_fact(seal: Seal, record: str, field: str, text: str) -> str:
     """Give the mark of what a bot writes into a field of a card.
 
     Args:
         seal: Makes the mark.
         record: The id of the record.
-        field: Its name; where a script numbers such fields, without the number.
+        field: Its name.
         text: What it says.
     """
     return seal.mark(record, "fact", (field, text))
@@ -90,21 +93,8 @@ def _is_forged(seal: Seal, record: str, card: Fields, name: str, text: str) -> b
     kind, mark = _kind(name), card.get(_MARK + name)
     if kind not in FACTS or (kind in ADMISSION and mark is None):
         return False
-    if kind in _NUMBERED and _is_misnumbered(card, name, mark):
-        return True
-    sealed_name = kind if kind in _NUMBERED else name
     said = where_of(text) if kind == "part" else text
-    return not seal.holds(mark or "", record, "fact", (sealed_name, said))
-
-
-def _is_misnumbered(card: Fields, name: str, mark: str | None) -> bool:
-    """Whether a script would not give this number: another form of it, one too large, or a place that is there already."""
-    kind, _, text = name.partition(":")
-    number = next((count for count in range(len(card)) if text == str(count)), None)
-    if number is None:
-        return True
-    lower = (card.get(f"{_MARK}place:{count}") for count in range(number))
-    return kind == "place" and mark is not None and mark in lower
+    return not seal.holds(mark or "", record, "fact", (name, said))
 
 
 def where_of(part: str) -> str:

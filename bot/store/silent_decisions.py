@@ -10,11 +10,11 @@ from agent_adapter.redis.scripts import Value
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_silence
+from bot.domain.codec import unix_milliseconds
 from bot.domain.statement import said_by_silence
 from bot.runtime.statements import Signing
 from bot.sentences import to_agent
 from bot.store.audit import FACTS
-from bot.store.codec import unix_milliseconds
 
 
 @dataclass(frozen=True, slots=True)

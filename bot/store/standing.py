@@ -28,18 +28,3 @@ class Standing(Reading):
             if state and index in state.standing and state.standing[index].is_live(state.now):
                 found.append((state, index))
         return found
-
-    async def end_standing(self, interrupt_id: str, index: int, *, by: str = "time") -> str:
-        """End a standing approval. Returns `ended`, `known`, `early` or `unknown`.
-
-        Args:
-            interrupt_id: The record that it was given in.
-            index: The index of its action.
-            by: The person who revokes it; `time` when its time is over.
-
-        Raises:
-            StoreUnavailableError: when Redis did not answer in time.
-        """
-        if by == "time":
-            return await self._within("end_standing", interrupt_id, index=index, by=by)
-        return await self._stored("end_standing", interrupt_id, index=index, by=by)

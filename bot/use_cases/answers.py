@@ -9,9 +9,8 @@ from bot.domain.approval import Approval
 from bot.domain.bulk import with_proposal
 from bot.domain.errors import PersonUnknownError, VotersUnknownError
 from bot.domain.mentions import mention
-from bot.domain.votes import Proposal, kind_of
+from bot.domain.votes import Outcome, Proposal, kind_of
 from bot.sentences import in_answer, words
-from bot.store.votes import Outcome
 from bot.text.literal import mrkdwn, one_line
 
 Why = Literal["not_allowed", "not_signed", "outdated", "refused"]

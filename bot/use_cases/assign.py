@@ -3,10 +3,13 @@
 import asyncio
 import logging
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
 
-from bot.domain.approval import Approval
+from bot.domain.approval import Approval, Assignment
 from bot.domain.mentions import mention
 from bot.domain.messages import Remark
+from bot.domain.transitions import assign, extend
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
 from bot.use_cases.answers import Answer
@@ -44,7 +47,7 @@ class Assignments:
             return Answer(False, in_answer.NO_MORE_TIME)
         until = state.deadline + extension.by
         remark = Remark(kind="extend", places=tuple(state.places), by=user, until=until)
-        outcome = await self.store.extend(state, remark, by=extension.by)
+        outcome = await self.store.update(state, partial(extend, remark=remark, seen=state.extended))
         logger.info("interrupt.extended", extra={"interrupt_id": state.id, "user": user, "outcome": outcome})
         return Answer(outcome != "closed", in_answer.OVER if outcome == "closed" else "")
 
@@ -56,7 +59,7 @@ class Assignments:
             is_mine = assignment.user == user
             await self.store.confirm()
             return Answer(is_mine, "" if is_mine else in_answer.already_looking(mention(assignment.user)))
-        return self._answer(await self.store.assign(state, place, user))
+        return await self._assigned(state, place, user)
 
     def why_not_handed_over(self, state: Approval, user: str, place: int) -> str:
         """Say why somebody cannot hand over a place; empty when they can."""
@@ -76,7 +79,7 @@ class Assignments:
             return Answer(False, in_answer.hand_over_refused(mention(to)))
         held = next(n for n in state.places if state.assignments.get(n) is state.assignment_at(place))
         remark = Remark(kind="hand_over", places=(held,), mentions=(to,), by=user)
-        return self._answer(await self.store.assign(state, held, to, holder=user, remark=remark))
+        return await self._assigned(state, held, to, remark)
 
     async def _objection(self, state: Approval, user: str, indices: range | tuple[int, ...]) -> str:
         """Say why this person may decide none of these actions, or why nobody can decide any more."""
@@ -93,8 +96,10 @@ class Assignments:
         verdicts = [verdict for each in judged for verdict in each.values()]
         return "" if any(verdict.allowed for verdict in verdicts) else verdicts[0].sentence
 
-    def _answer(self, outcome: str) -> Answer:
-        match outcome:
+    async def _assigned(self, state: Approval, place: int, user: str, remark: Remark | None = None) -> Answer:
+        now, seen = datetime.now(UTC), state.assignments.get(place)
+        to = Assignment(user, now, now + (state.places[place].assign or timedelta()))
+        match await self.store.update(state, partial(assign, place=place, to=to, seen=seen, remark=remark)):
             case "assigned":
                 return Answer(True)
             case "taken":

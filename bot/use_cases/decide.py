@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from agent_adapter.contract.hitl import Decision, EditDecision
 from agent_adapter.tracing import Span
@@ -13,12 +14,12 @@ from bot.domain.ballot import Ballot
 from bot.domain.errors import AsksOtherwiseError
 from bot.domain.press import UNNAMED, Press
 from bot.domain.standing import StandingTerms
-from bot.domain.votes import position_of
+from bot.domain.transitions import Change, miss, propose
+from bot.domain.votes import Outcome, position_of
 from bot.runtime.offload import offload
 from bot.runtime.tracing import span_about
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
-from bot.store.votes import Outcome
 from bot.text.names import plain_name
 from bot.use_cases.answers import (
     Answer,
@@ -30,7 +31,7 @@ from bot.use_cases.judge import Judge, look_up_until
 from bot.use_cases.missed_clicks import note_refused
 from bot.use_cases.objections import first_objection, masked_objection
 from bot.use_cases.propose import Opening, Proposals
-from bot.use_cases.vote import WRITE_WITHIN, Voting, read_again
+from bot.use_cases.vote import Voting, as_asked
 
 logger = logging.getLogger(__name__)
 
@@ -160,7 +161,7 @@ class Decisions:
             return sentence
         met = await self.proposals.meet(state, index, decision, author, until=until)
         if met == in_answer.CHANNEL_UNKNOWN:
-            await self.store.mark_missed(state.id)
+            await self.store.update(state, miss)
         return met
 
     async def agree(
@@ -229,17 +230,22 @@ class Decisions:
             # The author may decide it alone, so nobody else has to be asked.
             alone = replace(ballot, position=position_of(ballot.decision))
             return await self._voting.cast(state, user, {index: alone}, shown=shown, until=until, press=press)
-        outcome = await self.store.propose(
-            state.id,
-            index,
-            proposal,
-            opening.remark,
-            place=opening.place,
-            deadline=WRITE_WITHIN,
-            facts=facts_of_ballot(
-                state, index, ballot, name=plain_name(self.judge.directory.name_of(user)), how="form"
-            ),
+        facts = facts_of_ballot(
+            state, index, ballot, name=plain_name(self.judge.directory.name_of(user)), how="form"
         )
+
+        def proposing(newest: Approval) -> tuple[Outcome, Change | None]:
+            return propose(
+                newest,
+                index,
+                proposal,
+                opening.remark,
+                place=opening.place,
+                facts=facts,
+                at=datetime.now(UTC),
+            )
+
+        outcome = await self.store.update(state, proposing)
         logger.info(
             "click.proposed",
             extra={
@@ -251,7 +257,7 @@ class Decisions:
             },
         )
         try:
-            newest = await read_again(self.store, state, [index])
+            newest = as_asked(await self.store.admitted(state.id) or state, state, [index])
         except AsksOtherwiseError:
             return Answer(False, in_answer.ASKS_OTHERWISE, why="outdated")
         if outcome not in {Outcome.RECORDED, Outcome.REPEAT}:

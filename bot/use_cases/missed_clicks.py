@@ -3,10 +3,11 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
-from agent_adapter.errors import AgentAdapterError
+from agent_adapter.errors import AgentAdapterError, ServerUnreachableError, UnreadableRecordError
 from bot.domain.errors import DoneBeforeError, NotToldError, StoreUnavailableError
+from bot.domain.transitions import miss
 from bot.runtime.tasks import Tasks
 from bot.store.records import ApprovalStore
 from bot.use_cases.answers import Answer, Why
@@ -55,10 +56,17 @@ async def note_refused(
 async def _note(store: ApprovalStore, interrupt_id: str, user: str, button: str, code: str) -> None:
     for _ in range(TRIES):
         try:
-            await store.mark_missed(interrupt_id)
+            await _miss(store, interrupt_id)
             await store.note_click(interrupt_id, user, event="click_failed", button=button, code=code)
-        except StoreUnavailableError:
+        except (ServerUnreachableError, StoreUnavailableError):
             await asyncio.sleep(1)
         else:
             return
     logger.error("click.not_noted", extra={"interrupt_id": interrupt_id})
+
+
+async def _miss(store: ApprovalStore, interrupt_id: str) -> None:
+    # Silence approves nothing of a record that cannot be read.
+    with suppress(UnreadableRecordError):
+        if state := await store.admitted(interrupt_id):
+            await store.update(state, miss, is_told=False)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from bot.domain.action import Action
 from bot.domain.admission import Admission
@@ -11,6 +12,7 @@ from bot.domain.approval import Approval, Published
 from bot.domain.errors import PersonUnknownError
 from bot.domain.mentions import mention
 from bot.domain.standing import StandingMatch, standing_name
+from bot.domain.transitions import end_standing
 from bot.rendering.card.standing_uses import call_words
 from bot.runtime.metrics import DECISIONS
 from bot.runtime.offload import offload
@@ -89,7 +91,7 @@ class StandingApprovals:
         if not await self._may_revoke(state, user, index):
             approver = mention(_approver(state, index))
             return Answer(False, in_answer.revoked_only_by(approver))
-        outcome = await self.store.end_standing(state.id, index, by=user)
+        outcome = await self.store.update(state, partial(end_standing, index=index, by=user))
         logger.info("standing.revoked", extra={"interrupt_id": state.id, "user": user, "outcome": outcome})
         return Answer(outcome == "ended", "" if outcome == "ended" else in_answer.STANDING_ENDED)
 

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Literal
 
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.outcome import RUNS
@@ -14,6 +13,7 @@ from agent_adapter.errors import SigningError
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_ballot
 from bot.domain.ballot import Ballot
+from bot.domain.codec import unix_milliseconds
 from bot.domain.errors import (
     AsksOtherwiseError,
     KeyUnfitError,
@@ -27,12 +27,12 @@ from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
 from bot.domain.statement import Occasion, said_by_person, statement_of
-from bot.domain.votes import Vote
+from bot.domain.transitions import Cast, cast, miss
+from bot.domain.votes import Outcome, Vote
 from bot.runtime.metrics import DECISIONS
 from bot.sentences import in_answer
-from bot.store.codec import unix_milliseconds
+from bot.store.commits import ATTEMPTS
 from bot.store.records import ApprovalStore
-from bot.store.votes import Outcome, Voters
 from bot.text.names import plain_name
 from bot.use_cases.answers import Answer, closed, so_far, uncounted
 from bot.use_cases.judge import Judge
@@ -41,8 +41,6 @@ logger = logging.getLogger(__name__)
 
 WRITE_WITHIN = 1.0
 """Seconds that Redis may take between a click and its acknowledgement; Slack waits three."""
-JUDGED_AT_MOST = 5
-"""How often the other voters are judged again because more people voted meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ class Voting:
                 extra={"interrupt_id": state.id, "user": user, "reason": str(error)},
                 exc_info=error.__cause__,
             )
-            await self.store.mark_missed(state.id)
+            await self.store.update(state, miss)
             unfit = isinstance(error, KeyUnfitError)
             sentence = in_answer.MAY_NOT_SIGN if unfit else in_answer.NOT_SIGNED
             return Answer(False, sentence, is_final=True, why="not_signed")
@@ -170,64 +168,47 @@ class Voting:
     ) -> tuple[dict[int, Outcome], frozenset[str]]:
         """Record ballots of one person. Also give the other people whose votes were removed.
 
-        People who agreed before are judged again before anything is final. New voters are judged in the next round.
+        Whenever somebody else has changed the record meanwhile, all of it is judged again by what is there then.
         """
         name = plain_name(self.judge.directory.name_of(user))
-        texts = _texts(state, user, ballots, standing, name)
-        facts = {
-            index: facts_of_ballot(state, index, ballot, name=name, how=press.how)
-            for index, ballot in ballots.items()
-        }
-        # Pressing again is the same click, also when Slack does not say the name any more.
-        token = token_of(state.id, _texts(state, user, ballots, standing))
-        outcomes = dict.fromkeys(ballots, Outcome.JUDGE_AGAIN)
-        gone: set[str] = set()
-        for _ in range(JUDGED_AT_MOST):
-            left = {
-                index: ballots[index] for index, found in outcomes.items() if found is Outcome.JUDGE_AGAIN
-            }
-            voters = await self._judge_others(state, user, left, until)
-            gone |= {
-                person
-                for index, each in voters.items()
-                for person in each.refused - state.unsigned_votes.get(index, frozenset())
-            }
-            # The key and Redis share this time, since Slack waits for both.
-            ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
-            signed = await self._sign(
-                state, user, left, texts, voters, shown=shown, how=press.how, until=ends
-            )
-            outcomes |= await self.store.record_decision(
-                state.id,
-                {index: texts[index] for index in left},
-                token=token,
-                positions={index: ballot.position for index, ballot in left.items()},
-                voters=voters,
-                policies={index: ballot.policy for index, ballot in left.items()},
-                facts={index: facts[index] for index in left},
-                person=user,
-                deadline=ends - asyncio.get_running_loop().time(),
-                signed=signed,
-                standing=standing,
-                press=press,
-            )
-            if Outcome.JUDGE_AGAIN not in outcomes.values():
-                return outcomes, frozenset(gone)
-            state = await read_again(self.store, state, ballots)
+        given = Cast(
+            user=user,
+            # Pressing again is the same click, also when Slack does not say the name any more.
+            token=token_of(state.id, _texts(state, user, ballots, standing)),
+            press=press,
+            ballots=ballots,
+            texts=_texts(state, user, ballots, standing, name),
+            facts={
+                index: facts_of_ballot(state, index, ballot, name=name, how=press.how)
+                for index, ballot in ballots.items()
+            },
+            standing=standing,
+        )
+        is_fresh = False
+        for _ in range(ATTEMPTS):
+            refused = await self._judge_others(state, user, ballots, until)
+            judged = replace(given, refused=refused)
+            outcomes, change = cast(state, judged)
+            newest: Approval | None
+            if change:
+                # The key and Redis share this time, since Slack waits for both.
+                ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
+                if change.entries and (signed := await self._sign(state, judged, shown=shown, until=ends)):
+                    change = change.signed(given.token, signed)
+                within = ends - asyncio.get_running_loop().time()
+                newest = await self.store.commit(state, change, within=within)
+                if newest is None:
+                    return outcomes, _removed(state, refused)
+            elif is_fresh:
+                await self.store.confirm()
+                return outcomes, frozenset()
+            else:
+                # Where Redis went back to an older state, it does not have what this process remembers.
+                newest = await self.store.admitted(state.id)
+            state, is_fresh = as_asked(newest or state, state, ballots), True
         raise StoreUnavailableError("others kept voting while this vote was recorded")
 
-    async def _sign(
-        self,
-        state: Approval,
-        user: str,
-        ballots: Mapping[int, Ballot],
-        texts: Mapping[int, str],
-        voters: Mapping[int, Voters],
-        *,
-        shown: str,
-        how: Literal["click", "form"],
-        until: float,
-    ) -> str:
+    async def _sign(self, state: Approval, given: Cast, *, shown: str, until: float) -> str:
         """Sign what these ballots say, if this bot has a key; empty if it has none.
 
         Raises:
@@ -235,14 +216,13 @@ class Voting:
         """
         if not (signing := self.store.signing):
             return ""
-        allowed = {index: each.allowed for index, each in voters.items()}
         statement = statement_of(
             state,
             signing.issuer,
             Occasion(at=datetime.now(UTC), message=shown),
-            said_by_person(state, user, ballots, texts, how=how, allowed=allowed),
-            policy=next(iter(ballots.values())).policy,
-            use_within=min(ballot.terms.use_within for ballot in ballots.values()),
+            said_by_person(state, given),
+            policy=next(iter(given.ballots.values())).policy,
+            use_within=min(ballot.terms.use_within for ballot in given.ballots.values()),
         )
         return await signing.sign(statement, until=until)
 
@@ -252,33 +232,30 @@ class Voting:
         user: str,
         ballots: Mapping[int, Ballot],
         until: float,
-    ) -> dict[int, Voters]:
-        """Judge those who agreed before again, when one more vote would make the decision final.
+    ) -> dict[int, frozenset[str]]:
+        """Name those who agreed before and may not decide any more, when one more vote would make the decision final.
 
         Raises:
             VotersUnknownError: when Slack does not say.
         """
-        # A person who can write to Redis can write a vote. It must not keep a genuine one from being counted.
-        voters = {index: Voters(refused=state.unsigned_votes.get(index, frozenset())) for index in ballots}
         deciding = {
             index: votes
             for index, ballot in ballots.items()
             if (votes := ballot.alike(state.votes.get(index, ()), user)) and len(votes) + 1 >= ballot.needed
         }
         if not deciding:
-            return voters
+            return {}
         try:
             found = await asyncio.gather(
-                *(self._voters(state, votes, ballots[index], until) for index, votes in deciding.items())
+                *(self._refused(state, votes, ballots[index], until) for index, votes in deciding.items())
             )
         except PersonUnknownError as error:
             raise VotersUnknownError(str(error)) from error
-        judged = zip(deciding, found, strict=True)
-        return voters | {
-            index: replace(each, refused=each.refused | voters[index].refused) for index, each in judged
-        }
+        return dict(zip(deciding, found, strict=True))
 
-    async def _voters(self, state: Approval, votes: Sequence[Vote], ballot: Ballot, until: float) -> Voters:
+    async def _refused(
+        self, state: Approval, votes: Sequence[Vote], ballot: Ballot, until: float
+    ) -> frozenset[str]:
         now = unix_milliseconds(state.now)
         verdicts = await asyncio.gather(
             *(
@@ -287,20 +264,23 @@ class Voting:
                 for vote in votes
             )
         )
-        judged = [(vote, verdict.allowed) for vote, verdict in zip(votes, verdicts, strict=True)]
-        return Voters(
-            allowed=frozenset(vote.token for vote, allowed in judged if allowed),
-            refused=frozenset(vote.user for vote, allowed in judged if not allowed),
-        )
+        judged = zip(votes, verdicts, strict=True)
+        return frozenset(vote.user for vote, verdict in judged if not verdict.allowed)
 
 
-async def read_again(store: ApprovalStore, state: Approval, indices: Iterable[int]) -> Approval:
-    """Read a record that was judged a moment ago.
+def _removed(state: Approval, refused: Mapping[int, frozenset[str]]) -> frozenset[str]:
+    """Name the people whose votes were removed. A vote that is not signed was nobody's."""
+    return frozenset(
+        vote.user for index, people in refused.items() for vote in state.votes[index] if vote.user in people
+    )
+
+
+def as_asked(newest: Approval, state: Approval, indices: Iterable[int]) -> Approval:
+    """Give a record as it is now, when it still asks what it asked a moment ago.
 
     Raises:
         AsksOtherwiseError: when it asks something else about these actions now. Nobody was asked that.
     """
-    newest = await store.admitted(state.id) or state
     asked = tuple(indices)
     if question(newest, asked) != question(state, asked):
         raise AsksOtherwiseError("the record asks something else than a moment ago")

@@ -7,11 +7,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from agent_adapter import Context
 from agent_adapter.contract.arguments import decode, encode
+from bot.domain.codec import body_digest
 from bot.domain.ids import MessageId, button_value
 from bot.rendering.buttons import value_of
 from bot.rendering.card.card import render_card
 from bot.sentences import in_answer
-from bot.store.codec import body_digest
 from tests.support.builders import an_action, an_interrupt
 from tests.support.people import words
 from tests.support.signing import unsigned

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from bot.store.votes import Outcome
 from redis.asyncio import Redis
 
 from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig
@@ -34,9 +35,8 @@ from agent_adapter.redis import pool, replies
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.redis.runs import OwedRun
 from bot.domain.admission import Place
-from bot.store.codec import unix_milliseconds
+from bot.domain.codec import unix_milliseconds
 from bot.store.records import ApprovalStore
-from bot.store.votes import Outcome
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, forgotten, until
 from tests.support.builders import an_admission

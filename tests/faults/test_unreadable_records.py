@@ -10,9 +10,9 @@ from redis.asyncio import Redis
 from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
 from agent_adapter.redis.pool import open_redis
 from bot.domain.admission import Place
+from bot.domain.codec import ADMISSION
 from bot.jobs.outdated import first_outdated
 from bot.rendering.card.card import render_card
-from bot.store.codec import ADMISSION
 from bot.store.sealed import FACTS
 from tests.conftest import until
 from tests.support.builders import an_action, an_admission

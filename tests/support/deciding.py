@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from bot.store.votes import Outcome, Voters
+
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
@@ -12,7 +14,6 @@ from bot.domain.admission import Place
 from bot.domain.audit import Facts
 from bot.domain.press import UNNAMED
 from bot.store.records import ApprovalStore
-from bot.store.votes import Outcome, Voters
 from tests.support.builders import an_admission
 
 FACTS, NOBODY = Facts("{}", "0:0"), Voters()

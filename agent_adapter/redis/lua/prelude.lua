@@ -48,6 +48,11 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
+-- Name what a card has seen: its version before, and these words at this time. After a failover, two histories have two names.
+local function next_version(before, at, words)
+  return string.sub(redis.sha1hex(table.concat({ before, text(at), unpack(words) }, ' ')), 1, 16)
+end
+
 -- Give since when this server answers, as bots have noted in `server`. What another one accepted last may be lost. One that
 -- they have not met yet answers since now; 0 where none was replaced, or it does not say which one it is.
 local function answers_since(prefix, at)
@@ -60,6 +65,11 @@ end
 local function unsure_for(prefix, lease, at, created)
   local since = answers_since(prefix, at)
   return (created or 0) <= since and math.min(lease, since + lease - at) or 0
+end
+
+-- Note that a script of its own has changed a card, so that what was judged before is judged again.
+local function touch(card, at, ...)
+  redis.call('HSET', card, 'version', next_version(redis.call('HGET', card, 'version') or '', at, { ... }))
 end
 
 -- Return both halves of a record and the time, as `read` does: fields are name, value, name, value, …
@@ -165,25 +175,12 @@ local function queue_look(due, id, at)
   redis.call('ZADD', due, 'LT', text(at), id)
 end
 
--- Whether people can no longer change anything about a card.
-local function is_closed(card, at)
-  local status, deadline = unpack(redis.call('HMGET', card, 'status', 'deadline'))
-  return status ~= 'pending' or at >= tonumber(deadline)
-end
-
 -- Append a field of a card, with the mark of the bot that wrote it: '' where bots make none.
 local function append_marked(list, field, value, mark)
   append(list, field, value)
   if mark ~= '' then
     append(list, 'seal:' .. field, mark)
   end
-end
-
--- Store a remark about a record and its mark, together with other fields of its card.
-local function add_remark(card, remark, mark, ...)
-  local fields = { ... }
-  append_marked(fields, 'remark:' .. redis.call('HINCRBY', card, 'remarks', 1), remark, mark)
-  redis.call('HSET', card, unpack(fields))
 end
 
 -- The largest answer that a wake-up carries, in bytes.
@@ -317,18 +314,6 @@ local function add_waiting(prefix, id, circles, deadline, at)
   end
 end
 
--- Add a circle to those of an open record.
-local function join_waiting(card, prefix, id, circle, at)
-  if circle == '' then
-    return
-  end
-  local deadline, known = unpack(redis.call('HMGET', card, 'deadline', 'waiting'))
-  add_waiting(prefix, id, circle, deadline, at)
-  if not string.find(' ' .. known .. ' ', ' ' .. circle .. ' ', 1, true) then
-    redis.call('HSET', card, 'waiting', known .. ' ' .. circle)
-  end
-end
-
 local function drop_waiting(prefix, id, circles)
   for circle in string.gmatch(circles or '', '%S+') do
     try('ZREM', prefix .. WAITING .. circle, id)
@@ -373,16 +358,6 @@ local function note_mine(prefix, kind, person, id, at)
     redis.call('ZREMRANGEBYRANK', mine, 0, -1 - MINE_KEPT)
     redis.call('PEXPIRE', mine, text(KEPT_UNRESUMED))
   end
-end
-
--- Return the fields of an audit entry that say more about a decision: what the caller knows of it, and for how many
--- milliseconds the message that asks had been there.
-local function decision_facts(card, facts, message, at)
-  local up = redis.call('HGET', card, 'up:' .. message)
-  if up then
-    return 'facts', facts, 'waited', text(at - up)
-  end
-  return 'facts', facts
 end
 
 -- The bots take old entries out of it. The time is that of the server. `seq` counts the entries, so that one

@@ -64,6 +64,7 @@ local function use(given_in, index, kept)
     write_audit(audit, 'sticky_ended', given_in, 'index', index, 'by', 'uses')
     append(used, 'sticky_ended:' .. index, text(at) .. ' uses')
   end
+  touch(its_card, at, id)
   redis.call('HSET', its_card, unpack(used))
 end
 
@@ -80,7 +81,7 @@ if signed then
   append(changes, SIGNED .. BY_STANDING, signed)
 end
 local open = actions - #found
-append(changes, 'open', text(open), 'status', open == 0 and 'decided' or 'pending')
+append(changes, 'status', open == 0 and 'decided' or 'pending')
 if open == 0 then
   append(changes, 'settled', text(at))
   queue_run(unresumed, req, prefix, id, at)
@@ -100,6 +101,7 @@ for _, i in ipairs(found) do
   write_audit(audit, 'decided', id, 'index', index, 'by', by, 'policy', policy, 'sticky', given_in .. ':' .. given_at,
     'facts', its_facts)
 end
+touch(card, at, id)
 redis.call('HSET', card, unpack(changes))
 if open == 0 then
   wake_processes(req, prefix, id, WAITS)

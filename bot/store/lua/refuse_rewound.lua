@@ -27,6 +27,7 @@ if known[1] == 'refused' and known[2] == code then
 end
 local changes = { 'status', 'refused', 'code', code }
 append_marked(changes, 'reason', reason, mark)
+touch(card, at, code)
 redis.call('HSET', card, unpack(changes))
 redis.call('HSETNX', card, 'settled', text(at))
 -- Its run may have continued before Redis went back.

@@ -22,6 +22,7 @@ local function forget(each)
   local shown = redis.call('HGET', card, 'part:' .. each)
   if shown then
     local gone = redis.call('HGET', card, 'gone') or ''
+    touch(card, now(), each)
     redis.call('HSET', card, 'gone', gone .. string.match(shown, PLACE_OF) .. '\n')
   end
   redis.call('HDEL', card, 'part:' .. each, 'seal:part:' .. each, 'lease:' .. each, 'up:' .. each)

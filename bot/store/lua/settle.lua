@@ -64,8 +64,9 @@ if how ~= 'silent' then
     if decision ~= '' and not decided and not proposed then
       append(changes, 'd:' .. index, decision, 't:' .. index, BY_TIME, 'at:' .. index, text(at))
       signed = statement ~= '' and add_line(signed, statement) or signed
-      write_audit(audit, 'decided', id, 'index', index, 'by', 'expired', 'policy', policy,
-        decision_facts(card, facts, message, at))
+      local up = redis.call('HGET', card, 'up:' .. message)
+      write_audit(audit, 'decided', id, 'index', index, 'by', 'expired', 'policy', policy, 'facts', facts,
+        unpack(up and { 'waited', text(at - up) } or {}))
     end
   end
 end
@@ -73,6 +74,7 @@ if signed then
   append(changes, SIGNED .. BY_TIME, signed)
 end
 write_audit(audit, ending, id, 'code', code, 'policy', policy)
+touch(card, at, ending)
 redis.call('HSET', card, unpack(changes))
 wake_processes(req, prefix, id, WAITS)
 drop_waiting(prefix, id, waiting)

@@ -8,10 +8,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.receipts.ring import Ring, RingKey
+from bot.domain.codec import dumped
 from bot.domain.standing import StandingLimits, StandingTerms
 from bot.rendering.card.card import render_card
 from bot.sentences import on_action
-from bot.store.codec import dumped
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, newest

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from bot.store.votes import Outcome
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
@@ -23,7 +24,6 @@ from bot.sentences import in_answer
 from bot.slack.directory import Directory
 from bot.store.durability import Durability, durability_on, missing_on
 from bot.store.records import ApprovalStore
-from bot.store.votes import Outcome
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from tests.support.builders import an_action, an_admission, an_interrupt

@@ -9,10 +9,10 @@ from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.wire import dump_interrupt
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
+from bot.domain.codec import admission_fields, read_state
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.rendering.pages import pages_of
-from bot.store.codec import admission_fields, read_state
 from bot.store.records import ApprovalStore
 from bot.use_cases.objections import first_objection
 from tests.bot.rendering.slack_side import (

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from bot.store.votes import Outcome
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
@@ -26,7 +27,6 @@ from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown
 from bot.store.records import ApprovalStore
-from bot.store.votes import Outcome
 from bot.store.work import WorkSet
 from tests.support.builders import an_action, an_admission, an_interrupt
 from tests.support.deciding import record

@@ -11,11 +11,11 @@ from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.wire import dump_interrupt
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
+from bot.domain.codec import ADMISSION, admission_fields, body_digest, dumped, place_field, read_state
 from bot.domain.errors import BrokenSealError
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
 from bot.domain.seal import Seal
-from bot.store.codec import ADMISSION, admission_fields, body_digest, dumped, place_field, read_state
 from bot.store.sealed import (
     FACTS,
     bounded,

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from bot.store.votes import Voters
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.record import dump_recorded
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
+from bot.domain.codec import unix_milliseconds
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark, Shown
 from bot.domain.press import Press
@@ -31,9 +33,7 @@ from bot.domain.votes import position_of
 from bot.rendering.pages import measure
 from bot.sentences import in_answer
 from bot.slack.directory import Directory
-from bot.store.codec import unix_milliseconds
 from bot.store.records import ApprovalStore
-from bot.store.votes import Voters
 from bot.use_cases.answers import Answer
 from bot.use_cases.bulk import approve_all, reject_all
 from bot.use_cases.decide import Decisions

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from bot.store.votes import Outcome
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
@@ -15,7 +16,6 @@ from bot.domain.votes import Proposal
 from bot.rendering.card.card import render_card
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import in_answer
-from bot.store.votes import Outcome
 from bot.use_cases.answers import Answer
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from bot.store.votes import Voters
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from securesystemslib.signer import Signer
 
@@ -30,14 +31,13 @@ from agent_adapter.receipts.statement import (
     pause_of,
     run_of,
 )
+from bot.domain.codec import body_digest
 from bot.domain.press import Press
 from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingLimits, StandingTerms
 from bot.rendering.card.layout import lay_out
 from bot.sentences import in_answer
-from bot.store.codec import body_digest
-from bot.store.votes import Voters
 from bot.use_cases.answers import Answer
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge

@@ -87,6 +87,7 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
             body=body,
             signature=req.get("signature", ""),
             trace=TraceContext.read(req),
+            version=card.get("version", ""),
             size=size_of(req, card),
         )
     with reading(interrupt.id, DamagedRecordError):
@@ -133,7 +134,10 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
         gone=frozenset(_gone(line) for line in card.get("gone", "").split("\n") if line),
         begun=frozenset(MessageId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
-        votes={int(index): _votes(text) for index, text in _prefixed(card, "votes:")},
+        tokens={int(index): tuple(text.split()) for index, text in _prefixed(card, "t:")},
+        presses={name: frozenset(map(int, text.split())) for name, text in _prefixed(card, "press:")},
+        votes=_votes(card),
+        waiting=card.get("waiting", ""),
         reached=_reached(card),
         # Redis returns the fields of a large hash in any order.
         remarks=dict(
@@ -362,13 +366,15 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
     }
 
 
-def _votes(text: str) -> tuple[Vote, ...]:
-    return tuple(_vote(line) for line in text.split("\n"))
-
-
-def _vote(line: str) -> Vote:
-    user, position, token, at, text = line.split(" ", 4)
-    return Vote(user, position, load_decision(decode(text)["decision"]), at, token)
+def _votes(card: Fields) -> dict[int, tuple[Vote, ...]]:
+    """Read the votes on each action, the oldest first."""
+    found: dict[int, list[Vote]] = {}
+    for name, stored in _prefixed(card, "vote:"):
+        index, _, user = name.partition(":")
+        at, position, token, text = stored.split(" ", 3)
+        vote = Vote(user, position, load_decision(decode(text)["decision"]), at, token, text)
+        found.setdefault(int(index), []).append(vote)
+    return {index: tuple(sorted(votes, key=lambda vote: int(vote.at))) for index, votes in found.items()}
 
 
 def proposal_field(proposal: Proposal, *, at: int) -> str:

@@ -1,0 +1,449 @@
+"""What each act changes about a record: the fields to write, and what follows from them. Pure.
+
+A transition judges the record as it was read. The store writes its change only if the record is still the same, and
+otherwise asks the transition again, about the record as it is then.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from agent_adapter.contract.record import SIGNED
+from bot.domain.action import Action
+from bot.domain.admission import Place
+from bot.domain.approval import Approval, Assignment
+from bot.domain.audit import Facts
+from bot.domain.ballot import Ballot
+from bot.domain.codec import dumped, milliseconds, place_field, proposal_field, unix_milliseconds
+from bot.domain.messages import Remark
+from bot.domain.press import Press
+from bot.domain.standing import StandingTerms, standing_name
+from bot.domain.votes import PROPOSAL, Outcome, Proposal, Vote
+from bot.domain.waiting import circle_of_proposal
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A text that begins with the time of the server, in milliseconds, when it is written."""
+
+    rest: str = ""
+    """What follows the time."""
+    later: int = 0
+    """Milliseconds that are added to the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One more line of a field."""
+
+    text: str
+
+
+Text: TypeAlias = str | Stamp | Line
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the audit trail."""
+
+    event: str
+    said: Mapping[str, str | Stamp]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one act changes about a record."""
+
+    fields: Mapping[str, Text]
+    """What it keeps from now on."""
+    removed: Sequence[str] = ()
+    """The fields that go."""
+    entries: Sequence[Entry] = ()
+    """What the audit trail says about it."""
+    until: datetime | None = None
+    """When it is too late, by the clock of the server."""
+    is_drawn: bool = True
+    """Whether its card is drawn again."""
+    is_due: bool = False
+    """Whether the next time at which something is due is computed again."""
+    listed: str = ""
+    """For whom it waits from now on: circles of people, groups and channels."""
+    deadline: datetime | None = None
+    """Until when it waits for them."""
+    ends: bool = False
+    """Whether the record ends with it: its agent goes on, and it waits for nobody."""
+    wakes: bool = False
+    """Whether the agent is told, where it follows each decision."""
+    deciders: Sequence[str] = ()
+    """The people who decided."""
+    given: Mapping[str, int] = field(default_factory=dict)
+    """The standing approvals that begin, and for how many milliseconds each is active."""
+    ended: Sequence[str] = ()
+    """Those that end."""
+
+    def signed(self, token: str, statement: str) -> "Change":
+        """Give the change with the signed statement about a click. Who presses again may sign a second time."""
+        return replace(self, fields={**self.fields, SIGNED + token: Line(statement)})
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """What one person decides with one press, as the record keeps it."""
+
+    user: str
+    token: str
+    """The name of the click."""
+    press: Press
+    ballots: Mapping[int, Ballot]
+    """By the index of the action, as the next ones."""
+    texts: Mapping[int, str]
+    facts: Mapping[int, Facts]
+    refused: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """Other people whose votes do not count, as they were judged just now. Their votes are removed."""
+    standing: StandingTerms | None = None
+    """Which later calls an approval approves as well."""
+
+
+def cast(state: Approval, given: Cast) -> tuple[dict[int, Outcome], Change | None]:
+    """Record one person's decisions. The first decision wins. Where it takes several people, a decision is a vote.
+
+    Returns:
+        The outcome of each action, and what changes; `None` when nothing does.
+    """
+    known = state.presses.get(given.press.name, frozenset())
+    counts = {
+        index: _Count.of(state, given, index)
+        for index in given.ballots
+        if index not in known and not _speaks_against(state, given, index)
+    }
+    outcomes = {
+        index: Outcome.REPEAT
+        if index in known
+        else counts[index].outcome
+        if index in counts
+        else _speaks_against(state, given, index) or Outcome.CLOSED
+        for index in given.ballots
+    }
+    return outcomes, _cast(state, given, known, outcomes, counts)
+
+
+def counted(state: Approval, given: Cast, index: int) -> Sequence[Vote]:
+    """Give the votes of others that a decision becomes final with; none when it takes more people."""
+    count = _Count.of(state, given, index)
+    return count.same if count.is_final else ()
+
+
+def _speaks_against(state: Approval, given: Cast, index: int) -> Outcome | None:
+    """Say what keeps a decision from being taken at all."""
+    ballot = given.ballots[index]
+    if (tokens := state.tokens.get(index)) is not None:
+        return Outcome.REPEAT if given.token in tokens else Outcome.TAKEN
+    if given.press.message in {" ".join(place) for place in state.gone}:
+        return Outcome.DELETED
+    if not state.is_open:
+        return Outcome.CLOSED
+    if ballot.position.startswith(PROPOSAL):
+        proposal = state.proposals.get(index)
+        return None if proposal and proposal.position == ballot.position else Outcome.GONE
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """The votes on one action, with the one that is cast."""
+
+    mine: bool
+    """Whether its person said the same before."""
+    same: Sequence[Vote]
+    """The other votes that say the same and count."""
+    gone: Sequence[str]
+    """The people whose votes are removed."""
+    is_final: bool
+
+    @classmethod
+    def of(cls, state: Approval, given: Cast, index: int) -> "_Count":
+        ballot, votes = given.ballots[index], state.votes.get(index, ())
+        refused = given.refused.get(index, frozenset())
+        alike = ballot.alike(votes, given.user)
+        same = [vote for vote in alike if vote.user not in refused]
+        unsigned = state.unsigned_votes.get(index, frozenset()) - {given.user}
+        gone = [vote.user for vote in alike if vote.user in refused] + sorted(unsigned)
+        own = (given.user, ballot.position, given.texts[index])
+        mine = any((vote.user, vote.position, vote.text) == own for vote in votes)
+        return cls(mine, same, gone, len(same) + 1 >= ballot.needed)
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.is_final:
+            return Outcome.RECORDED
+        return Outcome.REPEAT if self.mine else Outcome.COUNTED
+
+
+def _cast(
+    state: Approval,
+    given: Cast,
+    known: frozenset[int],
+    outcomes: Mapping[int, Outcome],
+    counts: Mapping[int, _Count],
+) -> Change | None:
+    said = {Outcome.RECORDED, Outcome.COUNTED, Outcome.REPEAT}
+    # Also where it changes nothing: its person may decide otherwise before it is delivered again.
+    pressed = known | {index for index, outcome in outcomes.items() if outcome in said}
+    fields: dict[str, Text] = {}
+    if given.press.name and pressed != known:
+        fields[f"press:{given.press.name}"] = " ".join(map(str, sorted(pressed)))
+    changed = {i: count for i, count in counts.items() if not count.mine or count.gone or count.is_final}
+    if not changed:
+        return Change(fields, is_drawn=False) if fields else None
+    final = {index: count for index, count in changed.items() if count.is_final}
+    for index, count in changed.items():
+        fields |= _final(given, index, count) if index in final else _vote(given, index, count)
+    ends = len(state.tokens) + len(final) == len(state.recorded)
+    if ends:
+        fields |= {"status": "decided", "settled": Stamp()}
+    return Change(
+        fields,
+        removed=[f"vote:{index}:{user}" for index, count in changed.items() for user in count.gone],
+        entries=[entry for i, count in changed.items() for entry in _entries(state, given, i, count)],
+        until=state.deadline,
+        is_due=bool(given.standing and final),
+        ends=ends,
+        wakes=bool(final),
+        deciders=list(dict.fromkeys(user for count in final.values() for user in _agreed(given, count))),
+        given={
+            standing_name(state.id, index): milliseconds(given.standing.lasts)
+            for index in final
+            if given.standing
+        },
+    )
+
+
+def _agreed(given: Cast, count: _Count) -> list[str]:
+    return [*(vote.user for vote in count.same), given.user]
+
+
+def _final(given: Cast, index: int, count: _Count) -> dict[str, Text]:
+    """Write a decision."""
+    tokens, people = [*(vote.token for vote in count.same), given.token], _agreed(given, count)
+    fields: dict[str, Text] = {
+        f"d:{index}": given.texts[index],
+        f"t:{index}": " ".join(tokens),
+        f"at:{index}": Stamp(),
+    }
+    if len(people) > 1:
+        fields[f"by:{index}"] = " ".join(people)
+    if given.standing:
+        fields |= {
+            f"sticky_grant:{index}": dumped(given.standing),
+            f"sticky_until:{index}": Stamp(later=milliseconds(given.standing.lasts)),
+            f"sticky_left:{index}": str(given.standing.uses),
+            "sticky_given": "1",
+        }
+    return fields
+
+
+def _vote(given: Cast, index: int, count: _Count) -> dict[str, Text]:
+    """Write a vote. One that says the same as before keeps its time."""
+    if count.mine:
+        return {}
+    text = f" {given.ballots[index].position} {given.token} {given.texts[index]}"
+    return {f"vote:{index}:{given.user}": Stamp(text)}
+
+
+def _entries(state: Approval, given: Cast, index: int, count: _Count) -> Iterable[Entry]:
+    ballot = given.ballots[index]
+    of_rules = {"policy": ballot.policy}
+    for user in count.gone:
+        said = {"index": str(index), "by": user, **of_rules, "position": ballot.position}
+        yield Entry("uncounted", said)
+    told = {**of_rules, **_told(state, given.facts[index])}
+    if count.is_final:
+        yield Entry("decided", {"index": str(index), "by": " ".join(_agreed(given, count)), **told})
+        if given.standing:
+            policy = state.admission.policy_version
+            yield Entry("sticky_given", {"index": str(index), "by": given.user, "policy": policy})
+    elif not count.mine:
+        said = {"index": str(index), "by": given.user, "position": ballot.position}
+        yield Entry("counted", said | told)
+
+
+def _told(state: Approval, facts: Facts) -> dict[str, str | Stamp]:
+    """Give what the audit says about a decision, and for how many milliseconds the message that asks had been there."""
+    up = {str(part): at for part, at in state.up.items()}.get(facts.message)
+    return {"facts": facts.text} | ({"waited": Stamp(later=-unix_milliseconds(up))} if up else {})
+
+
+def propose(
+    state: Approval,
+    index: int,
+    proposal: Proposal,
+    remark: Remark,
+    *,
+    place: Place | None,
+    facts: Facts,
+    at: datetime,
+) -> tuple[Outcome, Change | None]:
+    """Keep an edit that another rule decides about. It replaces an earlier one, and the votes on that.
+
+    The original call stays open as well.
+
+    Args:
+        state: The record.
+        index: The index of the action.
+        proposal: What somebody proposes. Their earlier vote on the action no longer counts.
+        remark: The message about it in the thread.
+        place: The other place where it is asked; `None` when there is no other.
+        facts: What the audit says about it.
+        at: When, by the clock of the bot.
+    """
+    if index in state.tokens:
+        return Outcome.TAKEN, None
+    if not state.is_open:
+        return Outcome.CLOSED, None
+    known = state.proposals.get(index)
+    if known and known.name == proposal.name:
+        return Outcome.REPEAT, None
+    fields: dict[str, Text] = {f"proposal:{index}": proposal_field(proposal, at=unix_milliseconds(at))}
+    if place and place not in state.admission.places:
+        fields[f"place:{len(state.admission.places)}"] = place_field(place)
+    said = {"index": str(index), "by": proposal.by, "policy": proposal.policy, "proposal": proposal.name}
+    return Outcome.RECORDED, Change(
+        fields | _remark(state, remark) | _joined(state, circle_of_proposal(proposal)),
+        removed=[
+            f"vote:{index}:{vote.user}"
+            for vote in state.votes.get(index, ())
+            if vote.user == proposal.by or vote.position.startswith(PROPOSAL)
+        ],
+        entries=[Entry("proposed", said | _told(state, facts))],
+        until=state.deadline,
+        listed=circle_of_proposal(proposal),
+        deadline=state.deadline,
+    )
+
+
+def extend(
+    state: Approval, remark: Remark, *, seen: int
+) -> tuple[Literal["extended", "repeat", "closed"], Change | None]:
+    """Move the deadline.
+
+    Args:
+        state: The record.
+        remark: What is said about it: by whom, and until when.
+        seen: How often it was extended when the person saw it. It is extended once for each time that it is offered.
+    """
+    if state.extended > seen:
+        return "repeat", None
+    if not state.is_open or remark.until is None:
+        return "closed", None
+    deadline = str(unix_milliseconds(remark.until))
+    fields: dict[str, Text] = {"extended": str(seen + 1), "deadline": deadline}
+    return "extended", Change(
+        fields | _remark(state, remark),
+        entries=[Entry("extended", {"by": remark.by or ""})],
+        until=state.deadline,
+        is_due=True,
+        listed=state.waiting,
+        deadline=remark.until,
+    )
+
+
+def assign(
+    state: Approval, place: int, to: Assignment, seen: Assignment | None, remark: Remark | None
+) -> tuple[Literal["assigned", "taken", "closed"], Change | None]:
+    """Assign a place to a person who is looking at it. Other people can still decide. It ends with its time.
+
+    Args:
+        state: The record.
+        place: The number of the place.
+        to: The new assignment.
+        seen: That of before, as the person saw it.
+        remark: What is said about it, when somebody hands it over.
+    """
+    if not state.is_open:
+        return "closed", None
+    if state.assignments.get(place) != seen:
+        return "taken", None
+    by = remark.by or "" if remark else ""
+    text = f"{unix_milliseconds(to.since)} {unix_milliseconds(to.until)} {to.user}"
+    fields: dict[str, Text] = {f"claim:{place}": text}
+    return "assigned", Change(
+        fields | (_remark(state, remark) if remark else {}),
+        entries=[Entry("handed_over" if by else "claimed", {"to": to.user, "by": by})],
+        until=state.deadline,
+        is_due=True,
+    )
+
+
+def reach(
+    state: Approval, steps: Mapping[int, Remark | None], circle: str, *, at: datetime
+) -> tuple[list[int], Change | None]:
+    """Note steps of the schedule whose time has come. Each is noted once, and never after the end.
+
+    Args:
+        state: The record.
+        steps: By number, each with its remark in the thread; without one, a step is skipped.
+        circle: Who may decide from now on as well.
+        at: When, by the clock of the bot.
+
+    Returns:
+        The steps that are noted now.
+    """
+    if not state.is_open:
+        return [], None
+    new = {number: remark for number, remark in steps.items() if number not in state.reached}
+    fields: dict[str, Text] = {
+        f"reached:{number}": str(unix_milliseconds(at)) if remark else "-" for number, remark in new.items()
+    }
+    said = {number: remark for number, remark in new.items() if remark}
+    return [*new], Change(
+        fields | _remark(state, *said.values()) | _joined(state, circle),
+        entries=[Entry("reached", {"step": str(number)}) for number in said],
+        until=state.deadline,
+        listed=circle,
+        deadline=state.deadline,
+    )
+
+
+def read(_: Approval, user: str, pages: Iterable[tuple[Action, int]]) -> tuple[None, Change | None]:
+    """Note how many pages of calls, or of the calls proposed instead, a person was shown, in order."""
+    fields = {f"seen:{call.index}:{user}": f"{call.fingerprint}:{count}" for call, count in pages}
+    return None, Change(fields, is_drawn=False) if fields else None
+
+
+def miss(state: Approval) -> tuple[None, Change | None]:
+    """Note that somebody tried to decide and could not. Silence then approves nothing."""
+    if state.status != "pending" or state.missed:
+        return None, None
+    return None, Change({"missed": Stamp()}, is_drawn=False)
+
+
+def end_standing(
+    state: Approval, index: int, by: str
+) -> tuple[Literal["ended", "known", "early", "unknown"], Change | None]:
+    """End a standing approval: a person revokes it, or its `time` is over."""
+    approval = state.standing.get(index)
+    if approval is None:
+        return "unknown", None
+    if approval.ended:
+        return "known", None
+    if by == "time" and state.now < approval.until:
+        return "early", None
+    return "ended", Change(
+        {f"sticky_ended:{index}": Stamp(f" {by}")},
+        entries=[Entry("sticky_ended", {"index": str(index), "by": by})],
+        ended=[standing_name(state.id, index)],
+    )
+
+
+def _remark(state: Approval, *remarks: Remark) -> dict[str, Text]:
+    """Write what is said in the threads, under the next numbers."""
+    first = max(state.remarks, default=0) + 1
+    return {f"remark:{number}": dumped(remark) for number, remark in enumerate(remarks, first)}
+
+
+def _joined(state: Approval, circle: str) -> dict[str, Text]:
+    """Write for whom it waits, with one more circle."""
+    if not circle or circle in state.waiting.split():
+        return {}
+    return {"waiting": f"{state.waiting} {circle}".strip()}

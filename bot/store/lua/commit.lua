@@ -1,0 +1,85 @@
+-- Change a record, if its card is still as the caller read it and it is not too late.
+--
+-- KEYS  req, card, undrawn, due, unresumed, standing, audit
+-- ARGV  id, prefix
+--       seen      the version of the card as it was read
+--       till      when it is too late, in milliseconds, or '' for never
+--       drawn     1 to have the card drawn, else 0
+--       looked    1 to have its next due time computed again, else 0
+--       wakes     WAITS when the record ends, FOLLOWS when something is decided, or ''
+--       circles   for whom it waits: from now on, or until now when it ends
+--       deadline  until when it waits for them
+--       then lists of words, each after the number of its words: fields and their values, fields that go, people who
+--       decided, standing approvals that begin and their milliseconds, those that end, each entry of the audit trail
+-- Returns nothing; or the record as it is, as `read` does, when nothing was changed
+--
+-- A value is '= text', '+ text' for one more line, or '@n text' for the time, n milliseconds later, before a text.
+
+local req, card, undrawn, due, unresumed, standing, audit = unpack(KEYS)
+local id, prefix, seen, till, drawn, looked, wakes, circles, deadline = unpack(ARGV)
+local FIRST_LIST = 10
+
+local at = now()
+local is_whole = redis.call('HEXISTS', req, 'body') == 1 and redis.call('HEXISTS', req, 'deadline') == 1
+local is_late = till ~= '' and at >= tonumber(till)
+if not is_whole or is_late or (redis.call('HGET', card, 'version') or '') ~= seen then
+  return read_record(req, card, at)
+end
+
+local lists, i = {}, FIRST_LIST
+while i <= #ARGV do
+  append(lists, { unpack(ARGV, i + 1, i + ARGV[i]) })
+  i = i + ARGV[i] + 1
+end
+local fields, gone, deciders, begun, ended = unpack(lists)
+
+local function value(given, field)
+  local later, after = string.match(given, '^@(%-?%d+)(.*)$')
+  if later then
+    return text(at + later) .. after
+  end
+  local said = string.sub(given, 3)
+  return string.sub(given, 1, 1) == '+' and add_line(redis.call('HGET', card, field), said) or said
+end
+
+for j = 2, #fields, 2 do
+  fields[j] = value(fields[j], fields[j - 1])
+end
+if drawn == '1' then
+  queue_drawing(undrawn, id, at)
+end
+if looked == '1' then
+  queue_look(due, id, at)
+end
+for j = 1, #begun, 2 do
+  redis.call('ZADD', standing, text(at + begun[j + 1]), begun[j])
+end
+if #ended > 0 then
+  redis.call('ZREM', standing, unpack(ended))
+end
+if wakes == WAITS then
+  queue_run(unresumed, req, prefix, id, at)
+elseif circles ~= '' then
+  add_waiting(prefix, id, circles, tonumber(deadline), at)
+end
+for j = 6, #lists do
+  local event, words = lists[j][1], { unpack(lists[j], 2) }
+  for k = 2, #words, 2 do
+    words[k] = value(words[k])
+  end
+  write_audit(audit, event, id, unpack(words))
+end
+for _, decider in ipairs(deciders) do
+  note_mine(prefix, 'decided:', decider, id, at)
+end
+if #gone > 0 then
+  redis.call('HDEL', card, unpack(gone))
+end
+redis.call('HSET', card, 'version', next_version(seen, at, ARGV), unpack(fields))
+-- Last, because the server writes first to the client that it woke last. So the answer leaves before a bot is woken to draw.
+if wakes ~= '' then
+  wake_processes(req, prefix, id, wakes)
+end
+if wakes == WAITS then
+  drop_waiting(prefix, id, circles)
+end
