@@ -441,4 +441,4 @@ async def test_nobody_agrees_with_arguments_that_were_put_into_a_proposal(
     async with opened(redis_url) as redis:
         found = await redis.hgetall(key)
     assert "d:0" not in found
-    assert "U0ERIK" not in found.get("votes:0", "")
+    assert "vote:0:U0ERIK" not in found

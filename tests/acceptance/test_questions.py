@@ -237,15 +237,14 @@ async def test_who_agrees_agrees_with_the_change_that_the_form_showed(
     interrupt_id, card = await asked(client, dana, "wire")
     await dana.fill(await dana.opened(card, "edit:0"), amount="1000")
     await dana.close()
-    older = (await stored(redis, interrupt_id))["votes:0"]
+    older = (await stored(redis, interrupt_id))[f"vote:0:{dana.user}"]
     proposed = await dana.card("changed this")
     await dana.fill(await dana.opened(proposed, "edit:0"), amount="1")
-    newer = (await stored(redis, interrupt_id))["votes:0"]
+    newer = (await stored(redis, interrupt_id))[f"vote:0:{dana.user}"]
     form = await erik.opened(await erik.showing("agree:0"), "agree:0")
     assert "1000" not in words(form["blocks"])
-    user, position, token, _, text = older.split(" ", 4)
-    at = newer.split(" ", 4)[3]
-    await forge(bot, redis, interrupt_id, **{"votes:0": f"{user} {position} {token} {at} {text}"})
+    at, said = newer.split(" ", 1)[0], older.split(" ", 1)[1]
+    await forge(bot, redis, interrupt_id, **{f"vote:0:{dana.user}": f"{at} {said}"})
 
     answer = await erik.submit(form)
 

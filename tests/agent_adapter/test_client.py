@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from bot.store.votes import Outcome
 from redis.asyncio import Redis
 
 from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig
@@ -36,6 +35,7 @@ from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.redis.runs import OwedRun
 from bot.domain.admission import Place
 from bot.domain.codec import unix_milliseconds
+from bot.domain.votes import Outcome
 from bot.store.records import ApprovalStore
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, forgotten, until

@@ -147,7 +147,7 @@ async def test_a_bot_that_has_too_much_to_do_does_not_blame_redis(start_bot, mon
     await until(lambda: "seconds late itself" in bot.health.faults.get("redis", ""), within=60)
     monkeypatch.setattr("bot.store.connected.WITHIN", LATE / 10)
     with pytest.raises(StoreUnavailableError, match="seconds late itself"):
-        await bot.store.mark_missed("billing.x")
+        await bot.store.note_click("billing.x", "U0DANA", button="approve", code="refused")
     working.cancel()
 
     await until(lambda: bot.health.ready, within=60)

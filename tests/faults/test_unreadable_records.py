@@ -128,9 +128,9 @@ GARBAGE = {
     "null": "null",
 }
 WRITTEN_LATER = {
-    "status", "reason", "code", "deadline", "open", "settled", "lapsed", "untaken", "votes", "d", "t", "by", "at", "signed",
+    "status", "reason", "code", "deadline", "settled", "lapsed", "untaken", "vote", "press", "version", "d", "t", "by", "at", "signed",
     "extended", "waiting", "sticky_grant", "sticky_until", "sticky_left", "sticky_ended", "sticky_uses", "sticky_given",
-    "up", "lease", "missed", "gone", "notice", "remarks", "seal", "sealed",
+    "up", "lease", "missed", "gone", "notice", "seal", "sealed",
 }  # fmt: skip
 """The kinds of fields that bots write after the admission, beside those with a mark of their own."""
 
@@ -165,7 +165,7 @@ async def test_whatever_stands_in_a_field_of_a_card_the_bot_reads_it_or_says_tha
 
 
 WELL_FORMED = {
-    "a vote on no action": ("votes:7", 'U0DANA approve click 1 {"decision": {"type": "approve"}}'),
+    "a vote on no action": ("vote:7:U0DANA", '1 approve click {"decision": {"type": "approve"}}'),
     "a message in no place": ("part:7:0", "C0APPROVALS 1.1 open digest"),
     "somebody who looks at no place": ("claim:7", "1 99999999999999 U0DANA"),
     "a place of no action": ("place:0", '["C0APPROVALS", null, [7], []]'),

@@ -1,22 +1,31 @@
 """People who have made up their minds, for agents that run without a bot."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
-from bot.store.votes import Outcome, Voters
-
+from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.record import dump_recorded
+from agent_adapter.contract.wire import load_decision
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
+from bot.domain import transitions
 from bot.domain.admission import Place
+from bot.domain.approval import Approval, Assignment
 from bot.domain.audit import Facts
+from bot.domain.ballot import Ballot
+from bot.domain.messages import Remark
 from bot.domain.press import UNNAMED
+from bot.domain.transitions import Cast, cast
+from bot.domain.votes import Outcome
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_admission
 
-FACTS, NOBODY = Facts("{}", "0:0"), Voters()
+FACTS = Facts("{}", "0:0")
 
 
 async def record(
@@ -24,16 +33,61 @@ async def record(
     interrupt_id: str,
     texts: Mapping[int, str],
     *,
+    person: str,
+    token: str = "t",
     position: str = "approve",
     policy: str = "1",
-    voters: Voters = NOBODY,
+    refused: Collection[str] = (),
     **given: Any,
 ) -> dict[int, Outcome]:
     """Record decisions as a bot without a key does, after it has judged the same for all of them."""
-    each = {"positions": position, "policies": policy, "voters": voters, "facts": FACTS}
-    judged = {name: dict.fromkeys(texts, said) for name, said in each.items()}
-    given = {"token": "t", "standing": None, "signed": "", "press": UNNAMED, **judged, **given}
-    return await store.record_decision(interrupt_id, texts, deadline=5, **given)
+    state = await store.admitted(interrupt_id)
+    assert state is not None
+    casting = Cast(
+        user=person,
+        token=token,
+        ballots={index: _ballot(state, index, text, position, policy) for index, text in texts.items()},
+        texts=texts,
+        facts=dict.fromkeys(texts, FACTS),
+        refused=dict.fromkeys(texts, frozenset(refused)),
+        **{"press": UNNAMED, **given},
+    )
+    return await store.update(state, partial(cast, given=casting))
+
+
+def _ballot(state: Approval, index: int, text: str, position: str, policy: str) -> Ballot:
+    decision = load_decision(decode(text)["decision"])
+    proposal = state.proposals.get(index)
+    of_proposal = proposal and proposal.position == position
+    on = Ballot.on_proposal(proposal) if of_proposal else Ballot.on_call(state, index, decision)
+    return replace(on, position=position, policy=policy)
+
+
+async def extend(store: ApprovalStore, state: Approval, by: timedelta) -> str:
+    """Give people more time, as somebody does who sees this record."""
+    remark = Remark(kind="extend", places=(), by="U0ERIK", until=state.deadline + by)
+    return await store.update(state, partial(transitions.extend, remark=remark, seen=state.extended))
+
+
+async def assign(store: ApprovalStore, state: Approval, place: int, user: str) -> str:
+    """Assign a place, as somebody does who sees this record."""
+    now, seen = datetime.now(UTC), state.assignments.get(place)
+    to = Assignment(user, now, now + (state.places[place].assign or timedelta()))
+    return await store.update(state, partial(transitions.assign, place=place, to=to, seen=seen, remark=None))
+
+
+async def has_read(store: ApprovalStore, state: Approval, index: int, user: str, pages: int) -> None:
+    """Note how many pages of a call somebody was shown."""
+    await store.update(state, partial(transitions.read, user=user, pages=[(state.actions[index], pages)]))
+
+
+async def end_standing(
+    store: ApprovalStore, interrupt_id: str, index: int, by: str = "time", **given: bool
+) -> str:
+    """End a standing approval."""
+    state = await store.admitted(interrupt_id)
+    assert state is not None
+    return await store.update(state, partial(transitions.end_standing, index=index, by=by), **given)
 
 
 class _AsBefore:

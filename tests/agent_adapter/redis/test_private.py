@@ -26,32 +26,26 @@ def test_a_text_is_read_again_as_it_was_written(text):
     assert opened(cipher, "billing.1", {"body": closed, "created": text}) == {"body": text, "created": text}
 
 
-@given(LINE, LINE)
-def test_the_words_that_scripts_write_before_a_text_stay(first, second):
-    """Votes are lines, and what is in the text changes nothing about that."""
+@given(LINE)
+def test_the_words_before_a_text_stay(said):
+    """A vote has its time before it, and what is in the text changes nothing about that."""
     cipher = Cipher([NEW])
-    lines = [
-        f"U{number} approve t{number} 17 {cipher.close(text, record='billing.1', field='d:0')}"
-        for number, text in enumerate((first, second))
-    ]
+    closed = cipher.close(said, record="billing.1", field="vote:0:U0")
 
-    found = opened(cipher, "billing.1", {"votes:0": "\n".join(lines)})
+    found = opened(cipher, "billing.1", {"vote:0:U0": f"17 approve t0 {closed}"})
 
-    assert found == {"votes:0": f"U0 approve t0 17 {first}\nU1 approve t1 17 {second}"}
+    assert found == {"vote:0:U0": f"17 approve t0 {said}"}
 
 
-@pytest.mark.parametrize("name", ["d:1", "votes:1", "proposal:0", "body"])
+@pytest.mark.parametrize("name", ["d:1", "vote:0:U1", "proposal:0", "body"])
 def test_a_text_that_was_moved_to_another_field_is_not_read(name):
-    """A decision about one action is none about another one. A vote may become the decision about its own action."""
+    """A decision about one action is none about another one, and nobody's vote."""
     cipher = Cipher([NEW])
     closed = cipher.close("{}", record="billing.1", field="d:0")
 
-    assert opened(cipher, "billing.1", {"votes:0": f"U approve t 1 {closed}"}) == {
-        "votes:0": "U approve t 1 {}"
-    }
     with pytest.raises(LockedRecordError, match="for another place"):
         opened(
             cipher,
             "billing.1",
-            {name: {"votes:1": "U a t 1 ", "proposal:0": "n 1 p 1 "}.get(name, "") + closed},
+            {name: {"vote:0:U1": "1 a t ", "proposal:0": "n 1 p 1 "}.get(name, "") + closed},
         )

@@ -32,7 +32,7 @@ from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals, applies_to
 from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
-from tests.support.deciding import AS_BEFORE
+from tests.support.deciding import AS_BEFORE, end_standing
 from tests.support.deciding import record as recording
 from tests.support.properties import bounded
 
@@ -194,7 +194,7 @@ async def test_nobody_uses_it_more_often_than_it_was_given_for(client, store):
     over = (await loaded(store, before.id)).standing[0]
     assert (len(over.uses), over.ended.by) == (2, "uses")
     assert await store.standing() == []
-    assert await store.end_standing(before.id, 0, by="U0DANA") == "known"
+    assert await end_standing(store, before.id, 0, by="U0DANA") == "known"
 
 
 @pytest.mark.parametrize("how", ["revoked", "over", "withdrawn", "late"])
@@ -203,7 +203,7 @@ async def test_what_holds_no_more_when_it_is_recorded_is_asked(client, store, ho
     lasts = timedelta(milliseconds=1) if how == "over" else HOUR
     before = await give(store, await admitted(client, store), StandingTerms(lasts=lasts))
     if how == "revoked":
-        assert await store.end_standing(before.id, 0, by="U0ERIK") == "ended"
+        assert await end_standing(store, before.id, 0, by="U0ERIK") == "ended"
     interrupt_id = await client.publish(an_interrupt(PAY, run="later", expires_in=HOUR))
     if how == "withdrawn":
         await client.withdraw(interrupt_id, "no need")
@@ -240,7 +240,7 @@ async def test_its_end_falls_due_whatever_became_of_its_record(client, store, re
     await fall_due(store, clock)
     await store.start_retention(before.id)
     assert (await loaded(store, before.id)).status == status
-    assert await store.end_standing(before.id, 0) == "early"
+    assert await end_standing(store, before.id, 0) == "early"
     assert await redis.zscore(store.keys.due, before.id)
 
     assert 0 < await clock.on_due(before.id) <= 300
@@ -255,7 +255,7 @@ async def test_its_end_falls_due_whatever_became_of_its_record(client, store, re
     is_due_later = await redis.zscore(store.keys.due, before.id) is not None
     # A call that was approved also falls due, until its agent goes on with it.
     assert is_due_later is (status != "withdrawn")
-    assert await store.end_standing(before.id, 1) == "unknown"
+    assert await end_standing(store, before.id, 1) == "unknown"
 
 
 async def fall_due(store: ApprovalStore, clock: Deadlines) -> None:
@@ -377,7 +377,7 @@ async def test_no_calls_run_without_asking_that_a_plain_model_does_not_let_run(
 ):
     """Whatever is asked and given, in whatever order."""
     for state, index in await store.standing():
-        await store.end_standing(state.id, index, by="another-example")
+        await end_standing(store, state.id, index, by="another-example")
     judge, example = Judge(directory), f"example-{next(RUNS)}"
     approvals, model = StandingApprovals(store, judge), list[Given]()
     for number, call in enumerate(calls):

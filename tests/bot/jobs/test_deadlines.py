@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -10,9 +11,11 @@ from bot.domain.admission import Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, QuietHours, Step
+from bot.domain.transitions import reach
 from bot.jobs.deadlines import TOO_EARLY, UNREADABLE_AGAIN, Deadlines
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_action, an_admission, an_interrupt
+from tests.support.deciding import assign, extend
 
 MINUTE = timedelta(minutes=1)
 REMIND = Step(kind="remind", after=timedelta(0), actions=(0,))
@@ -81,9 +84,10 @@ async def test_after_the_end_nothing_happens(client, store, clock):
     """Not to a record that expired between the look and the script."""
     state = await admitted(client, store, REMIND, life=0)
 
-    assert await store.run_steps(state.id, {0: Remark(kind="remind", places=(0,))}) == 0
-    assert await store.extend(state, Remark(kind="extend", places=(0,)), by=MINUTE) == "closed"
-    assert await store.assign(state, 0, "U0ERIK") == "closed"
+    steps = {0: Remark(kind="remind", places=(0,))}
+    assert not await store.update(state, partial(reach, steps=steps, circle="", at=state.now))
+    assert await extend(store, state, MINUTE) == "closed"
+    assert await assign(store, state, 0, "U0ERIK") == "closed"
     assert await clock.on_due(state.id) is None
 
     ended = await store.load(state.id)
@@ -93,9 +97,9 @@ async def test_after_the_end_nothing_happens(client, store, clock):
 class SlowStore(ApprovalStore):
     """Its answer to a step takes longer than the record has left."""
 
-    async def run_steps(self, interrupt_id, steps, **joined):
-        noted = await super().run_steps(interrupt_id, steps, **joined)
-        while not (await self.load(interrupt_id)).is_past:
+    async def update(self, state, transition, **given):
+        noted = await super().update(state, transition, **given)
+        while not (await self.load(state.id)).is_past:
             await asyncio.sleep(0.01)
         return noted
 
@@ -114,9 +118,8 @@ async def test_a_deadline_that_passes_while_the_clock_looks_is_not_missed(client
 async def test_a_second_press_gives_no_second_extension(client, store):
     """However late it comes: the button names how often it was pressed before."""
     state = await admitted(client, store, extension=Extension(by=MINUTE, times=5))
-    remark = Remark(kind="extend", places=(0,), by="U0ERIK")
 
-    outcomes = await asyncio.gather(*(store.extend(state, remark, by=MINUTE) for _ in range(5)))
+    outcomes = await asyncio.gather(*(extend(store, state, MINUTE) for _ in range(5)))
 
     newest = await store.load(state.id)
     assert sorted(outcomes) == ["extended", *["repeat"] * 4]
@@ -127,7 +130,7 @@ async def test_of_two_who_claim_one_looks(client, store):
     """The other is told."""
     state = await admitted(client, store, places=(Place(channel="C1", actions=(0, 1), assign=MINUTE),))
 
-    outcomes = await asyncio.gather(store.assign(state, 0, "U0ERIK"), store.assign(state, 0, "U0MIRA"))
+    outcomes = await asyncio.gather(assign(store, state, 0, "U0ERIK"), assign(store, state, 0, "U0MIRA"))
 
     assert sorted(outcomes) == ["assigned", "taken"]
     assignment = (await store.load(state.id)).assignment_at(0)

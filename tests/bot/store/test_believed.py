@@ -103,7 +103,7 @@ async def test_a_vote_in_the_name_of_a_person_does_not_stand_for_their_own(clien
     """The person votes, and is not told that they have voted already."""
     state = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
     texts = a_text(state, ERIK)
-    state = await change(state, votes_of_0=f"{ERIK} approve token 1 {texts}")
+    state = await change(state, **{f"vote:0:{ERIK}": f"1 approve token {texts}"})
 
     await decide(state, ERIK)
 
@@ -115,9 +115,9 @@ async def test_a_vote_for_something_else_than_was_signed_does_not_count(client, 
     state = await asked(client, store, quorum=2, reject_quorum=2, approvers=(DANA, ERIK, MIRA))
     await decide(state, ERIK, RejectDecision())
     card = store.keys.card(state.id)
-    line = await redis.hget(card, "votes:0")
+    line = await redis.hget(card, f"vote:0:{ERIK}")
 
-    changed = await change(state, votes_of_0=line.replace(" reject ", " approve "))
+    changed = await change(state, **{f"vote:0:{ERIK}": line.replace(" reject ", " approve ")})
 
     assert changed.votes == {}
     assert changed.unsigned_votes[0] == {ERIK}

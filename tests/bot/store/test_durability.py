@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from bot.store.votes import Outcome
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
@@ -20,6 +19,8 @@ from bot.domain.errors import NotConfirmedError
 from bot.domain.messages import Remark
 from bot.domain.press import Press
 from bot.domain.standing import StandingTerms
+from bot.domain.transitions import miss
+from bot.domain.votes import Outcome
 from bot.sentences import in_answer
 from bot.slack.directory import Directory
 from bot.store.durability import Durability, durability_on, missing_on
@@ -27,7 +28,7 @@ from bot.store.records import ApprovalStore
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
 from tests.support.builders import an_action, an_admission, an_interrupt
-from tests.support.deciding import AS_BEFORE, record
+from tests.support.deciding import AS_BEFORE, assign, end_standing, extend, record
 from tests.support.replicas import Group, replicated
 
 ONLINE = {"state": "online", "lag": 0}
@@ -145,9 +146,9 @@ SAID = Remark(kind="extend", places=())
 OF_CLICKS: dict[str, Write] = {
     "a decision": lambda store, state: decide(store, state, 1),
     "a decision that is there already": lambda store, state: decide(store, state, 0),
-    "more time": lambda store, state: store.extend(state, SAID, by=timedelta(hours=1)),
-    "an assignment": lambda store, state: store.assign(state, 0, "U0ERIK"),
-    "the end of a standing approval": lambda store, state: store.end_standing(state.id, 0, by="U0ERIK"),
+    "more time": lambda store, state: extend(store, state, timedelta(hours=1)),
+    "an assignment": lambda store, state: assign(store, state, 0, "U0ERIK"),
+    "the end of a standing approval": lambda store, state: end_standing(store, state.id, 0, "U0ERIK"),
     "what was read as done": lambda store, state: store.confirm(),
 }
 
@@ -175,8 +176,8 @@ async def test_what_the_bot_does_by_itself_waits_for_nobody(
     group.replicas[0].freeze()
 
     await store.queue_drawing(state.id)
-    await store.mark_missed(state.id)
-    assert await store.end_standing(state.id, 0) == "early"
+    await store.update(state, miss, is_told=False)
+    assert await end_standing(store, state.id, 0, is_told=False) == "early"
 
 
 async def test_the_answer_to_the_same_body_has_to_be_confirmed(

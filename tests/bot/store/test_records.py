@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from bot.store.votes import Outcome
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
@@ -29,7 +28,7 @@ from bot.domain.messages import Shown
 from bot.store.records import ApprovalStore
 from bot.store.work import WorkSet
 from tests.support.builders import an_action, an_admission, an_interrupt
-from tests.support.deciding import record
+from tests.support.deciding import has_read, record
 
 CARD = MessageId(0)
 DAY = 86_400_000
@@ -160,15 +159,6 @@ async def test_an_ended_record_takes_no_decision(client: ApprovalClient, store: 
 
     both = {0: ApproveDecision(), 1: ApproveDecision()}
     assert await decide(store, state, both) == ["repeat", "closed"]
-
-
-async def test_what_is_not_admitted_cannot_be_decided(client: ApprovalClient, store: ApprovalStore):
-    """Before anything judges clicks, no click counts; nor does one on a record that is not there."""
-    state = await store.load(await publish(client, store))
-
-    assert await decide(store, state, {0: ApproveDecision()}) == ["closed"]
-    nowhere = await record(store, "billing.never", {0: "x"}, person="U0ERIK")
-    assert nowhere == {0: Outcome.CLOSED}
 
 
 async def test_a_request_for_changes_is_not_held_by_a_redis_that_hangs(client, store, redis, monkeypatch):
@@ -368,7 +358,7 @@ async def test_nothing_pending_expires(
     """An open question has no lifetime of its own, partly decided or not."""
     state = await admitted(client, store, "a", "b")
     await decide(store, state, {0: ApproveDecision()})
-    await store.mark_read(state, state.actions[1], "U0ERIK", 1)
+    await has_read(store, state, 1, "U0ERIK", 1)
     await store.start_retention(state.id)
 
     assert await lifetimes(redis, keys, state.id) == [-1, -1, -1, -1]
@@ -491,7 +481,7 @@ async def test_reading_is_noted_for_one_person_and_these_arguments(
 ):
     """How far somebody has read is theirs alone, and worth nothing for another action."""
     state = await admitted(client, store, "a", "b")
-    await store.mark_read(state, state.actions[0], "U0ERIK", 3)
+    await has_read(store, state, 0, "U0ERIK", 3)
 
     newest = await store.load(state.id)
 

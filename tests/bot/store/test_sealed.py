@@ -56,7 +56,7 @@ def a_record(run="one", *, seal=SEAL, approvers=("U0DANA",), quorum=2, amount=90
         **more,
     )
     fields = {**admission_fields(admission), "asked": body_digest(body)}
-    card = {"status": "pending", "open": "1", "extended": "1", "deadline": str(CREATED + 2 * HOUR), **fields}
+    card = {"status": "pending", "extended": "1", "deadline": str(CREATED + 2 * HOUR), **fields}
     card |= sealed_admission(seal, interrupt.id, fields, created=CREATED, deadline=CREATED + HOUR)
     card["seal:deadline"] = sealed_deadline(seal, interrupt.id, 1, CREATED + 2 * HOUR)
     fingerprint = "f" * 32
@@ -69,11 +69,7 @@ def a_record(run="one", *, seal=SEAL, approvers=("U0DANA",), quorum=2, amount=90
         "place:1": place_field(Place(channel="C2", actions=(0,), proposed=True)),
     }
     for name, text in facts.items():
-        kind = name.partition(":")[0]
-        card[name] = text
-        card[f"seal:{name}"] = sealed_fact(
-            seal, interrupt.id, kind if kind in {"remark", "place"} else name, text
-        )
+        card |= {name: text, f"seal:{name}": sealed_fact(seal, interrupt.id, name, text)}
     card["part:0:0"] = "C1 1763762485.000100 open 0123"
     card["seal:part:0:0"] = sealed_fact(seal, interrupt.id, "part:0:0", "C1 1763762485.000100")
     return Stored(

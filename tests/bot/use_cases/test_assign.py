@@ -16,6 +16,7 @@ from bot.use_cases.assign import Assignments
 from bot.use_cases.judge import Judge
 from tests.bot.domain import test_rules as policies
 from tests.support.builders import an_action, an_admission, an_interrupt
+from tests.support.deciding import assign
 
 directory = policies.directory
 """A Slack with everybody of the table about decisions, whose answers hold here, too."""
@@ -85,7 +86,7 @@ async def sign_of_hand_over(assignments: Assignments, state: Approval, to: str) 
     store, holder = assignments.store, "U0HOLDER"
     assignment = (await store.load(state.id)).assignment_at(0)
     if assignment is None:
-        assert await store.assign(state, 0, holder) == "assigned"
+        assert await assign(store, state, 0, holder) == "assigned"
     newest = await store.load(state.id)
     try:
         answer = await assignments.hand_over(newest, newest.assignment_at(0).user, 0, to)

@@ -316,10 +316,10 @@ async def test_one_person_is_no_quorum_of_two(ask, decide, card_of, verifier):
     state = await ask(a_payment(), quorum=2)
     await decide(state, ERIK, APPROVE)
     card = await card_of(state)
-    [vote] = (line.split(" ", 4) for line in card["votes:0"].split("\n"))
-    forged = {"d:0": vote[4], "at:0": "1", "status": "decided"}
+    _, _, token, text = card[f"vote:0:{ERIK}"].split(" ", 3)
+    forged = {"d:0": text, "at:0": "1", "status": "decided"}
 
-    for tokens in (vote[2], f"{vote[2]} {vote[2]}", f"made-up {vote[2]}"):
+    for tokens in (token, f"{token} {token}", f"made-up {token}"):
         forged_card = card | forged | {"t:0": tokens, "by:0": f"{ERIK} {MIRA}"}
         assert fault(state.interrupt, forged_card, verifier) == "people"
 
@@ -331,11 +331,11 @@ async def test_two_votes_that_the_bot_did_not_count_together_are_no_quorum(
     state = await ask(a_payment(), quorum=2)
     await decide(state, ERIK, APPROVE)
     first = await card_of(state)
-    await redis.hdel(store.keys.card(state.id), "votes:0")
+    await redis.hdel(store.keys.card(state.id), f"vote:0:{ERIK}")
     await decide(state, MIRA, APPROVE)
     second = await card_of(state)
-    erik, mira = (card["votes:0"].split(" ", 4) for card in (first, second))
-    forged = {"d:0": mira[4], "t:0": f"{erik[2]} {mira[2]}", "at:0": "1", "status": "decided"}
+    erik, mira = first[f"vote:0:{ERIK}"].split(" ", 3), second[f"vote:0:{MIRA}"].split(" ", 3)
+    forged = {"d:0": mira[3], "t:0": f"{erik[2]} {mira[2]}", "at:0": "1", "status": "decided"}
 
     assert fault(state.interrupt, second | forged, verifier) == "people"
 

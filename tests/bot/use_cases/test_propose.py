@@ -1,18 +1,19 @@
 """Edits that another rule is about: their terms, how they are kept, and what the scripts make of them."""
 
 import asyncio
+from functools import partial
 
 import pytest
-from bot.store.votes import Outcome
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.contract.record import dump_recorded
+from bot.domain import transitions
 from bot.domain.admission import Terms
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingLimits
 from bot.domain.stricter import _STRICTER, is_same, stricter
-from bot.domain.votes import Proposal
+from bot.domain.votes import Outcome, Proposal
 from bot.rendering.card.card import render_card
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import in_answer
@@ -29,9 +30,8 @@ from tests.bot.store.test_votes import (
     is_shown,
     newest,
     press,
-    tokens_of,
 )
-from tests.support.builders import a_state, an_action, an_interrupt, on_terms
+from tests.support.builders import NOW, a_state, an_action, an_interrupt, on_terms
 from tests.support.deciding import AS_BEFORE, FACTS, record
 
 __all__ = ["directory"]
@@ -77,7 +77,8 @@ def a_proposal(name="one", by=DANA, amount=4000, **fields):
 
 async def propose(store, state, proposal, *, place=None, index=0):
     remark = Remark(kind="propose", places=(0,), actions=(index,), by=proposal.by)
-    return await store.propose(state.id, index, proposal, remark, place=place, deadline=5, facts=FACTS)
+    asking = partial(transitions.propose, index=index, proposal=proposal, remark=remark, place=place)
+    return await store.update(await newest(store, state), partial(asking, facts=FACTS, at=NOW))
 
 
 async def agree(store, state, by, proposal):
@@ -92,7 +93,6 @@ async def agree(store, state, by, proposal):
         person=by,
         position=proposal.position,
         policy=proposal.policy,
-        voters=tokens_of(await newest(store, state)),
     )
     return str(outcomes[0])
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from bot.store.votes import Voters
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from securesystemslib.signer import Signer
 
@@ -44,7 +43,7 @@ from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, for_several, is_shown, newest
 from tests.support.builders import an_action, an_interrupt
-from tests.support.deciding import AS_BEFORE, record
+from tests.support.deciding import AS_BEFORE
 from tests.support.receipts import bot_signing
 
 __all__ = ["directory"]
@@ -216,19 +215,6 @@ async def test_the_last_of_several_people_counts_the_statements_of_the_others(
     [line] = card[f"signed:{card['t:0'].split()[0]}"].split("\n")
     assert mira.of(0).counts == (digest_of(load_envelope(line)),)
     assert mira.of(0).stored == bytes_digest(card["d:0"])
-
-
-async def test_a_vote_that_was_cast_anew_meanwhile_makes_nothing_final(client, store, decisions):
-    """The statement would count a vote that does not exist any more."""
-    state = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
-    await decisions.decide(state, ERIK, {0: ApproveDecision()})
-    [vote] = (await newest(store, state)).votes[0]
-    await decisions.decide(await newest(store, state), ERIK, {0: ApproveDecision()}, note="still yes")
-
-    judged = Voters(allowed=frozenset({vote.token}))
-    outcomes = await record(store, state.id, {0: "{}"}, token="other", person=MIRA, voters=judged)
-
-    assert list(outcomes.values()) == ["judge_again"]
 
 
 async def test_a_call_of_high_risk_says_that_something_was_typed(client, store, decisions, redis, key):
