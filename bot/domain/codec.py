@@ -401,6 +401,11 @@ def _shown(text: str) -> Shown:
     return Shown(channel, ts, digest, stage)  # type: ignore[arg-type]  # only we write it
 
 
+def shown_field(shown: Shown) -> str:
+    """Write what Slack shows of a message as its field keeps it."""
+    return f"{shown.channel} {shown.ts} {shown.stage} {shown.digest}"
+
+
 def _gone(line: str) -> tuple[str, str]:
     channel, ts = line.split(" ")
     return channel, ts

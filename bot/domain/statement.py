@@ -19,7 +19,7 @@ from agent_adapter.receipts.statement import (
 )
 from bot.domain.approval import Approval
 from bot.domain.standing import StandingMatch
-from bot.domain.transitions import Cast, counted
+from bot.domain.transitions import Cast, Silent, counted
 from bot.domain.votes import position_of
 
 OPERATOR = "operator"
@@ -110,10 +110,12 @@ def said_by_person(state: Approval, given: Cast) -> list[ActionStatement]:
     ]
 
 
-def said_by_silence(state: Approval, index: int, decision: Decision, text: str) -> ActionStatement:
+def said_by_silence(state: Approval, index: int, silent: Silent) -> ActionStatement:
     """Give what the deadline decides about an action."""
     rule = state.admission.terms[index].rule
-    return _said(state.interrupt, index, decision, text, by=EXPIRED, how=f"silence:{rule}", rule=rule)
+    return _said(
+        state.interrupt, index, silent.decision, silent.text, by=EXPIRED, how=f"silence:{rule}", rule=rule
+    )
 
 
 def said_by_standing(state: Approval, matched: StandingMatch, text: str) -> ActionStatement:

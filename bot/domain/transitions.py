@@ -6,16 +6,18 @@ otherwise asks the transition again, about the record as it is then.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
-from agent_adapter.contract.record import SIGNED
+from agent_adapter.contract.hitl import Decision
+from agent_adapter.contract.record import EXPIRED, GRACE, SIGNED
 from bot.domain.action import Action
 from bot.domain.admission import Place
-from bot.domain.approval import Approval, Assignment
+from bot.domain.approval import Approval, Assignment, Published
 from bot.domain.audit import Facts
 from bot.domain.ballot import Ballot
-from bot.domain.codec import dumped, milliseconds, place_field, proposal_field, unix_milliseconds
+from bot.domain.codec import dumped, milliseconds, place_field, proposal_field, shown_field, unix_milliseconds
+from bot.domain.ids import KEPT, MessageId
 from bot.domain.messages import Remark
 from bot.domain.press import Press
 from bot.domain.standing import StandingTerms, standing_name
@@ -41,6 +43,9 @@ class Line:
 
 
 Text: TypeAlias = str | Stamp | Line
+ANYTHING = "*"
+_WHOLE = {"body": ANYTHING, "deadline": ANYTHING}
+"""Nothing could be resumed with a decision about a record that has lost what was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class Change:
     """The fields that go."""
     entries: Sequence[Entry] = ()
     """What the audit trail says about it."""
+    judged: Mapping[str, str] = field(default_factory=dict)
+    """Fields of the agent's side that still have to say the same: empty for none, `ANYTHING` for any text."""
     until: datetime | None = None
     """When it is too late, by the clock of the server."""
     is_drawn: bool = True
@@ -72,7 +79,9 @@ class Change:
     deadline: datetime | None = None
     """Until when it waits for them."""
     ends: bool = False
-    """Whether the record ends with it: its agent goes on, and it waits for nobody."""
+    """Whether the record ends with it: its agent is told, and it waits for nobody."""
+    runs: bool = True
+    """Whether its run is owed to a worker then."""
     wakes: bool = False
     """Whether the agent is told, where it follows each decision."""
     deciders: Sequence[str] = ()
@@ -206,6 +215,7 @@ def _cast(
         fields,
         removed=[f"vote:{index}:{user}" for index, count in changed.items() for user in count.gone],
         entries=[entry for i, count in changed.items() for entry in _entries(state, given, i, count)],
+        judged=_WHOLE,
         until=state.deadline,
         is_due=bool(given.standing and final),
         ends=ends,
@@ -434,6 +444,121 @@ def end_standing(
         entries=[Entry("sticky_ended", {"index": str(index), "by": by})],
         ended=[standing_name(state.id, index)],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """What the deadline decides about one action, as the record keeps it."""
+
+    decision: Decision
+    text: str
+    facts: str
+    """What the audit says about it."""
+    statement: str = ""
+    """As it is signed; empty without a signing key."""
+
+
+def end(
+    state: Published,
+    status: Literal["expired", "withdrawn", "refused"],
+    *,
+    reason: str,
+    code: str,
+    silent: Mapping[int, Silent],
+) -> tuple[str, Change | None]:
+    """End a record without further decisions of people.
+
+    Args:
+        state: The record.
+        status: How it ends.
+        reason: Why it was withdrawn or refused.
+        code: The code of the refusal.
+        silent: What the deadline decides, by the index of the action.
+
+    Returns:
+        `settled`, `early` before the deadline, or the status with which it has ended already.
+    """
+    if state.status not in {"new", "pending"}:
+        return state.status, None
+    if status == "expired" and not state.is_past:
+        return "early", None
+    admitted = state if isinstance(state, Approval) else None
+    policy = admitted.admission.policy_version if admitted else ""
+    change = ended(status, reason=reason, code=code, policy=policy)
+    # An agent whose deadline and grace have passed may have gone on without the answer.
+    if not silent or admitted is None or state.now >= state.deadline + GRACE:
+        return "settled", change
+    entries = [
+        Entry(
+            "decided",
+            {
+                "index": str(index),
+                "by": EXPIRED,
+                "policy": policy,
+                **_told(admitted, Facts(each.facts, str(admitted.message_of(index)))),
+            },
+        )
+        for index, each in silent.items()
+    ]
+    change = replace(
+        change,
+        fields={**_decided_by_time(silent), **change.fields},
+        entries=[*entries, *change.entries],
+        judged={"fence": ""},
+        until=state.deadline + GRACE,
+    )
+    signed = "\n".join(each.statement for each in silent.values() if each.statement)
+    return "settled", change.signed(EXPIRED, signed) if signed else change
+
+
+def _decided_by_time(silent: Mapping[int, Silent]) -> dict[str, Text]:
+    fields: dict[str, Text] = {}
+    for index, each in silent.items():
+        fields |= {f"d:{index}": each.text, f"t:{index}": EXPIRED, f"at:{index}": Stamp()}
+    return fields
+
+
+def ended(status: str, *, reason: str, code: str, policy: str) -> Change:
+    """Write an end. Nothing but the status of a record has to be known for it."""
+    return Change(
+        {"status": status, "code": code, "reason": reason, "settled": Stamp()},
+        entries=[Entry(status, {"code": code, "policy": policy})],
+        ends=True,
+    )
+
+
+def rewound(state: Approval, part: MessageId, *, code: str, reason: str) -> tuple[None, Change]:
+    """End a record that knows less than one of its messages shows. That message stays as it is."""
+    kept: dict[str, Text] = {}
+    if shown := state.shown.get(part):
+        kept = {f"part:{part}": shown_field(replace(shown, digest=KEPT))}
+    if (state.status, state.code) == ("refused", code):
+        return None, Change(kept)
+    change = ended("refused", reason=reason, code=code, policy=state.admission.policy_version)
+    if state.settled_at:
+        change = replace(change, fields={n: text for n, text in change.fields.items() if n != "settled"})
+    # Its run may have continued before Redis went back.
+    return None, replace(change, fields={**kept, **change.fields}, runs=False)
+
+
+def lapse(state: Approval) -> tuple[bool, Change | None]:
+    """Note that the agent took the answer and did not go on, once its claim has lapsed. False when that is not the case."""
+    until = state.claimed_until
+    if until is None or until > state.now or state.claim_has_lapsed:
+        return False, None
+    fence = str(state.claims)
+    judged = {"fence": fence, "claim_until": str(unix_milliseconds(until)), "resumed": ""}
+    return True, Change({"lapsed": fence}, entries=[Entry("claim_lapsed", {})], judged=judged)
+
+
+def miss_taker(state: Approval, *, after: timedelta) -> tuple[bool, Change | None]:
+    """Note that no process of the agent goes on with the answer, so long after the end. False when that is not the case."""
+    is_early = state.settled_at is None or state.now < state.settled_at + after
+    is_claimed = state.claimed_until is not None and state.claimed_until > state.now
+    if is_early or is_claimed or state.untaken or state.resumed_at:
+        return False, None
+    judged = {"fence": str(state.claims or ""), "resumed": ""}
+    return True, Change({"untaken": Stamp()}, entries=[Entry("untaken", {})], judged=judged)
 
 
 def _remark(state: Approval, *remarks: Remark) -> dict[str, Text]:

@@ -15,7 +15,7 @@ from bot.domain.errors import DamagedRecordError
 from bot.domain.messages import Remark
 from bot.domain.on_call import is_on_call
 from bot.domain.schedule import Step
-from bot.domain.transitions import end_standing, reach
+from bot.domain.transitions import end_standing, lapse, miss_taker, reach
 from bot.domain.waiting import circle_of_steps
 from bot.sentences import to_agent
 from bot.store.records import ApprovalStore
@@ -66,8 +66,9 @@ class Deadlines:
         if isinstance(state, Approval):
             await self._end_standing(state)
         if state.stage != "open":
-            await self._note_lapse(state)
-            await self._note_silence(state)
+            if isinstance(state, Approval):
+                await self._note_lapse(state)
+                await self._note_silence(state)
             return _until_first(times_after(state), state)
         if isinstance(state, Approval) and state.is_open and state.withdraw_asked is None:
             return await self._reach(state)
@@ -100,14 +101,15 @@ class Deadlines:
         ended = await self._end(state.id, state.withdraw_asked, why_not)
         return ended or _until_first(standing_ahead(state), state)
 
-    async def _note_lapse(self, state: Published) -> None:
+    async def _note_lapse(self, state: Approval) -> None:
         has_lapsed = state.claimed_until is not None and state.claimed_until <= state.now
-        if has_lapsed and await self._store.mark_claim_lapsed(state.id):
+        if has_lapsed and await self._store.update(state, lapse, is_told=False):
             logger.warning("claim.lapsed", extra={"interrupt_id": state.id})
 
-    async def _note_silence(self, state: Published) -> None:
+    async def _note_silence(self, state: Approval) -> None:
         at = stalls_at(state)
-        if at and at <= state.now and await self._store.mark_untaken(state.id, after=STALLED_AFTER):
+        missing = partial(miss_taker, after=STALLED_AFTER)
+        if at and at <= state.now and await self._store.update(state, missing, is_told=False):
             logger.warning("answer.untaken", extra={"interrupt_id": state.id})
 
     async def _end_standing(self, state: Approval) -> None:

@@ -161,7 +161,7 @@ class RestoreGuard:
             return False
         logger.error("record.went_back", extra={"interrupt_id": state.id, "part": str(part)})
         # Before an answer is given, because an agent could start after it.
-        await self.store.refuse_rewound(state.id, part, code=CODE, reason=REASON)
+        await self.store.refuse_rewound(state, part, code=CODE, reason=REASON)
         self.health.warnings[CODE] = WARNING
         await self._note(shown.channel, seen.messages[shown.ts], label, on_card.BEHIND)
         return True

@@ -6,13 +6,13 @@ from typing import Literal, TypeVar
 
 from agent_adapter.redis.private import Private, is_private, words_before
 from agent_adapter.redis.scripts import Value
-from bot.domain.approval import Approval
+from bot.domain.approval import Approval, Published
 from bot.domain.codec import unix_milliseconds
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.transitions import Change, Entry, Line, Stamp, Text
 from bot.store.audit import FACTS
 from bot.store.connected import WITHIN
-from bot.store.reading import Reading, as_admitted
+from bot.store.reading import Reading, Record, as_admitted
 from bot.store.sealed import is_fact, sealed_deadline
 
 ATTEMPTS = 20
@@ -51,12 +51,12 @@ class Committing(Reading):
             newest = await self.commit(state, change, is_told=is_told)
             if newest is None:
                 return outcome
-            state = newest
+            state = as_admitted(newest) or replace(state, status="expired")
         raise StoreUnavailableError("others kept changing this record")
 
     async def commit(
-        self, state: Approval, change: Change, *, within: float = WITHIN, is_told: bool = True
-    ) -> Approval | None:
+        self, state: Published, change: Change, *, within: float = WITHIN, is_told: bool = True
+    ) -> Published | None:
         """Write a change. Gives `None`; or the record as it is, when it is not the same any more or it is too late.
 
         Args:
@@ -68,30 +68,49 @@ class Committing(Reading):
         Raises:
             StoreUnavailableError, NotConfirmedError, UnreadableRecordError: as `update`.
         """
-        scripts = self.durable if is_told else self.scripts
-        given: dict[str, Value] = {
-            "seen": state.version,
-            "till": unix_milliseconds(change.until) if change.until else None,
-            "drawn": int(change.is_drawn),
-            "looked": int(change.is_due),
-            "wakes": "w:" if change.ends else "f:" if change.wakes else None,
-            "circles": state.waiting if change.ends else change.listed,
-            "deadline": unix_milliseconds(change.deadline) if change.deadline else None,
-        }
-        committing = scripts("commit", self._of(state.id), [*self._words(state, change)], **given)
+        waiting = state.waiting if isinstance(state, Approval) else ""
         try:
-            record = await self._in_time(committing, within + self.durability.extra * is_told)
+            record = await self.write(
+                state.id, state.version, waiting, change, within=within, is_told=is_told
+            )
         finally:
             self._remembered.forget(state.id)
         if record is None:
             return None
         # Nothing can be changed about a record that is gone.
-        return as_admitted(await self._taken(state.id, record)) or replace(state, status="expired")
+        return await self._taken(state.id, record) or replace(state, status="expired")
 
-    def _words(self, state: Approval, change: Change) -> Iterator[Value]:
+    async def write(
+        self,
+        interrupt_id: str,
+        version: str,
+        waiting: str,
+        change: Change,
+        *,
+        within: float = WITHIN,
+        is_told: bool = False,
+    ) -> Record | None:
+        """Write a change about a card of this version, which waits for these circles; as `commit`, without reading it."""
+        scripts = self.durable if is_told else self.scripts
+        given: dict[str, Value] = {
+            "seen": version,
+            "till": unix_milliseconds(change.until) if change.until else None,
+            "drawn": int(change.is_drawn),
+            "looked": int(change.is_due),
+            "wakes": "w:" if change.ends else "f:" if change.wakes else None,
+            "runs": int(change.runs),
+            "circles": waiting if change.ends else change.listed,
+            "deadline": unix_milliseconds(change.deadline) if change.deadline else None,
+        }
+        committing = scripts("commit", self._of(interrupt_id), [*self._words(interrupt_id, change)], **given)
+        record: Record | None = await self._in_time(committing, within + self.durability.extra * is_told)
+        return record
+
+    def _words(self, interrupt_id: str, change: Change) -> Iterator[Value]:
         """Write the lists that the script takes."""
         lists: list[list[Value]] = [
-            [*self._sealed(state, change.fields)],
+            [part for name, text in change.judged.items() for part in (name, text)],
+            [*self._sealed(interrupt_id, change.fields)],
             [*change.removed],
             [*change.deciders],
             [part for name, lasts in change.given.items() for part in (name, lasts)],
@@ -102,19 +121,19 @@ class Committing(Reading):
             yield len(each)
             yield from each
 
-    def _sealed(self, state: Approval, fields: Mapping[str, Text]) -> Iterator[Value]:
+    def _sealed(self, interrupt_id: str, fields: Mapping[str, Text]) -> Iterator[Value]:
         for name, text in fields.items():
             yield from (name, _private(name, text))
-            if mark := self._mark_of(state, fields, name):
+            if mark := self._mark_of(interrupt_id, fields, name):
                 yield from (f"seal:{name}", f"= {mark}")
 
-    def _mark_of(self, state: Approval, fields: Mapping[str, Text], name: str) -> str:
+    def _mark_of(self, interrupt_id: str, fields: Mapping[str, Text], name: str) -> str:
         if not self.seal:
             return ""
         if name == "deadline":
             extended, deadline = (int(str(fields[each])) for each in ("extended", "deadline"))
-            return sealed_deadline(self.seal, state.id, extended, deadline)
-        return self._mark(state.id, name, str(fields[name])) if is_fact(name) else ""
+            return sealed_deadline(self.seal, interrupt_id, extended, deadline)
+        return self._mark(interrupt_id, name, str(fields[name])) if is_fact(name) else ""
 
     async def note_click(
         self,

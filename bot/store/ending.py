@@ -1,36 +1,47 @@
 """How records end, and what falls due after it."""
 
 import logging
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Literal
 
-from agent_adapter.contract.record import GRACE
 from agent_adapter.errors import InvalidRequestError, SigningError
-from agent_adapter.redis.private import Private
-from agent_adapter.redis.scripts import Value
-from bot.domain.approval import Approval
-from bot.domain.codec import milliseconds
+from agent_adapter.redis.scripts import read_hashes
+from bot.domain import transitions
+from bot.domain.approval import Approval, Published
+from bot.domain.codec import milliseconds, unix_milliseconds
+from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import MessageId
+from bot.domain.statement import said_by_silence
+from bot.domain.transitions import Silent
 from bot.sentences import to_agent
-from bot.store.reading import Reading
-from bot.store.silent_decisions import NO_DECISIONS, SilentDecisions, decided_by_silence
+from bot.store.commits import ATTEMPTS, Committing
+from bot.store.silent_decisions import decided_by_silence, open_to_silence
 
 logger = logging.getLogger(__name__)
 
+LONGEST_SILENCE = 15_000
+"""While a bot lives, its last sign of life is at most so many milliseconds old."""
+CHANGED_LATELY = 30_000
+"""Milliseconds after a change of the server: it may lack what somebody has rejected."""
+Ending = Literal["expired", "withdrawn", "refused"]
 
-class Ending(Reading):
+
+class Endings(Committing):
     """Ends records."""
 
     async def settle(
         self,
         interrupt_id: str,
-        status: Literal["expired", "withdrawn", "refused"],
+        status: Ending,
         *,
         reason: str = "",
         code: str = "",
         why_not: str = to_agent.NOT_LOOKED,
     ) -> str:
-        """End a record. Returns `settled`, or the word of the script that says why not.
+        """End a record. Returns `settled`, `early`, `unknown`, or the status with which it has ended already.
 
         Args:
             interrupt_id: The record.
@@ -39,42 +50,66 @@ class Ending(Reading):
             code: The code of the refusal.
             why_not: Why silence approves nothing at the deadline. Empty when it was checked that silence may approve.
         """
-        state = await self._judged(interrupt_id)
-        silence = await self._by_silence(state, why_not) if state and status == "expired" else NO_DECISIONS
-        given: dict[str, Value] = {
-            "ending": status,
-            "reason": Private(reason, "reason"),
-            "mark": self._mark(interrupt_id, "reason", reason),
-            "code": code,
-            "grace": milliseconds(GRACE),
-            "since": silence.since,
-        }
-        return str(await self.scripts("settle", self._of(interrupt_id), silence.parts, **given))
+        for _ in range(ATTEMPTS):
+            try:
+                state = await self.load(interrupt_id)
+            except InvalidRequestError:
+                return await self._end_unreadable(interrupt_id, status, reason, code)
+            if state is None:
+                await self._guarded(self._redis.zrem(self.keys.due, interrupt_id))
+                return "unknown"
+            silent = await self._by_silence(state, why_not) if status == "expired" else {}
+            outcome, change = transitions.end(state, status, reason=reason, code=code, silent=silent)
+            if change is None or await self.commit(state, change, is_told=False) is None:
+                return outcome
+        raise StoreUnavailableError("others kept changing this record")
 
-    async def _judged(self, interrupt_id: str) -> Approval | None:
-        """Read a record that is to end; `None` for one that cannot be read."""
-        try:
-            return await self.admitted(interrupt_id)
-        except InvalidRequestError:
-            return None
+    async def _end_unreadable(self, interrupt_id: str, status: Ending, reason: str, code: str) -> str:
+        """End a record of which only the status and the deadline are needed."""
+        req, card, now = await read_hashes(self.scripts, self.keys, interrupt_id)
+        if (known := card.get("status", "pending")) != "pending":
+            return known
+        if status == "expired" and now < int(card.get("deadline") or req.get("deadline") or 0):
+            return "early"
+        change = transitions.ended(status, reason=reason, code=code, policy=card.get("policy", ""))
+        is_left = await self.write(interrupt_id, card.get("version", ""), card.get("waiting", ""), change)
+        return "early" if is_left else "settled"
 
-    async def _by_silence(self, state: Approval, why_not: str) -> SilentDecisions:
-        """Give what the deadline decides."""
-        silence = decided_by_silence(state, why_not)
-        if self.signing is None:
-            return silence
+    async def _by_silence(self, state: Published, why_not: str) -> Mapping[int, Silent]:
+        """Give what the deadline decides: something only when the agent still waits, and approvals only when people could answer."""
+        if not isinstance(state, Approval) or state.claims or not open_to_silence(state):
+            return {}
+        created = unix_milliseconds(state.created_at)
+        since, heard, answers, is_clock_set = await self.scripts(
+            "read_watched", self.keys.of(), created=created
+        )
+        if is_clock_set:
+            return {}
+        could_answer = (
+            0 < since <= unix_milliseconds(state.silent_from)
+            and heard <= LONGEST_SILENCE
+            and answers >= CHANGED_LATELY
+        )
+        silent = decided_by_silence(state, why_not if could_answer else to_agent.UNWATCHED)
         try:
-            return await silence.signed(state, self.signing)
+            return await self._signed(state, silent)
         except SigningError as error:
             logger.warning("silence.not_signed", extra={"interrupt_id": state.id, "reason": str(error)})
             return decided_by_silence(state, to_agent.NOT_SIGNED)
 
-    async def refuse_rewound(self, interrupt_id: str, part: MessageId, *, code: str, reason: str) -> None:
+    async def _signed(self, state: Approval, silent: Mapping[int, Silent]) -> Mapping[int, Silent]:
+        if not (signing := self.signing):
+            return silent
+        said = {index: said_by_silence(state, index, each) for index, each in silent.items()}
+        return {
+            index: replace(each, statement=await signing.sign_alone(state, said[index]))
+            for index, each in silent.items()
+        }
+
+    async def refuse_rewound(self, state: Approval, part: MessageId, *, code: str, reason: str) -> None:
         """End a record that knows less than this message of it shows. The message stays as it is."""
-        names = self._of(interrupt_id)
-        said = Private(reason, "reason")
-        mark = self._mark(interrupt_id, "reason", reason)
-        await self.scripts("refuse_rewound", names, part=str(part), code=code, reason=said, mark=mark)
+        ending = partial(transitions.rewound, part=part, code=code, reason=reason)
+        await self.update(state, ending, is_told=False)
 
     async def start_retention(self, interrupt_id: str, *, stalled_after: timedelta | None = None) -> None:
         """Let the keys of a record expire once it has ended and its card says so. The keys of an open record stay.
@@ -86,12 +121,3 @@ class Ending(Reading):
         """
         after = None if stalled_after is None else milliseconds(stalled_after)
         await self.scripts("start_retention", self._of(interrupt_id), after=after)
-
-    async def mark_claim_lapsed(self, interrupt_id: str) -> bool:
-        """Have the card say that the agent took the answer and did not continue the run. False when that is not the case."""
-        return bool(await self.scripts("mark_claim_lapsed", self._of(interrupt_id)))
-
-    async def mark_untaken(self, interrupt_id: str, *, after: timedelta) -> bool:
-        """Have the card say that no process of the agent goes on with the answer. False when that is not the case."""
-        names = self._of(interrupt_id)
-        return bool(await self.scripts("mark_untaken", names, after=milliseconds(after)))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from agent_adapter.redis.scripts import fields_of
 from bot.domain.approval import Approval
-from bot.domain.codec import read_posted
+from bot.domain.codec import read_posted, shown_field
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import PostedMessage, Shown
 from bot.store.reading import Reading, as_admitted
@@ -51,9 +51,7 @@ class Messages(Reading):
         Returns:
             False when the lease went to somebody else.
         """
-        picture = (
-            f"{shown.channel} {shown.ts} {shown.stage} {shown.digest}" if shown else "-" if forget else ""
-        )
+        picture = shown_field(shown) if shown else "-" if forget else ""
         outcome = await self.scripts(
             "save_part",
             self._of(interrupt_id),

@@ -3,9 +3,8 @@
 from bot.store.admission import Admitting
 from bot.store.bots import Bots
 from bot.store.changes import Changes
-from bot.store.commits import Committing
 from bot.store.drafts import Drafts
-from bot.store.ending import Ending
+from bot.store.ending import Endings
 from bot.store.inboxes import Inboxes
 from bot.store.messages import Messages
 from bot.store.standing import Standing
@@ -15,10 +14,9 @@ from bot.store.work import WorkLeases
 
 class ApprovalStore(
     Admitting,
-    Committing,
     Standing,
     Changes,
-    Ending,
+    Endings,
     Messages,
     WorkLeases,
     Inboxes,

@@ -38,8 +38,8 @@ def sealed_deadline(seal: Seal, record: str, extended: int, deadline: int) -> st
 
 
 def is_fact(field: str) -> bool:
-    """Whether a field of a card is written after the admission and has a mark of its own."""
-    return _kind(field) in FACTS
+    """Whether a field of a card is written after the admission and has a mark of its text."""
+    return _kind(field) in FACTS - {"part"}
 
 
 def sealed_fact(seal: Seal, record: str, field: str, text: str) -> str:

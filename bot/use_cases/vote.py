@@ -32,6 +32,7 @@ from bot.domain.votes import Outcome, Vote
 from bot.runtime.metrics import DECISIONS
 from bot.sentences import in_answer
 from bot.store.commits import ATTEMPTS
+from bot.store.reading import as_admitted
 from bot.store.records import ApprovalStore
 from bot.text.names import plain_name
 from bot.use_cases.answers import Answer, closed, so_far, uncounted
@@ -189,16 +190,16 @@ class Voting:
             refused = await self._judge_others(state, user, ballots, until)
             judged = replace(given, refused=refused)
             outcomes, change = cast(state, judged)
-            newest: Approval | None
             if change:
                 # The key and Redis share this time, since Slack waits for both.
                 ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
                 if change.entries and (signed := await self._sign(state, judged, shown=shown, until=ends)):
                     change = change.signed(given.token, signed)
                 within = ends - asyncio.get_running_loop().time()
-                newest = await self.store.commit(state, change, within=within)
-                if newest is None:
+                left = await self.store.commit(state, change, within=within)
+                if left is None:
                     return outcomes, _removed(state, refused)
+                newest = as_admitted(left)
             elif is_fresh:
                 await self.store.confirm()
                 return outcomes, frozenset()

@@ -7,31 +7,38 @@
 --       drawn     1 to have the card drawn, else 0
 --       looked    1 to have its next due time computed again, else 0
 --       wakes     WAITS when the record ends, FOLLOWS when something is decided, or ''
+--       runs      1 when its run is owed to a worker then, else 0
 --       circles   for whom it waits: from now on, or until now when it ends
 --       deadline  until when it waits for them
---       then lists of words, each after the number of its words: fields and their values, fields that go, people who
---       decided, standing approvals that begin and their milliseconds, those that end, each entry of the audit trail
+--       then lists of words, each after the number of its words: fields of the agent's side that have to say the same,
+--       fields and their values, fields that go, people who decided, standing approvals that begin and their milliseconds,
+--       those that end, each entry of the audit trail
 -- Returns nothing; or the record as it is, as `read` does, when nothing was changed
 --
 -- A value is '= text', '+ text' for one more line, or '@n text' for the time, n milliseconds later, before a text.
 
 local req, card, undrawn, due, unresumed, standing, audit = unpack(KEYS)
-local id, prefix, seen, till, drawn, looked, wakes, circles, deadline = unpack(ARGV)
-local FIRST_LIST = 10
+local id, prefix, seen, till, drawn, looked, wakes, runs, circles, deadline = unpack(ARGV)
+local FIRST_LIST, FIRST_ENTRY, ANYTHING = 11, 7, '*'
 
 local at = now()
-local is_whole = redis.call('HEXISTS', req, 'body') == 1 and redis.call('HEXISTS', req, 'deadline') == 1
-local is_late = till ~= '' and at >= tonumber(till)
-if not is_whole or is_late or (redis.call('HGET', card, 'version') or '') ~= seen then
-  return read_record(req, card, at)
-end
-
 local lists, i = {}, FIRST_LIST
 while i <= #ARGV do
   append(lists, { unpack(ARGV, i + 1, i + ARGV[i]) })
   i = i + ARGV[i] + 1
 end
-local fields, gone, deciders, begun, ended = unpack(lists)
+local judged, fields, gone, deciders, begun, ended = unpack(lists)
+
+local is_late = till ~= '' and at >= tonumber(till)
+local is_same = redis.call('EXISTS', req) == 1 and (redis.call('HGET', card, 'version') or '') == seen
+for j = 1, #judged, 2 do
+  local field, said = judged[j], judged[j + 1]
+  is_same = is_same and redis.call('HEXISTS', req, field) == (said == '' and 0 or 1)
+    and (said == '' or said == ANYTHING or redis.call('HGET', req, field) == said)
+end
+if is_late or not is_same then
+  return read_record(req, card, at)
+end
 
 local function value(given, field)
   local later, after = string.match(given, '^@(%-?%d+)(.*)$')
@@ -57,12 +64,14 @@ end
 if #ended > 0 then
   redis.call('ZREM', standing, unpack(ended))
 end
-if wakes == WAITS then
+if wakes == WAITS and runs == '1' then
   queue_run(unresumed, req, prefix, id, at)
+elseif wakes == WAITS then
+  redis.call('ZREM', unresumed, id)
 elseif circles ~= '' then
   add_waiting(prefix, id, circles, tonumber(deadline), at)
 end
-for j = 6, #lists do
+for j = FIRST_ENTRY, #lists do
   local event, words = lists[j][1], { unpack(lists[j], 2) }
   for k = 2, #words, 2 do
     words[k] = value(words[k])

@@ -28,12 +28,13 @@ from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
 from bot.domain.press import Press
 from bot.domain.schedule import Extension
-from bot.domain.transitions import miss
+from bot.domain.transitions import end, miss
 from bot.domain.votes import position_of
 from bot.rendering.pages import measure
 from bot.sentences import in_answer
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
+from bot.store.silent_decisions import decided_by_silence
 from bot.use_cases.answers import Answer
 from bot.use_cases.bulk import approve_all, reject_all
 from bot.use_cases.decide import Decisions
@@ -531,15 +532,18 @@ async def test_silence_approves_nothing_where_nobody_has_looked(client, store):
     assert (await client.wait(state.id)).decisions[0].type == "reject"
 
 
-async def test_a_try_that_failed_between_the_look_and_the_end_counts(client, store, monkeypatch):
+@pytest.mark.parametrize("what", ["somebody tried and could not", "somebody rejected it"])
+async def test_what_happens_between_the_look_and_the_end_counts(client, store, what):
     """What the record said before is not what decides."""
-    state = await asked(client, store, **SILENT)
+    state = await asked(client, store, by_silence=True)
     await is_shown(store, state)
-    approved = await store._by_silence(await store.admitted(state.id), "")
-    await store.update(await newest(store, state), miss)
-    monkeypatch.setattr(type(store), "_by_silence", lambda *_: asyncio.sleep(0, approved))
+    seen = await newest(store, state)
+    _, change = end(
+        replace(seen, now=seen.deadline), "expired", reason="", code="", silent=decided_by_silence(seen, "")
+    )
+    await (press(store, state, ERIK, REJECT) if "rejected" in what else store.update(seen, miss))
 
-    assert (await at_the_deadline(client, store, state))[0] == "reject"
+    assert (await store.commit(seen, change)).status == ("decided" if "rejected" in what else "pending")
 
 
 async def test_silence_approves_a_card_that_was_shown_late_once_people_took_more_time(client, store):

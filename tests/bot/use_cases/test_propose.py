@@ -27,7 +27,6 @@ from tests.bot.store.test_votes import (
     MIRA,
     asked,
     directory,
-    is_shown,
     newest,
     press,
 )
@@ -226,20 +225,6 @@ async def test_nothing_is_proposed_after_the_end(client, store):
 
     assert await propose(store, state, a_proposal()) is Outcome.CLOSED
     assert (await newest(store, state)).proposals == {}
-
-
-async def test_silence_that_was_read_before_a_proposal_approves_nothing(client, store, monkeypatch):
-    """The bot read the record, then somebody proposed, then the deadline passed."""
-    state = await asked(client, store, by_silence=True, life=400)
-    await is_shown(store, state)
-    approved = await store._by_silence(await store.admitted(state.id), "")
-    assert approved.decided
-    await propose(store, state, a_proposal())
-    await asyncio.sleep(0.45)
-    monkeypatch.setattr(type(store), "_by_silence", lambda *_: asyncio.sleep(0, approved))
-
-    assert await store.settle(state.id, "expired") == "settled"
-    assert (await newest(store, state)).recorded == (None,)
 
 
 # --- The card ---------------------------------------------------------------------------------------------------------
