@@ -81,7 +81,7 @@ class Keys:
                                                     `extended` how often, `claim:<place>` who is looking,
                                                     `waiting` for whom: circles of people, groups, channels,
                                                     what was approved for later calls: `sticky_grant:<i>` how wide,
-                                                    `sticky_until:<i>` `sticky_left:<i>` `sticky_ended:<i>`,
+                                                    `sticky_until:<i>` `sticky_ended:<i>`,
                                                     `sticky_uses:<i>` one line for each use, `sticky_given` whether,
                                                     `part:<place>:<n>` what Slack shows, `up:<place>:<n>`
                                                     since when that message is there, `lease:<place>:<n>`,

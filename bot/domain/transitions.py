@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
+from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import Decision
 from agent_adapter.contract.record import EXPIRED, GRACE, SIGNED
 from bot.domain.action import Action
@@ -20,9 +21,9 @@ from bot.domain.codec import dumped, milliseconds, place_field, proposal_field, 
 from bot.domain.ids import KEPT, MessageId
 from bot.domain.messages import Remark
 from bot.domain.press import Press
-from bot.domain.standing import StandingTerms, standing_name
+from bot.domain.standing import StandingMatch, StandingTerms, standing_name
 from bot.domain.votes import PROPOSAL, Outcome, Proposal, Vote
-from bot.domain.waiting import circle_of_proposal
+from bot.domain.waiting import circle_of, circle_of_proposal, requester_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,12 @@ class Stamp:
 class Line:
     """One more line of a field."""
 
-    text: str
+    text: str | Stamp
 
 
 Text: TypeAlias = str | Stamp | Line
+BY_STANDING = "sticky"
+"""In place of the name of a click, where a standing approval decides."""
 ANYTHING = "*"
 _WHOLE = {"body": ANYTHING, "deadline": ANYTHING}
 """Nothing could be resumed with a decision about a record that has lost what was asked."""
@@ -72,8 +75,8 @@ class Change:
     """When it is too late, by the clock of the server."""
     is_drawn: bool = True
     """Whether its card is drawn again."""
-    is_due: bool = False
-    """Whether the next time at which something is due is computed again."""
+    due: datetime | Literal["now"] | None = None
+    """When something is due; `now` computes it again."""
     listed: str = ""
     """For whom it waits from now on: circles of people, groups and channels."""
     deadline: datetime | None = None
@@ -84,8 +87,8 @@ class Change:
     """Whether its run is owed to a worker then."""
     wakes: bool = False
     """Whether the agent is told, where it follows each decision."""
-    deciders: Sequence[str] = ()
-    """The people who decided."""
+    mine: Sequence[str] = ()
+    """The lists of people that have it from now on: `asked:<user>` or `decided:<user>`."""
     given: Mapping[str, int] = field(default_factory=dict)
     """The standing approvals that begin, and for how many milliseconds each is active."""
     ended: Sequence[str] = ()
@@ -217,10 +220,12 @@ def _cast(
         entries=[entry for i, count in changed.items() for entry in _entries(state, given, i, count)],
         judged=_WHOLE,
         until=state.deadline,
-        is_due=bool(given.standing and final),
+        due="now" if given.standing and final else None,
         ends=ends,
         wakes=bool(final),
-        deciders=list(dict.fromkeys(user for count in final.values() for user in _agreed(given, count))),
+        mine=list(
+            dict.fromkeys(f"decided:{user}" for count in final.values() for user in _agreed(given, count))
+        ),
         given={
             standing_name(state.id, index): milliseconds(given.standing.lasts)
             for index in final
@@ -247,7 +252,6 @@ def _final(given: Cast, index: int, count: _Count) -> dict[str, Text]:
         fields |= {
             f"sticky_grant:{index}": dumped(given.standing),
             f"sticky_until:{index}": Stamp(later=milliseconds(given.standing.lasts)),
-            f"sticky_left:{index}": str(given.standing.uses),
             "sticky_given": "1",
         }
     return fields
@@ -352,7 +356,7 @@ def extend(
         fields | _remark(state, remark),
         entries=[Entry("extended", {"by": remark.by or ""})],
         until=state.deadline,
-        is_due=True,
+        due="now",
         listed=state.waiting,
         deadline=remark.until,
     )
@@ -381,7 +385,7 @@ def assign(
         fields | (_remark(state, remark) if remark else {}),
         entries=[Entry("handed_over" if by else "claimed", {"to": to.user, "by": by})],
         until=state.deadline,
-        is_due=True,
+        due="now",
     )
 
 
@@ -426,6 +430,84 @@ def miss(state: Approval) -> tuple[None, Change | None]:
     if state.status != "pending" or state.missed:
         return None, None
     return None, Change({"missed": Stamp()}, is_drawn=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What a standing approval decides about one action of a new record, as the record keeps it."""
+
+    matched: StandingMatch
+    text: str
+    facts: str
+    """What the audit says about it."""
+    statement: str
+    """As it is signed; empty without a signing key."""
+
+
+def admit(
+    asked: Approval, fields: Mapping[str, str], covered: Sequence[Covered], *, facts: str
+) -> tuple[Approval, Change]:
+    """Fix the terms that judge every click. Nothing is fixed if somebody has changed the agent's times since.
+
+    Args:
+        asked: The record, with its terms and the deadline that counts.
+        fields: The terms, as the card keeps them.
+        covered: What standing approvals decide.
+        facts: What the audit says about the question.
+
+    Returns:
+        The record as it is then, without what is covered.
+    """
+    policy, waiting = asked.admission.policy_version, circle_of(asked.admission)
+    entries = [Entry("admitted", {"policy": policy, "facts": facts})]
+    written: dict[str, Text] = {**fields, "deadline": str(unix_milliseconds(asked.deadline))}
+    for each in covered:
+        index = each.matched.index
+        written |= {f"d:{index}": each.text, f"t:{index}": BY_STANDING, f"at:{index}": Stamp()}
+        said = {"index": str(index), "by": each.matched.by, "policy": policy, "sticky": each.matched.name}
+        entries.append(Entry("decided", {**said, "facts": each.facts}))
+    ends = len(covered) == len(asked.recorded)
+    if ends:
+        written |= {"status": "decided", "settled": Stamp()}
+    else:
+        written |= {"status": "pending", "waiting": waiting}
+    requester = requester_of(asked.interrupt, asked.admission)
+    # The bot finds out what comes first.
+    is_due = asked.admission.steps or asked.admission.extension
+    change = Change(
+        written,
+        entries=entries,
+        until=asked.deadline if covered else None,
+        is_drawn=False,
+        due=None if ends else "now" if is_due else asked.deadline,
+        listed="" if ends else waiting,
+        deadline=asked.deadline,
+        ends=ends,
+        wakes=bool(covered),
+        mine=[f"asked:{requester}"] if requester else [],
+    )
+    signed = "\n".join(each.statement for each in covered if each.statement)
+    return replace(asked, waiting=waiting), change.signed(BY_STANDING, signed) if signed else change
+
+
+def use(state: Approval, matched: StandingMatch) -> tuple[bool, Change | None]:
+    """Count one more use of a standing approval. False when it is not active any more; the same use counts once."""
+    index = int(matched.name.rpartition(":")[2])
+    approval = state.standing.get(index)
+    by = (matched.kept["interrupt_id"], matched.kept["index"])
+    if approval and any((use.interrupt_id, use.index) == by for use in approval.uses):
+        return True, None
+    if approval is None or not approval.is_live(state.now):
+        return False, None
+    fields: dict[str, Text] = {f"sticky_uses:{index}": Line(Stamp(f" {encode(matched.kept)}"))}
+    entries = [Entry("sticky_used", {"index": str(index), "for": by[0]})]
+    is_last = len(approval.uses) + 1 >= approval.terms.uses
+    if is_last:
+        fields[f"sticky_ended:{index}"] = Stamp(" uses")
+        entries.append(Entry("sticky_ended", {"index": str(index), "by": "uses"}))
+    return True, Change(
+        fields, entries=entries, until=approval.until, ended=[matched.name] if is_last else []
+    )
 
 
 def end_standing(

@@ -1,18 +1,17 @@
 """What is fixed before a card is drawn."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
-from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.identity import interrupt_id as id_of
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import SigningError
-from agent_adapter.redis.private import Private, is_private
-from agent_adapter.redis.scripts import Value
+from bot.domain import transitions
 from bot.domain.admission import Admission
 from bot.domain.agent_limits import Limits, What
 from bot.domain.approval import Approval, Published
@@ -20,10 +19,10 @@ from bot.domain.audit import facts_of_question, facts_of_standing
 from bot.domain.codec import admission_fields, body_digest, unix_milliseconds
 from bot.domain.standing import StandingMatch
 from bot.domain.statement import said_by_standing
-from bot.domain.waiting import circle_of, requester_of
+from bot.domain.transitions import Covered
 from bot.runtime.offload import offload
-from bot.store.audit import FACTS
 from bot.store.changes import Changes, comparable
+from bot.store.commits import Committing
 from bot.store.reading import as_admitted
 from bot.store.sealed import sealed_admission
 
@@ -40,7 +39,7 @@ class Beside:
     """By the index of a call, the name of the earlier one to which somebody asked for changes."""
 
 
-class Admitting(Changes):
+class Admitting(Changes, Committing):
     """Admits interrupts, within what their agents may ask."""
 
     async def reserve(
@@ -109,26 +108,19 @@ class Admitting(Changes):
         """
         facts = await offload(state, facts_of_question, state, admission)
         asked = replace(state.admitted(admission), deadline=deadline_of(state, life))
-        uses = [await self._use(asked, each) for each in matched]
-        covered = [use for use in uses if use]
-        record = await self.scripts(
-            "admit",
-            self._of(state.id),
-            [
-                *(part for use in covered for part in use),
-                *_closed(self._fields(asked)),
-            ],
-            created=unix_milliseconds(state.created_at),
-            asked_until=unix_milliseconds(state.deadline),
-            deadline=unix_milliseconds(asked.deadline),
-            actions=len(state.interrupt.request.action_requests),
-            is_due=int(bool(admission.steps or admission.extension)),
-            facts=Private(facts, FACTS),
-            waiting=circle_of(admission),
-            requester=requester_of(state.interrupt, admission),
-            covered=len(covered),
-        )
-        return as_admitted(await self._taken(state.id, record))
+        is_asking = asked.now < asked.deadline and state.withdraw_asked is None
+        found = [await self._cover(asked, each) for each in (matched if is_asking else ())]
+        covered = [each for each in found if each]
+        admitted, change = transitions.admit(asked, self._fields(asked), covered, facts=facts)
+        times = {"created": state.created_at, "deadline": state.deadline}
+        judged = {name: str(unix_milliseconds(time)) for name, time in times.items()}
+        judged |= {"withdraw": ""} if covered else {}
+        left = await self.commit(state, replace(change, judged=judged), is_told=False)
+        if left is None:
+            return as_admitted(await self.load(state.id)) if covered else admitted
+        if left.status == "new":
+            await self.scripts("queue_drawing", self._of(state.id))
+        return as_admitted(left)
 
     def _fields(self, asked: Approval) -> dict[str, str]:
         fields = {**admission_fields(asked.admission), "asked": body_digest(asked.body)}
@@ -142,12 +134,9 @@ class Admitting(Changes):
             deadline=unix_milliseconds(asked.deadline),
         )
 
-    async def _use(self, asked: Approval, matched: StandingMatch) -> list[Value]:
-        """Write the decision of an action that a standing approval answers, and what that approval keeps of this use.
-
-        Empty when it cannot be signed: people are asked then.
-        """
-        decision = dump_recorded(
+    async def _cover(self, asked: Approval, matched: StandingMatch) -> Covered | None:
+        """Use a standing approval for an action. `None` when it is not active any more, or cannot be signed: people are asked then."""
+        text = dump_recorded(
             ApproveDecision(),
             fingerprint=matched.fingerprint,
             decided_by=matched.by,
@@ -157,22 +146,17 @@ class Admitting(Changes):
         statement = ""
         if self.signing:
             try:
-                statement = await self.signing.sign_alone(asked, said_by_standing(asked, matched, decision))
+                statement = await self.signing.sign_alone(asked, said_by_standing(asked, matched, text))
             except SigningError as error:
                 logger.warning("standing.not_signed", extra={"interrupt_id": asked.id, "reason": str(error)})
-                return []
-        interrupt_id, _, index = matched.name.rpartition(":")
+                return None
+        before = await self._readable(matched.name.rpartition(":")[0])
+        using = partial(transitions.use, matched=matched)
+        if before is None or not await self.update(before, using, is_told=False):
+            return None
         call = asked.interrupt.request.action_requests[matched.index]
-        facts = Private(facts_of_standing(call, asked.admission.terms[matched.index]), FACTS)
-        kept = Private(encode(matched.kept), f"sticky_uses:{index}", record=interrupt_id)
-        written = Private(decision, f"d:{matched.index}")
-        return [matched.index, interrupt_id, index, matched.by, written, kept, facts, statement]
-
-
-def _closed(fields: Mapping[str, str]) -> Iterator[Value]:
-    """Mark what quotes an agent among the fields of an admission: name, value, name, value, …"""
-    for name, text in fields.items():
-        yield from (name, Private(text, name) if is_private(name) else text)
+        facts = facts_of_standing(call, asked.admission.terms[matched.index])
+        return Covered(matched, text, facts, statement)
 
 
 def deadline_of(state: Published, life: int | None) -> datetime:

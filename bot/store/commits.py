@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Literal, TypeVar
 
 from agent_adapter.redis.private import Private, is_private, words_before
@@ -96,7 +97,7 @@ class Committing(Reading):
             "seen": version,
             "till": unix_milliseconds(change.until) if change.until else None,
             "drawn": int(change.is_drawn),
-            "looked": int(change.is_due),
+            "looked": unix_milliseconds(change.due) if isinstance(change.due, datetime) else change.due,
             "wakes": "w:" if change.ends else "f:" if change.wakes else None,
             "runs": int(change.runs),
             "circles": waiting if change.ends else change.listed,
@@ -112,7 +113,7 @@ class Committing(Reading):
             [part for name, text in change.judged.items() for part in (name, text)],
             [*self._sealed(interrupt_id, change.fields)],
             [*change.removed],
-            [*change.deciders],
+            [*change.mine],
             [part for name, lasts in change.given.items() for part in (name, lasts)],
             [*change.ended],
             *([*_entry(entry)] for entry in change.entries),
@@ -128,7 +129,8 @@ class Committing(Reading):
                 yield from (f"seal:{name}", f"= {mark}")
 
     def _mark_of(self, interrupt_id: str, fields: Mapping[str, Text], name: str) -> str:
-        if not self.seal:
+        # The seal of an admission covers all of it.
+        if not self.seal or "seal" in fields:
             return ""
         if name == "deadline":
             extended, deadline = (int(str(fields[each])) for each in ("extended", "deadline"))
@@ -174,7 +176,8 @@ def _private(name: str, text: Text) -> Value:
     if not is_private(name):
         return _value(text)
     # The time of a stamp is one of those words.
-    return Private(_value(text), name, words=words_before(name) + (not isinstance(text, Stamp)))
+    is_stamped = isinstance(text.text if isinstance(text, Line) else text, Stamp)
+    return Private(_value(text), name, words=words_before(name) + (not is_stamped))
 
 
 def _value(text: Text) -> str:
@@ -182,6 +185,6 @@ def _value(text: Text) -> str:
         case Stamp(rest, later):
             return f"@{later}{rest}"
         case Line(line):
-            return f"+ {line}"
+            return f"+{_value(line)}"
         case _:
             return f"= {text}"

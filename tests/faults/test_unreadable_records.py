@@ -129,7 +129,7 @@ GARBAGE = {
 }
 WRITTEN_LATER = {
     "status", "reason", "code", "deadline", "settled", "lapsed", "untaken", "vote", "press", "version", "d", "t", "by", "at", "signed",
-    "extended", "waiting", "sticky_grant", "sticky_until", "sticky_left", "sticky_ended", "sticky_uses", "sticky_given",
+    "extended", "waiting", "sticky_grant", "sticky_until", "sticky_ended", "sticky_uses", "sticky_given",
     "up", "lease", "missed", "gone", "notice", "seal", "sealed",
 }  # fmt: skip
 """The kinds of fields that bots write after the admission, beside those with a mark of their own."""

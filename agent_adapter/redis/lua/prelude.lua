@@ -351,8 +351,7 @@ end
 -- The newest records that a person asked for (`asked:`) or decided (`decided:`).
 local MINE_KEPT = 1000
 
-local function note_mine(prefix, kind, person, id, at)
-  local mine = prefix .. kind .. person
+local function note_mine(mine, id, at)
   -- What is listed already only moves.
   if try('ZADD', mine, text(at), id) == 1 then
     redis.call('ZREMRANGEBYRANK', mine, 0, -1 - MINE_KEPT)

@@ -5,17 +5,17 @@
 --       seen      the version of the card as it was read
 --       till      when it is too late, in milliseconds, or '' for never
 --       drawn     1 to have the card drawn, else 0
---       looked    1 to have its next due time computed again, else 0
+--       looked    when something is due: 'now' computes it again, or ''
 --       wakes     WAITS when the record ends, FOLLOWS when something is decided, or ''
 --       runs      1 when its run is owed to a worker then, else 0
 --       circles   for whom it waits: from now on, or until now when it ends
 --       deadline  until when it waits for them
 --       then lists of words, each after the number of its words: fields of the agent's side that have to say the same,
---       fields and their values, fields that go, people who decided, standing approvals that begin and their milliseconds,
---       those that end, each entry of the audit trail
+--       fields and their values, fields that go, lists of people that have it (`asked:` or `decided:`), standing approvals that
+--       begin and their milliseconds, those that end, each entry of the audit trail
 -- Returns nothing; or the record as it is, as `read` does, when nothing was changed
 --
--- A value is '= text', '+ text' for one more line, or '@n text' for the time, n milliseconds later, before a text.
+-- A value is '= text', or '@n text' for the time, n milliseconds later, before a text. '+' before it adds a line.
 
 local req, card, undrawn, due, unresumed, standing, audit = unpack(KEYS)
 local id, prefix, seen, till, drawn, looked, wakes, runs, circles, deadline = unpack(ARGV)
@@ -27,7 +27,7 @@ while i <= #ARGV do
   append(lists, { unpack(ARGV, i + 1, i + ARGV[i]) })
   i = i + ARGV[i] + 1
 end
-local judged, fields, gone, deciders, begun, ended = unpack(lists)
+local judged, fields, gone, mine, begun, ended = unpack(lists)
 
 local is_late = till ~= '' and at >= tonumber(till)
 local is_same = redis.call('EXISTS', req) == 1 and (redis.call('HGET', card, 'version') or '') == seen
@@ -40,23 +40,23 @@ if is_late or not is_same then
   return read_record(req, card, at)
 end
 
-local function value(given, field)
+local function value(given)
   local later, after = string.match(given, '^@(%-?%d+)(.*)$')
   if later then
     return text(at + later) .. after
   end
-  local said = string.sub(given, 3)
-  return string.sub(given, 1, 1) == '+' and add_line(redis.call('HGET', card, field), said) or said
+  return string.sub(given, 3)
 end
 
 for j = 2, #fields, 2 do
-  fields[j] = value(fields[j], fields[j - 1])
+  local line = string.match(fields[j], '^%+(.*)$')
+  fields[j] = line and add_line(redis.call('HGET', card, fields[j - 1]), value(line)) or value(fields[j])
 end
 if drawn == '1' then
   queue_drawing(undrawn, id, at)
 end
-if looked == '1' then
-  queue_look(due, id, at)
+if looked ~= '' then
+  queue_look(due, id, looked == 'now' and at or tonumber(looked))
 end
 for j = 1, #begun, 2 do
   redis.call('ZADD', standing, text(at + begun[j + 1]), begun[j])
@@ -78,8 +78,8 @@ for j = FIRST_ENTRY, #lists do
   end
   write_audit(audit, event, id, unpack(words))
 end
-for _, decider in ipairs(deciders) do
-  note_mine(prefix, 'decided:', decider, id, at)
+for _, list in ipairs(mine) do
+  note_mine(prefix .. list, id, at)
 end
 if #gone > 0 then
   redis.call('HDEL', card, unpack(gone))
