@@ -48,7 +48,8 @@ class Keys:
                                                     `outcome:<i>` when and how a call ended, as its agent says,
                                                     `needs` `head_start` of a run that workers may go on with
     `{ns}:card:<id>`                        HASH    the bot's side of a record:
-                                                    `status` `reason` `code` `deadline` `open` `settled`,
+                                                    `status` `reason` `code` `deadline` `settled`,
+                                                    `version` which changes with each act of people and of time,
                                                     `notice` why nothing happens,
                                                     `lapsed` the fence of a claim that nobody finished,
                                                     `untaken` since when the card says that nobody goes on,
@@ -68,8 +69,7 @@ class Keys:
                                                     `matched` `rule` its name, `sticky` the widest standing approval,
                                                     `again` which call it is proposed instead of, or
                                                     `<term>:<i>` of an action that has its own,
-                                                    `votes:<i>` one line for each person: who, position, token,
-                                                    when, decision,
+                                                    `vote:<i>:<user>` a vote: when, position, token, decision,
                                                     `proposal:<i>` an edit that another rule is about: its name, how
                                                     many people, version of the rules, when, the proposal,
                                                     `d:<i>` decision, `t:<i>` tokens of the clicks that made it,
@@ -77,7 +77,7 @@ class Keys:
                                                     `signed:<token>` statements about what a click decided, one a
                                                     line, where the bot has a signing key,
                                                     `seen:<i>:<user>` pages read,
-                                                    `reached:<n>` steps, `remark:<n>` `remarks` what is said of them,
+                                                    `reached:<n>` steps, `remark:<n>` what is said of them,
                                                     `extended` how often, `claim:<place>` who is looking,
                                                     `waiting` for whom: circles of people, groups, channels,
                                                     what was approved for later calls: `sticky_grant:<i>` how wide,

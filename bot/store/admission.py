@@ -106,6 +106,8 @@ class Admitting(Changes, Committing):
         Returns:
             The record as it is then; `None` when nothing was fixed.
         """
+        if isinstance(state, Approval):
+            return state
         facts = await offload(state, facts_of_question, state, admission)
         asked = replace(state.admitted(admission), deadline=deadline_of(state, life))
         is_asking = asked.now < asked.deadline and state.withdraw_asked is None
