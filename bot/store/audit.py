@@ -17,7 +17,7 @@ from agent_adapter.redis.server_check import read_info
 from bot.domain.audit_entry import AuditEntry, Mark, is_text
 from bot.runtime.log_key import LogKey
 from bot.store.audit_log import AuditLog
-from bot.store.connected import Connected
+from bot.store.connected import Connected, flat
 
 IN_REDIS = timedelta(days=7)
 """For how long entries stay in Redis, where they are kept elsewhere after it."""
@@ -193,7 +193,8 @@ class AuditStore(Connected):
         Raises:
             ServerUnreachableError, ServerFailedError: when Redis does not take it, or this user may not write it.
         """
-        await self.scripts("note_erased", self.keys.of(about), by=by, reason=reason)
+        said = {"by": by} | ({"reason": reason} if reason else {})
+        await self.scripts("note", self.keys.of(about), flat(said), event="erased")
 
 
 def _last(end: float) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Any, TypeVar, cast
 
 from redis.asyncio import Redis
@@ -23,6 +23,11 @@ from bot.store.sealed import sealed_fact
 WITHIN = 1.0
 """Seconds that Redis may take while a person waits."""
 _T = TypeVar("_T")
+
+
+def flat(fields: Mapping[str, str]) -> list[Value]:
+    """Write fields as scripts take them: name, value, name, value, …"""
+    return [part for field in fields.items() for part in field]
 
 
 class Connected:

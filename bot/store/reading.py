@@ -5,7 +5,6 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TypeAlias
 
 from agent_adapter.contract.record import Fields, expect_written
 from agent_adapter.errors import (
@@ -18,15 +17,14 @@ from agent_adapter.redis.private import opened
 from agent_adapter.redis.scripts import fields_of
 from bot.domain.approval import Approval, Published
 from bot.domain.codec import read_state, size_of
+from bot.domain.transitions import Change, Entry
 from bot.runtime.offload import Received, offload
 from bot.store.believed import believed
-from bot.store.connected import Connected
 from bot.store.sealed import bounded, unsealed
+from bot.store.writing import Record, Writing
 
 logger = logging.getLogger(__name__)
 
-Record: TypeAlias = tuple[Sequence[str], Sequence[str], int]
-"""A record as the script `read` gives it, and those that were about it anyway."""
 REMEMBERED_BYTES = 48 << 20
 """Bytes of memory, estimated from what is stored."""
 _EACH = 12_000
@@ -78,7 +76,7 @@ def weight(state: Published) -> int:
     return _EACH + 2 * len(body) + _VALUE * values + 8 * (state.size - len(body))
 
 
-class Reading(Connected):
+class Reading(Writing):
     """Reads records, and caches those that people look at now."""
 
     @cached_property
@@ -111,10 +109,10 @@ class Reading(Connected):
             verifier = self.signing.verifier if self.signing else None
             if self.seal:
                 found = await offload(received, unsealed, self.seal, interrupt_id, req, card)
-                req, card = found.req, found.card
                 now = bounded(now, own=time.time_ns() // 1_000_000)
                 if found.forged:
-                    await self._drop(interrupt_id, {name: stored[name] for name in found.forged})
+                    await self._drop(interrupt_id, card, sorted(found.forged))
+                req, card = found.req, found.card
             state = await offload(received, _read, req, card, now=now, known=known, verifier=verifier)
         except UnreadableRecordError:
             raise
@@ -130,11 +128,16 @@ class Reading(Connected):
         self._remembered.put(state)
         return state
 
-    async def _drop(self, interrupt_id: str, forged: Fields) -> None:
+    async def _drop(self, interrupt_id: str, card: Fields, forged: Sequence[str]) -> None:
         """Remove fields that no bot wrote, so that a bot can write them again, and note it in the audit trail once."""
-        fields = [part for field in forged.items() for part in field]
-        if dropped := await self.scripts("drop_forged", self._of(interrupt_id), fields):
-            logger.error("record.forged", extra={"interrupt_id": interrupt_id, "fields": dropped})
+        change = Change(
+            {},
+            removed=[name for field in forged for name in (field, f"seal:{field}")],
+            entries=[Entry("forged", {"fields": " ".join(forged)})],
+        )
+        version, waiting = card.get("version", ""), card.get("waiting", "")
+        if await self.write(interrupt_id, version, waiting, change) is None:
+            logger.error("record.forged", extra={"interrupt_id": interrupt_id, "fields": forged})
 
     async def admitted(self, interrupt_id: str) -> Approval | None:
         """Read a record that was admitted. `None` when there is no such record, or nobody was asked yet.
