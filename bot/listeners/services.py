@@ -83,7 +83,7 @@ class Services:
             StoreUnavailableError: when Redis did not answer in time.
             ServerUnreachableError: when Redis does not answer.
         """
-        await self.store.update(state, miss, is_told=False)
+        await self.store.update(state, miss)
         for part, shown in state.shown.items():
             if (shown.channel, shown.ts) == (channel, ts):
                 await self.store.invalidate_part(state.id, part)

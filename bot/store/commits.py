@@ -30,10 +30,11 @@ class Committing(Reading):
         Args:
             state: The record as it was read.
             transition: Judges the record. It is asked again when somebody else has changed it.
-            is_told: Whether a person reads the outcome as stored.
+            is_told: Whether a person reads the outcome as stored, and waits for it.
 
         Raises:
-            StoreUnavailableError: when Redis did not answer in time.
+            StoreUnavailableError: when Redis did not answer in time, where a person waits.
+            ServerUnreachableError: where nobody does.
             NotConfirmedError: when it is stored, and not as durable yet as the operator asks.
             UnreadableRecordError: when the record is not what a bot wrote any more.
         """
@@ -61,7 +62,7 @@ class Committing(Reading):
             is_told: As in `update`.
 
         Raises:
-            StoreUnavailableError, NotConfirmedError, UnreadableRecordError: as `update`.
+            StoreUnavailableError, ServerUnreachableError, NotConfirmedError, UnreadableRecordError: as `update`.
         """
         waiting = state.waiting if isinstance(state, Approval) else ""
         try:

@@ -41,8 +41,10 @@ class Writing(Connected):
             "circles": waiting if change.ends else change.listed,
             "deadline": unix_milliseconds(change.deadline) if change.deadline else None,
         }
-        committing = scripts("commit", self._of(interrupt_id), [*self._words(interrupt_id, change)], **given)
-        record: Record | None = await self._in_time(committing, within + self.durability.extra * is_told)
+        writing = scripts("commit", self._of(interrupt_id), [*self._words(interrupt_id, change)], **given)
+        record: Record | None = (
+            await self._in_time(writing, within + self.durability.extra) if is_told else await writing
+        )
         return record
 
     def _words(self, interrupt_id: str, change: Change) -> Iterator[Value]:
