@@ -16,19 +16,14 @@ from bot.use_cases.answers import Answer
 
 
 @dataclass(frozen=True, slots=True)
-class Decides:
-    """A click that decides at once, before it is acknowledged. Its button is on messages, in reviews and in readings, not in menus."""
-
-    decide: Callable[[Services, Approval, Click], Awaitable[Answer]]
-    from_memory: bool = True
-    """Whether the cached record is used first. The record is read from Redis only when something prevents the decision."""
-
-
-@dataclass(frozen=True, slots=True)
 class Stores:
-    """A click that stores something else before it is acknowledged."""
+    """A click that decides or stores something else before it is acknowledged."""
 
     store: Callable[[Services, Approval, Click], Awaitable[Answer]]
+    decides: bool = False
+    """Whether it decides. Its button is then on messages, in reviews and in readings, not in menus."""
+    from_memory: bool = False
+    """Whether the cached record is used first. The record is read from Redis only when something prevents the decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +37,10 @@ class Opens:
     """Says why this person may not see the view, for the decision that the button leads to."""
 
 
-TABLE: Mapping[Button, Decides | Stores | Opens] = {
-    buttons.APPROVE: Decides(clicks.approve),
-    buttons.OPTION: Decides(clicks.answer),
-    buttons.APPROVE_ALL: Decides(clicks.approve_all, from_memory=False),
+TABLE: Mapping[Button, Stores | Opens] = {
+    buttons.APPROVE: Stores(clicks.approve, decides=True, from_memory=True),
+    buttons.OPTION: Stores(clicks.answer, decides=True, from_memory=True),
+    buttons.APPROVE_ALL: Stores(clicks.approve_all, decides=True),
     buttons.ASSIGN: Stores(
         lambda services, state, click: services.assignments.assign(state, click.user, click.number)
     ),
@@ -69,7 +64,7 @@ TABLE: Mapping[Button, Decides | Stores | Opens] = {
     buttons.MORE: Opens(form(forms.render_more_view), may=opening.anybody),
     buttons.AGREE: Opens(opening.look_and_agree, submissions.agree, may=opening.may_agree),
     buttons.READ: Opens(opening.read, may=opening.anybody),
-    buttons.FINISH: Decides(clicks.finish_reading, from_memory=False),
+    buttons.FINISH: Stores(clicks.finish_reading, decides=True),
     buttons.PAGE: Opens(opening.turn_page, may=opening.anybody),
     buttons.REVIEW: Opens(reviewing.open_review, reviewing.finish, may=reviewing.may_review),
     buttons.TURN: Opens(reviewing.turn, may=opening.anybody),

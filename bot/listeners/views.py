@@ -1,15 +1,11 @@
 """Submitted forms: each becomes a decision, or stays open with the reason next to an input."""
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from slack_bolt.context.ack.async_ack import AsyncAck
-
-from agent_adapter.errors import AgentAdapterError, ServerFailedError, UnreadableRecordError
 from bot.domain.approval import Approval
-from bot.domain.errors import NotConfirmedError, PersonUnknownError, StoreUnavailableError
+from bot.domain.errors import NotConfirmedError, PersonUnknownError
 from bot.listeners.payloads import Submission, parse_submission
 from bot.listeners.pressed import has_form, why_not_submitted
 from bot.listeners.services import Services
@@ -17,10 +13,8 @@ from bot.listeners.submissions import Reply, beside_first, notice
 from bot.listeners.table import BY_VERB, Opens
 from bot.rendering.buttons import Button
 from bot.sentences import in_answer
-from bot.use_cases.answers import Answer, unknown
-from bot.use_cases.missed_clicks import note_refused, noting_missed
-
-logger = logging.getLogger(__name__)
+from bot.use_cases.answers import Answer
+from bot.use_cases.missed_clicks import note_refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,30 +23,23 @@ class Forms:
 
     services: Services
 
-    async def submit(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
-        """Handle one `view_submission` payload."""
+    async def submit(self, body: Mapping[str, Any]) -> Reply | None:
+        """Handle one `view_submission` payload, and give the reply."""
         if body["view"]["callback_id"] == "notice":
-            await ack()
-            return
+            return None
         submission = parse_submission(body)
-        records, tasks = self.services.store, self.services.tasks
         try:
-            async with noting_missed(records, tasks, submission.meta.id, submission.user, submission.form):
-                reply = await self._handle(submission)
-        except PersonUnknownError as error:
-            # An error next to an input keeps what was typed.
-            reply = beside_first(submission, unknown(error))
-        except (UnreadableRecordError, ServerFailedError) as error:
-            reply = notice(await self.services.why_unreadable(submission.meta.id, error))
-        except NotConfirmedError:
-            # What it decided counts, so it belongs into the log like any other.
-            logger.warning(
-                "click.not_confirmed", extra={"interrupt_id": submission.meta.id, "user": submission.user}
-            )
-            reply = _kept_open(submission, in_answer.NOT_CONFIRMED, in_answer.NOT_CONFIRMED)
-        except (AgentAdapterError, StoreUnavailableError):
-            reply = _kept_open(submission, in_answer.NOT_SAVED, in_answer.NOT_SUBMITTED)
-        await ack(**reply)
+            return await self._handle(submission)
+        except Exception as error:  # noqa: BLE001  # `why_failed` raises what nobody foresaw
+            meta = submission.meta
+            sentence = await self.services.why_failed(meta.id, submission.user, submission.form, error)
+            match error:
+                case PersonUnknownError():
+                    # An error next to an input keeps what was typed.
+                    return beside_first(submission, sentence)
+                case NotConfirmedError():
+                    return beside_first(submission, in_answer.NOT_CONFIRMED)
+            return notice(sentence) if sentence else _not_saved(submission)
 
     async def _handle(self, submission: Submission) -> Reply:
         state = await self.services.store.admitted(submission.meta.id)
@@ -97,6 +84,8 @@ class Forms:
         return {} if is_done and has_more_below else reply
 
 
-def _kept_open(submission: Submission, beside_input: str, in_place: str) -> Reply:
+def _not_saved(submission: Submission) -> Reply:
     """Say that nothing counts as stored: beside the first input, so that the text stays; without one, in place of the form."""
-    return beside_first(submission, beside_input) if submission.first_input else notice(in_place)
+    return beside_first(
+        submission, in_answer.NOT_SAVED if submission.first_input else in_answer.NOT_SUBMITTED
+    )
