@@ -47,12 +47,12 @@ def has_button(state: Approval, click: Click, scope: Scope) -> bool:
     # A button for the whole request has no subject.
     if not 0 <= click.number < (_count(state, scope) if scope != "card" else inf):
         return False
+    if click.view is None and not click.is_on_home:
+        return any(_carries(state, message, click, scope) for message in _messages(state, click))
     if click.is_on_home or click.is_in_list:
         # A list shows too little of a call: its buttons lead to a review, or end a standing approval.
         return scope in {"message", "standing"}
-    if click.view is not None:
-        return not click.in_review or scope != "action" or _is_shown_whole(state, click)
-    return any(_carries(state, message, click, scope) for message in _messages(state, click))
+    return not click.in_review or scope != "action" or _is_shown_whole(state, click)
 
 
 def _is_shown_whole(state: Approval, click: Click) -> bool:
@@ -110,7 +110,8 @@ def why_not_pressed(state: Approval, click: Click, scope: Scope) -> str:
     if click.meta and not click.question:
         # The view says what its buttons ask.
         return ""
-    return _why_not(click.question, question(state, _asked_by(state, click, scope)))
+    asked = (click.number,) if scope in {"action", "standing"} else _asked_by(state, click, scope)
+    return _why_not(click.question, question(state, asked))
 
 
 def why_not_submitted(state: Approval, meta: ViewMeta, scope: Scope) -> str:
@@ -132,10 +133,8 @@ def _scope_of_view(click: Click) -> Scope:
 
 
 def _asked_by(state: Approval, click: Click, scope: Scope) -> tuple[int, ...]:
-    """Give the actions that a button is about."""
+    """Give the actions that a button for several is about."""
     match scope:
-        case "action" | "standing":
-            return (click.number,)
         case "message":
             here = calls_on(state, click.part) or state.admission.places[click.number].actions
             return tuple(index for index in click.named if index < len(state.actions)) or here
