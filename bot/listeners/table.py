@@ -12,7 +12,7 @@ from bot.listeners.opening import form
 from bot.listeners.payloads import Click
 from bot.listeners.pressed import OUTDATED
 from bot.listeners.services import Services
-from bot.listeners.submissions import Handle, deciding, voted
+from bot.listeners.submissions import Handle, Read, voted
 from bot.rendering import buttons
 from bot.rendering.buttons import Button
 from bot.rendering.modal import forms, standing
@@ -40,8 +40,10 @@ class Opens:
     """A click that opens a view. It decides nothing, and is acknowledged first."""
 
     show: Callable[[Services, Approval, Click], Awaitable[None]]
+    reads: Read | None = None
+    """Reads what its form decides. The `callback_id` of the form is the verb of the button."""
     submit: Handle | None = None
-    """What happens when the view is submitted. Its `callback_id` is the verb of the button."""
+    """What happens when its form is submitted, where that is more than one decision."""
     may: Callable[[Services, Approval, Click, str], Awaitable[str]] = opening.may_decide
     """Says why this person may not see the view, for the decision that the button leads to."""
 
@@ -128,31 +130,31 @@ TABLE: Mapping[Button, Stores | Opens] = {
         lambda services, state, click: services.assignments.extend(state, click.user, click.number)
     ),
     buttons.REVOKE: Stores(revoke),
-    buttons.CONFIRM: Opens(form(forms.render_confirm_view), submissions.approve),
-    buttons.NOTE: Opens(form(forms.render_note_view), submissions.approve),
-    buttons.CHANGES: Opens(form(forms.render_changes_view), submissions.ask_for_changes),
-    buttons.EDIT: Opens(editing.open_form, editing.submit),
+    buttons.CONFIRM: Opens(form(forms.render_confirm_view), submissions.approval),
+    buttons.NOTE: Opens(form(forms.render_note_view), submissions.approval),
+    buttons.CHANGES: Opens(form(forms.render_changes_view), submissions.for_changes),
+    buttons.EDIT: Opens(editing.open_form, submit=editing.submit),
     buttons.FORM: Opens(editing.change_form, may=opening.anybody),
-    buttons.REJECT: Opens(form(forms.render_reject_view), submissions.reject),
-    buttons.RESPOND: Opens(form(forms.render_respond_view), deciding(submissions.answer)),
+    buttons.REJECT: Opens(form(forms.render_reject_view), submissions.rejection),
+    buttons.RESPOND: Opens(form(forms.render_respond_view), submissions.answer),
     buttons.STANDING: Opens(
         form(standing.render_standing_view),
-        submissions.approve_from_now_on,
+        submissions.approval_from_now_on,
         may=opening.may_give_standing,
     ),
-    buttons.FOR_RUN: Opens(form(forms.render_for_run_view), deciding(submissions.approval_for_run)),
+    buttons.FOR_RUN: Opens(form(forms.render_for_run_view), submissions.approval_for_run),
     buttons.MORE: Opens(form(forms.render_more_view), may=opening.anybody),
-    buttons.AGREE: Opens(opening.look_and_agree, submissions.agree, may=opening.may_agree),
+    buttons.AGREE: Opens(opening.look_and_agree, submit=submissions.agree, may=opening.may_agree),
     buttons.READ: Opens(opening.read, may=opening.anybody),
     buttons.FINISH: Stores(finish_reading, decides=True),
     buttons.PAGE: Opens(opening.turn_page, may=opening.anybody),
-    buttons.REVIEW: Opens(reviewing.open_review, reviewing.finish, may=reviewing.may_review),
+    buttons.REVIEW: Opens(reviewing.open_review, submit=reviewing.finish, may=reviewing.may_review),
     buttons.TURN: Opens(reviewing.turn, may=opening.anybody),
     buttons.REJECT_ALL: Opens(
-        form(forms.render_reject_all_view), submissions.reject_all, may=opening.may_decide_some
+        form(forms.render_reject_all_view), submit=submissions.reject_all, may=opening.may_decide_some
     ),
     buttons.HAND_OVER: Opens(
-        form(forms.render_hand_over_view), submissions.hand_over, may=opening.may_hand_over
+        form(forms.render_hand_over_view), submit=submissions.hand_over, may=opening.may_hand_over
     ),
 }
 

@@ -4,16 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.domain.approval import Approval
 from bot.domain.errors import NotConfirmedError, PersonUnknownError
 from bot.listeners.payloads import Submission, parse_submission
-from bot.listeners.pressed import has_form, why_not_submitted
+from bot.listeners.pressed import OUTDATED, has_form, why_not_submitted
 from bot.listeners.services import Services
-from bot.listeners.submissions import Reply, beside_first, notice
+from bot.listeners.submissions import Reply, beside_first, decide, notice
 from bot.listeners.table import BY_VERB, Opens
-from bot.rendering.buttons import Button
 from bot.sentences import in_answer
-from bot.use_cases.answers import Answer
 from bot.use_cases.missed_clicks import note_refused
 
 
@@ -42,32 +39,21 @@ class Forms:
             return notice(sentence) if sentence else _not_saved(submission)
 
     async def _handle(self, submission: Submission) -> Reply:
-        state = await self.services.store.admitted(submission.meta.id)
+        services, meta = self.services, submission.meta
+        state, sentence = await services.store.admitted(meta.id), in_answer.OUTDATED
         match BY_VERB.get(submission.form):
-            case button, Opens(submit=submit) if (
-                submit and state and has_form(state, submission, button.scope)
+            case button, Opens(reads=reads, submit=submit) if (
+                state and (reads or submit) and has_form(state, submission, button.scope)
             ):
-                reply = await self._asks_otherwise(state, submission, button)
-                reply = reply or await submit(self.services, state, submission)
-                return self._back(submission, reply)
-        await self._enter_outdated(submission)
-        return notice(in_answer.OUTDATED)
-
-    async def _asks_otherwise(self, state: Approval, submission: Submission, button: Button) -> Reply | None:
-        """Say that a form asks something else than its record, and have its card drawn again. `None` when it asks the same."""
-        meta = submission.meta
-        sentence = why_not_submitted(state, meta, button.scope)
-        if not sentence:
-            return None
-        await self.services.draw_again(state, meta.channel, meta.ts)
-        await self._enter_outdated(submission)
-        return notice(sentence)
-
-    async def _enter_outdated(self, submission: Submission) -> None:
-        """Enter into the audit trail that a form was submitted that asks something else than its record."""
-        outdated = Answer(False, why="outdated")
-        records, meta = self.services.store, submission.meta
-        await note_refused(records, meta.id, submission.user, outdated, button=submission.form)
+                sentence = why_not_submitted(state, meta, button.scope)
+                if sentence:
+                    await services.draw_again(state, meta.channel, meta.ts)
+                elif submit:
+                    return self._back(submission, await submit(services, state, submission))
+                elif reads:
+                    return self._back(submission, await decide(services, state, submission, reads))
+        await note_refused(services.store, meta.id, submission.user, OUTDATED, button=submission.form)
+        return self._back(submission, notice(sentence))
 
     def _back(self, submission: Submission, reply: Reply) -> Reply:
         """After a form on top of a review or of a list: show both again, as they are now."""
