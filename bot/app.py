@@ -17,6 +17,7 @@ import aiohttp
 from aiohttp import web
 from redis.asyncio import Redis
 from redis.exceptions import TimeoutError as RedisTimeoutError
+from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
 from agent_adapter.background import in_background
@@ -42,8 +43,8 @@ from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.slack_link import SlackLink
 from bot.listeners import bind
 from bot.listeners.actions import Buttons
-from bot.listeners.bolt_app import BoltApp
 from bot.listeners.commands import Commands
+from bot.listeners.deliveries import Deliveries
 from bot.listeners.views import Forms
 from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import UNSIGNED, BotKeys
@@ -169,21 +170,13 @@ class Bot:
         process = Process(
             self.process, self.health, self.slack, self.directory, self.policies, session, Tasks()
         )
-        bolt = BoltApp(
-            self.slack,
-            self.directory,
-            logger=_quiet_bolt(),
-            client=self.slack.repeating,
-            authorize=_authorized_by(self.slack, settings.slack_bot_token),
-            # Bolt would poll every 10 ms for the acknowledgement. Our listeners acknowledge before they return.
-            process_before_response=True,
-            signing_secret=settings.slack_signing_secret or "socket-mode",
-        )
+        self.served.compose(process, Pacing(self.store.scripts, self.store.keys, enabled=settings.pace))
+        deliveries = self._deliveries(process)
         connections, bodies = Connections(most_connections()), Bodies()
         site = build_site(
             self.health,
             build_registry(self.health, lambda: self._owed, lambda: self._aside, lambda: self._owed_ages),
-            bolt=bolt,
+            deliver=deliveries.take,
             signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
             api=build_api(
                 self.served.api(self.health, Quota(lambda: self.policies.policy, self.store)),
@@ -198,7 +191,7 @@ class Bot:
         # First, because other checks depend on when a bot was last seen.
         await self._look_at_the_clock()
         self._run("heartbeat", partial(self._heartbeat, redis))
-        self._compose(bolt, process)
+        self._work(deliveries, process)
         self.health.recover("redis")
         logger.info("bot.started", extra={"bot": self.process, "port": self.port})
 
@@ -296,33 +289,40 @@ class Bot:
         )
         self.port = self._listening.sockets[0].getsockname()[1]
 
-    def _compose(self, bolt: BoltApp, process: Process) -> None:
-        settings, tasks, served = self.settings, process.tasks, self.served
-        pacing = Pacing(self.store.scripts, self.store.keys, enabled=settings.pace)
-        served.compose(process, pacing)
-        self._bind(bolt, process)
-        self._stack.push_async_callback(self._drain, tasks, served.drawing, served.falling_due)
+    def _deliveries(self, process: Process) -> Deliveries:
+        """Connect what Slack sends with what handles it."""
+        settings, served, services = self.settings, self.served, self.served.services(process)
+        bolt = AsyncApp(
+            # Without a name, Bolt looks through the stack of calls for one.
+            name="assent",
+            logger=_quiet("slack_bolt"),
+            client=self.slack.repeating,
+            authorize=_authorized_by(self.slack, settings.slack_bot_token),
+            # Bolt would poll every 10 ms for the acknowledgement. Our listeners acknowledge before they return.
+            process_before_response=True,
+            signing_secret=settings.slack_signing_secret or "socket-mode",
+        )
+        commands = Commands(served.standing, served.home, process.slack, process.tasks)
+        bind(bolt, commands, served.home, process.directory, served.slack_watch.on_deleted)
+        return Deliveries(
+            bolt, process.slack, process.directory, Buttons(services, served.home), Forms(services)
+        )
+
+    def _work(self, deliveries: Deliveries, process: Process) -> None:
+        """Start all loops."""
+        settings, served = self.settings, self.served
+        self._stack.push_async_callback(self._drain, process.tasks, served.drawing, served.falling_due)
         served.start(process, self._run)
         sockets = None
         if settings.socket_mode and settings.slack_app_token:
-            sockets = Sockets(bolt, settings.slack_app_token, others=self._others)
+            _quiet("slack_sdk.socket_mode.aiohttp")
+            sockets = Sockets(
+                settings.slack_app_token, self.slack.repeating, deliveries.take, others=self._others
+            )
             self._stack.push_async_callback(sockets.close)
         self._run("policy", partial(self.policies.watch, self.slack))
         link = SlackLink(self.slack, self.health, self.policies, sockets, self._wake, self.bot_keys)
         self._run("link to Slack", link.keep, fatal=(SettingsError,))
-
-    def _bind(self, bolt: BoltApp, process: Process) -> None:
-        """Bind what handles clicks to what Slack sends."""
-        served, services = self.served, self.served.services(process)
-        bind(
-            bolt,
-            Buttons(services, served.home),
-            Forms(services),
-            Commands(served.standing, served.home, process.slack, process.tasks),
-            served.home,
-            process.directory,
-            served.slack_watch.on_deleted,
-        )
 
     def _wake(self) -> None:
         self.drawing.wake()
@@ -415,11 +415,11 @@ def _http_log() -> logging.Logger:
     return http
 
 
-def _quiet_bolt() -> logging.Logger:
-    """Keep Bolt's errors only: it warns at each start that SLACK_BOT_TOKEN is ignored, which it is not."""
-    bolt = logging.getLogger("slack_bolt")
-    bolt.setLevel(logging.ERROR)
-    return bolt
+def _quiet(name: str) -> logging.Logger:
+    """Keep a library's errors only: Bolt warns at each start that SLACK_BOT_TOKEN is ignored, which it is not."""
+    library = logging.getLogger(name)
+    library.setLevel(logging.ERROR)
+    return library
 
 
 def _authorized_by(slack: SlackClient, token: str) -> Callable[[], Awaitable[AuthorizeResult]]:

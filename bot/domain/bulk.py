@@ -10,11 +10,12 @@ from bot.domain.ids import MessageId
 def calls_on(approval: Approval, message: MessageId) -> tuple[int, ...]:
     """Give the actions that one message of a card shows: none for the message above numbered parts."""
     place = approval.places.get(message.place)
-    if place is None or message.is_beside or message.number > len(place.parts):
+    if place is None:
         return ()
     if message.kind == "card":
         return () if place.parts else place.actions
-    return place.parts[message.number - 1]
+    is_there = message.kind == "part" and message.number <= len(place.parts)
+    return place.parts[message.number - 1] if is_there else ()
 
 
 def posted_calls(approval: Approval, number: int) -> tuple[int, ...]:

@@ -43,8 +43,13 @@ def button_value(interrupt_id: str, named: Iterable[int] = (), question: str = "
 def parse_button_value(text: str) -> tuple[str, frozenset[int], str]:
     """Split what a button carries into its record, the actions that it names, and its question, if it has one."""
     interrupt_id, *more = text.split(" ")
-    question = next((each.removeprefix(_QUESTION) for each in more if each.startswith(_QUESTION)), "")
-    return interrupt_id, frozenset(int(index) for index in more if index.isdecimal()), question
+    named, question = [], ""
+    for each in more:
+        if each.startswith(_QUESTION):
+            question = question or each.removeprefix(_QUESTION)
+        elif each.isdecimal():
+            named.append(int(each))
+    return interrupt_id, frozenset(named), question
 
 
 def choice_value(action_id: str, value: str) -> str:

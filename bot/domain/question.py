@@ -36,7 +36,12 @@ def question(state: Approval, indices: Iterable[int], *shown: object) -> str:
         shown: What was shown besides, such as the change that people agree with.
     """
     named = sorted({*indices})
-    asked = [[index, _asked(state, index)] for index in named]
+    if len(named) == 1 and not shown:
+        return _names(state, named[0])[1]
+    return _name(state, [[index, _names(state, index)[0]] for index in named], *shown)
+
+
+def _name(state: Approval, asked: list[list[object]], *shown: object) -> str:
     name = digest("question", DRAWN_AS, state.id, asked, *shown)
     return urlsafe_b64encode(bytes.fromhex(name)).rstrip(b"=").decode()
 
@@ -51,13 +56,15 @@ def named_arguments(tool: str, args: dict[str, Any], terms: Terms) -> str:
     return masked_digest(tool, args, () if terms.mask_key else terms.masked)
 
 
-def _asked(state: Approval, index: int) -> str:
-    action, asked = state.actions[index], (state.interrupt, state.admission)
-    known, name = action.kept.get("asked", ((None, None), ""))
-    if any(now is not then for now, then in zip(asked, known, strict=True)):
+def _names(state: Approval, index: int) -> tuple[str, str]:
+    """Name what is asked about an action: as a part of a question about several, and as the question about it alone."""
+    action = state.actions[index]
+    interrupt, admission, *names = action.kept.get("asked", (None, None))
+    if interrupt is not state.interrupt or admission is not state.admission:
         name = _of_action(state, action, _of_record(state))
-        action.kept["asked"] = asked, name
-    return str(name)
+        names = [name, _name(state, [[index, name]])]
+        action.kept["asked"] = (state.interrupt, state.admission, *names)
+    return names[0], names[1]
 
 
 def _of_record(state: Approval) -> str:

@@ -35,6 +35,12 @@ class Bodies:
             aiohttp.web.RequestPayloadError: when it is not framed as its headers say.
         """
         check_head(request, most=most)
+        if request.content.is_eof():
+            # All of it is here.
+            body = request.content.read_nowait()
+            if len(body) > most:
+                raise _too_large(most)
+            return body
         try:
             async with asyncio.timeout(self._within) as limit:
                 try:

@@ -4,14 +4,12 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from slack_bolt.context.ack.async_ack import AsyncAck
+from slack_bolt.async_app import AsyncApp
 from slack_bolt.response import BoltResponse
 
-from bot.listeners.actions import Buttons
-from bot.listeners.bolt_app import BoltApp, failed
 from bot.listeners.commands import Commands
+from bot.listeners.deliveries import log_failure
 from bot.listeners.home import HomeTab
-from bot.listeners.views import Forms
 from bot.slack.directory import Directory
 from bot.slack.manifest import COMMAND, GROUP_CHANGED, HOME_OPENED, LEFT_CHANNEL
 
@@ -19,42 +17,36 @@ _ANYTHING = re.compile(r".*")
 
 
 def bind(
-    app: BoltApp,
-    buttons: Buttons,
-    forms: Forms,
+    bolt: AsyncApp,
     commands: Commands,
     home: HomeTab,
     directory: Directory,
     deleted: Callable[[str, str], Awaitable[None]],
 ) -> None:
-    """Bind all listeners."""
-    app.direct = {"block_actions": buttons.press, "view_submission": forms.submit, "view_closed": _nothing}
-    app.command(COMMAND)(commands.approvals)
+    """Bind the listeners for the command and for events."""
+    bolt.command(COMMAND)(commands.approvals)
 
-    @app.event(HOME_OPENED)
+    @bolt.event(HOME_OPENED)
     async def home_opened(event: Mapping[str, Any]) -> None:
         await home.opened(event)
 
-    @app.event(GROUP_CHANGED)
+    @bolt.event(GROUP_CHANGED)
     async def group_changed(event: Mapping[str, Any]) -> None:
         directory.forget("group", event["subteam_id"])
 
-    @app.event(LEFT_CHANNEL)
+    @bolt.event(LEFT_CHANNEL)
     async def member_left(event: Mapping[str, Any]) -> None:
         directory.forget("channel", event["channel"])
 
-    @app.event({"type": "message", "subtype": "message_deleted"})
+    @bolt.event({"type": "message", "subtype": "message_deleted"})
     async def message_deleted(event: Mapping[str, Any]) -> None:
         await deleted(event["channel"], event["deleted_ts"])
 
-    @app.event(_ANYTHING)
+    @bolt.event(_ANYTHING)
     async def other_event() -> None:
         """Slack also sends events that the app subscribes to and that we do not use."""
 
-    @app.error
+    @bolt.error
     async def not_handled(error: Exception) -> BoltResponse:
-        return failed(error)
-
-
-async def _nothing(ack: AsyncAck, _: Mapping[str, Any]) -> None:
-    await ack()
+        log_failure(error)
+        return BoltResponse(status=503)

@@ -6,8 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from slack_bolt.context.ack.async_ack import AsyncAck
-
 from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import PersonUnknownError, SlackError
 from bot.domain.home import HomePage, Look
@@ -46,9 +44,8 @@ class HomeTab:
         if event.get("tab") == "home":
             self.tasks.start(self._open(event["user"], Look()))
 
-    async def press(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
+    def press(self, body: Mapping[str, Any]) -> None:
         """Handle a click on a filter, on a way to another list or page, or on a link."""
-        await ack()
         view, user, pressed = body["view"], body["user"]["id"], body["actions"][0]
         look = _chosen(view, pressed)
         if look and view["type"] == "home":

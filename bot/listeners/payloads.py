@@ -1,7 +1,8 @@
 """What Slack sends about a click or a form, read once. Pure."""
 
+import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.domain.ids import MessageId, parse_action_id, parse_button_value, parse_choice_value
@@ -10,15 +11,8 @@ from bot.rendering.buttons import READ, REVIEW
 from bot.rendering.modal.view import HOME, ViewMeta
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The app, the workspace and the person of a payload. Empty where the payload does not say."""
-
-    app: str
-    team: str
-    organisation: str
-    user: str
-    user_team: str
+class MalformedError(ValueError):
+    """A click that names no button."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +23,20 @@ class Click:
     verb: str
     subject: str
     """Index of the action, number of the place, or number of the page. A part after a dot makes the button unique."""
+    number: int
+    """The subject as a number; -1 when it is not a number."""
     interrupt_id: str
     trigger_id: str
     channel: str
     thread_ts: str | None
     """The thread of the message, where the answer to this person goes."""
     ts: str
-    view: Mapping[str, Any] | None
-    """The modal in which it was pressed."""
     press: Press
     """By which another delivery of the same click is known."""
-    index: int = -1
-    """The action that this modal is about."""
-    vote: str = ""
-    """The proposal that this modal is about, or the vote."""
+    view: Mapping[str, Any] | None = None
+    """The modal in which it was pressed."""
+    meta: ViewMeta | None = None
+    """What this modal carries."""
     named: frozenset[int] = frozenset()
     """The actions that the question of this button named."""
     question: str = ""
@@ -53,8 +47,16 @@ class Click:
     """What the list shows, where this was pressed in the view of one, or on top of it."""
     from_menu: bool = False
     """Whether it was chosen from a menu, which asks no question first."""
-    meta: ViewMeta | None = None
-    """What this modal carries."""
+
+    @property
+    def index(self) -> int:
+        """The action that this modal is about."""
+        return self.meta.index if self.meta else -1
+
+    @property
+    def vote(self) -> str:
+        """The proposal that this modal is about, or the vote."""
+        return self.meta.vote if self.meta else ""
 
     @property
     def in_review(self) -> bool:
@@ -77,12 +79,6 @@ class Click:
     def is_in_list(self) -> bool:
         """Whether it was pressed in the view that shows a person's lists."""
         return self.view is not None and self.view.get("callback_id") == HOME
-
-    @property
-    def number(self) -> int:
-        """The subject as a number; -1 when it is not a number."""
-        number = self.subject.partition(".")[0]
-        return int(number) if number.isdecimal() else -1
 
     @property
     def part(self) -> MessageId:
@@ -108,82 +104,88 @@ class Submission:
         return next((b["block_id"] for b in self.view["blocks"] if b["type"] == "input"), None)
 
 
-def parse_origin(body: Mapping[str, Any]) -> Origin:
-    """Read where a payload comes from. A command has this in other fields than a click."""
-    user = body.get("user")
-    return Origin(
-        app=str(body.get("api_app_id") or ""),
-        team=_id(body, "team"),
-        organisation=_id(body, "enterprise"),
-        user=_id(body, "user"),
-        user_team=str(user.get("team_id") or "") if isinstance(user, Mapping) else _id(body, "team"),
-    )
-
-
-def _id(body: Mapping[str, Any], of: str) -> str:
+def id_of(body: Mapping[str, Any], of: str) -> str:
+    """Give the id of the person, the team or the enterprise of a payload; empty without one. A command names it elsewhere."""
     found = body.get(of)
-    return str((found.get("id") if isinstance(found, Mapping) else body.get(f"{of}_id")) or "")
+    return str((found.get("id") if isinstance(found, dict) else body.get(f"{of}_id")) or "")
 
 
-def malformed(body: Mapping[str, Any]) -> str:
-    """Say why a click cannot be read; empty when it can, or when the payload is not a click."""
-    match body:
-        case {
-            "type": "block_actions",
-            "actions": [{"type": "overflow", "action_id": str(), "selected_option": {"value": str()}}, *_],
-        }:
-            return ""
-        case {"type": "block_actions", "actions": [{"type": "overflow"}, *_]}:
-            return "the click names no choice: actions holds no selected_option with a value"
-        case {"type": "block_actions", "actions": [{"action_id": str()}, *_]}:
-            return ""
-        case {"type": "block_actions"}:
-            return "the click names no button: actions holds no object with an action_id"
-    return ""
+def team_of_person(body: Mapping[str, Any]) -> str:
+    """Give the workspace of the person who acts."""
+    user = body.get("user")
+    return str(user.get("team_id") or "") if isinstance(user, dict) else id_of(body, "team")
 
 
 def parse_click(body: Mapping[str, Any]) -> Click:
-    """Read a `block_actions` payload."""
-    pressed = body["actions"][0]
-    name, value = _name_and_value(pressed)
+    """Read a `block_actions` payload.
+
+    Raises:
+        MalformedError: when it names no button, or no choice of a menu.
+    """
+    match body.get("actions"):
+        case [{"type": "overflow", "action_id": str(), "selected_option": {"value": str(chosen)}}, *_]:
+            # A choice in a menu carries the name and the value of its button.
+            name, value = parse_choice_value(chosen)
+            from_menu = True
+        case [{"type": "overflow"}, *_]:
+            raise MalformedError("the click names no choice: actions holds no selected_option with a value")
+        case [{"action_id": str(name)} as pressed, *_]:
+            value, from_menu = pressed.get("value", ""), False
+        case _:
+            raise MalformedError("the click names no button: actions holds no object with an action_id")
     verb, subject = parse_action_id(name)
-    view = body.get("view")
-    is_list = view is not None and view.get("callback_id") == HOME
-    is_home = is_list and view is not None and view["type"] == "home"
-    carried = (view or {}).get("private_metadata", "")
-    meta = ViewMeta.load(carried) if carried and not is_list else None
     interrupt_id, named, question = parse_button_value(value)
-    message = body.get("message") or {}
+    number = subject.partition(".")[0]
+    message, view = body.get("message") or {}, body.get("view")
     # A message that only one person sees is not in the payload.
     thread = message.get("thread_ts") or (body.get("container") or {}).get("thread_ts")
-    return Click(
+    channel, ts = (body.get("channel") or {}).get("id", ""), message.get("ts", "")
+    click = Click(
         user=body["user"]["id"],
         verb=verb,
         subject=subject,
-        interrupt_id=meta.id if meta else interrupt_id,
+        number=int(number) if number.isdecimal() else -1,
+        interrupt_id=interrupt_id,
         trigger_id=body["trigger_id"],
-        channel=meta.channel if meta else (body.get("channel") or {}).get("id", ""),
+        channel=channel,
         # The first message of a thread has its own ts as thread_ts. Answers about it go to the channel.
-        thread_ts=thread if thread != message.get("ts") else None,
-        ts=meta.ts if meta else message.get("ts", ""),
-        view=None if is_home else view,
-        index=meta.index if meta else -1,
-        vote=meta.vote if meta else "",
+        thread_ts=thread if thread != ts else None,
+        ts=ts,
+        press=Press("click", name_of_press(body), f"{channel} {ts}" if channel and ts else ""),
         named=named,
         question=question,
-        is_on_home=is_home,
-        listed=meta.listed if meta else carried if is_list and not is_home else "",
-        from_menu=pressed.get("type") == "overflow",
+        from_menu=from_menu,
+    )
+    return _in_view(click, view) if view else click
+
+
+def _in_view(click: Click, view: Mapping[str, Any]) -> Click:
+    carried = view.get("private_metadata", "")
+    if view.get("callback_id") == HOME:
+        is_home = view["type"] == "home"
+        return (
+            replace(click, view=None, is_on_home=True)
+            if is_home
+            else replace(click, view=view, listed=carried)
+        )
+    meta = ViewMeta.load(carried) if carried else None
+    if meta is None:
+        return replace(click, view=view)
+    return replace(
+        click,
+        view=view,
         meta=meta,
-        press=Press.of(body, "click"),
+        interrupt_id=meta.id,
+        channel=meta.channel,
+        ts=meta.ts,
+        listed=meta.listed,
     )
 
 
-def _name_and_value(pressed: Mapping[str, Any]) -> tuple[str, str]:
-    """Read the name and the value of a button. A choice in a menu carries both."""
-    if pressed.get("type") != "overflow":
-        return pressed["action_id"], pressed.get("value", "")
-    return parse_choice_value(pressed["selected_option"]["value"])
+def name_of_press(body: Mapping[str, Any]) -> str:
+    """Name what was pressed, the same for each delivery of it: Slack gives each press a trigger of its own. Empty without one."""
+    trigger = body.get("trigger_id")
+    return hashlib.sha256(trigger.encode()).hexdigest()[:32] if trigger else ""
 
 
 def parse_submission(body: Mapping[str, Any]) -> Submission:
@@ -194,5 +196,5 @@ def parse_submission(body: Mapping[str, Any]) -> Submission:
         form=view["callback_id"],
         meta=ViewMeta.load(view["private_metadata"]),
         view=view,
-        press=Press.of(body, "form"),
+        press=Press("form", name_of_press(body)),
     )

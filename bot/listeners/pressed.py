@@ -3,6 +3,8 @@
 Buttons and views carry the name of their question. Slack brings it back, so what Redis says about a message proves nothing.
 """
 
+from math import inf
+
 from bot.domain.approval import Approval
 from bot.domain.bulk import calls_on
 from bot.domain.ids import MessageId
@@ -11,22 +13,46 @@ from bot.listeners.payloads import Click, Submission
 from bot.rendering.buttons import Scope
 from bot.rendering.modal.view import ViewMeta, question_in
 from bot.sentences import in_answer
+from bot.use_cases.answers import Answer
+
+OUTDATED = Answer(False, in_answer.OUTDATED, why="outdated")
+"""Nothing is there that was pressed."""
+
+
+def why_not(state: Approval, click: Click, scope: Scope, *, decides: bool = False) -> Answer | None:
+    """Say that a button is not where the bot put it, or asks something else than its record. `None` when all is well.
+
+    Args:
+        state: The record.
+        click: What was pressed.
+        scope: What the button is about.
+        decides: Whether it decides. Then it is on a message, in a reading, or for one call in a review.
+    """
+    if decides and (click.from_menu or click.is_on_home or (click.view and not _decides_there(click, scope))):
+        return OUTDATED
+    if not has_button(state, click, scope):
+        return OUTDATED
+    sentence = why_not_pressed(state, click, scope)
+    return Answer(False, sentence, draws_anew=True, why="outdated") if sentence else None
+
+
+def _decides_there(click: Click, scope: Scope) -> bool:
+    return click.in_reading if scope == "page" else click.in_review and scope == "action"
 
 
 def has_button(state: Approval, click: Click, scope: Scope) -> bool:
     """Whether the subject of a button exists, and the pressed message can have this button."""
     if scope == "page":
-        return _is_index(click.index, len(state.actions))
+        return _is_index(click.index, len(state.recorded))
     # A button for the whole request has no subject.
-    is_known = click.number >= 0 if scope == "card" else _is_index(click.number, _count(state, scope))
+    if not 0 <= click.number < (_count(state, scope) if scope != "card" else inf):
+        return False
+    if click.view is None and not click.is_on_home:
+        return any(_carries(state, message, click, scope) for message in _messages(state, click))
     if click.is_on_home or click.is_in_list:
         # A list shows too little of a call: its buttons lead to a review, or end a standing approval.
-        return is_known and scope in {"message", "standing"}
-    if not is_known:
-        return False
-    if click.view is not None:
-        return not click.in_review or scope != "action" or _is_shown_whole(state, click)
-    return any(_carries(state, message, click, scope) for message in _messages(state, click))
+        return scope in {"message", "standing"}
+    return not click.in_review or scope != "action" or _is_shown_whole(state, click)
 
 
 def _is_shown_whole(state: Approval, click: Click) -> bool:
@@ -42,7 +68,7 @@ def has_form(state: Approval, submission: Submission, scope: Scope) -> bool:
 
 
 def _count(state: Approval, scope: Scope) -> int:
-    return len(state.admission.places) if scope in {"place", "message"} else len(state.actions)
+    return len(state.admission.places) if scope in {"place", "message"} else len(state.recorded)
 
 
 def _is_index(index: int, count: int) -> bool:
@@ -84,7 +110,8 @@ def why_not_pressed(state: Approval, click: Click, scope: Scope) -> str:
     if click.meta and not click.question:
         # The view says what its buttons ask.
         return ""
-    return _why_not(click.question, question(state, _asked_by(state, click, scope)))
+    asked = (click.number,) if scope in {"action", "standing"} else _asked_by(state, click, scope)
+    return _why_not(click.question, question(state, asked))
 
 
 def why_not_submitted(state: Approval, meta: ViewMeta, scope: Scope) -> str:
@@ -106,10 +133,8 @@ def _scope_of_view(click: Click) -> Scope:
 
 
 def _asked_by(state: Approval, click: Click, scope: Scope) -> tuple[int, ...]:
-    """Give the actions that a button is about."""
+    """Give the actions that a button for several is about."""
     match scope:
-        case "action" | "standing":
-            return (click.number,)
         case "message":
             here = calls_on(state, click.part) or state.admission.places[click.number].actions
             return tuple(index for index in click.named if index < len(state.actions)) or here

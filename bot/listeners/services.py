@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from agent_adapter.errors import AgentAdapterError
+from agent_adapter.errors import AgentAdapterError, ServerFailedError, UnreadableRecordError
 from bot.domain.approval import Approval
-from bot.domain.errors import BrokenSealError, NotToldError, SlackError
+from bot.domain.errors import (
+    BrokenSealError,
+    NotConfirmedError,
+    NotToldError,
+    PersonUnknownError,
+    SlackError,
+    StoreUnavailableError,
+)
 from bot.domain.transitions import miss
 from bot.domain.transitions import read as note_read
 from bot.listeners.payloads import Click
@@ -21,9 +28,11 @@ from bot.runtime.tasks import Tasks
 from bot.sentences import in_answer
 from bot.slack.client import SlackClient
 from bot.store.records import ApprovalStore
+from bot.use_cases.answers import unknown
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
 from bot.use_cases.judge import Judge
+from bot.use_cases.missed_clicks import note_missed
 from bot.use_cases.standing import StandingApprovals
 
 logger = logging.getLogger(__name__)
@@ -46,13 +55,31 @@ class Services:
     refresh_list: Callable[[str, str, str], None] = lambda _user, _look, _view_id: None
     """Writes a list in a view again, as somebody looked at it."""
 
-    async def why_unreadable(self, interrupt_id: str, error: AgentAdapterError) -> str:
-        """Say to a person why a record cannot be read, and have its card say so."""
-        logger.warning("record.unreadable", extra={"interrupt_id": interrupt_id, "reason": str(error)})
-        if not isinstance(error, BrokenSealError):
-            return in_answer.UNREADABLE
-        await self.store.queue_drawing(interrupt_id)
-        return in_answer.CHANGED
+    async def why_failed(self, interrupt_id: str, user: str, button: str, error: Exception) -> str:
+        """Say to a person why a click or a form failed; empty where nobody knows what is stored. Silence then approves nothing.
+
+        Raises:
+            Exception: the error, when nobody foresaw it.
+        """
+        if not isinstance(error, NotToldError):
+            self.tasks.start(note_missed(self.store, interrupt_id, user, button, type(error).__name__))
+        about = {"interrupt_id": interrupt_id, "reason": str(error)}
+        match error:
+            case PersonUnknownError():
+                return unknown(error)
+            case UnreadableRecordError() | ServerFailedError():
+                logger.warning("record.unreadable", extra=about)
+                if not isinstance(error, BrokenSealError):
+                    return in_answer.UNREADABLE
+                await self.store.queue_drawing(interrupt_id)
+                return in_answer.CHANGED
+            case NotConfirmedError():
+                # What it decided counts, so it belongs into the log like any other.
+                logger.warning("click.not_confirmed", extra={"interrupt_id": interrupt_id, "user": user})
+                return ""
+            case AgentAdapterError() | StoreUnavailableError() | SlackError():
+                return ""
+        raise error
 
     async def open(self, click: Click, view: Mapping[str, Any]) -> None:
         """Open a view, on top of the one in which the button was pressed. Slack stacks three: the third one is replaced."""

@@ -1,6 +1,7 @@
 """What a submitted form does: it becomes a decision, or stays open with the reason next to an input."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from agent_adapter.contract.hitl import (
@@ -12,6 +13,7 @@ from agent_adapter.contract.hitl import (
 )
 from bot.domain.action import Action
 from bot.domain.approval import Approval
+from bot.domain.standing import StandingTerms
 from bot.listeners.payloads import Submission
 from bot.listeners.services import Services
 from bot.rendering.blocks import Block
@@ -38,41 +40,40 @@ from bot.use_cases.missed_clicks import note_refused
 
 Reply = dict[str, Any]
 """What Slack does with the form: close it, replace it, or show an error next to an input."""
-Read = Callable[[Approval, Submission], Decision | Answer | Reply]
-"""Reads the decision that a form means, or gives the answer that refuses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What a person decides with a form, and what they write or choose beside it."""
+
+    decision: Decision
+    note: str | None = None
+    changes: str | None = None
+    standing: StandingTerms | None = None
+
+
+Read = Callable[[Approval, Submission], Meant | Answer | Reply]
+"""Reads what a form means, or gives the answer that refuses it."""
 Handle = Callable[[Services, Approval, Submission], Awaitable[Reply]]
 
 
-def deciding(read: Read) -> Handle:
-    """Make a handler that records the decision which this function reads from a form."""
-
-    async def submit(services: Services, state: Approval, submission: Submission) -> Reply:
-        return await _decide(services, state, submission, read)
-
-    return submit
-
-
-async def _decide(
-    services: Services,
-    state: Approval,
-    submission: Submission,
-    read: Read,
-    **more: Any,
-) -> Reply:
-    decision = await offload(state, _meant, state, submission, read)
-    if isinstance(decision, Answer):
-        return await refusing(services, submission, closing(decision), decision)
-    if isinstance(decision, dict):
-        return await refusing(services, submission, decision)
-    typed, index = parse_typed(submission.view), submission.meta.index
+async def decide(services: Services, state: Approval, submission: Submission, read: Read) -> Reply:
+    """Record the decision that this function reads from a form."""
+    meant = await offload(state, _meant, state, submission, read)
+    if isinstance(meant, Answer):
+        return await refusing(services, submission, closing(meant), meant)
+    if isinstance(meant, dict):
+        return await refusing(services, submission, meant)
     answer = await services.decisions.decide(
         state,
         submission.user,
-        {index: decision},
-        typed=typed,
+        {submission.meta.index: meant.decision},
+        typed=parse_typed(submission.view),
+        note=meant.note,
+        changes=meant.changes,
+        standing=meant.standing,
         shown=submission.meta.question,
         press=submission.press,
-        **more,
     )
     return closing(answer)
 
@@ -88,12 +89,12 @@ async def refusing(
     return reply
 
 
-def _meant(state: Approval, submission: Submission, read: Read) -> Decision | Answer | Reply:
-    decision = read(state, submission)
-    if isinstance(decision, Answer | dict):
-        return decision
-    call = state.actions[submission.meta.index].as_decided(decision)
-    return approval_objection(call, submission) or decision
+def _meant(state: Approval, submission: Submission, read: Read) -> Meant | Answer | Reply:
+    meant = read(state, submission)
+    if not isinstance(meant, Meant):
+        return meant
+    call = state.actions[submission.meta.index].as_decided(meant.decision)
+    return approval_objection(call, submission) or meant
 
 
 def confirm_objection(submission: Submission) -> Reply | None:
@@ -115,42 +116,50 @@ def approval_objection(call: Action, submission: Submission) -> Reply | None:
 # --- Decisions, read from forms -------------------------------------------------------------------------------------
 
 
-def approval(_state: Approval, _submission: Submission) -> Decision:
-    """Approve the call as it was asked."""
-    return ApproveDecision()
+def approval(_state: Approval, submission: Submission) -> Meant:
+    """Approve the call as it was asked, with a note where one was typed."""
+    return Meant(ApproveDecision(), note=parse_note(submission.view))
 
 
-def approval_for_run(_state: Approval, _submission: Submission) -> Decision:
+def approval_for_run(_state: Approval, _submission: Submission) -> Meant:
     """Approve the call as it was asked, and every later call of its tool in the run."""
-    return ApproveDecision(always=True)
+    return Meant(ApproveDecision(always=True))
 
 
-def rejection(_state: Approval, submission: Submission) -> Decision:
-    """Reject the call, with a reason where one was typed."""
-    return RejectDecision(message=parse_reason(submission.view), always=is_ticked(submission.view, ALWAYS))
+def approval_from_now_on(_state: Approval, submission: Submission) -> Meant:
+    """Approve the call, and later calls like it within the chosen limits."""
+    return Meant(ApproveDecision(), standing=parse_standing_terms(submission.view))
 
 
-def for_changes(_state: Approval, submission: Submission) -> Decision | Reply:
+def rejection(state: Approval, submission: Submission) -> Meant | Reply:
+    """Reject the call, with a reason where one was typed. Where the box says so, the agent is asked for another one."""
+    view = submission.view
+    if is_ticked(view, AGAIN):
+        return for_changes(state, submission)
+    return Meant(RejectDecision(message=parse_reason(view), always=is_ticked(view, ALWAYS)))
+
+
+def for_changes(_state: Approval, submission: Submission) -> Meant | Reply:
     """Reject the call with words that its model can act on."""
     wanted = parse_reason(submission.view)
     if wanted is None:
         return beside_first(submission, in_answer.ONLY_SPACES)
-    return RejectDecision(message=to_agent.changes(wanted), always=is_ticked(submission.view, ALWAYS))
+    always = is_ticked(submission.view, ALWAYS)
+    return Meant(RejectDecision(message=to_agent.changes(wanted), always=always), changes=wanted)
 
 
-def answer(state: Approval, submission: Submission) -> Decision | Reply:
+def answer(state: Approval, submission: Submission) -> Meant | Reply:
     """Answer in the tool's place."""
     message = parse_answer(state.actions[submission.meta.index], submission.view)
-    return (
-        beside_first(submission, in_answer.ONE_ANSWER)
-        if message is None
-        else RespondDecision(message=message)
-    )
+    if message is None:
+        return beside_first(submission, in_answer.ONE_ANSWER)
+    return Meant(RespondDecision(message=message))
 
 
-def vote(state: Approval, submission: Submission) -> Decision | Answer:
+def vote(state: Approval, submission: Submission) -> Meant | Answer:
     """Decide what somebody else has voted for."""
-    return voted(state, submission.meta, submission.user)
+    decision = voted(state, submission.meta, submission.user)
+    return decision if isinstance(decision, Answer) else Meant(decision)
 
 
 def voted(state: Approval, meta: ViewMeta, user: str) -> Decision | Answer:
@@ -171,53 +180,18 @@ def voted(state: Approval, meta: ViewMeta, user: str) -> Decision | Answer:
 # --- Forms that do more than decide one action ------------------------------------------------------------------------
 
 
-async def approve(services: Services, state: Approval, submission: Submission) -> Reply:
-    """Approve the call as it was asked, with a note where one was typed."""
-    return await _decide(services, state, submission, approval, note=parse_note(submission.view))
-
-
-async def reject(services: Services, state: Approval, submission: Submission) -> Reply:
-    """Reject the call, and ask the agent for another one where the box says so."""
-    if not is_ticked(submission.view, AGAIN):
-        return await _decide(services, state, submission, rejection)
-    wanted = parse_reason(submission.view)
-    return await _decide(services, state, submission, for_changes, changes=wanted)
-
-
-async def ask_for_changes(services: Services, state: Approval, submission: Submission) -> Reply:
-    """Reject the call, and ask the agent for another one."""
-    return await _decide(services, state, submission, for_changes, changes=parse_reason(submission.view))
-
-
-async def approve_from_now_on(services: Services, state: Approval, submission: Submission) -> Reply:
-    """Approve the call, and later calls like it within the chosen limits."""
-    return await _decide(
-        services, state, submission, approval, standing=parse_standing_terms(submission.view)
-    )
-
-
 async def agree(services: Services, state: Approval, submission: Submission) -> Reply:
     """Agree with a proposal, or with a vote."""
-    stricter = state.proposals.get(submission.meta.index)
-    if stricter is None or stricter.name != submission.meta.vote:
-        return await _decide(services, state, submission, vote)
-    return await _agree(services, state, submission)
-
-
-async def _agree(services: Services, state: Approval, submission: Submission) -> Reply:
-    index, typed = submission.meta.index, parse_typed(submission.view)
-    is_stricter = index in state.proposals
-    if is_stricter and (objection := approval_objection(state.actions[index].proposed, submission)):
+    index, name, typed = submission.meta.index, submission.meta.vote, parse_typed(submission.view)
+    stricter = state.proposals.get(index)
+    if stricter is None or stricter.name != name:
+        return await decide(services, state, submission, vote)
+    if objection := approval_objection(state.actions[index].proposed, submission):
         return await refusing(services, submission, objection)
+    shown, press = submission.meta.question, submission.press
     return closing(
         await services.decisions.agree(
-            state,
-            submission.user,
-            index,
-            submission.meta.vote,
-            typed=typed,
-            shown=submission.meta.question,
-            press=submission.press,
+            state, submission.user, index, name, typed=typed, shown=shown, press=press
         )
     )
 

@@ -1,34 +1,38 @@
 """The button table: what a click on each button does, and what becomes of the form that it opens."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from agent_adapter.contract.hitl import ApproveDecision, RespondDecision
+from agent_adapter.errors import AgentAdapterError
 from bot.domain.approval import Approval
-from bot.listeners import clicks, editing, opening, reviewing, submissions
+from bot.domain.errors import PersonUnknownError
+from bot.listeners import editing, opening, reviewing, submissions
 from bot.listeners.opening import form
 from bot.listeners.payloads import Click
+from bot.listeners.pressed import OUTDATED
 from bot.listeners.services import Services
-from bot.listeners.submissions import Handle, deciding
+from bot.listeners.submissions import Handle, Read, voted
 from bot.rendering import buttons
 from bot.rendering.buttons import Button
 from bot.rendering.modal import forms, standing
+from bot.rendering.modal.view import render_notice_view
+from bot.rendering.question_card import options_in_sight
+from bot.runtime.offload import offload
+from bot.sentences import in_answer
+from bot.use_cases import bulk
 from bot.use_cases.answers import Answer
 
 
 @dataclass(frozen=True, slots=True)
-class Decides:
-    """A click that decides at once, before it is acknowledged. Its button is on messages, in reviews and in readings, not in menus."""
-
-    decide: Callable[[Services, Approval, Click], Awaitable[Answer]]
-    from_memory: bool = True
-    """Whether the cached record is used first. The record is read from Redis only when something prevents the decision."""
-
-
-@dataclass(frozen=True, slots=True)
 class Stores:
-    """A click that stores something else before it is acknowledged."""
+    """A click that decides or stores something else before it is acknowledged."""
 
     store: Callable[[Services, Approval, Click], Awaitable[Answer]]
+    decides: bool = False
+    """Whether it decides. Its button is then on messages, in reviews and in readings, not in menus."""
+    from_memory: bool = False
+    """Whether the cached record is used first. The record is read from Redis only when something prevents the decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,48 +40,121 @@ class Opens:
     """A click that opens a view. It decides nothing, and is acknowledged first."""
 
     show: Callable[[Services, Approval, Click], Awaitable[None]]
+    reads: Read | None = None
+    """Reads what its form decides. The `callback_id` of the form is the verb of the button."""
     submit: Handle | None = None
-    """What happens when the view is submitted. Its `callback_id` is the verb of the button."""
+    """What happens when its form is submitted, where that is more than one decision."""
     may: Callable[[Services, Approval, Click, str], Awaitable[str]] = opening.may_decide
     """Says why this person may not see the view, for the decision that the button leads to."""
 
 
-TABLE: Mapping[Button, Decides | Stores | Opens] = {
-    buttons.APPROVE: Decides(clicks.approve),
-    buttons.OPTION: Decides(clicks.answer),
-    buttons.APPROVE_ALL: Decides(clicks.approve_all, from_memory=False),
+_APPROVE = ApproveDecision()
+
+
+async def approve(services: Services, state: Approval, click: Click) -> Answer:
+    """Approve one call."""
+    decision = {click.number: _APPROVE}
+    return await services.decisions.decide(
+        state, click.user, decision, shown=click.question, press=click.press
+    )
+
+
+async def answer(services: Services, state: Approval, click: Click) -> Answer:
+    """Give the answer that a question offers under the number of the button. The text is that of the record."""
+    number = click.subject.partition(".")[2]
+    offered = options_in_sight(state.actions[click.number])
+    if click.view is not None or not number.isdecimal() or int(number) >= len(offered):
+        return OUTDATED
+    decision = {click.number: RespondDecision(message=offered[int(number)])}
+    return await services.decisions.decide(
+        state, click.user, decision, shown=click.question, press=click.press
+    )
+
+
+async def finish_reading(services: Services, state: Approval, click: Click) -> Answer:
+    """Approve the call that was read to its end, or agree with the proposal that was read."""
+    if (meta := click.meta) is None:
+        return OUTDATED
+    user, index, shown = click.user, meta.index, meta.question
+    stricter = state.proposals.get(index)
+    if stricter and stricter.name == meta.vote:
+        answer = await services.decisions.agree(state, user, index, meta.vote, shown=shown, press=click.press)
+    else:
+        decision = await offload(state, voted, state, meta, user) if meta.vote else _APPROVE
+        if isinstance(decision, Answer):
+            return decision
+        answer = await services.decisions.decide(
+            state, user, {index: decision}, shown=shown, press=click.press
+        )
+    # The reading covers the card, which would say it.
+    return replace(answer, sentence=answer.sentence or in_answer.READ_AND_APPROVED)
+
+
+async def approve_all(services: Services, state: Approval, click: Click) -> Answer:
+    """Approve the calls that the question of the button named and its message shows."""
+    return await bulk.approve_all(
+        services.decisions,
+        state,
+        click.user,
+        click.part,
+        click.named,
+        shown=click.question,
+        press=click.press,
+    )
+
+
+async def revoke(services: Services, state: Approval, click: Click) -> Answer:
+    """End a standing approval. If it was in a list, draw the list again."""
+    answer = await services.standing.revoke(state, click.user, click.number)
+    if click.view and answer.recorded:
+        services.tasks.start(_list_again(services, click.view["id"], click.user))
+    return answer
+
+
+async def _list_again(services: Services, view_id: str, user: str) -> None:
+    try:
+        view = standing.render_standing_list(await services.standing.revocable(user))
+    except (AgentAdapterError, PersonUnknownError):
+        view = render_notice_view(in_answer.REVOKED, in_answer.STANDING_ENDED)
+    await services.slack.update_view(view_id, None, view)
+
+
+TABLE: Mapping[Button, Stores | Opens] = {
+    buttons.APPROVE: Stores(approve, decides=True, from_memory=True),
+    buttons.OPTION: Stores(answer, decides=True, from_memory=True),
+    buttons.APPROVE_ALL: Stores(approve_all, decides=True),
     buttons.ASSIGN: Stores(
         lambda services, state, click: services.assignments.assign(state, click.user, click.number)
     ),
     buttons.EXTEND: Stores(
         lambda services, state, click: services.assignments.extend(state, click.user, click.number)
     ),
-    buttons.REVOKE: Stores(clicks.revoke),
-    buttons.CONFIRM: Opens(form(forms.render_confirm_view), submissions.approve),
-    buttons.NOTE: Opens(form(forms.render_note_view), submissions.approve),
-    buttons.CHANGES: Opens(form(forms.render_changes_view), submissions.ask_for_changes),
-    buttons.EDIT: Opens(editing.open_form, editing.submit),
+    buttons.REVOKE: Stores(revoke),
+    buttons.CONFIRM: Opens(form(forms.render_confirm_view), submissions.approval),
+    buttons.NOTE: Opens(form(forms.render_note_view), submissions.approval),
+    buttons.CHANGES: Opens(form(forms.render_changes_view), submissions.for_changes),
+    buttons.EDIT: Opens(editing.open_form, submit=editing.submit),
     buttons.FORM: Opens(editing.change_form, may=opening.anybody),
-    buttons.REJECT: Opens(form(forms.render_reject_view), submissions.reject),
-    buttons.RESPOND: Opens(form(forms.render_respond_view), deciding(submissions.answer)),
+    buttons.REJECT: Opens(form(forms.render_reject_view), submissions.rejection),
+    buttons.RESPOND: Opens(form(forms.render_respond_view), submissions.answer),
     buttons.STANDING: Opens(
         form(standing.render_standing_view),
-        submissions.approve_from_now_on,
+        submissions.approval_from_now_on,
         may=opening.may_give_standing,
     ),
-    buttons.FOR_RUN: Opens(form(forms.render_for_run_view), deciding(submissions.approval_for_run)),
+    buttons.FOR_RUN: Opens(form(forms.render_for_run_view), submissions.approval_for_run),
     buttons.MORE: Opens(form(forms.render_more_view), may=opening.anybody),
-    buttons.AGREE: Opens(opening.look_and_agree, submissions.agree, may=opening.may_agree),
+    buttons.AGREE: Opens(opening.look_and_agree, submit=submissions.agree, may=opening.may_agree),
     buttons.READ: Opens(opening.read, may=opening.anybody),
-    buttons.FINISH: Decides(clicks.finish_reading, from_memory=False),
+    buttons.FINISH: Stores(finish_reading, decides=True),
     buttons.PAGE: Opens(opening.turn_page, may=opening.anybody),
-    buttons.REVIEW: Opens(reviewing.open_review, reviewing.finish, may=reviewing.may_review),
+    buttons.REVIEW: Opens(reviewing.open_review, submit=reviewing.finish, may=reviewing.may_review),
     buttons.TURN: Opens(reviewing.turn, may=opening.anybody),
     buttons.REJECT_ALL: Opens(
-        form(forms.render_reject_all_view), submissions.reject_all, may=opening.may_decide_some
+        form(forms.render_reject_all_view), submit=submissions.reject_all, may=opening.may_decide_some
     ),
     buttons.HAND_OVER: Opens(
-        form(forms.render_hand_over_view), submissions.hand_over, may=opening.may_hand_over
+        form(forms.render_hand_over_view), submit=submissions.hand_over, may=opening.may_hand_over
     ),
 }
 

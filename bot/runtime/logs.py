@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from redis.exceptions import RedisError
 
 from agent_adapter.errors import AgentAdapterError
@@ -35,6 +36,8 @@ def set_up_logging(level: str, *, pretty: bool | None = None) -> None:
     handler.setFormatter(_for_people() if for_people else _Lines())
     # No line shows these values, so logging does not look them up.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    # Nor where it was logged. Python's documentation names this variable for it, in "Optimization" of its logging HOWTO.
+    logging._srcfile = None  # noqa: SLF001  # as said above
     # Bolt gives its loggers the level of the root logger.
     logging.basicConfig(
         handlers=[handler], level=max(logging.WARNING, logging.getLevelName(level)), force=True
@@ -44,6 +47,16 @@ def set_up_logging(level: str, *, pretty: bool | None = None) -> None:
 
 
 _ENCODER = json.JSONEncoder(default=repr)
+_NOTHING_ITS_OWN_WAY = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+
+
+def _encode(event: dict[str, Any]) -> str:
+    """Write an event in ASCII, so that no letter of others hides or turns what a terminal shows."""
+    try:
+        line = orjson.dumps(event, default=repr, option=_NOTHING_ITS_OWN_WAY)
+    except orjson.JSONEncodeError:
+        return _ENCODER.encode(event)
+    return line.decode() if line.isascii() else _ENCODER.encode(event)
 
 
 class _Lines(logging.Formatter):
@@ -60,7 +73,7 @@ class _Lines(logging.Formatter):
         }
         if record.exc_info:
             event["exception"] = _tell(record.exc_info[1])
-        return _ENCODER.encode(event)
+        return _encode(event)
 
 
 # Other formatters add `message` and `asctime` to the record, and Python 3.12 adds `taskName`.

@@ -2,6 +2,7 @@
 
 from collections import Counter as Counted
 from collections.abc import Callable, Iterator
+from functools import cache
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -18,6 +19,8 @@ SLACK_CALLS = Counter(
 DECISIONS = Counter(
     "assent_decisions", "Decisions of people, by kind and outcome", ["decision", "outcome"], registry=COUNTED
 )
+decisions_of = cache(DECISIONS.labels)
+"""The counter of one kind and outcome."""
 AUDIT_DROPPED = Counter(
     "assent_audit_dropped",
     "Entries of the audit trail that were dropped before their time was over",

@@ -62,12 +62,9 @@ class Identity:
     app_id: str = ""
     enterprise_id: str = ""
     """The organisation, if the app is installed in all of it; else empty."""
+    home: str = ""
+    """Where the app is installed: the workspace, or the whole organisation."""
     scopes: frozenset[str] = frozenset()
-
-    @property
-    def home(self) -> str:
-        """Where the app is installed: a workspace, or a whole organisation."""
-        return self.enterprise_id or self.team_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +109,18 @@ class SlackClient:
         """Ask Slack whose token this is and what it may do; the answer is kept in `me`."""
         answer = await self._call(self.repeating, "auth.test")
         bot_id = str(answer.get("bot_id", ""))
-        organisation = answer.get("enterprise_id") if answer.get("is_enterprise_install") else ""
+        team_id = str(answer["team_id"])
+        organisation = str((answer.get("is_enterprise_install") and answer.get("enterprise_id")) or "")
         self.me = Identity(
-            team_id=str(answer["team_id"]),
+            team_id=team_id,
             team=str(answer.get("team", "")),
             url=str(answer.get("url", "")),
             user=str(answer.get("user", "")),
             user_id=str(answer.get("user_id", "")),
             bot_id=bot_id,
             app_id=await self._app_of(bot_id),
-            enterprise_id=str(organisation or ""),
+            enterprise_id=organisation,
+            home=organisation or team_id,
             scopes=frozenset(filter(None, re.split(r"[,\s]+", answer["_scopes"]))),
         )
         return self.me

@@ -99,10 +99,11 @@ class Directory:
         )
 
     def _as_acting(self, person: Person) -> Person:
-        teams = self._came_from.get(person.id, {}).items()
         now = time.monotonic()
-        acts_from_outside = any(now - at < FRESH_FOR and team not in person.workspaces for team, at in teams)
-        return replace(person, is_stranger=True) if acts_from_outside else person
+        for team, at in self._came_from.get(person.id, {}).items():
+            if team not in person.workspaces and now - at < FRESH_FOR:
+                return replace(person, is_stranger=True)
+        return person
 
     async def matching(
         self, user_id: str, approvers: Iterable[str], channel: str, *, within: float = inf

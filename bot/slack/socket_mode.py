@@ -4,20 +4,21 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import aiohttp
-from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
-from slack_bolt.async_app import AsyncApp
+import orjson
 from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
-from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.web.async_client import AsyncWebClient
 
+from agent_adapter.background import in_background
 from agent_adapter.errors import AgentAdapterError
 from bot.slack.client import WORKSPACE_FAULTS
 
 logger = logging.getLogger(__name__)
 
+Deliver: TypeAlias = Callable[[dict[str, Any]], Awaitable[tuple[int, dict[str, Any] | None]]]
 CONNECTIONS = 2
 MOST_BOTS = 4
 """Bots of one app that connect. Slack hands each click to one of at most ten connections; the rest is for those that it
@@ -36,43 +37,73 @@ STANDBY = (
 )
 
 
-class Client(SocketModeClient):
-    """Slack's client, without its immediate retry when Slack refuses a connection."""
+class Connection(SocketModeClient):
+    """One connection. It knows which envelopes it still has to answer, and does not connect again at once when Slack refuses."""
 
-    def __init__(self, app_token: str, bolt: AsyncApp) -> None:
+    def __init__(self, app_token: str, web_client: AsyncWebClient, deliver: Deliver) -> None:
         super().__init__(
             app_token=app_token,
-            logger=bolt.logger,
-            web_client=bolt.client,
+            web_client=web_client,
             ping_interval=10,
             # Only after Slack's greeting. A refused connection tries again when `Sockets` says so.
             auto_reconnect_enabled=False,
         )
-        self.greeted = asyncio.Event()
+        self._deliver = deliver
+        self._handling = 0
+        self._greeted = asyncio.Event()
         """Slack has said how many connections there are, or that there are too many."""
         self.connections = 0
         """How many connections Slack counts, with this one."""
 
+    async def process_message(self) -> None:
+        """Start to handle what was received next."""
+        raw = await self.message_queue.get()
+        message = orjson.loads(raw) if raw and raw.startswith("{") else {}
+        # The task of Slack's own client could be collected as garbage before it ends.
+        in_background(
+            self.run_message_listeners(message, raw),
+            expected=(AgentAdapterError, OSError, aiohttp.ClientError),
+        )
+
     async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
         """Handle what Slack sends."""
+        if "envelope_id" in message:
+            await self._answer(message["envelope_id"], message["payload"])
+            return
         if message.get("type") == "hello":
             self.connections = int(message.get("num_connections") or 0)
             self.auto_reconnect_enabled = True
-            self.greeted.set()
+            self._greeted.set()
             if self.connections >= MOST_CONNECTIONS:
                 logger.error("socket.crowded", extra={"connections": self.connections})
         if message.get("type") == "disconnect" and message.get("reason") == "too_many_websockets":
             self.connections = MOST_CONNECTIONS + 1
             self.auto_reconnect_enabled = False
             await self.disconnect()  # type: ignore[no-untyped-call]  # as Slack ships it
-            self.greeted.set()
+            self._greeted.set()
             return
         await super().run_message_listeners(message, raw_message)
 
+    async def _answer(self, envelope_id: str, payload: dict[str, Any]) -> None:
+        self._handling += 1
+        try:
+            status, answer = await self._deliver(payload)
+            if status == 200:
+                said = {"envelope_id": envelope_id, **({} if answer is None else {"payload": answer})}
+                await self.send_message(orjson.dumps(said).decode())
+        finally:
+            self._handling -= 1
+
     @property
-    def is_reconnecting(self) -> bool:
-        """Whether it is connecting again. If that fails, it ends within seconds."""
-        return self.connect_operation_lock.locked()
+    def is_busy(self) -> bool:
+        """Whether an envelope still waits for its answer."""
+        return bool(self._handling) or not self.message_queue.empty()
+
+    async def has_ended(self) -> bool:
+        """Whether it is closed and does not connect again."""
+        # If connecting again fails, it ends within seconds.
+        will_come_back = self.auto_reconnect_enabled or self.connect_operation_lock.locked()
+        return not will_come_back and not await self.is_connected()
 
     async def connect_to_new_endpoint(self, force: bool = False) -> None:  # noqa: FBT001, FBT002  # as Slack's
         """Connect again, or end if that fails: `Sockets` then opens another connection. Calls meanwhile wait for the first one.
@@ -85,11 +116,17 @@ class Client(SocketModeClient):
             is_done = session is not self.current_session or (not force and await self.is_connected())
             if self.closed or is_done:
                 return
-            if reason := await _failure(self.dial()):
+            if reason := await _failure(self._dial()):
                 logger.warning("socket.not_reconnected", extra={"reason": reason})
                 await self.close()  # type: ignore[no-untyped-call]  # as Slack ships it
 
-    async def dial(self) -> None:
+    async def open(self) -> None:
+        """Connect, and learn from Slack how many connections there are."""
+        async with asyncio.timeout(CONNECT_WITHIN):
+            await self._dial()
+            await self._greeted.wait()
+
+    async def _dial(self) -> None:
         """Connect to a new address."""
         # Left alone, the client repeats every failure without end and reports nothing.
         async with asyncio.timeout(ADDRESS_WITHIN):
@@ -98,59 +135,28 @@ class Client(SocketModeClient):
             await self.connect()  # type: ignore[no-untyped-call]  # as Slack ships it
 
 
-class Connection(AsyncSocketModeHandler):
-    """One connection. It knows which envelopes it still has to acknowledge."""
-
-    client: Client
-    handling = 0
-
-    def __init__(self, bolt: AsyncApp, app_token: str) -> None:  # as Bolt's, with our client
-        self.app = bolt
-        self.app_token = app_token
-        self.client = Client(app_token, bolt)
-        self.client.socket_mode_request_listeners.append(self.handle)  # type: ignore[arg-type]  # as Bolt does it
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether an envelope still waits for its answer."""
-        return bool(self.handling) or not self.client.message_queue.empty()
-
-    async def has_ended(self) -> bool:
-        """Whether it is closed and Slack's client does not open it again."""
-        client = self.client
-        will_come_back = client.auto_reconnect_enabled or client.is_reconnecting
-        return not will_come_back and not await client.is_connected()
-
-    async def open(self) -> None:
-        """Connect, and learn from Slack how many connections there are."""
-        async with asyncio.timeout(CONNECT_WITHIN):
-            await self.client.dial()
-            await self.client.greeted.wait()
-
-    async def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]  # as Bolt
-        """Handle one envelope and answer it."""
-        self.handling += 1
-        try:
-            await super().handle(client, req)
-        finally:
-            self.handling -= 1
-
-
 class Sockets:
     """The connections of one process."""
 
     def __init__(
-        self, bolt: AsyncApp, app_token: str, *, others: Callable[[], Awaitable[int]] | None = None
+        self,
+        app_token: str,
+        web_client: AsyncWebClient,
+        deliver: Deliver,
+        *,
+        others: Callable[[], Awaitable[int]] | None = None,
     ) -> None:
         """Prepare the connections without opening them.
 
         Args:
-            bolt: The app that handles what arrives.
             app_token: The app-level token of the connections.
+            web_client: Asks Slack for their addresses.
+            deliver: Handles what arrives. It gives a status, and what Slack is told beside it.
             others: Gives how many other bots are alive.
         """
-        self._bolt = bolt
         self._app_token = app_token
+        self._web_client = web_client
+        self._deliver = deliver
         self._others = others
         self._open: list[Connection] = []
 
@@ -162,7 +168,7 @@ class Sockets:
         await self._drop_ended()
         before = tuple(self._open)
         while len(self._open) < CONNECTIONS:
-            connection = Connection(self._bolt, self._app_token)
+            connection = Connection(self._app_token, self._web_client, self._deliver)
             self._open.append(connection)
             if reason := await _failure(connection.open()) or await self._too_many(connection):
                 # A bot that starts takes two connections or none. A running one keeps its connections.
@@ -174,7 +180,7 @@ class Sockets:
 
     async def is_connected(self) -> bool:
         """Whether clicks can arrive: one connection is enough."""
-        return any([await connection.client.is_connected() for connection in self._open])
+        return any([await connection.is_connected() for connection in self._open])
 
     async def close(self) -> None:
         """Answer the clicks that are here, and receive no more."""
@@ -182,9 +188,9 @@ class Sockets:
 
     async def _too_many(self, connection: Connection) -> str | None:
         """Whether enough other bots receive clicks. A connection that belongs to no running bot is broken and does not count."""
-        if connection.client.connections <= CONNECTIONS * MOST_BOTS:
+        if connection.connections <= CONNECTIONS * MOST_BOTS:
             return None
-        if connection.client.connections <= MOST_CONNECTIONS and self._others:
+        if connection.connections <= MOST_CONNECTIONS and self._others:
             with contextlib.suppress(AgentAdapterError):
                 return STANDBY if await self._others() >= MOST_BOTS else None
         return STANDBY
@@ -216,7 +222,7 @@ async def _close(connections: Sequence[Connection]) -> None:
     """Close connections, once the clicks that are here are answered."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(ANSWER_WITHIN):
-            while any(connection.is_busy for connection in connections):  # noqa: ASYNC110  # Bolt tells nobody
+            while any(connection.is_busy for connection in connections):  # noqa: ASYNC110  # nobody is told
                 await asyncio.sleep(0.01)
     for connection in connections:
-        await connection.close_async()  # type: ignore[no-untyped-call]  # as Bolt ships it
+        await connection.close()  # type: ignore[no-untyped-call]  # as Slack ships it

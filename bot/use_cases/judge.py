@@ -50,37 +50,20 @@ class Judge:
             decision: The type of the decision.
             until: When Slack must have answered, by the clock of the event loop.
             within: How many seconds old an answer of Slack can be.
-
-        Raises:
-            PersonUnknownError: when Slack does not say who they are.
         """
-        until = until or look_up_until()
-        return {
-            index: await self._judge(
-                state,
-                user,
-                state.admission.terms[index],
-                state.place_of(index).channel,
-                decision,
-                until=until,
-                within=within,
-            )
-            for index in indices
-        }
+        verdicts = {}
+        for index in indices:
+            terms = state.admission.terms[index]
+            channel = state.place_of(index).channel if "channel" in terms.approvers else ""
+            verdicts[index] = await self._judge(state, user, terms, channel, decision, until, within)
+        return verdicts
 
     async def may_cast(
         self, state: Approval, user: str, ballot: Ballot, *, until: float | None = None, within: float = inf
     ) -> Verdict:
         """Say whether this person may cast a ballot, on the terms of the ballot."""
-        return await self._judge(
-            state,
-            user,
-            ballot.terms,
-            ballot.channel,
-            ballot.decision.type,
-            until=until or look_up_until(),
-            within=within,
-        )
+        kind = ballot.decision.type
+        return await self._judge(state, user, ballot.terms, ballot.channel, kind, until, within)
 
     async def may_give_standing(
         self, state: Approval, user: str, index: int, *, within: float = inf
@@ -91,16 +74,12 @@ class Judge:
         if limits is None:
             why = in_answer.proposed_otherwise if action.proposal else in_answer.no_standing_approval
             return Verdict(False, why(index))
-        if limits.approvers and not await self._is_among(state, user, limits.approvers, index, within):
-            return Verdict(False, in_answer.standing_only_by(approver_names(limits.approvers, at_most=8)))
+        if limits.approvers:
+            channel = state.place_of(index).channel
+            _, matching = await self._look_up(user, limits.approvers, channel, None, within)
+            if not matching:
+                return Verdict(False, in_answer.standing_only_by(approver_names(limits.approvers, at_most=8)))
         return Verdict(True)
-
-    async def _is_among(
-        self, state: Approval, user: str, approvers: Sequence[str], index: int, within: float
-    ) -> bool:
-        channel = state.place_of(index).channel
-        _, matching = await self._look_up(user, approvers, channel, until=look_up_until(), within=within)
-        return bool(matching)
 
     async def _judge(
         self,
@@ -109,15 +88,14 @@ class Judge:
         terms: Terms,
         channel: str,
         decision: str,
-        *,
-        until: float,
+        until: float | None,
         within: float,
     ) -> Verdict:
         if terms.risk == "high" or terms.needed(decision) > 1:
             within = min(within, VOTER_FRESH_FOR)
         known = self.directory.recall(user, terms.approvers, channel, within=within)
         if known is None:
-            known = await self._look_up(user, terms.approvers, channel, until=until, within=within)
+            known = await self._look_up(user, terms.approvers, channel, until, within)
         person, matching = known
         return may_decide(
             person,
@@ -130,11 +108,11 @@ class Judge:
         )
 
     async def _look_up(
-        self, user: str, approvers: Sequence[str], channel: str, *, until: float, within: float
+        self, user: str, approvers: Sequence[str], channel: str, until: float | None, within: float
     ) -> tuple[Person, frozenset[str]]:
         """Ask Slack about somebody on behalf of a click."""
         try:
-            async with asyncio.timeout_at(until):
+            async with asyncio.timeout_at(until or look_up_until()):
                 return (
                     await self.directory.person(user, within=within),
                     await self.directory.matching(user, approvers, channel, within=within),

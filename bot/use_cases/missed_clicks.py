@@ -2,13 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 
 from agent_adapter.errors import AgentAdapterError, ServerUnreachableError, UnreadableRecordError
-from bot.domain.errors import DoneBeforeError, NotToldError, StoreUnavailableError
+from bot.domain.errors import StoreUnavailableError
 from bot.domain.transitions import miss
-from bot.runtime.tasks import Tasks
 from bot.store.records import ApprovalStore
 from bot.use_cases.answers import Answer, Why
 
@@ -16,21 +15,6 @@ logger = logging.getLogger(__name__)
 
 TRIES = 15
 """Tries, a second apart. If Redis answers none of them, no bot has a heartbeat either, and silence approves nothing."""
-
-
-@asynccontextmanager
-async def noting_missed(
-    store: ApprovalStore, tasks: Tasks, interrupt_id: str, user: str, button: str
-) -> AsyncIterator[None]:
-    """Note in the record and in the audit trail that somebody tried to decide and could not, when the body raises."""
-    try:
-        yield
-    except (DoneBeforeError, NotToldError):
-        # This click did not fail: it was handled before, or refused.
-        raise
-    except Exception as error:
-        tasks.start(_note(store, interrupt_id, user, button, type(error).__name__))
-        raise
 
 
 async def note_refused(
@@ -53,7 +37,8 @@ async def note_refused(
         logger.warning("click.not_entered", extra={"interrupt_id": interrupt_id, "reason": str(error)})
 
 
-async def _note(store: ApprovalStore, interrupt_id: str, user: str, button: str, code: str) -> None:
+async def note_missed(store: ApprovalStore, interrupt_id: str, user: str, button: str, code: str) -> None:
+    """Note in the record and in the audit trail that somebody tried to decide and could not, and why."""
     for _ in range(TRIES):
         try:
             await _miss(store, interrupt_id)

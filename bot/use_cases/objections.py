@@ -26,7 +26,7 @@ def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision
                 return in_answer.proposed_otherwise(index)
         if decision.type not in {"approve", "edit"}:
             continue
-        if not _has_read(state, action, user, decision):
+        if action.pages and not _has_read(state, action, user, decision):
             return in_answer.read_first(index)
         if action.is_high_risk and not action.as_decided(decision).to_type.is_typed(typed):
             return in_answer.value_needed(index)

@@ -14,7 +14,7 @@ from bot.domain.mentions import mention
 from bot.domain.standing import StandingMatch, standing_name
 from bot.domain.transitions import end_standing
 from bot.rendering.card.standing_uses import call_words
-from bot.runtime.metrics import DECISIONS
+from bot.runtime.metrics import decisions_of
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
@@ -142,7 +142,7 @@ def tell_uses(state: Approval) -> None:
     """Log and count the actions that run without asking, for the operators of the bot."""
     for action in state.actions:
         if action.recorded and action.recorded.sticky:
-            DECISIONS.labels("approve", "sticky").inc()
+            decisions_of("approve", "sticky").inc()
             logger.info("standing.used", extra={"interrupt_id": state.id, "standing": action.recorded.sticky})
 
 

@@ -29,7 +29,7 @@ from bot.domain.standing import StandingTerms
 from bot.domain.statement import Occasion, said_by_person, statement_of
 from bot.domain.transitions import Cast, cast, miss
 from bot.domain.votes import Outcome, Vote
-from bot.runtime.metrics import DECISIONS
+from bot.runtime.metrics import decisions_of
 from bot.sentences import in_answer
 from bot.store.commits import ATTEMPTS
 from bot.store.reading import as_admitted
@@ -104,7 +104,7 @@ class Voting:
             sentence = in_answer.MAY_NOT_SIGN if unfit else in_answer.NOT_SIGNED
             return Answer(False, sentence, is_final=True, why="not_signed")
         for outcome in outcomes.values():
-            DECISIONS.labels(kind, outcome).inc()
+            decisions_of(kind, outcome).inc()
         self._remember(state, ballots, outcomes)
         logger.info(
             "click.decided",

@@ -1,11 +1,21 @@
-"""How often a bot asks Redis between a request and its card."""
+"""What a card and a click take, in numbers that do not depend on the machine."""
 
 import asyncio
+import sys
+from pathlib import Path
 
+import pytest
+
+import bot
 from agent_adapter.redis.scripts import Scripts
+from bot.listeners.deliveries import Deliveries
 from tests.conftest import until
-from tests.support.builders import an_interrupt
+from tests.support.builders import an_action, an_interrupt, review
 
+ROOT = Path(bot.__file__).parents[1]
+OURS = (f"{ROOT}/bot/", f"{ROOT}/agent_adapter/")
+CALLS, FILES = 205, 40
+"""The most calls of our own code for a click on *Approve*, and the most files of ours that it enters."""
 MOST = 8
 FIRST, LAST = "take_inbox", "save_part"
 
@@ -34,3 +44,34 @@ async def test_a_card_is_posted_with_few_round_trips(start_bot, client, redis, m
 
     of_card = [trip for trip in trips[trips.index(FIRST) : trips.index(LAST) + 1] if trip]
     assert len(of_card) <= MOST, of_card
+
+
+@pytest.mark.parametrize("signed", [False], indirect=True)
+@pytest.mark.usefixtures("signed")
+async def test_a_click_is_short(start_bot, client, dana):
+    """Counted is what one delivery calls, also after it has waited for Redis. The first click asks Slack who Dana is."""
+    await start_bot()
+    calls: list[str] = []
+
+    def note(frame, event, _):
+        path = frame.f_code.co_filename
+        if event == "call" and path.startswith(OURS) and _is_of_a_delivery(frame):
+            calls.append(path)
+
+    for tool in ("first_call", "second_call"):
+        calls.clear()
+        reviewing = review(client, an_action(tool))
+        card = await dana.card(tool)
+        sys.setprofile(note)
+        await dana.press(card, "approve:0")
+        sys.setprofile(None)
+        await reviewing
+
+    assert len(calls) <= CALLS
+    assert len({*calls}) <= FILES, sorted({*calls})
+
+
+def _is_of_a_delivery(frame):
+    while frame and frame.f_code is not Deliveries.take.__code__:
+        frame = frame.f_back
+    return frame is not None

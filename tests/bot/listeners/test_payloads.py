@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.domain.press import Press
-from bot.listeners.payloads import Click, malformed, parse_click, parse_submission
+from bot.listeners.payloads import Click, MalformedError, name_of_press, parse_click, parse_submission
 from bot.rendering.modal.view import ViewMeta
 
 META = ViewMeta(id="billing.abc", index=2, page=3, channel="C1", ts="100.1")
@@ -41,24 +41,24 @@ def test_a_button_of_a_card():
         user="U0ERIK",
         verb="edit",
         subject="12",
+        number=12,
         interrupt_id="billing.abc",
         trigger_id="trigger",
         channel="C1",
         thread_ts=None,
         ts="100.1",
-        view=None,
-        press=Press.of(pressed("edit:12"), "click"),
+        press=Press("click", name_of_press(pressed("edit:12")), "C1 100.1"),
     )
 
 
 def test_a_press_is_known_again_by_its_trigger():
     """Also when its message was drawn anew since. Without a trigger, nobody can say whether it is a second press."""
     body = {"trigger_id": "1.2", "user": {"id": "U0DANA"}, "message": {"text": "asks", "ts": "1.0"}}
-    name = Press.of(body, "click").name
+    name = name_of_press(body)
 
-    assert Press.of({**body, "message": {"text": "was approved"}}, "click").name == name
-    assert Press.of({**body, "trigger_id": "1.3"}, "click").name != name
-    assert Press.of({"user": {"id": "U0DANA"}}, "click").name == ""
+    assert name_of_press({**body, "message": {"text": "was approved"}}) == name
+    assert name_of_press({**body, "trigger_id": "1.3"}) != name
+    assert name_of_press({"user": {"id": "U0DANA"}}) == ""
 
 
 def test_a_choice_in_a_menu_is_the_button_that_it_stands_for():
@@ -83,7 +83,8 @@ def test_a_menu_without_a_choice_is_malformed(option: Any):
     """It is answered with an error, as any click that cannot be read."""
     chosen = {"type": "overflow", "action_id": "menu:0", "selected_option": option}
 
-    assert "names no choice" in malformed(pressed(actions=[chosen]))
+    with pytest.raises(MalformedError, match="names no choice"):
+        parse_click(pressed(actions=[chosen]))
 
 
 @pytest.mark.parametrize(

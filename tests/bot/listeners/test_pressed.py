@@ -10,6 +10,7 @@ from bot.domain.messages import Shown
 from bot.domain.press import UNNAMED
 from bot.listeners.payloads import Click
 from bot.listeners.pressed import has_button
+from bot.rendering.modal.view import ViewMeta
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 
 PLACES = (
@@ -33,7 +34,9 @@ def pressed(subject: str, channel: str, ts: str, **fields: Any) -> Click:
         "trigger_id": "t",
         "press": UNNAMED,
     }
-    return Click(**known, subject=subject, channel=channel, ts=ts, thread_ts=None, **{"view": None, **fields})
+    number = subject.partition(".")[0]
+    known["number"] = int(number) if number.isdecimal() else -1
+    return Click(**known, subject=subject, channel=channel, ts=ts, thread_ts=None, **fields)
 
 
 def asked(**fields: Any) -> Any:
@@ -91,7 +94,10 @@ def test_a_button_of_a_message_that_is_gone_counts_no_more():
 @pytest.mark.parametrize("index", [-1, 3, "0", True, None])
 def test_a_page_is_turned_of_an_action_that_is_there(index: Any):
     """Slack carries the index of a view back as JSON, and somebody may have written it anew."""
-    view = {"view": {"id": "V1"}}
 
-    assert has_button(asked(), pressed("2", "C1", "1.1", index=2, **view), "page")
-    assert not has_button(asked(), pressed("2", "C1", "1.1", index=index, **view), "page")
+    def turned(index: Any) -> Click:
+        meta = ViewMeta("billing.abc", index)
+        return pressed("2", "C1", "1.1", view={"id": "V1"}, meta=meta)
+
+    assert has_button(asked(), turned(2), "page")
+    assert not has_button(asked(), turned(index), "page")

@@ -1,11 +1,16 @@
 """Socket Mode: what keeps the connections closed is said in words, and ends nothing."""
 
+from typing import Any
+
 import pytest
 from aiohttp import web
-from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.socket_mode import Sockets
+
+
+async def unused(_: Any) -> Any:
+    """Nothing arrives."""
 
 
 async def said_of(text: str, content_type: str, status: int = 200) -> str | None:
@@ -20,7 +25,7 @@ async def said_of(text: str, content_type: str, status: int = 200) -> str | None
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     address = f"http://127.0.0.1:{runner.addresses[0][1]}/api/"
-    sockets = Sockets(AsyncApp(client=AsyncWebClient("xoxb", base_url=address)), "xapp")
+    sockets = Sockets("xapp", AsyncWebClient("xoxb", base_url=address), unused)
 
     said = await sockets.connect()
 

@@ -1,0 +1,94 @@
+"""What Slack delivers, over HTTP and over Socket Mode. What is for another app or workspace is refused.
+
+A click and a form go directly to what handles them. Bolt's middleware has nothing to do for them: who sent them is verified,
+and whose app this is, is known.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+
+from bot.domain.errors import NotToldError, StoreUnavailableError
+from bot.listeners.actions import Buttons
+from bot.listeners.payloads import MalformedError, id_of, team_of_person
+from bot.listeners.views import Forms
+from bot.slack.client import Identity, SlackClient
+from bot.slack.directory import Directory
+
+logger = logging.getLogger(__name__)
+
+
+class Deliveries:
+    """Takes everything that Slack delivers."""
+
+    def __init__(
+        self, bolt: AsyncApp, slack: SlackClient, directory: Directory, buttons: Buttons, forms: Forms
+    ) -> None:
+        self._bolt = bolt
+        self._slack = slack
+        self._directory = directory
+        self._buttons = buttons
+        self._forms = forms
+
+    async def take(self, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
+        """Handle one payload. Give the status, and what Slack is told beside it.
+
+        Only status 200 acknowledges: with any other, Slack shows the person that the click failed.
+        """
+        kind = body.get("type", "command")
+        if fault := why_foreign(body, self._slack.me):
+            user = id_of(body, "user")
+            logger.error("delivery.refused", extra={"type": str(kind), "user": user, "reason": fault})
+            return 403, {"error": fault}
+        if user := id_of(body, "user"):
+            self._directory.came_from(user, team_of_person(body))
+        try:
+            match kind:
+                case "block_actions":
+                    await self._buttons.press(body)
+                    return 200, None
+                case "view_submission":
+                    return 200, await self._forms.submit(body) or None
+                case "view_closed":
+                    return 200, None
+            return _answer(await self._bolt.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode")))
+        except MalformedError as error:
+            return 400, {"error": str(error)}
+        except Exception as error:  # noqa: BLE001  # whatever it is, Slack shows the person that it failed
+            log_failure(error)
+            return 503, None
+
+
+def _answer(of_bolt: BoltResponse) -> tuple[int, dict[str, Any] | None]:
+    body = of_bolt.body or ""
+    return of_bolt.status, orjson.loads(body) if body.startswith("{") else {"text": body} if body else None
+
+
+def log_failure(error: Exception) -> None:
+    """Log why a payload could not be handled."""
+    if isinstance(error, NotToldError):
+        logger.warning("click.not_told", extra={"reason": str(error)})
+    elif not isinstance(error, StoreUnavailableError):
+        logger.error("listener.failed", exc_info=error)
+
+
+def why_foreign(body: Mapping[str, Any], me: Identity) -> str:
+    """Say why a payload is not for this bot; empty when it is."""
+    if not me.app_id:
+        return "Slack has not said yet which app and workspace this bot serves"
+    app = body.get("api_app_id")
+    if app != me.app_id:
+        return f"this bot serves the app {me.app_id}, not {app or 'one without an id'}"
+    # An event in a shared channel can name the workspace of the other side. Events decide nothing.
+    if body.get("type") == "event_callback":
+        return ""
+    named = id_of(body, "enterprise" if me.enterprise_id else "team")
+    if named != me.home:
+        kind = "organisation" if me.enterprise_id else "workspace"
+        return f"this bot serves the {kind} {me.home}, not {named or 'one without an id'}"
+    return ""
