@@ -1,6 +1,7 @@
 """Where the server of a namespace is: at one address, where Sentinels say, or where a Cluster keeps its keys."""
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -21,20 +22,43 @@ _ANSWER_WITHIN = 1.0
 """Seconds that a Sentinel has to answer, and a server of a cluster that is asked where the others are."""
 _LOOKS_EVERY = 1.0
 """Seconds until the Sentinels are asked again, while commands are sent: a former primary takes writes for ten seconds more."""
+_SAID = re.compile(r"^(run_id|role):(\w+)", re.MULTILINE)
 
 
 class Place:
     """One address that stays. Which server answers there can change behind it."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: Host = ("", 0)) -> None:
+        self._host = host
         self.on_change: Callable[[], None] = lambda: None
         """Called before a command goes to another server than before: it may know less."""
         self.generation = 0
         """Connections that were made when this number was lower are made again before they are used."""
         self._run = ""
 
-    def meet(self, run: str) -> None:
-        """Note which run of which server answers; empty where it does not say so."""
+    async def find(self) -> Host:
+        """Say where the server is.
+
+        Raises:
+            RedisError: when nobody knows.
+        """
+        return self._host
+
+    def look(self) -> None:
+        """Find out whether the server is still there, without holding anybody up."""
+
+    def doubt(self) -> None:
+        """Ask again before the next connection: the server does not answer, or says that it is not the right one any more."""
+
+    def meet(self, info: str, _: str) -> None:
+        """Note which run of which server answers at a host and port, by its INFO; empty where this user may not ask.
+
+        Raises:
+            ConnectionError: when it is not the right server.
+        """
+        self._note_run(_said(info).get("run_id", ""))
+
+    def _note_run(self, run: str) -> None:
         if run and self._run not in {"", run}:
             self.on_change()
         self._run = run or self._run
@@ -54,19 +78,17 @@ class FoundPlace(Place):
         self._finding: asyncio.Task[Host | RedisError | OSError] | None = None
 
     async def find(self) -> Host:
-        """Say where the server is.
-
-        Raises:
-            RedisError: when nobody knows.
-        """
         return self._known or await self._find()
 
-    def look(self) -> None:
-        """Find out whether the server is still there, without holding anybody up."""
-
     def doubt(self) -> None:
-        """Ask again before the next connection: the server does not answer, or says that it is not the right one any more."""
         self._known = None
+
+    def meet(self, info: str, at: str) -> None:
+        said = _said(info)
+        if said.get("role") == "slave":
+            self.doubt()
+            raise RedisConnectionError(f"{at} is not the primary any more")
+        self._note_run(said.get("run_id", at))
 
     async def _find(self) -> Host:
         if self._finding is None or self._finding.done():
@@ -183,6 +205,10 @@ class InCluster(FoundPlace):
         )
         assert node
         return node.host, int(node.port)
+
+
+def _said(info: str) -> dict[str, str]:
+    return dict(_SAID.findall(info))
 
 
 def _limits() -> dict[str, Any]:

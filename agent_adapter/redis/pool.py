@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -28,6 +27,7 @@ from agent_adapter.errors import InvalidRequestError, ServerUnsuitableError
 from agent_adapter.redis.address import Address
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
 from agent_adapter.redis.credentials import Credentials
+from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.places import BehindSentinels, FoundPlace, InCluster, Place
 from agent_adapter.redis.server_check import NO_WRITES, check_keys, code_of, explaining
 
@@ -92,12 +92,8 @@ class _Sending(AbstractConnection):
         except ResponseError:
             # Some users and managed servers may not ask.
             answer = ""
-        said = dict(_SAID.findall(answer.decode(errors="replace") if isinstance(answer, bytes) else answer))
-        self._check(said)
-        self._place.meet(said.get("run_id", ""))
-
-    def _check(self, said: Mapping[str, str]) -> None:
-        """Refuse a server that is not the right one."""
+        said = answer.decode(errors="replace") if isinstance(answer, bytes) else answer
+        self._place.meet(said, f"{getattr(self, 'host', '')}:{getattr(self, 'port', '')}")
 
     def pack_command(self, *args: Any) -> list[bytes]:
         # redis-py reads with hiredis but writes in Python: twelve calls for each of a script's thirty arguments.
@@ -146,13 +142,6 @@ class _Finding(_Sending):
             self._place.doubt()
             raise
 
-    def _check(self, said: Mapping[str, str]) -> None:
-        if said.get("role") == "slave":
-            self._place.doubt()
-            raise RedisConnectionError(f"{self.host}:{self.port} is not the primary any more")
-        if "run_id" not in said:
-            self._place.meet(f"{self.host}:{self.port}")
-
     async def read_response(self, *args: Any, **options: Any) -> Any:
         try:
             return await super().read_response(*args, **options)
@@ -170,6 +159,17 @@ class _Finding(_Sending):
                 self._place.note((error.host, error.port))
             await self.disconnect()
             raise RedisConnectionError(f"this server is not the right one any more: {error}") from error
+
+
+class _Pool(BlockingConnectionPool):
+    """The connections for commands, and the one for scripts, which ends with them."""
+
+    pipelined: Pipelined | None = None
+
+    async def disconnect(self, *args: Any, **options: Any) -> None:
+        if self.pipelined:
+            self.pipelined.close()
+        await super().disconnect(*args, **options)
 
 
 class _Tcp(_Sending, Connection):
@@ -203,7 +203,6 @@ _FINDING: dict[type[AbstractConnection], type[AbstractConnection]] = {
 }
 _ELSEWHERE = frozenset({"READONLY", "MASTERDOWN", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "UNBLOCKED"})
 """What a server answers that is not, or not yet, or not any more the one that has the namespace."""
-_SAID = re.compile(r"^(run_id|role):(\w+)", re.MULTILINE)
 
 _repeating_until: ContextVar[float | None] = ContextVar("repeating_until", default=None)
 
@@ -259,7 +258,7 @@ def open_redis(
     """
     return _open(
         url,
-        BlockingConnectionPool,
+        _Pool,
         namespace,
         credentials,
         max_connections=connections,
@@ -332,7 +331,7 @@ def _place_of(address: Address, namespace: str, pool: ConnectionPool) -> Place:
         login = ("username", "password", "credential_provider")
         options |= {name: pool.connection_kwargs[name] for name in login if name in pool.connection_kwargs}
         return InCluster(address.hosts, Keys(namespace).meta, options)
-    return Place()
+    return Place((pool.connection_kwargs.get("host", "localhost"), pool.connection_kwargs.get("port", 6379)))
 
 
 def _authenticate(pool: ConnectionPool, credentials: CredentialProvider | str | None) -> None:
@@ -353,6 +352,15 @@ def _authenticate(pool: ConnectionPool, credentials: CredentialProvider | str | 
 def on_change(redis: Redis, call: Callable[[], None]) -> None:
     """Have something called before a command goes to another server than before, which may know less."""
     _place(redis).on_change = call
+
+
+def pipelined(redis: Redis) -> Pipelined | None:
+    """Give the connection for scripts beside these connections; `None` without hiredis, or where a program has made them."""
+    pool = redis.connection_pool
+    if hiredis is None or not isinstance(pool, _Pool):
+        return None
+    pool.pipelined = pool.pipelined or Pipelined(pool.make_connection, _place(redis))
+    return pool.pipelined
 
 
 async def known_replicas(redis: Redis) -> int:

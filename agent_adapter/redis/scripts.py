@@ -21,6 +21,7 @@ from agent_adapter.cipher import MARK, Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
+from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.private import Private, is_private
 from agent_adapter.redis.server_check import answered
 
@@ -132,6 +133,7 @@ class Scripts:
         *,
         address: str = "",
         cipher: Cipher | None = None,
+        pipelined: Pipelined | None = None,
     ) -> None:
         self.cipher = cipher or Cipher()
         """Encrypts what agents and people write."""
@@ -146,11 +148,13 @@ class Scripts:
         """Whether this server has EVALSHA_RO: Redis 6.2 does not, nor users that may read only some keys."""
         self.write: Send | None = None
         """Sends what writes something, in place of the pool."""
+        self.pipelined = pipelined
+        """Sends them over one connection, until something is wrong with it."""
 
     def written_by(self, write: Send) -> "Scripts":
         """Return the same scripts, where `write` sends those that write something."""
         scripts = copy.copy(self)
-        scripts.write = write
+        scripts.write, scripts.pipelined = write, None
         return scripts
 
     async def __call__(
@@ -172,6 +176,12 @@ class Scripts:
         script = self._scripts[verb]
         keys, values = script.call(names, given, more, more_keys)
         args = await self._closed(values, names)
+        if self.pipelined and (
+            sent := self.pipelined.send(self._word(script), script.sha, len(keys), *keys, *args)
+        ):
+            answer = await sent
+            if not isinstance(answer, Exception):
+                return answer
         before = await cancellations()
         try:
             return await self._run(script, keys, args, self.write)
@@ -212,10 +222,13 @@ class Scripts:
         except UnicodeDecodeError as error:
             raise UnreadableRecordError(f"{keys[0]}: the stored value is not UTF-8 text") from error
 
+    def _word(self, script: Script) -> str:
+        return "EVALSHA_RO" if self._knows_read_only and script.verb in READ_ONLY else "EVALSHA"
+
     async def _evaluate(self, script: Script, write: Send | None, count: int, *keys_and_args: Sent) -> Any:
-        if self._knows_read_only and script.verb in READ_ONLY:
+        if (word := self._word(script)) == "EVALSHA_RO":
             try:
-                return await self._call("EVALSHA_RO", script.sha, count, *keys_and_args)
+                return await self._call(word, script.sha, count, *keys_and_args)
             except NoScriptError:
                 # A script that EVAL_RO loads is not there for EVALSHA_RO in all versions.
                 return await self._call("EVAL_RO", script.text, count, *keys_and_args)

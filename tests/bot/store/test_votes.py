@@ -235,9 +235,14 @@ async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalCl
     """However many press together: one counts, one completes it, and all others are late."""
     state = await asked(client, store, quorum=2)
 
-    outcomes = await asyncio.gather(*(press(store, state, f"U{n}", APPROVE) for n in range(20)))
+    async def until_all_are_judged(user: str) -> str:
+        while (outcomes := await press(store, state, user, APPROVE)) == ["judge_again"]:
+            pass
+        return outcomes[0]
 
-    assert sorted(word for (word,) in outcomes) == ["counted", "recorded", *["taken"] * 18]
+    outcomes = await asyncio.gather(*(until_all_are_judged(f"U{n}") for n in range(20)))
+
+    assert sorted(outcomes) == ["counted", "recorded", *["taken"] * 18]
     recorded = (await newest(store, state)).recorded[0]
     assert len(set(recorded.agreed_by)) == 2
     assert recorded.agreed_by[-1] == recorded.decided_by
