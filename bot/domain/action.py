@@ -8,6 +8,7 @@ from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, R
 from agent_adapter.contract.record import Recorded
 from bot.domain.admission import Terms
 from bot.domain.care import ToType, to_type
+from bot.domain.kept import once
 from bot.domain.masking import hide, named_in, scrub
 from bot.domain.standing import StandingLimits
 from bot.domain.subject import Facts, facts_of
@@ -35,26 +36,27 @@ class Action:
     """An edit that another rule decides about."""
     is_alone: bool = False
     """Whether its request has no other action. A card of several has no room for every button of each."""
-    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    """What was computed from call and description, by name. Decisions do not change it."""
+    kept: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What was computed from call and terms: see `once`. Decisions do not change it."""
 
+    @once
     def shown(self, *, on_card: bool = False) -> Any:
         """Give the arguments as people may see them."""
         return hide(self.request.args, self.terms.masked, self.terms.modal_only if on_card else ())
 
     def named(self, names: Collection[str]) -> tuple[str, ...]:
         """Give those of the names that its arguments have, at any depth."""
-        if "named" not in self.kept:
-            self.kept["named"] = named_in(self.request.args, {*self.terms.masked, *self.terms.modal_only})
-        return tuple(name for name in names if name in self.kept["named"])
+        return tuple(name for name in names if name in self._unshown()) if names else ()
+
+    @once
+    def _unshown(self) -> set[str]:
+        return named_in(self.request.args, {*self.terms.masked, *self.terms.modal_only})
 
     @property
+    @once
     def facts(self) -> Facts:
         """The arguments that a person may see on a card, those that matter first."""
-        if "facts" not in self.kept:
-            self.kept["facts"] = facts_of(self.shown(on_card=True), self.config.args_schema)
-        found: Facts = self.kept["facts"]
-        return found
+        return facts_of(self.shown(on_card=True), self.config.args_schema)
 
     @property
     def description(self) -> str:
@@ -179,7 +181,21 @@ class Action:
 
     @property
     def after(self) -> "Action":
-        """The call as it was decided, or while it is open as somebody proposes to run it."""
+        """The call as it was decided, or while it is open as somebody proposes to run it. It is the same object each time."""
+        is_edited = self.recorded is not None and isinstance(self.recorded.decision, EditDecision)
+        if not (is_edited or self.votes or self.stricter):
+            return self
+        on = self.recorded, self.votes, self.stricter
+        known, found = self.kept.get("after", (on, None))
+        if found is None or any(now is not then for now, then in zip(on, known, strict=True)):
+            found = self._after()
+            # Of itself it would be a cycle, which only garbage collection ends.
+            if found is not self:
+                self.kept["after"] = on, found
+        after: Action = found
+        return after
+
+    def _after(self) -> "Action":
         if self.recorded is None and (found := self.proposal) and isinstance(found.decision, EditDecision):
             return self.as_written(found)
         return self.as_it_ran

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import IntEnum
 from itertools import islice
@@ -48,11 +48,8 @@ class Fact:
     kind: Kind
     unit: str = ""
     """The currency or unit of a number: three capital letters beside it."""
-
-    @property
-    def number(self) -> Decimal | None:
-        """The value, where it is a number."""
-        return as_number(self.value) if self.kind in {Kind.MONEY, Kind.NUMBER} else None
+    number: Decimal | None = field(default=None, compare=False)
+    """The value, where it is an amount or another number."""
 
     @property
     def is_odd(self) -> bool:
@@ -110,7 +107,8 @@ class Facts:
             named |= {fact.path: fact for fact in self.shown if name in {fact.path[0], ".".join(fact.path)}}
         others = (fact for fact in self.shown if fact.path not in named)
         chosen = [*named.values(), *islice(others, max(0, _MOST - len(named)))]
-        return chosen if self.first is None or self.first in chosen else [self.first, *chosen[:-1]]
+        first = self.first
+        return chosen if first is None or first in chosen else [first, *chosen[:-1]]
 
 
 def facts_of(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Facts:
@@ -119,8 +117,9 @@ def facts_of(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Facts
     every = [*_flat(args, schema)]
     known = [fact for fact in every if fact.path[0] not in outside]
     hidden = sum(has_unshown(fact.value) for fact in known)
-    shown = [fact for fact in _with_units(known) if not has_unshown(fact.value)]
-    if any(map(_names_unit, every)):
+    units = [fact for fact in every if _names_unit(fact)]
+    shown = [fact for fact in _with_units(known, units) if not has_unshown(fact.value)]
+    if units:
         # Nobody adds up amounts whose unit is elsewhere, hidden or written in another way.
         shown = [replace(fact, kind=Kind.NUMBER) if _lacks_unit(fact) else fact for fact in shown]
     return Facts(tuple(_ranked(shown)), hidden, len(outside))
@@ -160,9 +159,15 @@ def _flat(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Iterator
         own = _property(schema, name)
         if isinstance(value, dict) and value:
             for inner, child in value.items():
-                yield Fact((name, inner), child, _kind((name, inner), child, _property(own, inner)))
+                yield _fact((name, inner), child, _property(own, inner))
         else:
-            yield Fact((name,), value, _kind((name,), value, own))
+            yield _fact((name,), value, own)
+
+
+def _fact(path: tuple[str, ...], value: Any, schema: Any) -> Fact:
+    number = as_number(value)
+    kind = _kind(path, value, schema, is_number=number is not None)
+    return Fact(path, value, kind, number=number if kind <= Kind.NUMBER else None)
 
 
 def _property(schema: Any, name: str) -> Any:
@@ -170,14 +175,14 @@ def _property(schema: Any, name: str) -> Any:
     return properties.get(name) if isinstance(properties, dict) else None
 
 
-def _kind(path: tuple[str, ...], value: Any, schema: Any) -> Kind:
+def _kind(path: tuple[str, ...], value: Any, schema: Any, *, is_number: bool) -> Kind:
     if value is None or isinstance(value, bool):
         return Kind.FLAG
     if _is_nested(value):
         # A line only counts what is in it.
         return Kind.OTHER
     kinds = {_KIND_OF[word] for word in _words(path) if word in _KIND_OF}
-    if as_number(value) is not None and (of_numbers := kinds & {Kind.MONEY, Kind.LIMIT}):
+    if is_number and (of_numbers := kinds & {Kind.MONEY, Kind.LIMIT}):
         return min(of_numbers)
     if isinstance(value, str) and Kind.MONEY in kinds:
         return Kind.MONEY
@@ -189,16 +194,16 @@ def _kind(path: tuple[str, ...], value: Any, schema: Any) -> Kind:
     return min(kinds & {*_OF_TEXTS}, default=Kind.OTHER)
 
 
-def _with_units(facts: Sequence[Fact]) -> list[Fact]:
+def _with_units(facts: Sequence[Fact], units: Sequence[Fact]) -> list[Fact]:
     """Give numbers the one unit of the call that stands beside them, and leave it out then. Of two, nobody knows which it is."""
-    units = [*filter(_names_unit, facts)]
+    units = [fact for fact in units if fact in facts]
     if len(units) != 1 or not (isinstance(units[0].value, str) and is_unit(units[0].value)):
         return [*facts]
     unit, beside = units[0], units[0].path[:-1]
     numbers = [fact for fact in facts if fact.path[:-1] == beside and fact.number is not None]
     of_it = [fact for fact in numbers if fact.kind is Kind.MONEY] or numbers[: len(numbers) == 1]
     return [
-        replace(fact, unit=unit.value) if fact in of_it else fact
+        Fact(fact.path, fact.value, fact.kind, unit.value, fact.number) if fact in of_it else fact
         for fact in facts
         if fact is not unit or not of_it
     ]

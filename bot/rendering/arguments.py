@@ -233,9 +233,6 @@ def _is_inline(value: Any) -> bool:
 def _inline(value: Any) -> str:
     if isinstance(value, Unshown):
         return value.says
-    if type(value) is int:
-        # `encode` writes the same, and takes ten times as long for a single number.
-        return str(value)
     return f'"{visible(value)}"' if isinstance(value, str) else encode(value)
 
 

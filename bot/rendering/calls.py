@@ -1,25 +1,24 @@
 """What an action asks: the call as it will run, and what the agent says about it."""
 
-import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
-from inspect import unwrap
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, groupby
 from types import MappingProxyType
 from typing import Any
 
-from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ActionRequest
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
 from bot.domain.admission import Terms
-from bot.domain.masking import Mask, Unshown, hide, secrets_of
+from bot.domain.kept import once
+from bot.domain.masking import Unshown, secrets_of
 from bot.domain.options import OPTIONS, TEXTS, question_args, question_name
 from bot.domain.subject import unexpected
 from bot.rendering.arguments import Argument, argument_lines, arguments_of, count_shown
 from bot.rendering.blocks import (
     Block,
+    Packed,
     boxed,
     context,
     json_size,
@@ -33,7 +32,7 @@ from bot.rendering.blocks import (
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.question_card import options_in_sight
 from bot.sentences import in_text, on_action, words
-from bot.text.literal import clip, key_text, mrkdwn, one_line, units, visible
+from bot.text.literal import clip, key_text, mrkdwn, one_line, visible
 
 CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
@@ -41,8 +40,6 @@ CARD_DESCRIPTION = 900
 """JSON characters of a description that a card shows whole."""
 _HEAD = 600
 """JSON characters of the beginning of longer ones. The button that opens the reading stays in sight on a phone."""
-# Characters of arguments whose text is kept for the next drawing.
-_REMEMBERED = 16_384
 _BETWEEN = "   "
 _LINE = 44
 """Characters beside each other that a phone shows on one line."""
@@ -74,7 +71,7 @@ def headline_first(args: dict[str, Any], headline: Sequence[str]) -> dict[str, A
     return {name: args[name] for name in dict.fromkeys([*first, *args])} if first else args
 
 
-def _arguments_blocks(at: str, action: Action, held: Collection[str]) -> list[Block]:
+def _arguments_blocks(at: str, action: Action, held: frozenset[str]) -> list[Block]:
     """Draw arguments: those that the title holds whole are left out, and a question is drawn as text.
 
     Where that takes too much room, all of them are in one box.
@@ -88,7 +85,7 @@ def _arguments_blocks(at: str, action: Action, held: Collection[str]) -> list[Bl
         blocks.append(quote(f"{at}:question", visible(args[name])))
         offered = options_in_sight(action)
         # Only what the buttons say letter for letter is left out.
-        held = {name, *held, *(each for each in OPTIONS if offered and args.get(each) == [*offered])}
+        held |= {name, *(each for each in OPTIONS if offered and args.get(each) == [*offered])}
     args = {name: value for name, value in args.items() if name not in held}
     if args or is_empty:
         blocks.append(arguments_as_text(block_id, arguments_of(args)))
@@ -134,7 +131,7 @@ def _section(elements: list[Block]) -> Block:
 
 def arguments_text(action: Action) -> str:
     """Write the arguments of a call as a person reads them on its card."""
-    return _card_text(action)[0]
+    return "\n".join(argument_lines(ordered(action)))
 
 
 def _is_cut(action: Action) -> bool:
@@ -181,29 +178,10 @@ def _characters(value: Any) -> int:
     return len(value) if isinstance(value, str) else len(encode(value))
 
 
+@once
 def is_too_long(action: Action) -> bool:
     """Say whether arguments are too long for a card of this version."""
-    if "is_long" not in action.kept:
-        action.kept["is_long"] = _card_text(action)[1] > CARD_ARGUMENTS
-    return bool(action.kept["is_long"])
-
-
-def _card_text(action: Action) -> tuple[str, int]:
-    encoded = encode(action.request.args)
-    # Long arguments would fill the memory.
-    draw = _drawn if len(encoded) <= _REMEMBERED else unwrap(_drawn)
-    text, size = draw(encoded, action.terms.masked, action.terms.modal_only, action.headline)
-    action.kept["is_long"] = size > CARD_ARGUMENTS
-    return text, size
-
-
-@lru_cache(maxsize=256)
-def _drawn(
-    encoded: str, mask: Mask, modal_only: tuple[str, ...], headline: tuple[str, ...]
-) -> tuple[str, int]:
-    """Give the text of some arguments and its size as JSON. A card asks for it several times at each drawing."""
-    text = "\n".join(argument_lines(headline_first(hide(decode(encoded), mask, modal_only), headline)))
-    return text, json_size(literal("a:00:arguments", text))
+    return json_size(literal("a:00:arguments", arguments_text(action))) > CARD_ARGUMENTS
 
 
 def safe_name(request: ActionRequest) -> str | None:
@@ -216,7 +194,7 @@ def is_plain_name(name: str) -> bool:
     return bool(_NAME.fullmatch(name))
 
 
-def call_blocks(action: Action, *, alone: bool, held: Collection[str] = ()) -> list[Block]:
+def call_blocks(action: Action, *, alone: bool, held: frozenset[str] = frozenset()) -> list[Block]:
     """Draw the call.
 
     Args:
@@ -224,29 +202,20 @@ def call_blocks(action: Action, *, alone: bool, held: Collection[str] = ()) -> l
         alone: Whether it is the only one of its card, whose title then names the tool.
         held: The arguments that this title holds whole.
     """
-    blocks: list[Block] = _call_blocks(action, held) if held else json.loads(_kept(action)[0])
+    blocks = _call(action, held).blocks
     # Where the policy gives the title, the tool is named here.
     is_named = alone and not action.terms.title
     return [block for block in blocks if not (is_named and block["block_id"] == f"a:{action.index}:title")]
 
 
 def call_size(action: Action) -> tuple[int, int]:
-    """Measure `call_blocks`: JSON characters and blocks. It is asked for at each drawing, and never changes."""
-    _, size, count = _kept(action)
-    return size, count
+    """Measure `call_blocks`: JSON characters and blocks."""
+    drawn = _call(action, frozenset())
+    return drawn.size, len(drawn.blocks)
 
 
-def _kept(action: Action) -> tuple[str, int, int]:
-    """Draw the call once, and keep it as JSON, with its size: that takes little memory, and no caller can change it."""
-    if "call" not in action.kept:
-        blocks = _call_blocks(action, ())
-        drawn = encode(blocks)
-        action.kept["call"] = drawn, units(drawn), len(blocks)
-    kept: tuple[str, int, int] = action.kept["call"]
-    return kept
-
-
-def _call_blocks(action: Action, held: Collection[str]) -> list[Block]:
+@once
+def _call(action: Action, held: frozenset[str]) -> Packed:
     at = f"a:{action.index}"
     cautions = caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True), action.description)
     blocks = [*title_blocks(action), *cautions, *description_blocks(at, action)]
@@ -259,7 +228,7 @@ def _call_blocks(action: Action, held: Collection[str]) -> list[Block]:
         blocks += _arguments_blocks(at, action, held)
     if said := care_words(action):
         blocks.append(context(f"{at}:care", "\n".join(said)))
-    return blocks
+    return Packed.of(blocks)
 
 
 def description_blocks(at: str, action: Action) -> list[Block]:
@@ -333,11 +302,9 @@ def title_blocks(action: Action) -> list[Block]:
     ]
 
 
+@once
 def description_is_cut(action: Action) -> bool:
-    if "is_cut" not in action.kept:
-        text = visible(action.description)
-        # JSON never has fewer characters than its text.
-        action.kept["is_cut"] = len(text) > CARD_DESCRIPTION or (
-            bool(text) and json_size(quote("a:00:description", text)) > CARD_DESCRIPTION
-        )
-    return bool(action.kept["is_cut"])
+    text = visible(action.description)
+    # JSON never has fewer characters than its text.
+    is_long = len(text) > CARD_DESCRIPTION
+    return is_long or (bool(text) and json_size(quote("a:00:description", text)) > CARD_DESCRIPTION)

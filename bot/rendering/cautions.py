@@ -7,6 +7,7 @@ from inspect import unwrap
 from typing import Any
 
 from bot.domain.action import Action
+from bot.domain.kept import once
 from bot.rendering.blocks import Block, literal_within, section
 from bot.sentences import in_text, words
 from bot.text.literal import clip, has_decomposed, has_hidden, visible
@@ -41,6 +42,7 @@ def caution_blocks(at: str, *shown: Any, as_json: bool = False) -> list[Block]:
     return [section(f"{at}hidden", "\n".join(said)), *named]
 
 
+@once
 def misleads(action: Action) -> bool:
     """Tell whether a call has characters that nobody sees, or words that read as others."""
     found = _found_in([action.request.name, action.shown(), action.description])

@@ -12,6 +12,7 @@ from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.action import Action
+from bot.domain.kept import once_after
 from bot.domain.masking import has_unshown
 from bot.domain.options import question_of
 from bot.domain.subject import Fact, Facts, Kind, as_number, largest_of, names_unit
@@ -40,6 +41,7 @@ _Before = Mapping[tuple[str, ...], Fact] | None
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 
+@once_after
 def subject(action: Action, room: int = ROOM) -> str:
     """Say what a call is about: its tool and the values that matter, or what the policy says in its place.
 
@@ -84,6 +86,7 @@ def tool_of(action: Action) -> str:
     return safe_name(action.request) or words.UNUSUAL_TOOL
 
 
+@once_after
 def held_by_title(action: Action) -> frozenset[str]:
     """Name the arguments that the policy puts into the title of a card and that the title holds whole and unchanged.
 
@@ -105,6 +108,7 @@ def held_by_title(action: Action) -> frozenset[str]:
     return frozenset(name for name, text in texts if _is_whole(args[name], text))
 
 
+@once_after
 def named_by(action: Action) -> frozenset[str]:
     """Name the arguments whose value the title of a decided card holds whole: by the policy, or else by rank."""
     if action.terms.title or action.terms.headline:
@@ -205,7 +209,7 @@ def _in_room(
         path = fact.path if fact.kind is Kind.LIMIT else fact.path[-1:]
         name = f"{clip('.'.join(map(key_text, path)), _BESIDE_OTHERS)} " if has_name else ""
         text, old = _text(fact, ROOM), fact if before is None else before.get(fact.path)
-        was = _text(old, ROOM) if old else in_text.LEFT_OUT
+        was = text if old is fact else _text(old, ROOM) if old else in_text.LEFT_OUT
         if was != text or (old and old.value != fact.value):
             text = f"{was} {in_text.BECOMES} {text}"
         text = name + text

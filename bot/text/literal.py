@@ -14,6 +14,8 @@ _NAMED = {"\t": "\\t"}
 _MAX_MARKS = 8
 _COUNTED = re.compile(r"\\| {21,}|\n{5,}")
 _SPECIAL = re.compile(rf"{KEYCAP}|{_COUNTED.pattern}|[^ -~\n]+")
+# Most texts: there is nothing to spell out in them.
+_ORDINARY = re.compile(r"[!-\[\]-~]*(?: [!-\[\]-~]+)*")
 _JOINERS = re.compile("[\u200d\ufe0e\ufe0f\U000e0020-\U000e007f]")
 _SCRIPTS = range(0x300, 0x1E950)
 # No dot: it separates the names in a path.
@@ -75,6 +77,8 @@ def visible(text: str) -> str:
     for both, is followed by `\+`; in any other spelling that Unicode takes for the same, its code points are spelled.
     Newlines stay. Two different texts never become the same one.
     """
+    if _ORDINARY.fullmatch(text):
+        return text
     escape = _SPECIAL if _is_odd(text) else _COUNTED
     escaped = escape.sub(_escape, text)
     return _BESIDE_ASCII.sub(_distinguish_letters, escaped) if has_decomposed(text) else escaped
@@ -192,6 +196,8 @@ def clip(text: str, size: int, end: Callable[[str, int], str] | None = None) -> 
 
 def pieces(text: str, size: int) -> list[str]:
     """Cut text into consecutive pieces of at most so many units, none of them empty."""
+    if 0 < 2 * len(text) <= size:
+        return [text]
     found = []
     while text:
         # A row of marks that is longer than a piece is cut, because every piece has to make progress.

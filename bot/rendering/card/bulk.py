@@ -19,7 +19,7 @@ from bot.rendering.buttons import (
 )
 from bot.rendering.card.batch import are_long
 from bot.rendering.card.deciders import is_alone
-from bot.rendering.card.folded import has_details
+from bot.rendering.card.folded import NOTHING, has_details
 from bot.rendering.card.rows import held_in_title
 from bot.rendering.cautions import misleads
 from bot.rendering.subject import subject_of
@@ -28,6 +28,7 @@ from bot.text.literal import clip, units
 
 _IN_SIGHT = 5
 """The most buttons of a message about several calls."""
+_REVIEW_BESIDE = replace(REVIEW, style=None)
 _CONFIRM, _WHICH = 300, 60
 """What Slack takes as the text of a question, and what the numbers of its calls may take of that."""
 
@@ -64,13 +65,13 @@ def _details(state: Approval, part: MessageId, shown: Sequence[int]) -> list[Blo
         held = held_in_title(state, calls[0])
         own = READ.drawn(calls[0].index, value_of(state, shown))
         return [actions(f"a:{calls[0].index}:buttons", [own])] if has_details(calls[0], held) else []
-    is_cut = any(has_details(call, ()) for call in calls)
+    is_cut = any(has_details(call, NOTHING) for call in calls)
     if state.places[part.place].rows:
         is_cut = are_long(calls) or any(call.description for call in calls)
     if not is_cut:
         return []
     label = on_button.LABELS[READ.verb]
-    button = replace(REVIEW, style=None).drawn(_subject(part), value_of(state, shown), label)
+    button = _REVIEW_BESIDE.drawn(_subject(part), value_of(state, shown), label)
     return [actions("rows:all", [button])]
 
 
@@ -107,7 +108,7 @@ def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -
     label = on_card.several(verb_for(state, ready), ready, len(still))
     asks = _confirm(state, ready, still)
     approve = APPROVE_ALL.drawn(subject, value_of(state, ready, named=ready), label, asks=asks)
-    return [approve, replace(REVIEW, style=None).drawn(subject, value)]
+    return [approve, _REVIEW_BESIDE.drawn(subject, value)]
 
 
 def verb_for(state: Approval, indices: Sequence[int]) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
@@ -26,11 +26,12 @@ from bot.rendering.buttons import clock_blocks
 from bot.rendering.card.batch import decided_rows_blocks, rows_blocks, what_became_blocks
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.deciders import is_alone
+from bot.rendering.card.folded import has_line
 from bot.rendering.card.header import blocks_above, blocks_below, line_of_part, push_text
 from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT
 from bot.rendering.card.outcomes import folded_text, is_edited, outcome_text
 from bot.rendering.card.ran import is_told_in_thread, thread_blocks, thread_text
-from bot.rendering.card.rows import action_blocks, has_line
+from bot.rendering.card.rows import action_blocks
 from bot.rendering.card.standing_uses import standing_blocks, standing_text
 from bot.rendering.card.summary import summary_blocks
 from bot.rendering.card.times import remark_text
@@ -53,11 +54,12 @@ class Part:
     """What notifications and screen readers say."""
     blocks: list[dict[str, Any]]
     actions: tuple[int, ...]
+    digest: str = field(init=False)
+    """Names what is shown: messages with equal digests look equal."""
 
-    @property
-    def digest(self) -> str:
-        """Name what is shown: messages with equal digests look equal."""
-        return hashlib.sha256(encode([self.text, self.blocks]).encode()).hexdigest()[:24]
+    def __post_init__(self) -> None:
+        name = hashlib.sha256(encode([self.text, self.blocks]).encode()).hexdigest()[:24]
+        object.__setattr__(self, "digest", name)
 
 
 def render_card(state: Approval) -> tuple[Part, ...]:
@@ -154,10 +156,7 @@ def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[B
     shown = [state.actions[index] for index in indices]
     drawn = {action.index: _one(state, place, action, has_buttons=len(shown) == 1) for action in shown}
 
-    def words(action: Action) -> str:
-        return folded_text(action) if has_line(action) else outcome_text(action)
-
-    decided = {action.index: text for action in shown if (text := words(action))}
+    decided = {action.index: text for action in shown if (text := _words(action))}
     proposed = [
         (action, found) for action in shown if state.is_open_at(action.index) and (found := action.proposal)
     ]
@@ -173,6 +172,13 @@ def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[B
         if room >= OUTCOME_TEXT:
             drawn[action.index] = with_proposal(action, found, drawn[action.index], room)
     return [block for blocks in drawn.values() for block in blocks]
+
+
+def _words(action: Action) -> str:
+    """Give the text of a decision, as far as the line of its call does not say it."""
+    if action.recorded is None:
+        return ""
+    return folded_text(action) if has_line(action) else outcome_text(action)
 
 
 def _one(state: Approval, place: Place, action: Action, *, has_buttons: bool) -> list[Block]:

@@ -1,21 +1,34 @@
 """A call that is decided, folded: what ran on one line that Slack wraps. *Details* shows all of it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bot.domain.action import Action
 from bot.domain.admission import Terms
+from bot.domain.kept import once, once_after
 from bot.domain.masking import hide
 from bot.rendering.arguments import Argument, arguments_of, is_same
-from bot.rendering.blocks import Block, leaves, rich_text
-from bot.rendering.calls import headline_first, leaves_of, safe_name, side_by_side, title_blocks
+from bot.rendering.blocks import Block, Packed, json_size, leaves, rich_text
+from bot.rendering.calls import (
+    CARD_ARGUMENTS,
+    call_size,
+    headline_first,
+    leaves_of,
+    ordered,
+    safe_name,
+    side_by_side,
+    title_blocks,
+)
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.changes import becomes
 from bot.sentences import in_text
 from bot.text.literal import key_text
 
 _BETWEEN = "   "
+# JSON characters that the values of one of several decided calls may take, and how many more than its call had.
+_FOLDED, _SPARE, _ALONE = 600, 150, 2_000
+NOTHING = frozenset[str]()
 _ROOM = 72
 """Characters of what stands on the line: about two lines of a phone. An edit is always whole."""
 
@@ -37,39 +50,70 @@ class Pair:
         return all(each is None or each.is_short for each in (self.old, self.new))
 
 
-def folded_blocks(action: Action, held: Collection[str] = (), *, has_line: bool = True) -> list[Block]:
+def folded_blocks(action: Action, held: frozenset[str] = NOTHING) -> list[Block]:
     """Draw a call without what was needed to decide it, and without the values that the title holds."""
-    at = f"a:{action.index}"
-    line = _line(_left_to_show(action, held)) if has_line else []
-    blocks: list[Block] = []
-    if (action.is_alone and action.terms.title) or not safe_name(action.request):
-        blocks += title_blocks(action)[-1:]
-    if line:
-        blocks.append(rich_text(f"{at}:arguments", [{"type": "rich_text_section", "elements": line}]))
-    return [*blocks, *caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True))]
+    return _folded(action, held).drawn.blocks
 
 
-def has_details(action: Action, held: Collection[str]) -> bool:
+def has_line(action: Action) -> bool:
+    """Whether a line holds the values of a decided action, with every change. The place for it was measured before."""
+    return _folded(action, NOTHING).has_line
+
+
+def has_details(action: Action, held: frozenset[str]) -> bool:
     """Whether a folded call leaves something out."""
-    return bool(action.must_read or action.description or _left_out(_left_to_show(action, held)))
+    return bool(action.must_read or action.description or _folded(action, held).left)
 
 
-def _left_to_show(action: Action, held: Collection[str]) -> list[Pair]:
-    return [pair for pair in pairs_of(action) if pair.is_changed or pair.name not in held]
+@once
+def decided_size(action: Action) -> int:
+    """Bound the JSON characters of a decided call, without who decided it and their words."""
+    most = json_size([*_above(action), *_below(action)]) + (CARD_ARGUMENTS if action.is_alone else _FOLDED)
+    return min(call_size(action)[0] + (_ALONE if action.is_alone else _SPARE), most)
+
+
+@once_after
+def _folded(action: Action, held: frozenset[str]) -> "_Folded":
+    above, below = _above(action), _below(action)
+    line, left = _line([pair for pair in pairs_of(action) if pair.is_changed or pair.name not in held])
+    values = [rich_text(f"a:{action.index}:arguments", [line])] if line["elements"] else []
+    whole = Packed.of([*above, *values, *below])
+    has_room = has_line(action) if held else whole.size <= decided_size(action)
+    return _Folded(whole if has_room else Packed.of([*above, *below]), has_room, left)
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    drawn: Packed
+    has_line: bool
+    left: int
+    """How many arguments are not on the line."""
+
+
+def _above(action: Action) -> list[Block]:
+    is_titled = (action.is_alone and action.terms.title) or not safe_name(action.request)
+    return title_blocks(action)[-1:] if is_titled else []
+
+
+def _below(action: Action) -> list[Block]:
+    return caution_blocks(f"a:{action.index}:", action.request.name, action.shown(on_card=True))
 
 
 def pairs_of(action: Action) -> list[Pair]:
     """Pair the arguments that were asked with those that were decided, as people may see them."""
     ran = action.as_it_ran
+    if ran is action:
+        return [Pair(name, found, found, is_changed=False) for name, found in _named(ordered(action)).items()]
     asked, decided = action.request.args, ran.request.args
-    before, after = (
-        dict(zip(args, arguments_of(args), strict=True))
-        for args in (_seen(found, ran.terms, action.headline) for found in (asked, decided))
-    )
+    before, after = (_named(_seen(found, ran.terms, action.headline)) for found in (asked, decided))
     return [
         Pair(name, before.get(name), after.get(name), not _is_same(asked, decided, name))
         for name in dict.fromkeys([*before, *after])
     ]
+
+
+def _named(args: dict[str, Any]) -> dict[str, Argument]:
+    return dict(zip(args, arguments_of(args), strict=True))
 
 
 def _seen(args: dict[str, Any], terms: Terms, headline: Sequence[str]) -> dict[str, Any]:
@@ -80,15 +124,14 @@ def _is_same(asked: dict[str, Any], decided: dict[str, Any], name: str) -> bool:
     return name in asked and name in decided and is_same(asked[name], decided[name])
 
 
-def _line(pairs: Sequence[Pair]) -> list[Block]:
-    found = side_by_side([(key_text(pair.name), change_of(pair)) for pair in _fitting(pairs)])
-    left = _left_out(pairs)
-    return [*found, *(leaves(f"{_BETWEEN if found else ''}{in_text.not_on_line(left)}") if left else [])]
-
-
-def _left_out(pairs: Sequence[Pair]) -> int:
-    """Count the arguments that the line does not show. A long value that was changed has a box of its own."""
-    return sum(not pair.is_changed or pair.is_short for pair in pairs) - len(_fitting(pairs))
+def _line(pairs: Sequence[Pair]) -> tuple[Block, int]:
+    """Draw the line, and count the arguments that it leaves out. A long value that was changed has a box of its own."""
+    fitting = _fitting(pairs)
+    left = sum(not pair.is_changed or pair.is_short for pair in pairs) - len(fitting)
+    found = side_by_side([(key_text(pair.name), change_of(pair)) for pair in fitting])
+    if left:
+        found += leaves(f"{_BETWEEN if found else ''}{in_text.not_on_line(left)}")
+    return {"type": "rich_text_section", "elements": found}, left
 
 
 def _fitting(pairs: Sequence[Pair]) -> list[Pair]:

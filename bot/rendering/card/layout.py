@@ -7,6 +7,7 @@ from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.ids import button_value
+from bot.domain.kept import once
 from bot.domain.question import QUESTION_LENGTH
 from bot.rendering.blocks import json_size
 from bot.rendering.buttons import button_blocks
@@ -15,7 +16,7 @@ from bot.rendering.card.again import SIZE as AGAIN
 from bot.rendering.card.agent_run import agent_blocks
 from bot.rendering.card.batch import ROOM as ROWS_ROOM
 from bot.rendering.card.batch import is_batch, rows_blocks
-from bot.rendering.card.rows import decided_size
+from bot.rendering.card.folded import decided_size
 from bot.rendering.pages import measure
 
 BUDGET = 9_500
@@ -127,13 +128,10 @@ def _buttons_size(interrupt: Interrupt, calls: Sequence[Action]) -> int:
     return max(_own_buttons(call, value) for call in calls)
 
 
+@once
 def _own_buttons(action: Action, value: str) -> int:
-    if "buttons" not in action.kept:
-        # `_VOTES` counts those that come with a vote.
-        asked = replace(action, votes=(), stricter=None)
-        action.kept["buttons"] = json_size(button_blocks(asked, value))
-    found: int = action.kept["buttons"]
-    return found
+    # `_VOTES` counts those that come with a vote.
+    return json_size(button_blocks(replace(action, votes=(), stricter=None), value))
 
 
 def _cost(action: Action, who_decides: int) -> tuple[int, int]:

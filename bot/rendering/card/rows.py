@@ -1,25 +1,20 @@
 """One action of a card: what is asked, who has to decide it, and its buttons or what was decided."""
 
-from collections.abc import Collection
-
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names
-from bot.rendering.blocks import Block, context, json_size
+from bot.rendering.blocks import Block, context
 from bot.rendering.buttons import button_blocks, value_of
-from bot.rendering.calls import CARD_ARGUMENTS, call_blocks, call_size, safe_name
+from bot.rendering.calls import call_blocks, safe_name
 from bot.rendering.card.again import again_blocks
 from bot.rendering.card.deciders import home, is_mixed, may_approve
-from bot.rendering.card.folded import folded_blocks
+from bot.rendering.card.folded import NOTHING, folded_blocks
 from bot.rendering.card.outcomes import mark_of, outcome_line
 from bot.rendering.card.title import title
 from bot.rendering.card.votes import vote_words
 from bot.rendering.subject import held_by_title, named_by, subject
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
-
-# JSON characters that the values of one of several decided calls may take, and how many more than its call had.
-_FOLDED, _SPARE, _ALONE = 600, 150, 2_000
 
 
 def action_blocks(state: Approval, action: Action, *, alone: bool, has_buttons: bool) -> list[Block]:
@@ -31,36 +26,24 @@ def action_blocks(state: Approval, action: Action, *, alone: bool, has_buttons: 
         alone: Whether it is the only one of its card.
         has_buttons: Whether it is the only one of its message. Several have buttons below all of them.
     """
+    held = held_in_title(state, action) if alone else NOTHING
     if state.is_open_at(action.index):
         buttons = button_blocks(action, value_of(state, [action.index])) if has_buttons else []
         return [
-            *call_blocks(action, alone=alone, held=held_in_title(state, action) if alone else ()),
+            *call_blocks(action, alone=alone, held=held),
             *again_blocks(action),
             *_standing_blocks(state, action),
             *buttons,
         ]
     outcome = [] if alone else [_outcome(state, action)]
-    held = held_in_title(state, action) if alone else ()
-    return [*outcome, *folded_blocks(action, held, has_line=has_line(action))]
+    return [*outcome, *folded_blocks(action, held)]
 
 
-def held_in_title(state: Approval, action: Action) -> Collection[str]:
+def held_in_title(state: Approval, action: Action) -> frozenset[str]:
     """Name the arguments of the only call that the title of its card holds whole. An open card counts only the policy's."""
     if subject(action) not in title(state, state.place_of(action.index)):
-        return ()
+        return NOTHING
     return held_by_title(action) if state.is_open_at(action.index) else named_by(action)
-
-
-def has_line(action: Action) -> bool:
-    """Whether a line holds the values of a decided action, with every change. The place for it was measured before."""
-    return json_size(folded_blocks(action)) <= decided_size(action)
-
-
-def decided_size(action: Action) -> int:
-    """Bound the JSON characters of a decided call, without who decided it and their words."""
-    rest = json_size(folded_blocks(action, has_line=False))
-    most = rest + (CARD_ARGUMENTS if action.is_alone else _FOLDED)
-    return min(call_size(action)[0] + (_ALONE if action.is_alone else _SPARE), most)
 
 
 def _outcome(state: Approval, action: Action) -> Block:

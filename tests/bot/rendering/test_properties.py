@@ -27,7 +27,7 @@ from bot.domain.approval import Assignment
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
 from bot.domain.schemas import UnsafeSchemaError, flatten, violations
-from bot.domain.votes import Proposal
+from bot.domain.votes import Proposal, Vote, position_of
 from bot.rendering.arguments import change_lines
 from bot.rendering.blocks import json_size
 from bot.rendering.card.card import render_card
@@ -279,6 +279,52 @@ def test_every_card_is_one_that_slack_takes(state):
     shown = [index for part in parts for index in part.actions]
     assert shown == list(state.admission.places[0].actions)
     assert len({part.id for part in parts}) == len(parts)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> Any:
+    """Give a record as it is read at several times: open, voted on, with proposals, decided, ended."""
+    last = draw(states())
+    found = []
+    for way in draw(st.lists(st.sampled_from(["open", "voted", "proposed", "decided"]), max_size=4)):
+        some = draw(st.lists(decisions, min_size=1, max_size=3))
+        said = {n: each for n, each in zip(range(len(last.recorded)), some * 50, strict=False) if each}
+        kept = {n: a_decision(last.interrupt, n, each) for n, each in said.items() if way == "decided"}
+        votes = {n: (Vote("U0DANA", position_of(each), each, "1", "t"),) for n, each in said.items()}
+        edits = {n: each for n, each in said.items() if isinstance(each, EditDecision)}
+        now = replace(
+            last,
+            status="pending",
+            recorded=tuple(map(kept.get, range(len(last.recorded)))),
+            votes=votes if way == "voted" else {},
+            proposals={n: _proposal(n, each) for n, each in edits.items()} if way == "proposed" else {},
+        )
+        found.append(now)
+    return [*found, last]
+
+
+def _proposal(index: int, decision: EditDecision) -> Proposal:
+    return Proposal(
+        name=f"{index:032x}",
+        fingerprint="f" * 32,
+        decision=decision,
+        by="U0DANA",
+        policy="2",
+        rule="strict",
+        terms=Terms(approvers=("U0MIRA",), mask=("id",), headline=("to",)),
+        pages=0,
+        channel="C1",
+    )
+
+
+@bounded(100)
+@given(histories())
+def test_what_is_kept_of_a_card_is_what_would_be_drawn_anew(history):
+    """A bot reads a record again with what was computed from it before, whatever has happened to it since."""
+    before: dict[int, Any] = {}
+
+    for state in history:
+        assert render_card(replace(state, kept=before)) == render_card(replace(state, kept={}))
 
 
 @bounded(50)
