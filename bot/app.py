@@ -181,6 +181,8 @@ class Bot:
             authorize=_authorized_by(self.slack, settings.slack_bot_token),
             # Bolt would poll every 10 ms for the acknowledgement. Our listeners acknowledge before they return.
             process_before_response=True,
+            # Who deleted a card is not in the event, and its author is: the bot itself.
+            ignoring_self_events_enabled=False,
             signing_secret=settings.slack_signing_secret or "socket-mode",
         )
         connections, bodies = Connections(most_connections()), Bodies()

@@ -7,6 +7,7 @@ from typing import Any
 from slack_bolt.context.ack.async_ack import AsyncAck
 from slack_bolt.response import BoltResponse
 
+from bot.domain.ids import record_of
 from bot.listeners.actions import Buttons
 from bot.listeners.bolt_app import BoltApp, failed
 from bot.listeners.commands import Commands
@@ -25,7 +26,7 @@ def bind(
     commands: Commands,
     home: HomeTab,
     directory: Directory,
-    deleted: Callable[[str, str], Awaitable[None]],
+    deleted: Callable[[str, str, str], Awaitable[None]],
 ) -> None:
     """Bind all listeners."""
     app.direct = {"block_actions": buttons.press, "view_submission": forms.submit, "view_closed": _nothing}
@@ -45,7 +46,8 @@ def bind(
 
     @app.event({"type": "message", "subtype": "message_deleted"})
     async def message_deleted(event: Mapping[str, Any]) -> None:
-        await deleted(event["channel"], event["deleted_ts"])
+        if interrupt_id := record_of(event.get("previous_message") or {}):
+            await deleted(event["channel"], event["deleted_ts"], interrupt_id)
 
     @app.event(_ANYTHING)
     async def other_event() -> None:
