@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import itertools
 import logging
 import secrets
 import signal
@@ -68,6 +69,9 @@ from bot.use_cases.agent_limits import Quota
 logger = logging.getLogger(__name__)
 
 HEARTBEAT = 5.0
+"""Seconds."""
+LOOK_EACH = 6
+"""One of so many heartbeats also looks at the server, at the keys, and at what is owed."""
 _AUDIT_CONNECTIONS = 4
 """For reading the audit trail, which may take long."""
 SWEEPS = 3
@@ -258,18 +262,14 @@ class Bot:
             logger.warning("redis.not_confirmed", extra={"reason": str(error)})
 
     async def _look_at_server(self, redis: Redis) -> None:
-        address = self.store.scripts.address
+        """Look at what a failover, an operator or another program can have changed."""
+        address, durability = self.store.scripts.address, self.store.durability
         with explaining(address):
             info = await read_info(redis)
         self.health.warn("redis", "; ".join(judge_server(info, address)))
-
-    async def _look_at_durability(self, redis: Redis) -> None:
-        """Warn while no click can be confirmed, so that Slack shows each as failed."""
-        if self.store.durability.mode == "local":
-            return
-        with explaining(self.store.scripts.address):
-            info = await read_info(redis, "replication")
-        self.health.warn("durability", missing_on(info, self.store.durability))
+        # While no click can be confirmed, Slack shows each as failed.
+        self.health.warn("durability", missing_on(info, durability))
+        await self.served.check(redis)
 
     async def _serve(self, site: web.Application, connections: Connections) -> None:
         self._runner = web.AppRunner(
@@ -300,6 +300,8 @@ class Bot:
             authorize=_authorized_by(self.slack, settings.slack_bot_token),
             # Bolt would poll every 10 ms for the acknowledgement. Our listeners acknowledge before they return.
             process_before_response=True,
+            # Who deleted a card is not in the event, and its author is: the bot itself.
+            ignoring_self_events_enabled=False,
             signing_secret=settings.slack_signing_secret or "socket-mode",
         )
         commands = Commands(served.standing, served.home, process.slack, process.tasks)
@@ -343,17 +345,17 @@ class Bot:
     async def _heartbeat(self, redis: Redis, loop: Loop) -> None:
         # This notices a silent Redis before other loops count as stuck.
         within = loop.within / 2
-        while True:
+        reason = ""
+        for beats in itertools.count():
             loop.expect(within=2 * loop.within)
-            due, reason = time.monotonic() + within, ""
+            looks, due, reason = bool(reason) or not beats % LOOK_EACH, time.monotonic() + within, ""
             self.health.look_at_calls()
             try:
                 async with asyncio.timeout(within):
-                    # A failover can have made it a replica, and an operator can have changed its settings.
-                    await self._look_at_server(redis)
-                    await self.served.check(redis)
-                    await self._look_at_durability(redis)
-                    await self._count(await self._look_at_the_clock())
+                    at = await self._look_at_the_clock()
+                    if looks:
+                        await self._look_at_server(redis)
+                        await self._count(at)
             except TimeoutError:
                 reason = await blaming(f"Redis does not answer within {within:.0f} seconds", due)
             except AgentAdapterError as error:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import aiohttp
@@ -33,9 +34,9 @@ from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.silence_check import SilenceCheck
 from bot.jobs.slack_call import Line
 from bot.jobs.slack_trouble import SlackTrouble
-from bot.jobs.slack_watch import LOOK_EVERY, SlackWatch
+from bot.jobs.slack_watch import SlackWatch
 from bot.jobs.waiting_sweep import EVERY as WAITING_EVERY
-from bot.jobs.waiting_sweep import WaitingSweep
+from bot.jobs.waiting_sweep import keep_lists
 from bot.jobs.wake_ups import QUIET, WakeUps
 from bot.listeners.home import HomeTab
 from bot.listeners.services import Services
@@ -197,9 +198,7 @@ class Served:
         policies, directory, guard = process.policies, process.directory, self.restore_guard
         self.judge = Judge(directory)
         self.standing = StandingApprovals(store, self.judge)
-        self.slack_watch = SlackWatch(
-            store, slack, pacing, health, guard, every=min(LOOK_EVERY, settings.sweep_seconds)
-        )
+        self.slack_watch = SlackWatch(store, slack, pacing, health, guard, every=settings.sweep_seconds)
         trouble = SlackTrouble(store, health)
         lease = int(settings.lease_seconds * 1000)
         quota = Quota(lambda: policies.policy, store)
@@ -256,7 +255,7 @@ class Served:
         post = posting_to(process.slack, channel) if channel else None
         mover = AuditMover(self.audit, health, process.name, MOST_BYTES, settings.audit_days, post)
         run("audit", mover.run, every=AUDIT_EVERY)
-        run("waiting lists", WaitingSweep(store).run, every=WAITING_EVERY)
+        run("waiting lists", partial(keep_lists, store), every=WAITING_EVERY)
         run("deadlines", self.falling_due.run)
         run("drawing", self.drawing.run)
         run("lookout", self.slack_watch.run)

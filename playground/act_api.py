@@ -94,6 +94,7 @@ class ActApi:
         message = channel.messages.get(asked.text("ts"))
         if message is None or message.is_tombstone:
             raise ControlError(f"There is no message {asked.text('ts')} in {channel.id}.", 404)
+        before = message.to_slack()
         self._state.delete(message)
         if asked.flag("event", False):
             await self._interactions.event(
@@ -103,6 +104,7 @@ class ActApi:
                     "hidden": True,
                     "channel": channel.id,
                     "deleted_ts": message.ts,
+                    "previous_message": before,
                 }
             )
         return {"deleted": message.ts, "by": person.id}

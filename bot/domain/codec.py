@@ -426,7 +426,9 @@ def read_posted(interrupt_id: str, card: Fields) -> list[PostedMessage]:
             continue
         parent = messages.get(part.card) if part.kind != "card" else None
         thread_ts: str | None = places[part.place][1] or (parent.ts if parent else None)
-        found.append(PostedMessage(interrupt_id, part, thread_ts, shown, card["status"] == "pending"))
+        status = card["status"]
+        is_untaken = status not in {"pending", "refused"} and "resumed" not in card
+        found.append(PostedMessage(interrupt_id, part, thread_ts, shown, status == "pending", is_untaken))
     return found
 
 

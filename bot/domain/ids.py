@@ -52,6 +52,12 @@ def parse_button_value(text: str) -> tuple[str, frozenset[int], str]:
     return interrupt_id, frozenset(named), question
 
 
+def record_of(message: Mapping[str, Any]) -> str:
+    """Give the record that the first button of a message carries; empty where it has none."""
+    elements = (element for block in message.get("blocks") or () for element in block.get("elements") or ())
+    return next((element["value"].partition(" ")[0] for element in elements if element.get("value")), "")
+
+
 def choice_value(action_id: str, value: str) -> str:
     """Write what a choice in a menu carries: the name and the value that its button would have."""
     return f"{action_id} {value}"

@@ -30,6 +30,8 @@ class PostedMessage:
     thread_ts: str | None
     shown: Shown
     is_open: bool
+    is_untaken: bool
+    """Whether its agent can still take the answer."""
 
 
 class Remark(WireModel):

@@ -27,8 +27,7 @@ async def end_unreadable(
     Raises:
         SlackBusyError, SlackUnclearError, WorkspaceFaultError: when Slack does not take that now. Then do it again.
     """
-    posted, _ = await store.posted()
-    messages = [each for each in posted if each.interrupt_id == interrupt_id]
+    messages = await store.posted([interrupt_id])
     said = {"interrupt_id": interrupt_id, "reason": str(error)}
     if isinstance(error, BrokenSealError):
         logger.error("record.changed", extra=said)

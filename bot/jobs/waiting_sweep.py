@@ -1,8 +1,7 @@
-"""Repairs the lists of what waits for whom, after Redis lost some."""
+"""Repairs the lists of what waits for whom, after Redis lost some, and keeps those of old requests."""
 
 import asyncio
 import logging
-from dataclasses import dataclass
 
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
@@ -12,35 +11,24 @@ logger = logging.getLogger(__name__)
 
 EVERY = 600.0
 """Seconds between two sweeps."""
-AT_ONCE = 100
-"""How many requests one script looks at."""
 
 
-@dataclass
-class WaitingSweep:
-    """Writes for every open request for whom it waits, where that is missing."""
+async def keep_lists(store: ApprovalStore, loop: Loop) -> None:
+    """Sweep from time to time, until cancelled."""
+    while True:
+        loop.beat(within=2 * EVERY)
+        try:
+            await sweep(store)
+        except AgentAdapterError as error:
+            logger.warning("waiting.not_swept", extra={"reason": str(error)})
+        await asyncio.sleep(EVERY)
 
-    store: ApprovalStore
 
-    async def run(self, loop: Loop) -> None:
-        """Sweep from time to time, until cancelled."""
-        while True:
-            loop.beat(within=2 * EVERY)
-            try:
-                await self.sweep()
-            except AgentAdapterError as error:
-                logger.warning("waiting.not_swept", extra={"reason": str(error)})
-            await asyncio.sleep(EVERY)
+async def sweep(store: ApprovalStore) -> None:
+    """Write for every open request for whom it waits, where that is missing.
 
-    async def sweep(self) -> None:
-        """Look at every open request once.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        first = 0
-        while True:
-            looked = await self.store.relist(first=first, limit=AT_ONCE)
-            if looked < AT_ONCE:
-                return
-            first += looked
+    Raises:
+        ServerUnreachableError: when Redis does not answer.
+    """
+    async for interrupt_ids in store.open_ids():
+        await store.relist(interrupt_ids)

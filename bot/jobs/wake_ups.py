@@ -1,11 +1,11 @@
 """Listens for what wakes this bot: an agent that has noted something in its inbox, and a card to draw."""
 
 import asyncio
-import time
 from collections.abc import Callable
 
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from agent_adapter.contract.keys import Keys
@@ -16,7 +16,7 @@ from bot.jobs.inboxes import InboxReader
 from bot.jobs.redis_restore import RestoreGuard
 
 QUIET = 3.0
-"""Seconds after which a new connection is opened: after a failover, one to the old server only goes silent."""
+"""Seconds without a message after which the server has to answer a PING: after a failover, a connection may only go silent."""
 AGAIN_IN = 0.5
 """Seconds until the next attempt to connect."""
 
@@ -64,22 +64,26 @@ class WakeUps:
             await redis.aclose()
 
     async def _listen(self, redis: Redis, loop: Loop) -> None:
-        """Hear messages for a while, over a connection that is made for it."""
+        """Hear messages over one connection, until another server may answer the commands."""
+        guard = self._restore_guard
         async with redis.pubsub() as heard:
             await heard.subscribe(*self._channels)
             if not self._is_connected:
-                self._restore_guard.reconnected()
+                guard.reconnected()
                 self._is_connected = True
             # What was said while nobody listened.
             self._draw()
             self._inboxes.look_at_all()
-            until = time.monotonic() + QUIET
-            while (left := until - time.monotonic()) > 0 and await self._hear(heard, left):
+            doubts = guard.doubts
+            while guard.doubts == doubts:
+                if not await self._hear(heard):
+                    await heard.ping()
+                    if not await self._hear(heard):
+                        raise RedisConnectionError("it does not answer a PING")
                 loop.beat()
-        loop.beat()
 
-    async def _hear(self, heard: PubSub, within: float) -> bool:
-        message = await heard.get_message(timeout=within)
+    async def _hear(self, heard: PubSub) -> bool:
+        message = await heard.get_message(timeout=QUIET)
         if message is None:
             return False
         if message["type"] == "message":

@@ -7,6 +7,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.response import BoltResponse
 
+from bot.domain.ids import record_of
 from bot.listeners.commands import Commands
 from bot.listeners.deliveries import log_failure
 from bot.listeners.home import HomeTab
@@ -21,7 +22,7 @@ def bind(
     commands: Commands,
     home: HomeTab,
     directory: Directory,
-    deleted: Callable[[str, str], Awaitable[None]],
+    deleted: Callable[[str, str, str], Awaitable[None]],
 ) -> None:
     """Bind the listeners for the command and for events."""
     bolt.command(COMMAND)(commands.approvals)
@@ -40,7 +41,8 @@ def bind(
 
     @bolt.event({"type": "message", "subtype": "message_deleted"})
     async def message_deleted(event: Mapping[str, Any]) -> None:
-        await deleted(event["channel"], event["deleted_ts"])
+        if interrupt_id := record_of(event.get("previous_message") or {}):
+            await deleted(event["channel"], event["deleted_ts"], interrupt_id)
 
     @bolt.event(_ANYTHING)
     async def other_event() -> None:

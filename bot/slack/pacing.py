@@ -105,10 +105,6 @@ class Pacing:
         """Milliseconds to wait before a Home tab is written that nobody has just pressed; 0 means go, and counts."""
         return await self._turn(self._keys.pace("publish"), PUBLISHES, "", urgent=True)
 
-    async def turn_to_look(self, place: str, every: int) -> int:
-        """Milliseconds until a place may be looked at again; 0 means go, and counts for all replicas."""
-        return await self._turn(self._keys.pace("look", place), Limit(1, every), "", urgent=True)
-
     async def may_call(self, standing: str) -> bool:
         """Whether the person who gave this standing approval may be called about it: once an hour. True counts for all replicas."""
         return not await self._given(self._keys.pace("call", standing), CALLS, "", urgent=True)

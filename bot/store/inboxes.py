@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 
 from agent_adapter.contract.names import is_agent_name
 from agent_adapter.contract.trace import TRACEPARENT, TraceContext
-from bot.store.connected import Connected
+from bot.store.paging import Paging
 
 AT_ONCE = 100
 """How many notes one script takes. Meanwhile Redis does nothing else."""
-LOOKED_AT = 1000
-"""How many keys Redis looks through at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ class Taken:
         return self.notes >= AT_ONCE
 
 
-class Inboxes(Connected):
+class Inboxes(Paging):
     """Reads the inboxes of agents."""
 
     async def take_inbox(self, agent: str) -> Taken:
@@ -46,13 +44,5 @@ class Inboxes(Connected):
 
     async def find_inboxes(self) -> list[str]:
         """Name the agents that have something in their inbox, known or not. This looks at all keys."""
-        found: list[str] = []
-        cursor, before = 0, self.keys.inbox("")
-        while True:
-            cursor, keys = await self._guarded(
-                self._redis.scan(cursor, match=f"{before}*", count=LOOKED_AT, _type="stream")
-            )
-            names = [key.removeprefix(before) for key in keys]
-            found += filter(is_agent_name, names)
-            if not int(cursor):
-                return found
+        pages = self._named(self.keys.inbox(""), "stream")
+        return [name async for names in pages for name in names if is_agent_name(name)]

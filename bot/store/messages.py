@@ -3,18 +3,16 @@
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from agent_adapter.redis.scripts import fields_of
 from bot.domain.approval import Approval
 from bot.domain.codec import read_posted, shown_field
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import PostedMessage, Shown
+from bot.store.paging import in_turns
 from bot.store.reading import Reading, as_admitted
 from bot.store.sealed import where_of, without_forged_parts
-
-READ_AT_ONCE = 50
-"""How many records one script reads. Clicks wait a few milliseconds meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,53 +77,22 @@ class Messages(Reading):
         """
         await self.scripts("invalidate_part", self._of(interrupt_id), part=str(part), ts=ts)
 
-    async def posted(self, *, first: int = 0, count: int | None = None) -> tuple[list[PostedMessage], int]:
-        """Give the messages of records that something falls due for. Those that this version cannot read are left out.
-
-        Args:
-            first: Number of the first record.
-            count: About how many records to read; all that follow when `None`.
-
-        Returns:
-            The messages, and the number of the next record to read; 0 at the end.
+    async def posted(self, interrupt_ids: Sequence[str]) -> list[PostedMessage]:
+        """Give the messages of some records. Those that this version cannot read are left out.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
         found: list[PostedMessage] = []
-        end = None if count is None else first + count
-        looked = READ_AT_ONCE
-        while looked and (end is None or first < end):
-            last = first + READ_AT_ONCE - 1
-            looked, *read = await self.scripts("read_posted", self.keys.of(), first=first, last=last)
-            found += self._posted(read)
-            first += READ_AT_ONCE
-        return found, first if looked == READ_AT_ONCE else 0
-
-    async def posted_unresumed(self) -> list[PostedMessage]:
-        """Give the messages of records that have ended and whose runs were not resumed. The answer can still be taken.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        found: dict[tuple[str, MessageId], PostedMessage] = {}
-        cursor = "0"
-        while True:
-            cursor, *read = await self.scripts("read_unresumed", self.keys.of(), cursor=cursor)
-            # A scan of Redis can return a key twice.
-            found |= {(message.interrupt_id, message.part): message for message in self._posted(read)}
-            if cursor == "0":
-                return list(found.values())
+        for some in in_turns(interrupt_ids):
+            read = await self.scripts("read_posted", self.keys.of(), some)
+            for interrupt_id, flat in zip(read[::2], read[1::2], strict=True):
+                stored = fields_of(flat)
+                fields = without_forged_parts(self.seal, interrupt_id, stored) if self.seal else stored
+                with contextlib.suppress(ValueError, LookupError, TypeError):
+                    found += read_posted(interrupt_id, fields)
+        return found
 
     async def set_notice(self, interrupt_id: str, sentence: str) -> None:
         """Say to the waiting agents why nothing happens. An empty sentence removes the notice."""
         await self.scripts("set_notice", self._of(interrupt_id), sentence=sentence)
-
-    def _posted(self, reply: Sequence[Any]) -> list[PostedMessage]:
-        found: list[PostedMessage] = []
-        for interrupt_id, flat in zip(reply[::2], reply[1::2], strict=True):
-            stored = fields_of(flat)
-            fields = without_forged_parts(self.seal, interrupt_id, stored) if self.seal else stored
-            with contextlib.suppress(ValueError, LookupError, TypeError):
-                found += read_posted(interrupt_id, fields)
-        return found

@@ -8,6 +8,7 @@ from typing import Literal
 
 from bot.domain.waiting import Spot
 from bot.store.connected import Connected
+from bot.store.paging import in_turns
 
 Mine = Literal["asked", "decided"]
 """What a person asked for, and what they decided."""
@@ -85,10 +86,11 @@ class Waiting(Connected):
             lists = [self.keys.waiting(entry) for entry in entries]
             await self.scripts("drop_stale", self.keys.of(), ids, lists)
 
-    async def relist(self, *, first: int, limit: int) -> int:
-        """Write lost entries of some of the open requests again, and say how many were looked at.
+    async def relist(self, interrupt_ids: Sequence[str]) -> None:
+        """Write lost entries of open requests again.
 
         Raises:
             ServerUnreachableError: when Redis does not answer.
         """
-        return int(await self.scripts("relist_waiting", self.keys.of(), first=first, limit=limit))
+        for some in in_turns(interrupt_ids):
+            await self.scripts("relist_waiting", self.keys.of(), some)

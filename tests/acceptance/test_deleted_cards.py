@@ -40,11 +40,13 @@ async def replaced(watcher, interrupt_id, before, *deleted):
 
 @pytest.mark.parametrize("event", [False, True], ids=["nobody says so", "Slack says so"])
 async def test_a_deleted_card_is_posted_again(start_bot, slack, client, watcher, event):
-    """People are called anew, decide on the new card, and the agent goes on."""
+    """People are called anew, decide on the new card, and the agent goes on. Without an event, the next bot sees it."""
     bot = await start_bot(sweep_seconds=60.0 if event else 0.5)
     interrupt_id, [card] = await asked(client, watcher, an_action("pay"))
 
     await slack.delete("U0DANA", CHANNEL, card["ts"], event=event)
+    if not event:
+        await start_bot()
     [again] = await replaced(watcher, interrupt_id, [card])
 
     assert again["text"] == card["text"]
@@ -65,7 +67,7 @@ async def test_a_card_that_is_deleted_above_its_parts_is_posted_again_with_them(
     await dana.press_one(cards[1], "approve:0")
     await until(lambda: "Approved" in words(watcher.cards(interrupt_id)[1]["blocks"]))
 
-    await slack.delete("U0DANA", CHANNEL, cards[0]["ts"])
+    await slack.delete("U0DANA", CHANNEL, cards[0]["ts"], event=True)
     again = await replaced(watcher, interrupt_id, cards)
 
     assert {card.get("thread_ts", card["ts"]) for card in again} == {again[0]["ts"]}
@@ -97,7 +99,7 @@ async def test_a_late_click_on_a_deleted_message_decides_nothing(
     interrupt_id, [card] = await asked(client, watcher, an_action("pay"))
     before = await settled_card(bot.store, watcher, interrupt_id, stage="open")
     copy = playground._state.workspace.channels[CHANNEL].messages[card["ts"]]
-    await slack.delete("U0DANA", CHANNEL, card["ts"])
+    await slack.delete("U0DANA", CHANNEL, card["ts"], event=True)
     await replaced(watcher, interrupt_id, [card])
     bot.store._remembered.put(await bot.store.load(interrupt_id) if knows else before)
     playground._state.workspace.channels[CHANNEL].messages[card["ts"]] = copy
@@ -117,6 +119,7 @@ async def test_a_card_that_is_deleted_again_and_again_is_refused(start_bot, slac
 
     async with asyncio.timeout(30):
         for _ in range(DELETED_AT_MOST + 1):
+            await settled_card(bot.store, watcher, interrupt_id, stage="open")
             await slack.delete("U0DANA", CHANNEL, card["ts"], event=True)
             await until(lambda: watcher.cards(interrupt_id) or waiting.done())
             if not waiting.done():

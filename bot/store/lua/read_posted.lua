@@ -1,19 +1,22 @@
--- Read which messages in Slack belong to records for which something falls due, some records at a time.
+-- Read which messages in Slack some records have.
 --
--- KEYS  due
+-- KEYS  due  names the slot
 -- ARGV  prefix
---       first   number of the first record
---       last    number of the last record
--- Returns {how many records were read, id, fields, id, fields, …}; fields are name, value, … as in `message_fields`
+--       id of each record, …
+-- Returns {id, fields, id, fields, …}; fields are name, value, … as in `message_fields`, and `resumed` where its run was
 
-local due = unpack(KEYS)
-local prefix, first, last = unpack(ARGV)
+local due = unpack(KEYS) -- luacheck: ignore due
+local prefix = unpack(ARGV)
+local FIRST_ID = 2
 
-local ids = redis.call('ZRANGE', due, first, last)
-local answer = { #ids }
-for _, id in ipairs(ids) do
+local answer = {}
+for i = FIRST_ID, #ARGV do
+  local id = ARGV[i]
   local fields = message_fields(prefix .. 'card:' .. id)
   if #fields > 0 then
+    if try('HEXISTS', prefix .. 'req:' .. id, 'resumed') == 1 then
+      append(fields, 'resumed', '1')
+    end
     append(answer, id, fields)
   end
 end

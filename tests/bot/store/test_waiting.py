@@ -12,7 +12,7 @@ from bot.domain.approval import Approval
 from bot.domain.schedule import Step
 from bot.domain.waiting import Spot
 from bot.jobs.deadlines import Deadlines
-from bot.jobs.waiting_sweep import WaitingSweep
+from bot.jobs.waiting_sweep import sweep
 from bot.store.records import ApprovalStore
 from tests.bot.store.test_records import decide
 from tests.bot.use_cases.test_propose import a_proposal, propose
@@ -132,7 +132,7 @@ async def test_a_sweep_writes_lists_again_that_were_lost(client, store, redis):
     await store.settle(over.id, "withdrawn")
     await redis.delete(*await redis.keys("{assent}:waiting:*"))
 
-    await WaitingSweep(store).sweep()
+    await sweep(store)
 
     for entry in ("U0ERIK", "S0OPS", "C1"):
         assert await waiting(store, entry) == [state.id]
