@@ -86,11 +86,12 @@ from agent_adapter.redis.pool import (
     open_redis,
 )
 from agent_adapter.redis.records import Record, Records, milliseconds
-from agent_adapter.redis.replies import Replies, Watch
+from agent_adapter.redis.replies import Replies
 from agent_adapter.redis.reports import Reports
 from agent_adapter.redis.runs import Runs
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_server
+from agent_adapter.redis.waits import Waits, Watch
 
 if TYPE_CHECKING:
     from securesystemslib.signer import Signer
@@ -159,7 +160,7 @@ class ApprovalClient:
             _check_purpose(self._signer, self._verifier.ring, self.agent)
         self._records: Records
         self._claims: Claims
-        self._replies: Replies
+        self._replies: Waits
         self._reports: Reports
         self.loops = Loops()
         """The background loops of this client, for a supervisor that checks that they run."""
@@ -272,19 +273,16 @@ class ApprovalClient:
             raise
         process = f"{self.agent}.{secrets.token_hex(6)}"
         self._records = Records(
-            self._redis,
             scripts,
             keys,
             process=process,
-            namespace=self._namespace,
-            grace=self._grace,
+            grace=milliseconds(self._grace),
             state_cipher=self._state_cipher,
             verifier=self._verifier,
             signer=self._signer,
             marks=self._marks,
         )
         self.runs = Runs(
-            self._redis,
             scripts,
             keys,
             self._state_cipher,
@@ -293,7 +291,7 @@ class ApprovalClient:
         )
         self._claims = Claims(self._records, lease=milliseconds(self._lease))
         self._reports = Reports(self.report)
-        self._replies = Replies(
+        self._replies = replies = Replies(
             self._blocking,
             scripts,
             keys,
@@ -304,7 +302,7 @@ class ApprovalClient:
             block=min(BLOCK, self._every),
             reconcile_every=self._every,
         )
-        on_change(self._redis, self._replies.leave_server)
+        on_change(self._redis, replies.leave_server)
         return self
 
     async def __aexit__(

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from redis.asyncio import Redis
-
 from agent_adapter.cipher import RECORD_KEY, STATE_KEY, Cipher
 from agent_adapter.contract.identity import pause_digest
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
@@ -257,24 +255,20 @@ class Records:
 
     def __init__(
         self,
-        redis: Redis,
         scripts: Scripts,
         keys: Keys,
         *,
         process: str,
-        namespace: str,
-        grace: timedelta,
+        grace: int,
         state_cipher: Cipher,
-        verifier: Verifier | None,
-        signer: "Signer | None",
-        marks: Marks | None,
+        verifier: Verifier | None = None,
+        signer: "Signer | None" = None,
+        marks: Marks | None = None,
     ) -> None:
         self.process = process
-        self.grace = milliseconds(grace)
-        self._redis = redis
+        self.grace = grace
         self._scripts = scripts
         self._keys = keys
-        self._namespace = namespace
         self._state_cipher = state_cipher
         self._verifier = verifier
         self._signer = signer
@@ -335,7 +329,7 @@ class Records:
         if self._signer is None:
             return ""
         at = time.time_ns() // 1_000_000
-        return await sign_question(self._signer, interrupt, body, namespace=self._namespace, at=at)
+        return await sign_question(self._signer, interrupt, body, namespace=self._keys.namespace, at=at)
 
     async def add_continuation(self, record: Record, interrupt: Interrupt) -> None:
         """Store the continuation of this interrupt for the workers of a record, unless it already has one.
@@ -621,7 +615,9 @@ class Records:
         return Record(interrupt, req, proof.fields, now, self.grace, decided, proof.receipts, proof.faults)
 
     def _unknown(self, interrupt_id: str) -> UnknownInterruptError:
-        return UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {self._namespace!r}")
+        return UnknownInterruptError(
+            f"{interrupt_id}: no such interrupt in namespace {self._keys.namespace!r}"
+        )
 
 
 @contextlib.contextmanager

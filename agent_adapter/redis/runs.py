@@ -1,28 +1,21 @@
 """Runs that are owed to workers, in Redis: typed methods over the scripts."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
-
-from redis.asyncio import Redis
 
 from agent_adapter.cipher import MARK, STATE_KEY, Cipher
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import Keys
-from agent_adapter.contract.record import Fields
 from agent_adapter.contract.wire import load_continuation
 from agent_adapter.errors import (
     ConsumedError,
     CutOffError,
     LockedRecordError,
-    ServerFailedError,
     UnreadableContinuationError,
-    UnreadableRecordError,
 )
 from agent_adapter.receipts.statement import continuation_field
 from agent_adapter.redis.private import Private
-from agent_adapter.redis.scripts import Scripts, read_hashes
-from agent_adapter.redis.server_check import explaining
+from agent_adapter.redis.scripts import Scripts, fields_of
 
 SET_ASIDE = "set_aside"
 """The note that says why workers do not resume this run by themselves."""
@@ -123,20 +116,6 @@ def failed_with(error: BaseException) -> str:
     return f"the run failed with {type(error).__name__}"
 
 
-@dataclass(frozen=True, slots=True)
-class Owed:
-    """A run that is owed to workers, as an operator sees it. Times are in the store's milliseconds."""
-
-    interrupt_id: str
-    req: Fields
-    card: Fields
-    notes: Fields
-    due: int
-    now: int
-    unreadable: str = ""
-    """Why it cannot be read; empty if it can."""
-
-
 class Runs:
     """Reads and writes the runs that are owed to workers.
 
@@ -150,7 +129,6 @@ class Runs:
 
     def __init__(
         self,
-        redis: Redis,
         scripts: Scripts,
         keys: Keys,
         cipher: Cipher,
@@ -161,7 +139,6 @@ class Runs:
         self._agent = agent
         self.cipher = cipher
         self.is_signed = is_signed
-        self._redis = redis
         self._scripts = scripts
         self._keys = keys
 
@@ -236,45 +213,16 @@ class Runs:
             interrupt_id: The id of its question.
             body: The question as it was read: its continuation is bound to it.
         """
-        return Journal(interrupt_id, await self._hash(self._keys.run(interrupt_id)), self, body)
+        run = self._keys.run(interrupt_id)
+        _, notes, _ = await self._scripts("read", self._keys.of(interrupt_id), card=run)
+        return Journal(interrupt_id, fields_of(notes), self, body)
 
     async def note(self, interrupt_id: str, name: str, text: str) -> str:
         """Write a note about a run once; return the note that is stored, or `""` when the run has already gone on."""
         return str(await self._scripts("note_run", self._keys.of(interrupt_id), name=name, note=text))
-
-    async def release(self, interrupt_id: str, failure: str = "") -> str:
-        """Release a run that was set aside, so that a worker resumes it at once.
-
-        Args:
-            interrupt_id: The id of its question.
-            failure: The number of the failure that the operator saw. If it has failed again since, nothing is done.
-
-        Returns:
-            What happened, as `release_run.lua` says it.
-        """
-        return str(await self._scripts("release_run", self._keys.of(interrupt_id), seen=failure))
 
     async def failed(self, interrupt_id: str, *, attempt: str, reason: str) -> int:
         """Count a failed attempt and note its reason; return how many attempts have failed."""
         names = self._keys.of(interrupt_id)
         said = Private(reason, FAILURE)
         return int(await self._scripts("fail_run", names, attempt=attempt, reason=said))
-
-    async def owed(self) -> AsyncIterator["Owed"]:
-        """Yield every run that is owed; the run that has been due for longest comes first."""
-        with explaining(self._scripts.address):
-            listed: Any = await self._redis.zrange(self._keys.unresumed, 0, -1, withscores=True)
-        for interrupt_id, due in listed:
-            try:
-                req, card, now = await read_hashes(self._scripts, self._keys, interrupt_id)
-                notes = await self._hash(self._keys.run(interrupt_id))
-                if reason := notes.get("reason"):
-                    notes["reason"] = self._scripts.cipher.open(reason, record=interrupt_id, field=FAILURE)
-            except (ServerFailedError, UnreadableRecordError) as error:
-                yield Owed(interrupt_id, {}, {}, {}, int(due), 0, unreadable=str(error))
-            else:
-                yield Owed(interrupt_id, req, card, notes, int(due), now)
-
-    async def _hash(self, key: str) -> dict[str, str]:
-        with explaining(self._scripts.address):
-            return cast("dict[str, str]", await self._redis.hgetall(key))
