@@ -48,12 +48,11 @@ from agent_adapter.contract.record import (
 )
 from agent_adapter.contract.trace import TRACEPARENT, TraceContext
 from agent_adapter.contract.wire import agent_name, to_model
-from agent_adapter.edit_check import asked_again, misfit
+from agent_adapter.edit_check import RefusedAnswerError, asked_again, why_refused
 from agent_adapter.errors import (
     AgentAdapterError,
     ConflictError,
     ConsumedError,
-    DecisionNotAllowedError,
     InvalidRequestError,
     NotDecidedError,
     UnknownInterruptError,
@@ -579,11 +578,8 @@ class ApprovalClient:
             )
         async with self._claims.held(interrupt_id) as (asked, resume):
             given = in_order(resume, self._matching(asked, interrupt)) if interrupt else resume
-            if interrupt and (problem := misfit(given.decisions, interrupt)):
-                await self.refuse_answer(given, problem)
-                raise DecisionNotAllowedError(
-                    f"{problem}; nothing was resumed, and the question can be asked again"
-                )
+            if interrupt and (problem := await why_refused(given, interrupt, asked)):
+                raise await self.refuse_answer(given, problem)
             with carrying(given):
                 yield given
 
@@ -710,16 +706,22 @@ class ApprovalClient:
         with suppress(AgentAdapterError):
             await self._records.mark_stalled(resume.interrupt_id, resume.claim, why_stalled(error))
 
-    async def refuse_answer(self, resume: DecidedResume, reason: str) -> None:
+    async def refuse_answer(self, resume: DecidedResume, reason: str) -> RefusedAnswerError:
         """End a question whose answer cannot be used, with which nothing has run. Published again, it says the reason.
 
         Integrations call it while they hold the claim.
+
+        Returns:
+            The error to raise.
 
         Raises:
             ClaimLostError: when the claim expired and another process took it.
         """
         logger.warning("answer.refused", extra={"interrupt_id": resume.interrupt_id, "reason": reason})
         await self._records.finish(resume.interrupt_id, resume.claim, unused=reason)
+        return RefusedAnswerError(
+            f"this answer cannot be used: {reason}; nothing was resumed, and the question can be asked again"
+        )
 
     async def record(self, interrupt_id: str) -> Record:
         """Read a record: the interrupt, its deadline, and what was decided so far.
@@ -803,7 +805,7 @@ class ApprovalClient:
                 async with AsyncExitStack() as held:
                     asked, resume = await held.enter_async_context(self._claims.held(record_id))
                     resume = in_order(resume, self._matching(asked, interrupt))
-                    if not (problem := misfit(resume.decisions, interrupt)):
+                    if not (problem := await why_refused(resume, interrupt, asked)):
                         stack.push_async_exit(held.pop_all())
                         return resume
                     await self.refuse_answer(resume, problem)

@@ -20,7 +20,6 @@ from agent_adapter.dialects.naming import Named, Naming
 from agent_adapter.errors import (
     ConflictError,
     ConsumedError,
-    DecisionNotAllowedError,
     InvalidRequestError,
     WrongArgumentError,
 )
@@ -48,10 +47,6 @@ from agent_adapter.integrations._stored import StoredThread
 from agent_adapter.integrations._unsaved import Left
 from agent_adapter.redis.claims import Right, patiently
 from agent_adapter.redis.runs import failed_with
-
-
-class UnusableError(DecisionNotAllowedError):
-    """An answer cannot be used, and nothing ran. Its question has ended, and can be asked again."""
 
 
 @dataclass(frozen=True)
@@ -318,15 +313,11 @@ class Thread:
             (saver.serde if saver else JsonPlusSerializer()).dumps_typed(command.resume)
         except Exception as error:
             # On the card stands no text of others: it may quote what is hidden there.
-            raise await self.refused(resume, f"LangGraph cannot save it: {type(error).__name__}") from error
+            why = f"LangGraph cannot save it: {type(error).__name__}"
+            raise await self.approvals.refuse_answer(resume, why) from error
         report = partial(self.approvals.report_later, claim=resume.claim)
         with passing_keys(await self.keys_for(resume, questions), report):
             yield await self._unless_saved(command)
-
-    async def refused(self, resume: DecidedResume, why: str) -> UnusableError:
-        """End the question of an answer that cannot be used, before anything runs, and return the error to raise."""
-        await self.approvals.refuse_answer(resume, why)
-        return UnusableError(f"this answer cannot be used: {why}; nothing was resumed")
 
     async def keys_for(self, resume: Resume, questions: Sequence[Question]) -> dict[str, str]:
         """Return the keys of the calls that these decisions let run, for `passing_keys`."""
