@@ -295,10 +295,6 @@ class Records:
         Returns:
             (`created`, its id), (`known`, the id of the record that already asks about its pauses), or (`mixed`, the id
             of a record that asks about some of them).
-
-        Raises:
-            InvalidRequestError: when it is over a limit.
-            SigningError: when the agent's key cannot sign it now.
         """
         # The check of a large one takes a while, so it runs in a thread and does not block the event loop.
         body = await asyncio.to_thread(dump_interrupt, interrupt)
@@ -332,11 +328,7 @@ class Records:
         return await sign_question(self._signer, interrupt, body, namespace=self._keys.namespace, at=at)
 
     async def add_continuation(self, record: Record, interrupt: Interrupt) -> None:
-        """Store the continuation of this interrupt for the workers of a record, unless it already has one.
-
-        Raises:
-            InvalidRequestError: when it is over the limit, or would not be encrypted although the question is.
-        """
+        """Store the continuation of this interrupt for the workers of a record, unless it already has one."""
         interrupt_id = record.interrupt.id
         given = self._continuation(interrupt_id, interrupt, record.body)
         await self._scripts("add_continuation", self._keys.of(interrupt_id), **given)
@@ -359,11 +351,7 @@ class Records:
         }
 
     async def add_waiter(self, interrupt_id: str, *, each_decision: bool = False) -> None:
-        """Have this process woken when a record ends or gets a notice; with `each_decision`, at each decision too.
-
-        Raises:
-            UnknownInterruptError: when there is no such record.
-        """
+        """Have this process woken when a record ends or gets a notice; with `each_decision`, at each decision too."""
         with _of_our_types(interrupt_id):
             answer = await self._scripts(
                 "add_waiter", self._keys.of(interrupt_id), process=self.process, follows=int(each_decision)
@@ -372,12 +360,7 @@ class Records:
             raise self._unknown(interrupt_id)
 
     async def load(self, interrupt_id: str) -> Record:
-        """Read a record.
-
-        Raises:
-            UnknownInterruptError: when there is no such record.
-            InvalidRequestError: when this version cannot read it.
-        """
+        """Read a record."""
         with _of_our_types(interrupt_id):
             req, card, now = await read_hashes(self._scripts, self._keys, interrupt_id)
         if not req:
@@ -391,9 +374,6 @@ class Records:
             interrupt_id: The id of the record.
             asked: What it asks.
             sent: What the wake-up carries.
-
-        Raises:
-            DecisionNotAllowedError: without a ring, when a decision is not of an allowed kind.
         """
         if self._verifier is None:
             return read_sent_answer(interrupt_id, asked, sent)
@@ -416,11 +396,7 @@ class Records:
         return resume and resume.model_copy(update={"receipts": proof.receipts})
 
     async def withdraw(self, interrupt_id: str, reason: str) -> None:
-        """Ask the bot to end a record.
-
-        Raises:
-            UnknownInterruptError: when there is no such record.
-        """
+        """Ask the bot to end a record."""
         with _of_our_types(interrupt_id):
             outcome = await self._scripts(
                 "withdraw", self._keys.of(interrupt_id), reason=Private(reason, "withdraw")
@@ -436,21 +412,11 @@ class Records:
             owner: Who resumes the run.
             lease: Milliseconds.
             held: The fence of the claim that the owner has already, also if Redis has lost that.
-
-        Raises:
-            ClaimedError: when another process holds it, or held it since.
-            ConsumedError: when the run was resumed.
-            UnknownInterruptError: when the record is gone.
         """
         await self._claim(interrupt_id, owner, lease, held=held)
 
     async def take(self, interrupt_id: str, owner: str, lease: int) -> tuple[Record, int]:
-        """Take the right to resume a run, and read its record at the same moment. Also give the fence of the claim.
-
-        Raises:
-            AgentAdapterError: as in `claim`.
-            InvalidRequestError: when this version cannot read the record; the claim was taken all the same.
-        """
+        """Take the right to resume a run, and read its record at the same moment. Also give the fence of the claim."""
         fence, req, card, now = await self._claim(interrupt_id, owner, lease, reads=True)
         return await self._record(interrupt_id, fields_of(req), fields_of(card), now), fence
 
@@ -502,9 +468,6 @@ class Records:
             owner: Who has resumed the run.
             fence: Of their claim. With it, an older claim in Redis does not count as somebody else's.
             unused: Why the answer could not be used, so that nothing was resumed.
-
-        Raises:
-            ClaimLostError: when the claim expired and another process took it.
         """
         names = self._keys.of(interrupt_id)
         why = Private(unused[:REASON_SHOWN], "stalled") if unused else ""
@@ -520,10 +483,6 @@ class Records:
         """Take or renew the right to run a thread, given by its id, for `lease` milliseconds; with 0, give it back.
 
         Return the note that was left with it.
-
-        Raises:
-            ClaimedError: when another call runs it.
-            UnsureError: after a change of the server, while it is not known whether another call runs it.
         """
         outcome, *rest = await self._scripts(
             "claim_thread",
@@ -554,11 +513,6 @@ class Records:
             outcome: What became of it.
             owner: Whose claim on the run it has to be; `None` for any of this process.
             fenced: Whether the claim on the run has to be the caller's.
-
-        Raises:
-            UnknownInterruptError: when the record is gone.
-            ClaimLostError: when the claim is somebody else's.
-            AgentAdapterError: as in `Record.check_reportable`.
         """
         record = await self.load(interrupt_id)
         decided = record.check_reportable(index)

@@ -77,12 +77,7 @@ class Replies(Waits):
         self._loop = asyncio.get_running_loop()
 
     async def start(self) -> None:
-        """Register this process in Redis and start the loops. Before that, nobody can wake this process.
-
-        Raises:
-            AgentAdapterError: when the client was closed.
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Register this process in Redis and start the loops. Before that, nobody can wake this process."""
         self.check_loop()
         async with self._starting:
             self.check_open()
@@ -97,11 +92,7 @@ class Replies(Waits):
                     task.add_done_callback(self._give_up)
 
     def check_loop(self) -> None:
-        """Refuse to go on in another event loop than the one that the client was opened in, unless it was closed.
-
-        Raises:
-            AgentAdapterError: with what to do.
-        """
+        """Refuse to go on in another event loop than the one that the client was opened in, unless it was closed."""
         if not self.is_closed and asyncio.get_running_loop() is not self._loop:
             raise AgentAdapterError(
                 "this client was opened in another event loop: open one with `async with` inside each asyncio.run; "

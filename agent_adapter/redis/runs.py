@@ -53,27 +53,14 @@ class Journal:
 
     @property
     def continuation(self) -> Continuation:
-        """The state from which the run is resumed.
-
-        Raises:
-            ConsumedError: when the run has already gone on.
-            InvalidRequestError: when this version cannot read it.
-            UnreadableContinuationError: when it is encrypted with another key or for another question, or was stored without
-                a key.
-        """
+        """The state from which the run is resumed."""
         if "continuation" not in self.notes:
             raise ConsumedError(f"{self.interrupt_id}: its run has gone on")
         stored, field = self.notes["continuation"], continuation_field(self.body)
         return load_continuation(self._runs.open_state(stored, record=self.interrupt_id, field=field))
 
     async def keep(self, name: str, text: str) -> str:
-        """Write a note once, and return the note that is stored: this one, or an earlier one of the same name.
-
-        Raises:
-            ConsumedError: when another process has already resumed the run.
-            ServerUnreachableError: when Redis does not answer.
-            UnreadableContinuationError: when the earlier note was encrypted with another key, or not at all.
-        """
+        """Write a note once, and return the note that is stored: this one, or an earlier one of the same name."""
         closed = self._runs.cipher.close(text, record=self.interrupt_id, field=name)
         kept = await self._runs.note(self.interrupt_id, name, closed)
         if not kept:
@@ -87,9 +74,6 @@ class Journal:
         Args:
             why: What happened, for example "a worker died".
             tools: The approved tools that may have taken effect.
-
-        Raises:
-            ConsumedError, ServerUnreachableError: as in `keep`.
         """
         failure = int(self.notes.get("again", 0)) + 1
         sentence = (
@@ -99,11 +83,7 @@ class Journal:
         return CutOffError(await self.keep(SET_ASIDE, sentence))
 
     def check(self) -> None:
-        """Refuse to resume a run that was set aside.
-
-        Raises:
-            CutOffError: until an operator releases it.
-        """
+        """Refuse to resume a run that was set aside."""
         if SET_ASIDE in self:
             raise CutOffError(self[SET_ASIDE])
 
@@ -143,12 +123,7 @@ class Runs:
         self._keys = keys
 
     def open_state(self, text: str, *, record: str, field: str) -> str:
-        """Decrypt a part of the state of a run; without a key, return it unchanged.
-
-        Raises:
-            UnreadableContinuationError: when it was encrypted for another place or with an unknown key, or when it is not
-                encrypted although there is a key or a ring.
-        """
+        """Decrypt a part of the state of a run; without a key, return it unchanged."""
         if self.is_signed and not self.cipher:
             raise UnreadableContinuationError(
                 "decisions are signed (there is a ring), but this state is not protected against changes in Redis: set "

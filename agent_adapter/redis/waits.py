@@ -31,11 +31,7 @@ class Waits:
         self._fail(_closed)
 
     def check_open(self) -> None:
-        """Refuse to go on when the client was closed.
-
-        Raises:
-            AgentAdapterError: with what to do.
-        """
+        """Refuse to go on when the client was closed."""
         if self.is_closed:
             raise AgentAdapterError(
                 "this client was closed: open it again with `async with`, or make another one"
@@ -77,11 +73,7 @@ class Waits:
         return found
 
     def enter(self, interrupt_id: str, watch: "Watch") -> Woken:
-        """Return a future that is done once this interrupt may have changed.
-
-        Raises:
-            AgentAdapterError: when the client was closed, or nobody would be woken.
-        """
+        """Return a future that is done once this interrupt may have changed."""
         if self.is_closed:
             raise _closed(interrupt_id)
         if self._broken:
@@ -124,11 +116,7 @@ class Watch:
         """Faults of the record that the log has named."""
 
     def arm(self) -> None:
-        """Wait for changes from now on.
-
-        Raises:
-            AgentAdapterError: when the client was closed.
-        """
+        """Wait for changes from now on."""
         if self.woken.done():
             # A future that was cancelled is still to be woken.
             self.leave()

@@ -40,11 +40,7 @@ class Owed:
 
 
 async def lines(url: str, namespace: str) -> AsyncIterator[str]:
-    """Yield a line for each run that is owed: its id, age, needs, and why nobody has resumed it. Tabs separate them.
-
-    Raises:
-        ServerUnreachableError: when Redis does not answer.
-    """
+    """Yield a line for each run that is owed: its id, age, needs, and why nobody has resumed it. Tabs separate them."""
     async for each in owed_runs(url, namespace):
         yield "\t".join((each.interrupt_id, _age(each), each.req.get("needs", "?"), why(each)))
 
@@ -68,11 +64,6 @@ async def allow_again(url: str, namespace: str, which: str) -> str:
 
     Returns:
         A sentence for the operator.
-
-    Raises:
-        UnknownInterruptError: when no run waits under this id.
-        ConsumedError: when the run is not set aside, or has failed again since.
-        ServerUnreachableError: when Redis does not answer.
     """
     interrupt_id, _, failure = which.partition("#")
     async with _opened(url, namespace) as (_, scripts, keys):
