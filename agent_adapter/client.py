@@ -48,7 +48,7 @@ from agent_adapter.contract.record import (
 )
 from agent_adapter.contract.trace import TRACEPARENT, TraceContext
 from agent_adapter.contract.wire import agent_name, to_model
-from agent_adapter.edit_check import RefusedAnswerError, asked_again, why_refused
+from agent_adapter.edit_check import RefusedAnswerError, why_refused
 from agent_adapter.errors import (
     AgentAdapterError,
     ConflictError,
@@ -454,7 +454,8 @@ class ApprovalClient:
                 return found
             attempt, replaced = attempt + 1, found
             anew = interrupt_id(interrupt.agent, interrupt.run, interrupt.pauses, attempt=attempt)
-            asked = asked_again(interrupt, record.unused).model_copy(update={"id": anew})
+            context = interrupt.context.model_copy(update={"again": record.unused or None})
+            asked = interrupt.model_copy(update={"id": anew, "context": context})
 
     async def wait(self, interrupt_id: str) -> Resume:
         """Wait until every action is decided, or the interrupt has ended without an answer. Any process may wait.

@@ -35,12 +35,6 @@ async def why_refused(resume: Resume, own: Interrupt, record: Interrupt) -> str:
     return ""
 
 
-def asked_again(interrupt: Interrupt, why: str) -> Interrupt:
-    """Return the interrupt that says on its card why it is asked again, if there is a reason."""
-    context = interrupt.context.model_copy(update={"again": why or None})
-    return interrupt.model_copy(update={"context": context})
-
-
 def schema_problem(args: Any, schema: Mapping[str, Any]) -> str:
     """Say why arguments do not fit a schema, or why nobody can tell; empty when they fit."""
     try:

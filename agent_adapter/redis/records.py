@@ -283,14 +283,9 @@ class Records:
         trace: TraceContext | None = None,
         since: float | None = None,
     ) -> tuple[str, str]:
-        """Store an interrupt once.
+        """Store an interrupt once, in place of an ended record (`replaced`) that is asked again.
 
-        Args:
-            interrupt: The question.
-            waits: Whether this process waits for the answer.
-            replaced: The id of the ended record that is asked again.
-            trace: Where it is asked in a trace.
-            since: When this process first asked it, by the monotonic clock, if that may have been before.
+        `waits` says whether this process waits for the answer, `since` when it first asked, if that may have been before.
 
         Returns:
             (`created`, its id), (`known`, the id of the record that already asks about its pauses), or (`mixed`, the id
@@ -352,12 +347,7 @@ class Records:
 
     async def add_waiter(self, interrupt_id: str, *, each_decision: bool = False) -> None:
         """Have this process woken when a record ends or gets a notice; with `each_decision`, at each decision too."""
-        with _of_our_types(interrupt_id):
-            answer = await self._scripts(
-                "add_waiter", self._keys.of(interrupt_id), process=self.process, follows=int(each_decision)
-            )
-        if answer == "unknown":
-            raise self._unknown(interrupt_id)
+        await self._run("add_waiter", interrupt_id, process=self.process, follows=int(each_decision))
 
     async def load(self, interrupt_id: str) -> Record:
         """Read a record."""
@@ -368,13 +358,7 @@ class Records:
         return await self._record(interrupt_id, req, card, now)
 
     def sent_answer(self, interrupt_id: str, asked: Asked, sent: str) -> Resume | None:
-        """Read the answer that came with a wake-up. `None` when there is none, or it is not proven: the record says more.
-
-        Args:
-            interrupt_id: The id of the record.
-            asked: What it asks.
-            sent: What the wake-up carries.
-        """
+        """Read the answer that came with a wake-up. `None` when there is none, or it is not proven: the record says more."""
         if self._verifier is None:
             return read_sent_answer(interrupt_id, asked, sent)
         try:
@@ -397,44 +381,31 @@ class Records:
 
     async def withdraw(self, interrupt_id: str, reason: str) -> None:
         """Ask the bot to end a record."""
-        with _of_our_types(interrupt_id):
-            outcome = await self._scripts(
-                "withdraw", self._keys.of(interrupt_id), reason=Private(reason, "withdraw")
-            )
-        if outcome == "unknown":
-            raise self._unknown(interrupt_id)
-
-    async def claim(self, interrupt_id: str, owner: str, lease: int, *, held: int | None = None) -> None:
-        """Take or renew the right to resume a run for `lease` milliseconds; with 0, give it back.
-
-        Args:
-            interrupt_id: The id of the record.
-            owner: Who resumes the run.
-            lease: Milliseconds.
-            held: The fence of the claim that the owner has already, also if Redis has lost that.
-        """
-        await self._claim(interrupt_id, owner, lease, held=held)
+        await self._run("withdraw", interrupt_id, reason=Private(reason, "withdraw"))
 
     async def take(self, interrupt_id: str, owner: str, lease: int) -> tuple[Record, int]:
         """Take the right to resume a run, and read its record at the same moment. Also give the fence of the claim."""
-        fence, req, card, now = await self._claim(interrupt_id, owner, lease, reads=True)
+        fence, req, card, now = await self.claim(interrupt_id, owner, lease, reads=True)
         return await self._record(interrupt_id, fields_of(req), fields_of(card), now), fence
 
-    async def _claim(
+    async def claim(
         self, interrupt_id: str, owner: str, lease: int, *, reads: bool = False, held: int | None = None
     ) -> Sequence[Any]:
-        with _of_our_types(interrupt_id):
-            outcome: str
-            rest: list[Any]
-            outcome, *rest = await self._scripts(
-                "claim_resume",
-                self._keys.of(interrupt_id),
-                owner=owner,
-                lease=lease,
-                grace=self.grace,
-                is_read=int(reads),
-                held=held,
-            )
+        """Take or renew the right to resume a run for `lease` milliseconds; with 0, give it back.
+
+        `held` is the fence of the claim that the owner has already, also if Redis has lost that.
+        """
+        outcome: str
+        rest: list[Any]
+        outcome, *rest = await self._run(
+            "claim_resume",
+            interrupt_id,
+            owner=owner,
+            lease=lease,
+            grace=self.grace,
+            is_read=int(reads),
+            held=held,
+        )
         match outcome:
             case "claimed":
                 raise ClaimedError(
@@ -449,8 +420,6 @@ class Records:
                 raise ConsumedError(f"{interrupt_id} was already answered and its run resumed")
             case "pending":
                 raise NotDecidedError(f"{interrupt_id} is not decided: wait for it before resuming")
-            case "unknown":
-                raise self._unknown(interrupt_id)
             case "damaged":
                 raise UnreadableRecordError(
                     f"{interrupt_id} cannot be read, because what was asked is missing: "
@@ -461,13 +430,9 @@ class Records:
     async def finish(
         self, interrupt_id: str, owner: str, fence: int | None = None, *, unused: str = ""
     ) -> None:
-        """Record that the run was resumed. Final.
+        """Record that the run was resumed, or why (`unused`) it could not be. Final.
 
-        Args:
-            interrupt_id: The id of the record.
-            owner: Who has resumed the run.
-            fence: Of their claim. With it, an older claim in Redis does not count as somebody else's.
-            unused: Why the answer could not be used, so that nothing was resumed.
+        With the `fence` of their claim, an older claim in Redis does not count as somebody else's.
         """
         names = self._keys.of(interrupt_id)
         why = Private(unused[:REASON_SHOWN], "stalled") if unused else ""
@@ -507,29 +472,21 @@ class Records:
     ) -> Reported:
         """Keep what became of an approved call. The first outcome is kept.
 
-        Args:
-            interrupt_id: The id of the record.
-            index: The position of the action.
-            outcome: What became of it.
-            owner: Whose claim on the run it has to be; `None` for any of this process.
-            fenced: Whether the claim on the run has to be the caller's.
+        Where `fenced`, the claim on the run has to be the owner's; without one, any of this process.
         """
         record = await self.load(interrupt_id)
         decided = record.check_reportable(index)
         fence = record.check_claim(owner, process=self.process) if fenced else ""
-        with _of_our_types(interrupt_id):
-            word, *stored = await self._scripts(
-                "report_outcome",
-                self._keys.of(interrupt_id),
-                index=index,
-                decided=decided,
-                fence=fence,
-                status=outcome.status,
-                outcome=Private(dump_outcome(outcome), f"outcome:{index}"),
-            )
+        word, *stored = await self._run(
+            "report_outcome",
+            interrupt_id,
+            index=index,
+            decided=decided,
+            fence=fence,
+            status=outcome.status,
+            outcome=Private(dump_outcome(outcome), f"outcome:{index}"),
+        )
         match word:
-            case "unknown":
-                raise self._unknown(interrupt_id)
             case "lost":
                 raise ClaimLostError(
                     f"{interrupt_id}: another process took the claim on its run, and reports what becomes of it"
@@ -567,6 +524,14 @@ class Records:
             return Record(interrupt, req, card, now, self.grace, decided)
         proof = proven(interrupt, card, self._verifier, body=body, now=time.time_ns() // 1_000_000)
         return Record(interrupt, req, proof.fields, now, self.grace, decided, proof.receipts, proof.faults)
+
+    async def _run(self, verb: str, interrupt_id: str, **given: Value) -> Any:
+        """Run a script about a record that has to be there."""
+        with _of_our_types(interrupt_id):
+            answer = await self._scripts(verb, self._keys.of(interrupt_id), **given)
+        if answer in ("unknown", ["unknown"]):
+            raise self._unknown(interrupt_id)
+        return answer
 
     def _unknown(self, interrupt_id: str) -> UnknownInterruptError:
         return UnknownInterruptError(
