@@ -50,11 +50,7 @@ _DEFAULTS: Mapping[str, Any] = {"expires_in": timedelta(hours=1), "on_expiry": "
 
 
 def check_asking(asking: Mapping[str, Any], *, beside: Sequence[str] = ()) -> None:
-    """Refuse unknown options and values of the wrong kind. `beside` is what the function takes beside them.
-
-    Raises:
-        WrongArgumentError: naming the option, and what to pass instead.
-    """
+    """Refuse unknown options and values of the wrong kind. `beside` is what the function takes beside them."""
     known = Asking.__annotations__
     for name, given in asking.items():
         if name not in known:

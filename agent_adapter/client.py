@@ -48,12 +48,11 @@ from agent_adapter.contract.record import (
 )
 from agent_adapter.contract.trace import TRACEPARENT, TraceContext
 from agent_adapter.contract.wire import agent_name, to_model
-from agent_adapter.edit_check import asked_again, misfit
+from agent_adapter.edit_check import RefusedAnswerError, why_refused
 from agent_adapter.errors import (
     AgentAdapterError,
     ConflictError,
     ConsumedError,
-    DecisionNotAllowedError,
     InvalidRequestError,
     NotDecidedError,
     UnknownInterruptError,
@@ -86,11 +85,12 @@ from agent_adapter.redis.pool import (
     open_redis,
 )
 from agent_adapter.redis.records import Record, Records, milliseconds
-from agent_adapter.redis.replies import Replies, Watch
+from agent_adapter.redis.replies import Replies
 from agent_adapter.redis.reports import Reports
 from agent_adapter.redis.runs import Runs
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_server
+from agent_adapter.redis.waits import Waits, Watch
 
 if TYPE_CHECKING:
     from securesystemslib.signer import Signer
@@ -159,7 +159,7 @@ class ApprovalClient:
             _check_purpose(self._signer, self._verifier.ring, self.agent)
         self._records: Records
         self._claims: Claims
-        self._replies: Replies
+        self._replies: Waits
         self._reports: Reports
         self.loops = Loops()
         """The background loops of this client, for a supervisor that checks that they run."""
@@ -272,19 +272,16 @@ class ApprovalClient:
             raise
         process = f"{self.agent}.{secrets.token_hex(6)}"
         self._records = Records(
-            self._redis,
             scripts,
             keys,
             process=process,
-            namespace=self._namespace,
-            grace=self._grace,
+            grace=milliseconds(self._grace),
             state_cipher=self._state_cipher,
             verifier=self._verifier,
             signer=self._signer,
             marks=self._marks,
         )
         self.runs = Runs(
-            self._redis,
             scripts,
             keys,
             self._state_cipher,
@@ -293,7 +290,7 @@ class ApprovalClient:
         )
         self._claims = Claims(self._records, lease=milliseconds(self._lease))
         self._reports = Reports(self.report)
-        self._replies = Replies(
+        self._replies = replies = Replies(
             self._blocking,
             scripts,
             keys,
@@ -304,7 +301,7 @@ class ApprovalClient:
             block=min(BLOCK, self._every),
             reconcile_every=self._every,
         )
-        on_change(self._redis, self._replies.leave_server)
+        on_change(self._redis, replies.leave_server)
         return self
 
     async def __aexit__(
@@ -457,7 +454,8 @@ class ApprovalClient:
                 return found
             attempt, replaced = attempt + 1, found
             anew = interrupt_id(interrupt.agent, interrupt.run, interrupt.pauses, attempt=attempt)
-            asked = asked_again(interrupt, record.unused).model_copy(update={"id": anew})
+            context = interrupt.context.model_copy(update={"again": record.unused or None})
+            asked = interrupt.model_copy(update={"id": anew, "context": context})
 
     async def wait(self, interrupt_id: str) -> Resume:
         """Wait until every action is decided, or the interrupt has ended without an answer. Any process may wait.
@@ -581,11 +579,8 @@ class ApprovalClient:
             )
         async with self._claims.held(interrupt_id) as (asked, resume):
             given = in_order(resume, self._matching(asked, interrupt)) if interrupt else resume
-            if interrupt and (problem := misfit(given.decisions, interrupt)):
-                await self.refuse_answer(given, problem)
-                raise DecisionNotAllowedError(
-                    f"{problem}; nothing was resumed, and the question can be asked again"
-                )
+            if interrupt and (problem := await why_refused(given, interrupt, asked)):
+                raise await self.refuse_answer(given, problem)
             with carrying(given):
                 yield given
 
@@ -712,16 +707,22 @@ class ApprovalClient:
         with suppress(AgentAdapterError):
             await self._records.mark_stalled(resume.interrupt_id, resume.claim, why_stalled(error))
 
-    async def refuse_answer(self, resume: DecidedResume, reason: str) -> None:
+    async def refuse_answer(self, resume: DecidedResume, reason: str) -> RefusedAnswerError:
         """End a question whose answer cannot be used, with which nothing has run. Published again, it says the reason.
 
         Integrations call it while they hold the claim.
+
+        Returns:
+            The error to raise.
 
         Raises:
             ClaimLostError: when the claim expired and another process took it.
         """
         logger.warning("answer.refused", extra={"interrupt_id": resume.interrupt_id, "reason": reason})
         await self._records.finish(resume.interrupt_id, resume.claim, unused=reason)
+        return RefusedAnswerError(
+            f"this answer cannot be used: {reason}; nothing was resumed, and the question can be asked again"
+        )
 
     async def record(self, interrupt_id: str) -> Record:
         """Read a record: the interrupt, its deadline, and what was decided so far.
@@ -805,7 +806,7 @@ class ApprovalClient:
                 async with AsyncExitStack() as held:
                     asked, resume = await held.enter_async_context(self._claims.held(record_id))
                     resume = in_order(resume, self._matching(asked, interrupt))
-                    if not (problem := misfit(resume.decisions, interrupt)):
+                    if not (problem := await why_refused(resume, interrupt, asked)):
                         stack.push_async_exit(held.pop_all())
                         return resume
                     await self.refuse_answer(resume, problem)

@@ -1,31 +1,38 @@
 """Edits of calls whose schema was too large to be sent: the agent checks them with its own copy."""
 
+import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from agent_adapter.contract.hitl import EditDecision
-from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.numbers import as_floats
-from agent_adapter.contract.wire import trimmed
+from agent_adapter.contract.trim import LEFT_OUT
+from agent_adapter.errors import DecisionNotAllowedError
 
 
-def misfit(decisions: Sequence[Any], interrupt: Interrupt) -> str:
-    """Say which edit does not fit a schema that was too large for people's forms; empty when all fit."""
-    if not any(isinstance(decision, EditDecision) for decision in decisions):
-        return ""
-    sent = trimmed(interrupt).request.review_configs
-    for decision, own, shown in zip(decisions, interrupt.request.review_configs, sent, strict=True):
-        is_unchecked = isinstance(decision, EditDecision) and own.args_schema != shown.args_schema
-        if is_unchecked and (problem := schema_problem(decision.edited_action.args, own.args_schema or {})):
-            return f"the edited `{own.action_name}` {problem}"
+class RefusedAnswerError(DecisionNotAllowedError):
+    """An answer cannot be used, and nothing ran. Its question has ended, and can be asked again."""
+
+
+async def why_refused(resume: Resume, own: Interrupt, record: Interrupt) -> str:
+    """Say which edit does not fit a schema of ours that its record has not, because it was too large; empty when all fit.
+
+    Args:
+        resume: The answer, in the order of our actions.
+        own: What we ask.
+        record: What was asked.
+    """
+    for index, decision, config in zip(
+        resume.indices, resume.decisions, own.request.review_configs, strict=True
+    ):
+        is_unchecked = record.request.review_configs[index].args_schema == LEFT_OUT
+        if is_unchecked and isinstance(decision, EditDecision) and config.args_schema:
+            problem = await asyncio.to_thread(schema_problem, decision.edited_action.args, config.args_schema)
+            if problem:
+                return f"the edited `{config.action_name}` {problem}"
     return ""
-
-
-def asked_again(interrupt: Interrupt, why: str) -> Interrupt:
-    """Return the interrupt that says on its card why it is asked again, if there is a reason."""
-    context = interrupt.context.model_copy(update={"again": why or None})
-    return interrupt.model_copy(update={"context": context})
 
 
 def schema_problem(args: Any, schema: Mapping[str, Any]) -> str:

@@ -24,11 +24,7 @@ def kind_of(value: object) -> str:
 
 
 def expect(value: object, kind: type | UnionType, *, where: str, cure: str) -> None:
-    """Refuse a value that is not of this kind.
-
-    Raises:
-        WrongArgumentError: naming the place, the kind of the value, and what to pass instead.
-    """
+    """Refuse a value that is not of this kind."""
     if not isinstance(value, kind):
         raise WrongArgumentError(f"{where}: this is {kind_of(value)}: {cure}")
 

@@ -3,38 +3,56 @@
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager
-from datetime import timedelta
-from pathlib import Path
+from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack
-
-from redis.credentials import CredentialProvider
+from typing import TYPE_CHECKING, Any, Concatenate, Never, ParamSpec, Self, TypeAlias, TypeVar
 
 from agent_adapter import tracing
-from agent_adapter.asking import Asking, spelled_out
-from agent_adapter.cipher import Cipher
 from agent_adapter.client import ApprovalClient
-from agent_adapter.contract.hitl import HITLRequest
-from agent_adapter.contract.interrupt import Decided, DecidedResume, Interrupt, Resume
-from agent_adapter.contract.outcome import Outcome, Reported
+from agent_adapter.contract.interrupt import DecidedResume
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect
 from agent_adapter.idempotency import carrying
-from agent_adapter.receipts.ring import Ring
-from agent_adapter.redis.records import Record
-
-if TYPE_CHECKING:
-    from securesystemslib.signer import Signer
 
 logger = logging.getLogger(__name__)
-_T = TypeVar("_T")
+P = ParamSpec("P")
+T = TypeVar("T")
+Given = TypeVar("Given")
+Taken = TypeVar("Taken")
+_Of: TypeAlias = Callable[Concatenate[ApprovalClient, P], T]
+_Here: TypeAlias = Callable[Concatenate["SyncApprovalClient", P], T]
+
+
+def _by(take: Callable[["SyncApprovalClient", Given], Taken], verb: _Of[P, Given]) -> _Here[P, Taken]:
+    """Turn a verb of the asynchronous client into one that takes its result in this way."""
+
+    @wraps(verb)
+    def turned(self: "SyncApprovalClient", /, *args: P.args, **given: P.kwargs) -> Taken:
+        # A kind of client may have a verb of its own.
+        own: Callable[P, Given] = getattr(self.client, verb.__name__)
+        return take(self, own(*args, **given))
+
+    return turned
+
+
+def _made(
+    make: Callable[P, ApprovalClient],
+) -> Callable[Concatenate[type["SyncApprovalClient"], P], "SyncApprovalClient"]:
+    @wraps(make)
+    def made(cls: type["SyncApprovalClient"], /, *args: P.args, **given: P.kwargs) -> "SyncApprovalClient":
+        return cls(make(*args, **given))
+
+    return made
 
 
 class SyncApprovalClient:
     """An `ApprovalClient` whose methods block until they are done. Use it as a context manager; any thread may call it.
+
+    It has the verbs of `ApprovalClient`, with the same arguments and errors. Write `with` for `async with`, `for` for
+    `async for`, and no `await`.
 
     `run` runs any coroutine that needs the client, such as the `run` function of an integration:
 
@@ -42,45 +60,14 @@ class SyncApprovalClient:
             result = approvals.run(run(graph, input, approvals=approvals.client, config=config))
     """
 
+    from_url = classmethod(_made(ApprovalClient.from_url))
+
     def __init__(self, client: ApprovalClient) -> None:
         cure = 'for the address of a Redis, write `with SyncApprovalClient.from_url("redis://…", agent="billing")`'
         expect(client, ApprovalClient, where="client", cure=cure)
         self.client = client
         self._background: _Background | None = None
         self._calls: set[Future[Any]] = set()
-
-    @classmethod
-    def from_url(
-        cls,
-        url: str,
-        *,
-        agent: str,
-        namespace: str = "assent",
-        state_cipher: Cipher | None = None,
-        record_cipher: Cipher | None = None,
-        ring: Ring | str | Path | None = None,
-        min_people: int = 0,
-        signer: "Signer | None" = None,
-        credentials: CredentialProvider | str | None = None,
-        **settings: timedelta,
-    ) -> Self:
-        """Make a client for this Redis. Arguments and errors are as in `ApprovalClient.from_url`."""
-        return cls(
-            ApprovalClient.from_url(
-                url,
-                agent=agent,
-                namespace=namespace,
-                state_cipher=state_cipher,
-                record_cipher=record_cipher,
-                ring=ring,
-                min_people=min_people,
-                signer=signer,
-                credentials=credentials,
-                # Only the HTTP API has them.
-                marks=None,
-                **settings,
-            )
-        )
 
     def __enter__(self) -> Self:
         """Connect. Errors are as in `ApprovalClient.__aenter__` and in `run`."""
@@ -116,7 +103,7 @@ class SyncApprovalClient:
 
         __aexit__ = __aenter__
 
-    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the background loop, wait, and return its result. Ctrl-C in the caller cancels it.
 
         A process has one background loop, which all its clients share: connections of a model or a database stay usable.
@@ -138,7 +125,7 @@ class SyncApprovalClient:
     def _is_inside(self) -> bool:
         return self._background is not None and threading.current_thread() is self._background.thread
 
-    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
         background = self._background
         # A fork of the process has no such thread.
         if background is None or not background.thread.is_alive():
@@ -160,77 +147,6 @@ class SyncApprovalClient:
             future.cancel()
             raise
 
-    @spelled_out
-    def interrupt(
-        self,
-        request: HITLRequest,
-        *,
-        run: str | None = None,
-        pauses: Sequence[str] | None = None,
-        **asking: Unpack[Asking],
-    ) -> Interrupt:
-        """See `ApprovalClient.interrupt`."""
-        return self.client.interrupt(request, run=run, pauses=pauses, **asking)
-
-    def publish(self, interrupt: Interrupt) -> str:
-        """See `ApprovalClient.publish`."""
-        return self.run(self.client.publish(interrupt))
-
-    def wait(self, interrupt_id: str) -> Resume:
-        """See `ApprovalClient.wait`."""
-        return self.run(self.client.wait(interrupt_id))
-
-    @spelled_out
-    def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
-        """See `ApprovalClient.review`."""
-        return self.run(self.client.review(request, **asking))
-
-    def record(self, interrupt_id: str) -> Record:
-        """See `ApprovalClient.record`."""
-        return self.run(self.client.record(interrupt_id))
-
-    def claim(self, interrupt_id: str, owner: str, lease: timedelta) -> None:
-        """See `ApprovalClient.claim`."""
-        self.run(self.client.claim(interrupt_id, owner, lease))
-
-    def finish(self, interrupt_id: str, owner: str) -> None:
-        """See `ApprovalClient.finish`."""
-        self.run(self.client.finish(interrupt_id, owner))
-
-    def report(
-        self, interrupt_id: str, index: int, outcome: Outcome, *, claim: str | None = None
-    ) -> Reported:
-        """See `ApprovalClient.report`."""
-        return self.run(self.client.report(interrupt_id, index, outcome, claim=claim))
-
-    def withdraw(self, interrupt_id: str, reason: str = "") -> None:
-        """See `ApprovalClient.withdraw`."""
-        self.run(self.client.withdraw(interrupt_id, reason))
-
-    def decisions(self, interrupt_id: str) -> Iterator[Decided]:
-        """See `ApprovalClient.decisions`."""
-        decided = self.client.decisions(interrupt_id)
-        try:
-            while (found := self.run(_next(decided))) is not None:
-                yield found
-        finally:
-            self._run(_close(decided))
-
-    @contextmanager
-    def reviewing(self, interrupt: Interrupt) -> Iterator[DecidedResume]:
-        """See `ApprovalClient.reviewing`."""
-        with self.inside(self.client.reviewing(interrupt)) as resume:
-            yield resume
-
-    @contextmanager
-    def resuming(
-        self, interrupt_id: str, *, interrupt: Interrupt | None = None, unchecked: bool = False
-    ) -> Iterator[DecidedResume]:
-        """See `ApprovalClient.resuming`."""
-        held = self.client.resuming(interrupt_id, interrupt=interrupt, unchecked=unchecked)
-        with self.inside(held) as resume:
-            yield resume
-
     @contextmanager
     def inside(self, context: AbstractAsyncContextManager[DecidedResume]) -> Iterator[DecidedResume]:
         """Enter an asynchronous context of the client on the background loop, and leave it at the end of the body."""
@@ -242,6 +158,30 @@ class SyncApprovalClient:
             self._run(_leave(context, error))
             raise
         self._run(_leave(context, None))
+
+    def _each(self, found: AsyncIterator[T]) -> Iterator[T]:
+        end: Any = object()
+        try:
+            while (each := self.run(_next(found, end))) is not end:
+                yield each
+        finally:
+            self._run(_close(found))
+
+    def _at_once(self, made: T) -> T:
+        return made
+
+    interrupt = _by(_at_once, ApprovalClient.interrupt)
+    publish = _by(run, ApprovalClient.publish)
+    wait = _by(run, ApprovalClient.wait)
+    review = _by(run, ApprovalClient.review)
+    reviewing = _by(inside, ApprovalClient.reviewing)
+    resuming = _by(inside, ApprovalClient.resuming)
+    decisions = _by(_each, ApprovalClient.decisions)
+    record = _by(run, ApprovalClient.record)
+    claim = _by(run, ApprovalClient.claim)
+    finish = _by(run, ApprovalClient.finish)
+    report = _by(run, ApprovalClient.report)
+    withdraw = _by(run, ApprovalClient.withdraw)
 
 
 class _Background:
@@ -287,12 +227,12 @@ def _refuse_to_block_a_loop() -> None:
     )
 
 
-async def _next(decided: AsyncIterator[Decided]) -> Decided | None:
-    return await anext(decided, None)
+async def _next(found: AsyncIterator[T], end: T) -> T:
+    return await anext(found, end)
 
 
-async def _close(decided: Any) -> None:
-    await decided.aclose()
+async def _close(found: Any) -> None:
+    await found.aclose()
 
 
 async def _enter(context: AbstractAsyncContextManager[DecidedResume]) -> tuple[DecidedResume, object]:

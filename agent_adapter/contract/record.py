@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import (
+    ActionRequest,
     Decision,
     KnownDecision,
     RejectDecision,
@@ -16,10 +17,11 @@ from agent_adapter.contract.hitl import (
     ReviewConfig,
     WireModel,
 )
-from agent_adapter.contract.identity import action_fingerprints, digest, slots
+from agent_adapter.contract.identity import action_fingerprint, action_fingerprints, digest, slots
 from agent_adapter.contract.interrupt import DecidedResume, DecisionRecord, Interrupt, Resume, Status
 from agent_adapter.contract.outcome import Reported, load_outcome
-from agent_adapter.contract.wire import dump_decision, to_model, trimmed
+from agent_adapter.contract.trim import LEFT_OUT, STEPS, trim
+from agent_adapter.contract.wire import dump_decision, to_model
 from agent_adapter.errors import (
     ConflictError,
     DecisionNotAllowedError,
@@ -411,17 +413,29 @@ def matching_actions(record: Interrupt, asked: Interrupt) -> list[int]:
     if record.run != asked.run:
         raise ConflictError(f"{record.id} belongs to another run: look for what else writes to this Redis")
     places = {slot: index for index, slot in enumerate(slots(record.pauses))}
-    known, own = action_fingerprints(record.request), action_fingerprints(trimmed(asked).request)
+    known, shown = action_fingerprints(record.request), record.request.review_configs
+    own = zip(slots(asked.pauses), asked.request.action_requests, asked.request.review_configs, strict=True)
     indices = []
-    for index, slot in enumerate(slots(asked.pauses)):
+    for index, (slot, action, config) in enumerate(own):
         found = places.get(slot)
-        if found is None or known[found] != own[index]:
+        if found is None or known[found] != _own_fingerprint(action, config, shown[found]):
             raise ConflictError(
                 f"{record.id} was published with a different action at position {index + 1} "
-                f"({asked.request.action_requests[index].name}): a pause may not change once it is asked. To ask anew, withdraw it first"
+                f"({action.name}): a pause may not change once it is asked. To ask anew, withdraw it first"
             )
         indices.append(found)
     return indices
+
+
+def _own_fingerprint(action: ActionRequest, own: ReviewConfig, shown: ReviewConfig) -> str:
+    """Return the fingerprint of our action, without its schema if that was left out in the record."""
+    if own.args_schema is not None and shown.args_schema == LEFT_OUT:
+        own = own.model_copy(update={"args_schema": LEFT_OUT})
+    try:
+        return action_fingerprint(action, own)
+    except (TypeError, ValueError, RecursionError):
+        # What is not JSON was not asked.
+        return ""
 
 
 def check_same_words(record: Interrupt, asked: Interrupt, indices: Sequence[int]) -> None:
@@ -432,8 +446,18 @@ def check_same_words(record: Interrupt, asked: Interrupt, indices: Sequence[int]
     Raises:
         ConflictError: naming what is different.
     """
-    asked = trimmed(asked)
-    known, own = record.context, asked.context
+    # In a batch that was too large, everything is cut by the same step.
+    differences = (_other_words(record, trim(asked, most), indices) for most in STEPS)
+    if (first := next(differences)) and all(differences):
+        raise ConflictError(
+            f"{record.id} is stored with another {first} than this process asks with, so people may have been shown "
+            "something else. To ask anew, withdraw it first; if nothing has changed here, look for what else writes to this Redis"
+        )
+
+
+def _other_words(record: Interrupt, asked: Interrupt, indices: Sequence[int]) -> str:
+    """Name the first words in which a record differs from what is asked; empty when there are none."""
+    known, own, there, here = record.context, asked.context, record.request, asked.request
     compared: list[tuple[str, object, object]] = [
         ("context.requested_by", known.requested_by, own.requested_by),
         ("context.title", known.title, own.title),
@@ -441,23 +465,14 @@ def check_same_words(record: Interrupt, asked: Interrupt, indices: Sequence[int]
         ("route", record.route, asked.route),
         ("on_expiry", record.on_expiry, asked.on_expiry),
     ]
-    there, here = record.request, asked.request
     for position, index in enumerate(indices):
         first, second = there.action_requests[index], here.action_requests[position]
+        shown, config = there.review_configs[index], here.review_configs[position]
         compared += [
             (f"description of action {position + 1}", first.description, second.description),
-            (
-                f"review config of action {position + 1}",
-                there.review_configs[index],
-                here.review_configs[position],
-            ),
+            (f"review config of action {position + 1}", shown, config),
         ]
-    for name, stored, ours in compared:
-        if stored != ours:
-            raise ConflictError(
-                f"{record.id} is stored with another {name} than this process asks with, so people may have been shown "
-                "something else. To ask anew, withdraw it first; if nothing has changed here, look for what else writes to this Redis"
-            )
+    return next((name for name, stored, ours in compared if stored != ours), "")
 
 
 def in_order(resume: _R, indices: Sequence[int]) -> _R:

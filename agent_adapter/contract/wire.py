@@ -121,7 +121,7 @@ def dump_interrupt(interrupt: Interrupt) -> str:
         )
     if interrupt.route.thread_ts and not interrupt.route.channel:
         raise InvalidRequestError("a thread needs its channel: pass channel=… beside thread_ts")
-    _, envelope, text = _asked(interrupt)
+    envelope, text = _trimmed(interrupt)
     size = len(text.encode())
     if size > MAX_ENVELOPE_BYTES:
         raise InvalidRequestError(
@@ -134,24 +134,14 @@ def dump_interrupt(interrupt: Interrupt) -> str:
     return encode({**envelope, "source": interrupt.source.model_dump(mode="python")})
 
 
-def trimmed(interrupt: Interrupt) -> Interrupt:
-    """Return the interrupt as it is asked: without schemas, and with shorter texts, where these are too long to be sent.
-
-    Raises:
-        InvalidRequestError: when something else in it cannot be written.
-    """
-    return _asked(interrupt)[0]
-
-
-def _asked(interrupt: Interrupt) -> tuple[Interrupt, dict[str, Any], str]:
-    """Return an interrupt as it is asked, its envelope, and that as text."""
+def _trimmed(interrupt: Interrupt) -> tuple[dict[str, Any], str]:
+    """Return the envelope of an interrupt, without schemas and with shorter texts where these are too long; and its text."""
     for most in STEPS:
-        asked = trim(interrupt, most)
-        envelope = _envelope(asked)
+        envelope = _envelope(trim(interrupt, most))
         text = encode(envelope)
         if len(text.encode()) <= MAX_ENVELOPE_BYTES:
             break
-    return asked, envelope, text
+    return envelope, text
 
 
 def _envelope(interrupt: Interrupt) -> dict[str, Any]:

@@ -53,11 +53,7 @@ def own_tools(graph: Graph) -> dict[str, BaseTool]:
 
 
 def tools_by_name(tools: Tools) -> dict[str, BaseTool]:
-    """Return the tools by name; a function is made into a tool.
-
-    Raises:
-        WrongArgumentError: when an entry is neither a tool nor a function.
-    """
+    """Return the tools by name; a function is made into a tool."""
     cure = "pass a list of tools or functions, as in tools=[pay]"
     if isinstance(tools, str | Mapping):
         raise WrongArgumentError(f"tools: this is {kind_of(tools)}: {cure}")
@@ -85,11 +81,7 @@ def json_schema(tool: BaseTool) -> dict[str, Any]:
 
 
 def check_edit(action: ActionRequest, decision: Decision | None, known: Mapping[str, BaseTool]) -> None:
-    """Refuse edited arguments that the tool would not accept, or would change into other values.
-
-    Raises:
-        DecisionNotAllowedError: naming the argument.
-    """
+    """Refuse edited arguments that the tool would not accept, or would change into other values."""
     tool = known.get(action.name)
     if tool is None or not isinstance(decision, EditDecision) or not (model := _model_of(tool)):
         return
@@ -171,9 +163,6 @@ def check_call_ids(values: Any) -> None:
 
     Args:
         values: The state values of the agent that asks.
-
-    Raises:
-        InvalidRequestError: naming the id and the cure.
     """
     for id, count in Counter(call["id"] for call in open_calls(values)).items():
         if count > 1:

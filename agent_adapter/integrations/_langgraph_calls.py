@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.checkpoint.base import CheckpointTuple
@@ -35,6 +35,7 @@ from agent_adapter.contract.identity import digest
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.idempotency import enter
+from agent_adapter.integrations._graph import newest_calls
 
 Inside: TypeAlias = Callable[[StateSnapshot, PregelTask], Awaitable[CheckpointTuple | None]]
 Keys: TypeAlias = Mapping[str, str]
@@ -213,9 +214,9 @@ def _place(stored: CheckpointTuple | None, pause: Pause, state: StateSnapshot, t
     around = namespace_of(state, task)
     writes = [value for _, channel, value in (stored and stored.pending_writes) or () if channel == INTERRUPT]
     if stored and any(pause.id == waiting.id for value in writes for waiting in value):
-        calls = _newest_calls(stored.checkpoint["channel_values"])
+        calls = newest_calls(stored.checkpoint["channel_values"])
         return _Place(_namespace(stored.config), calls, around, is_inside=True)
-    return _Place(_namespace(state.config), _newest_calls(state.values), around)
+    return _Place(_namespace(state.config), newest_calls(state.values), around)
 
 
 def namespace_of(state: StateSnapshot, task: PregelTask) -> str:
@@ -226,14 +227,6 @@ def namespace_of(state: StateSnapshot, task: PregelTask) -> str:
 
 def _namespace(config: RunnableConfig) -> str:
     return str(config["configurable"].get("checkpoint_ns", ""))
-
-
-def _newest_calls(values: Any) -> list[dict[str, Any]]:
-    messages = values.get("messages") if isinstance(values, dict) else None
-    for message in reversed(messages if isinstance(messages, list) else []):
-        if isinstance(message, AIMessage) and message.tool_calls:
-            return [dict(call) for call in message.tool_calls]
-    return []
 
 
 def _next_id(calls: list[dict[str, Any]], action: ActionRequest) -> str | None:

@@ -45,11 +45,7 @@ class Place:
 
 
 async def places(graph: object, state: StateSnapshot) -> dict[str, Place]:
-    """Find where each pause of a thread comes from, by its id.
-
-    Raises:
-        InvalidRequestError: for a pause whose answer LangGraph could hand to another call.
-    """
+    """Find where each pause of a thread comes from, by its id."""
     return await _Thread(StoredThread.of(graph, state.config)).places(graph, state)
 
 

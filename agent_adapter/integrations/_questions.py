@@ -40,11 +40,7 @@ class Question:
 
     @classmethod
     def of(cls, pause: Pause, naming: Naming, place: Place | None = None) -> "Question":
-        """Read a pause.
-
-        Raises:
-            InvalidRequestError: when it cannot be reviewed as it is.
-        """
+        """Read a pause."""
         payload, place = _payload(pause), place or Place()
         try:
             dialect = naming.dialect(payload, place.names, doubtful=place.doubtful)
@@ -58,11 +54,7 @@ class Question:
         return self.pause.id
 
     def answer(self, decisions: Sequence[Decision | None]) -> Any:
-        """Return the answer in the pause's dialect.
-
-        Raises:
-            DecisionNotAllowedError: when a decision does not fit.
-        """
+        """Return the answer in the pause's dialect."""
         return self.dialect.to_resume(decisions, _payload(self.pause))
 
 

@@ -20,7 +20,6 @@ from agent_adapter.dialects.naming import Named, Naming
 from agent_adapter.errors import (
     ConflictError,
     ConsumedError,
-    DecisionNotAllowedError,
     InvalidRequestError,
     WrongArgumentError,
 )
@@ -50,10 +49,6 @@ from agent_adapter.redis.claims import Right, patiently
 from agent_adapter.redis.runs import failed_with
 
 
-class UnusableError(DecisionNotAllowedError):
-    """An answer cannot be used, and nothing ran. Its question has ended, and can be asked again."""
-
-
 @dataclass(frozen=True)
 class Thread:
     """One thread of a graph, and how to ask at its pauses. `run`, `stream` and workers share it."""
@@ -78,11 +73,7 @@ class Thread:
         options: Mapping[str, Any],
         asking: Asking,
     ) -> "Thread":
-        """Check the arguments of a run.
-
-        Raises:
-            InvalidRequestError: before anything runs, when the thread could not be resumed after its first pause.
-        """
+        """Check the arguments of a run."""
         expect_client(approvals)
         check_asking(asking, beside=("tools", "dialect", "options"))
         cure = 'pass config={"configurable": {"thread_id": …}}'
@@ -126,12 +117,7 @@ class Thread:
 
     @asynccontextmanager
     async def beginning(self, input: Any) -> AsyncIterator[bool]:
-        """Say whether the body has to run the graph before the first question, and keep others from running it meanwhile.
-
-        Raises:
-            ClaimedError: when another process runs this thread.
-            InvalidRequestError: when the run would pass a breakpoint of a graph on a server.
-        """
+        """Say whether the body has to run the graph before the first question, and keep others from running it meanwhile."""
         if not await self._begins(input):
             yield False
             return
@@ -153,10 +139,6 @@ class Thread:
 
         Args:
             repeats: Whether the graph goes on where it was. Not with new input, nor where an operator let a call run again.
-
-        Raises:
-            ClaimedError: when another process runs it.
-            CutOffError: when it would run an approved call again that has run.
         """
         place = self.config.get("configurable", {}).get("checkpoint_ns") or ""
         async with self.approvals.running(self.id, place=place) as right:
@@ -172,13 +154,7 @@ class Thread:
 
     @asynccontextmanager
     async def resuming(self, questions: Sequence[Question]) -> AsyncIterator[Right]:
-        """Keep others from running this thread while the body resumes it with the answer to these questions.
-
-        Raises:
-            ConsumedError: when the thread no longer waits for them.
-            ClaimedError: when another process runs it.
-            CutOffError: when it would run an approved call again that has run.
-        """
+        """Keep others from running this thread while the body resumes it with the answer to these questions."""
         pauses = [question.id for question in questions]
         await self.check_open(pauses)
         async with self.running() as right:
@@ -186,11 +162,7 @@ class Thread:
             yield right
 
     async def check_open(self, pauses: Collection[str]) -> None:
-        """Check that the thread still waits at these pauses.
-
-        Raises:
-            ConsumedError: when it no longer waits at one of them.
-        """
+        """Check that the thread still waits at these pauses."""
         open = {pause.id for pause in (await self._state()).interrupts}
         if not open.issuperset(pauses):
             raise ConsumedError(
@@ -216,9 +188,6 @@ class Thread:
         """Read the questions that the thread waits for, in the order of its tasks, which is the order of the model's calls.
 
         `__interrupt__` is not used: its order changes from run to run, and some stream modes do not have it.
-
-        Raises:
-            InvalidRequestError: when one of the pauses cannot be reviewed.
         """
         state = await self._state(subgraphs=True)
         found = await places(self.graph, state)
@@ -239,11 +208,7 @@ class Thread:
         return "a breakpoint" if state.next else "the end"
 
     async def check_ended(self) -> None:
-        """Refuse a run that stopped at a breakpoint, where nobody is asked.
-
-        Raises:
-            InvalidRequestError: naming the place.
-        """
+        """Refuse a run that stopped at a breakpoint, where nobody is asked."""
         _check_ended(await self._state())
 
     async def _state(self, *, subgraphs: bool = False) -> StateSnapshot:
@@ -318,15 +283,11 @@ class Thread:
             (saver.serde if saver else JsonPlusSerializer()).dumps_typed(command.resume)
         except Exception as error:
             # On the card stands no text of others: it may quote what is hidden there.
-            raise await self.refused(resume, f"LangGraph cannot save it: {type(error).__name__}") from error
+            why = f"LangGraph cannot save it: {type(error).__name__}"
+            raise await self.approvals.refuse_answer(resume, why) from error
         report = partial(self.approvals.report_later, claim=resume.claim)
         with passing_keys(await self.keys_for(resume, questions), report):
             yield await self._unless_saved(command)
-
-    async def refused(self, resume: DecidedResume, why: str) -> UnusableError:
-        """End the question of an answer that cannot be used, before anything runs, and return the error to raise."""
-        await self.approvals.refuse_answer(resume, why)
-        return UnusableError(f"this answer cannot be used: {why}; nothing was resumed")
 
     async def keys_for(self, resume: Resume, questions: Sequence[Question]) -> dict[str, str]:
         """Return the keys of the calls that these decisions let run, for `passing_keys`."""

@@ -63,12 +63,6 @@ class Claims:
         """Hold the claim while the body resumes the run with the answer, and finish it when the body ends.
 
         An error in the body gives the claim back.
-
-        Raises:
-            ClaimedError, ConsumedError, UnknownInterruptError: when the claim cannot be taken.
-            InterruptEndedError: when the interrupt ended without an answer to resume with.
-            DecisionNotAllowedError: when a stored decision does not fit the action that it answers.
-            ClaimLostError: when the claim expired in the body, and another process took it.
         """
         owner = self._records.new_owner()
         record, fence, resume = await self._taken(interrupt_id, owner)
@@ -92,12 +86,7 @@ class Claims:
 
     @asynccontextmanager
     async def running(self, thread: str) -> AsyncIterator[Right]:
-        """Hold the right to run a thread, given by its id, while the body runs its graph.
-
-        Raises:
-            ClaimedError: when another call runs it.
-            ClaimLostError: when the right expired in the body, and another process took it.
-        """
+        """Hold the right to run a thread, given by its id, while the body runs its graph."""
         owner = self._records.new_owner()
         hold = partial(self._records.claim_thread, thread, owner)
         right = Right(await _once_known(partial(hold, self._lease)))
@@ -129,11 +118,7 @@ class Claims:
 
     @asynccontextmanager
     async def _kept(self, name: str, renew: Renew, lost: str) -> AsyncIterator[None]:
-        """Renew the claim while the body runs, and cancel the body when the claim is lost.
-
-        Raises:
-            ClaimLostError: when another process took it; `lost` is its message.
-        """
+        """Renew the claim while the body runs, and cancel the body when the claim is lost."""
         body = asyncio.current_task()
         assert body is not None
         renewal = in_background(self._keep(name, renew, lost, body), name=f"claim of {name}")
@@ -210,10 +195,6 @@ async def patiently(attempt: Callable[[], Awaitable[_T]], *, writes: bool = Fals
     Args:
         attempt: The command.
         writes: Whether to stop at once when Redis answers but accepts no writes, because somebody has to act first.
-
-    Raises:
-        ServerRefusesError: when Redis refuses this client until somebody changes something.
-        ServerUnreachableError: when `writes` is true and Redis accepts no writes.
     """
     waiting = Loop("wait", within=RETRY_EVERY)
     while True:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from redis.asyncio import Redis
-
 from agent_adapter.cipher import RECORD_KEY, STATE_KEY, Cipher
 from agent_adapter.contract.identity import pause_digest
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
@@ -257,24 +255,20 @@ class Records:
 
     def __init__(
         self,
-        redis: Redis,
         scripts: Scripts,
         keys: Keys,
         *,
         process: str,
-        namespace: str,
-        grace: timedelta,
+        grace: int,
         state_cipher: Cipher,
-        verifier: Verifier | None,
-        signer: "Signer | None",
-        marks: Marks | None,
+        verifier: Verifier | None = None,
+        signer: "Signer | None" = None,
+        marks: Marks | None = None,
     ) -> None:
         self.process = process
-        self.grace = milliseconds(grace)
-        self._redis = redis
+        self.grace = grace
         self._scripts = scripts
         self._keys = keys
-        self._namespace = namespace
         self._state_cipher = state_cipher
         self._verifier = verifier
         self._signer = signer
@@ -289,22 +283,13 @@ class Records:
         trace: TraceContext | None = None,
         since: float | None = None,
     ) -> tuple[str, str]:
-        """Store an interrupt once.
+        """Store an interrupt once, in place of an ended record (`replaced`) that is asked again.
 
-        Args:
-            interrupt: The question.
-            waits: Whether this process waits for the answer.
-            replaced: The id of the ended record that is asked again.
-            trace: Where it is asked in a trace.
-            since: When this process first asked it, by the monotonic clock, if that may have been before.
+        `waits` says whether this process waits for the answer, `since` when it first asked, if that may have been before.
 
         Returns:
             (`created`, its id), (`known`, the id of the record that already asks about its pauses), or (`mixed`, the id
             of a record that asks about some of them).
-
-        Raises:
-            InvalidRequestError: when it is over a limit.
-            SigningError: when the agent's key cannot sign it now.
         """
         # The check of a large one takes a while, so it runs in a thread and does not block the event loop.
         body = await asyncio.to_thread(dump_interrupt, interrupt)
@@ -335,14 +320,10 @@ class Records:
         if self._signer is None:
             return ""
         at = time.time_ns() // 1_000_000
-        return await sign_question(self._signer, interrupt, body, namespace=self._namespace, at=at)
+        return await sign_question(self._signer, interrupt, body, namespace=self._keys.namespace, at=at)
 
     async def add_continuation(self, record: Record, interrupt: Interrupt) -> None:
-        """Store the continuation of this interrupt for the workers of a record, unless it already has one.
-
-        Raises:
-            InvalidRequestError: when it is over the limit, or would not be encrypted although the question is.
-        """
+        """Store the continuation of this interrupt for the workers of a record, unless it already has one."""
         interrupt_id = record.interrupt.id
         given = self._continuation(interrupt_id, interrupt, record.body)
         await self._scripts("add_continuation", self._keys.of(interrupt_id), **given)
@@ -365,25 +346,11 @@ class Records:
         }
 
     async def add_waiter(self, interrupt_id: str, *, each_decision: bool = False) -> None:
-        """Have this process woken when a record ends or gets a notice; with `each_decision`, at each decision too.
-
-        Raises:
-            UnknownInterruptError: when there is no such record.
-        """
-        with _of_our_types(interrupt_id):
-            answer = await self._scripts(
-                "add_waiter", self._keys.of(interrupt_id), process=self.process, follows=int(each_decision)
-            )
-        if answer == "unknown":
-            raise self._unknown(interrupt_id)
+        """Have this process woken when a record ends or gets a notice; with `each_decision`, at each decision too."""
+        await self._run("add_waiter", interrupt_id, process=self.process, follows=int(each_decision))
 
     async def load(self, interrupt_id: str) -> Record:
-        """Read a record.
-
-        Raises:
-            UnknownInterruptError: when there is no such record.
-            InvalidRequestError: when this version cannot read it.
-        """
+        """Read a record."""
         with _of_our_types(interrupt_id):
             req, card, now = await read_hashes(self._scripts, self._keys, interrupt_id)
         if not req:
@@ -391,16 +358,7 @@ class Records:
         return await self._record(interrupt_id, req, card, now)
 
     def sent_answer(self, interrupt_id: str, asked: Asked, sent: str) -> Resume | None:
-        """Read the answer that came with a wake-up. `None` when there is none, or it is not proven: the record says more.
-
-        Args:
-            interrupt_id: The id of the record.
-            asked: What it asks.
-            sent: What the wake-up carries.
-
-        Raises:
-            DecisionNotAllowedError: without a ring, when a decision is not of an allowed kind.
-        """
+        """Read the answer that came with a wake-up. `None` when there is none, or it is not proven: the record says more."""
         if self._verifier is None:
             return read_sent_answer(interrupt_id, asked, sent)
         try:
@@ -422,59 +380,32 @@ class Records:
         return resume and resume.model_copy(update={"receipts": proof.receipts})
 
     async def withdraw(self, interrupt_id: str, reason: str) -> None:
-        """Ask the bot to end a record.
-
-        Raises:
-            UnknownInterruptError: when there is no such record.
-        """
-        with _of_our_types(interrupt_id):
-            outcome = await self._scripts(
-                "withdraw", self._keys.of(interrupt_id), reason=Private(reason, "withdraw")
-            )
-        if outcome == "unknown":
-            raise self._unknown(interrupt_id)
-
-    async def claim(self, interrupt_id: str, owner: str, lease: int, *, held: int | None = None) -> None:
-        """Take or renew the right to resume a run for `lease` milliseconds; with 0, give it back.
-
-        Args:
-            interrupt_id: The id of the record.
-            owner: Who resumes the run.
-            lease: Milliseconds.
-            held: The fence of the claim that the owner has already, also if Redis has lost that.
-
-        Raises:
-            ClaimedError: when another process holds it, or held it since.
-            ConsumedError: when the run was resumed.
-            UnknownInterruptError: when the record is gone.
-        """
-        await self._claim(interrupt_id, owner, lease, held=held)
+        """Ask the bot to end a record."""
+        await self._run("withdraw", interrupt_id, reason=Private(reason, "withdraw"))
 
     async def take(self, interrupt_id: str, owner: str, lease: int) -> tuple[Record, int]:
-        """Take the right to resume a run, and read its record at the same moment. Also give the fence of the claim.
-
-        Raises:
-            AgentAdapterError: as in `claim`.
-            InvalidRequestError: when this version cannot read the record; the claim was taken all the same.
-        """
-        fence, req, card, now = await self._claim(interrupt_id, owner, lease, reads=True)
+        """Take the right to resume a run, and read its record at the same moment. Also give the fence of the claim."""
+        fence, req, card, now = await self.claim(interrupt_id, owner, lease, reads=True)
         return await self._record(interrupt_id, fields_of(req), fields_of(card), now), fence
 
-    async def _claim(
+    async def claim(
         self, interrupt_id: str, owner: str, lease: int, *, reads: bool = False, held: int | None = None
     ) -> Sequence[Any]:
-        with _of_our_types(interrupt_id):
-            outcome: str
-            rest: list[Any]
-            outcome, *rest = await self._scripts(
-                "claim_resume",
-                self._keys.of(interrupt_id),
-                owner=owner,
-                lease=lease,
-                grace=self.grace,
-                is_read=int(reads),
-                held=held,
-            )
+        """Take or renew the right to resume a run for `lease` milliseconds; with 0, give it back.
+
+        `held` is the fence of the claim that the owner has already, also if Redis has lost that.
+        """
+        outcome: str
+        rest: list[Any]
+        outcome, *rest = await self._run(
+            "claim_resume",
+            interrupt_id,
+            owner=owner,
+            lease=lease,
+            grace=self.grace,
+            is_read=int(reads),
+            held=held,
+        )
         match outcome:
             case "claimed":
                 raise ClaimedError(
@@ -489,8 +420,6 @@ class Records:
                 raise ConsumedError(f"{interrupt_id} was already answered and its run resumed")
             case "pending":
                 raise NotDecidedError(f"{interrupt_id} is not decided: wait for it before resuming")
-            case "unknown":
-                raise self._unknown(interrupt_id)
             case "damaged":
                 raise UnreadableRecordError(
                     f"{interrupt_id} cannot be read, because what was asked is missing: "
@@ -501,16 +430,9 @@ class Records:
     async def finish(
         self, interrupt_id: str, owner: str, fence: int | None = None, *, unused: str = ""
     ) -> None:
-        """Record that the run was resumed. Final.
+        """Record that the run was resumed, or why (`unused`) it could not be. Final.
 
-        Args:
-            interrupt_id: The id of the record.
-            owner: Who has resumed the run.
-            fence: Of their claim. With it, an older claim in Redis does not count as somebody else's.
-            unused: Why the answer could not be used, so that nothing was resumed.
-
-        Raises:
-            ClaimLostError: when the claim expired and another process took it.
+        With the `fence` of their claim, an older claim in Redis does not count as somebody else's.
         """
         names = self._keys.of(interrupt_id)
         why = Private(unused[:REASON_SHOWN], "stalled") if unused else ""
@@ -526,10 +448,6 @@ class Records:
         """Take or renew the right to run a thread, given by its id, for `lease` milliseconds; with 0, give it back.
 
         Return the note that was left with it.
-
-        Raises:
-            ClaimedError: when another call runs it.
-            UnsureError: after a change of the server, while it is not known whether another call runs it.
         """
         outcome, *rest = await self._scripts(
             "claim_thread",
@@ -554,34 +472,21 @@ class Records:
     ) -> Reported:
         """Keep what became of an approved call. The first outcome is kept.
 
-        Args:
-            interrupt_id: The id of the record.
-            index: The position of the action.
-            outcome: What became of it.
-            owner: Whose claim on the run it has to be; `None` for any of this process.
-            fenced: Whether the claim on the run has to be the caller's.
-
-        Raises:
-            UnknownInterruptError: when the record is gone.
-            ClaimLostError: when the claim is somebody else's.
-            AgentAdapterError: as in `Record.check_reportable`.
+        Where `fenced`, the claim on the run has to be the owner's; without one, any of this process.
         """
         record = await self.load(interrupt_id)
         decided = record.check_reportable(index)
         fence = record.check_claim(owner, process=self.process) if fenced else ""
-        with _of_our_types(interrupt_id):
-            word, *stored = await self._scripts(
-                "report_outcome",
-                self._keys.of(interrupt_id),
-                index=index,
-                decided=decided,
-                fence=fence,
-                status=outcome.status,
-                outcome=Private(dump_outcome(outcome), f"outcome:{index}"),
-            )
+        word, *stored = await self._run(
+            "report_outcome",
+            interrupt_id,
+            index=index,
+            decided=decided,
+            fence=fence,
+            status=outcome.status,
+            outcome=Private(dump_outcome(outcome), f"outcome:{index}"),
+        )
         match word:
-            case "unknown":
-                raise self._unknown(interrupt_id)
             case "lost":
                 raise ClaimLostError(
                     f"{interrupt_id}: another process took the claim on its run, and reports what becomes of it"
@@ -620,8 +525,18 @@ class Records:
         proof = proven(interrupt, card, self._verifier, body=body, now=time.time_ns() // 1_000_000)
         return Record(interrupt, req, proof.fields, now, self.grace, decided, proof.receipts, proof.faults)
 
+    async def _run(self, verb: str, interrupt_id: str, **given: Value) -> Any:
+        """Run a script about a record that has to be there."""
+        with _of_our_types(interrupt_id):
+            answer = await self._scripts(verb, self._keys.of(interrupt_id), **given)
+        if answer in ("unknown", ["unknown"]):
+            raise self._unknown(interrupt_id)
+        return answer
+
     def _unknown(self, interrupt_id: str) -> UnknownInterruptError:
-        return UnknownInterruptError(f"{interrupt_id}: no such interrupt in namespace {self._namespace!r}")
+        return UnknownInterruptError(
+            f"{interrupt_id}: no such interrupt in namespace {self._keys.namespace!r}"
+        )
 
 
 @contextlib.contextmanager

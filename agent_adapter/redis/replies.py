@@ -6,12 +6,10 @@ connection and every `reconcile_every` seconds.
 """
 
 import asyncio
-import contextlib
 import logging
 import random
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from redis.asyncio import Redis
@@ -22,7 +20,6 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import (
     AgentAdapterError,
     LockedRecordError,
-    LoopBrokenError,
     ServerRefusesError,
     ServerUnreachableError,
 )
@@ -31,6 +28,7 @@ from agent_adapter.redis.pool import COMMAND_TIMEOUT, end_task, entries_of
 from agent_adapter.redis.private import opened_answer
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import explained
+from agent_adapter.redis.waits import Waits
 
 logger = logging.getLogger(__name__)
 
@@ -46,12 +44,8 @@ _FOREIGN = re.compile("[\ud800-\udfff]")
 """How Python decodes a byte that is not UTF-8."""
 
 
-Woken = asyncio.Future[str]
-"""Done once a record may have changed, with the answer if the wake-up carried one."""
-
-
-class Replies:
-    """Wakes the waits of this process, by interrupt id."""
+class Replies(Waits):
+    """Wakes the waits with what this process reads in Redis."""
 
     def __init__(
         self,
@@ -66,6 +60,7 @@ class Replies:
         block: float,
         reconcile_every: float,
     ) -> None:
+        super().__init__()
         self._redis = redis
         self._scripts = scripts
         self._keys = keys
@@ -75,25 +70,14 @@ class Replies:
         self._grace = grace
         self._block = block
         self._every = reconcile_every
-        self._waiting: dict[str, Watch] = {}
-        """The last wait for each interrupt, which knows the one before."""
         # Only this process reads the stream, so the stream starts before the first publish.
         self._cursor = "0-0"
-        self._followed: Counter[str] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
         self._starting = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
-        self.is_closed = False
-        self._broken = ""
-        """Why no wait is woken until the loops start again; empty while they run."""
 
     async def start(self) -> None:
-        """Register this process in Redis and start the loops. Before that, nobody can wake this process.
-
-        Raises:
-            AgentAdapterError: when the client was closed.
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Register this process in Redis and start the loops. Before that, nobody can wake this process."""
         self.check_loop()
         async with self._starting:
             self.check_open()
@@ -107,23 +91,8 @@ class Replies:
                 for task in self._tasks:
                     task.add_done_callback(self._give_up)
 
-    def check_open(self) -> None:
-        """Refuse to go on when the client was closed.
-
-        Raises:
-            AgentAdapterError: with what to do.
-        """
-        if self.is_closed:
-            raise AgentAdapterError(
-                "this client was closed: open it again with `async with`, or make another one"
-            )
-
     def check_loop(self) -> None:
-        """Refuse to go on in another event loop than the one that the client was opened in, unless it was closed.
-
-        Raises:
-            AgentAdapterError: with what to do.
-        """
+        """Refuse to go on in another event loop than the one that the client was opened in, unless it was closed."""
         if not self.is_closed and asyncio.get_running_loop() is not self._loop:
             raise AgentAdapterError(
                 "this client was opened in another event loop: open one with `async with` inside each asyncio.run; "
@@ -131,28 +100,12 @@ class Replies:
                 "approvals.run(run(…, approvals=approvals.client))"
             )
 
-    def watch(self, interrupt_id: str) -> "Watch":
-        """Watch one interrupt, until `leave`."""
-        return Watch(self, interrupt_id)
-
-    @contextlib.contextmanager
-    def following(self, interrupt_id: str) -> Iterator["Watch"]:
-        """Watch one interrupt, and read it at every interval too, for a caller that wants each decision."""
-        watch = self.watch(interrupt_id)
-        self._followed[interrupt_id] += 1
-        try:
-            yield watch
-        finally:
-            watch.leave()
-            self._followed[interrupt_id] -= 1
-            self._followed += Counter()
-
     async def close(self) -> None:
         """Stop the loops for good."""
         self.is_closed = True
         await asyncio.gather(*map(end_task, self._tasks))
         self._tasks = []
-        self._fail(_closed)
+        await super().close()
 
     def _give_up(self, ended: asyncio.Task[None]) -> None:
         """End every wait with an error, because a loop has stopped; the next wait starts the loops again."""
@@ -165,55 +118,6 @@ class Replies:
                 in_background(end_task(task))
         self._tasks = []
         self._fail(self._broken_wait)
-
-    def _broken_wait(self, interrupt_id: str) -> AgentAdapterError:
-        return LoopBrokenError(f"{interrupt_id}: this wait was given up, wait again: {self._broken}")
-
-    def _fail(self, error_of: Callable[[str], AgentAdapterError]) -> None:
-        for interrupt_id in list(self._waiting):
-            for watch in self._out(interrupt_id):
-                if not watch.woken.done():
-                    watch.woken.set_exception(error_of(interrupt_id))
-                    # Python would warn about an error that nobody reads.
-                    watch.woken.exception()
-
-    def _out(self, interrupt_id: str) -> list["Watch"]:
-        """Take all waits for an interrupt out of the table."""
-        found, watch = [], self._waiting.pop(interrupt_id, None)
-        while watch:
-            found.append(watch)
-            watch.before, watch = None, watch.before
-        return found
-
-    def enter(self, interrupt_id: str, watch: "Watch") -> Woken:
-        """Return a future that is done once this interrupt may have changed.
-
-        Raises:
-            AgentAdapterError: when the client was closed, or nobody would be woken.
-        """
-        if self.is_closed:
-            raise _closed(interrupt_id)
-        if self._broken:
-            raise self._broken_wait(interrupt_id)
-        self._put(interrupt_id, watch)
-        return asyncio.get_running_loop().create_future()
-
-    def _put(self, interrupt_id: str, watch: "Watch") -> None:
-        watch.before = self._waiting.get(interrupt_id)
-        self._waiting[interrupt_id] = watch
-
-    def leave(self, interrupt_id: str, watch: "Watch") -> None:
-        """Stop waking this wait."""
-        watch.woken.cancel()
-        for each in reversed(self._out(interrupt_id)):
-            if each is not watch:
-                self._put(interrupt_id, each)
-
-    def wake(self, interrupt_id: str, answer: str = "") -> None:
-        """Wake the waits for this interrupt, with its answer if there is one; without, they read the record."""
-        for watch in self._out(interrupt_id):
-            if not watch.woken.done():
-                watch.woken.set_result(answer)
 
     async def _read(self, loop: Loop) -> None:
         stream, failures = self._keys.replies(self._process), 0
@@ -324,42 +228,6 @@ class Replies:
     @property
     def _lifetime(self) -> int:
         return int(max(3 * self._every, 10.0) * 1000)
-
-
-class Watch:
-    """One wait for one interrupt: armed before the record is read, awaited afterwards."""
-
-    __slots__ = ("_id", "_replies", "before", "told", "woken")
-
-    def __init__(self, replies: Replies, interrupt_id: str) -> None:
-        self._replies = replies
-        self._id = interrupt_id
-        self.before: Watch | None = None
-        """The wait for the same interrupt that began before: a link costs less memory than a list of them."""
-        self.woken = replies.enter(interrupt_id, self)
-        """A future, because a coroutine around it would cost memory in each wait."""
-        # An empty tuple costs nothing; an empty set costs each wait 0.2 KB.
-        self.told: tuple[str, ...] = ()
-        """Faults of the record that the log has named."""
-
-    def arm(self) -> None:
-        """Wait for changes from now on.
-
-        Raises:
-            AgentAdapterError: when the client was closed.
-        """
-        if self.woken.done():
-            # A future that was cancelled is still to be woken.
-            self.leave()
-            self.woken = self._replies.enter(self._id, self)
-
-    def leave(self) -> None:
-        """Stop watching."""
-        self._replies.leave(self._id, self)
-
-
-def _closed(interrupt_id: str) -> AgentAdapterError:
-    return AgentAdapterError(f"{interrupt_id}: the client was closed while it waited")
 
 
 def _backoff(failures: int) -> float:

@@ -2,9 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol
 
 from agent_adapter.background import in_background
 from agent_adapter.contract.outcome import Outcome, Reported
@@ -21,18 +20,10 @@ AT_ONCE = 500
 """How many reports may be on their way."""
 
 
-class Report(Protocol):
-    """Stores one outcome, as `ApprovalClient.report` does."""
-
-    def __call__(
-        self, interrupt_id: str, index: int, outcome: Outcome, *, claim: str | None = None
-    ) -> Awaitable[Reported]: ...
-
-
 class Reports:
     """Sends outcomes in the background. Make it on the loop that sends them."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Callable[..., Awaitable[Reported]]) -> None:
         self._report = report
         self._loop = asyncio.get_running_loop()
         self._sending: set[asyncio.Task[None]] = set()

@@ -1,28 +1,21 @@
 """Runs that are owed to workers, in Redis: typed methods over the scripts."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
-
-from redis.asyncio import Redis
 
 from agent_adapter.cipher import MARK, STATE_KEY, Cipher
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import Keys
-from agent_adapter.contract.record import Fields
 from agent_adapter.contract.wire import load_continuation
 from agent_adapter.errors import (
     ConsumedError,
     CutOffError,
     LockedRecordError,
-    ServerFailedError,
     UnreadableContinuationError,
-    UnreadableRecordError,
 )
 from agent_adapter.receipts.statement import continuation_field
 from agent_adapter.redis.private import Private
-from agent_adapter.redis.scripts import Scripts, read_hashes
-from agent_adapter.redis.server_check import explaining
+from agent_adapter.redis.scripts import Scripts, fields_of
 
 SET_ASIDE = "set_aside"
 """The note that says why workers do not resume this run by themselves."""
@@ -60,27 +53,14 @@ class Journal:
 
     @property
     def continuation(self) -> Continuation:
-        """The state from which the run is resumed.
-
-        Raises:
-            ConsumedError: when the run has already gone on.
-            InvalidRequestError: when this version cannot read it.
-            UnreadableContinuationError: when it is encrypted with another key or for another question, or was stored without
-                a key.
-        """
+        """The state from which the run is resumed."""
         if "continuation" not in self.notes:
             raise ConsumedError(f"{self.interrupt_id}: its run has gone on")
         stored, field = self.notes["continuation"], continuation_field(self.body)
         return load_continuation(self._runs.open_state(stored, record=self.interrupt_id, field=field))
 
     async def keep(self, name: str, text: str) -> str:
-        """Write a note once, and return the note that is stored: this one, or an earlier one of the same name.
-
-        Raises:
-            ConsumedError: when another process has already resumed the run.
-            ServerUnreachableError: when Redis does not answer.
-            UnreadableContinuationError: when the earlier note was encrypted with another key, or not at all.
-        """
+        """Write a note once, and return the note that is stored: this one, or an earlier one of the same name."""
         closed = self._runs.cipher.close(text, record=self.interrupt_id, field=name)
         kept = await self._runs.note(self.interrupt_id, name, closed)
         if not kept:
@@ -94,9 +74,6 @@ class Journal:
         Args:
             why: What happened, for example "a worker died".
             tools: The approved tools that may have taken effect.
-
-        Raises:
-            ConsumedError, ServerUnreachableError: as in `keep`.
         """
         failure = int(self.notes.get("again", 0)) + 1
         sentence = (
@@ -106,11 +83,7 @@ class Journal:
         return CutOffError(await self.keep(SET_ASIDE, sentence))
 
     def check(self) -> None:
-        """Refuse to resume a run that was set aside.
-
-        Raises:
-            CutOffError: until an operator releases it.
-        """
+        """Refuse to resume a run that was set aside."""
         if SET_ASIDE in self:
             raise CutOffError(self[SET_ASIDE])
 
@@ -121,20 +94,6 @@ def failed_with(error: BaseException) -> str:
     while error.__cause__:
         error = error.__cause__
     return f"the run failed with {type(error).__name__}"
-
-
-@dataclass(frozen=True, slots=True)
-class Owed:
-    """A run that is owed to workers, as an operator sees it. Times are in the store's milliseconds."""
-
-    interrupt_id: str
-    req: Fields
-    card: Fields
-    notes: Fields
-    due: int
-    now: int
-    unreadable: str = ""
-    """Why it cannot be read; empty if it can."""
 
 
 class Runs:
@@ -150,7 +109,6 @@ class Runs:
 
     def __init__(
         self,
-        redis: Redis,
         scripts: Scripts,
         keys: Keys,
         cipher: Cipher,
@@ -161,17 +119,11 @@ class Runs:
         self._agent = agent
         self.cipher = cipher
         self.is_signed = is_signed
-        self._redis = redis
         self._scripts = scripts
         self._keys = keys
 
     def open_state(self, text: str, *, record: str, field: str) -> str:
-        """Decrypt a part of the state of a run; without a key, return it unchanged.
-
-        Raises:
-            UnreadableContinuationError: when it was encrypted for another place or with an unknown key, or when it is not
-                encrypted although there is a key or a ring.
-        """
+        """Decrypt a part of the state of a run; without a key, return it unchanged."""
         if self.is_signed and not self.cipher:
             raise UnreadableContinuationError(
                 "decisions are signed (there is a ring), but this state is not protected against changes in Redis: set "
@@ -236,45 +188,16 @@ class Runs:
             interrupt_id: The id of its question.
             body: The question as it was read: its continuation is bound to it.
         """
-        return Journal(interrupt_id, await self._hash(self._keys.run(interrupt_id)), self, body)
+        run = self._keys.run(interrupt_id)
+        _, notes, _ = await self._scripts("read", self._keys.of(interrupt_id), card=run)
+        return Journal(interrupt_id, fields_of(notes), self, body)
 
     async def note(self, interrupt_id: str, name: str, text: str) -> str:
         """Write a note about a run once; return the note that is stored, or `""` when the run has already gone on."""
         return str(await self._scripts("note_run", self._keys.of(interrupt_id), name=name, note=text))
-
-    async def release(self, interrupt_id: str, failure: str = "") -> str:
-        """Release a run that was set aside, so that a worker resumes it at once.
-
-        Args:
-            interrupt_id: The id of its question.
-            failure: The number of the failure that the operator saw. If it has failed again since, nothing is done.
-
-        Returns:
-            What happened, as `release_run.lua` says it.
-        """
-        return str(await self._scripts("release_run", self._keys.of(interrupt_id), seen=failure))
 
     async def failed(self, interrupt_id: str, *, attempt: str, reason: str) -> int:
         """Count a failed attempt and note its reason; return how many attempts have failed."""
         names = self._keys.of(interrupt_id)
         said = Private(reason, FAILURE)
         return int(await self._scripts("fail_run", names, attempt=attempt, reason=said))
-
-    async def owed(self) -> AsyncIterator["Owed"]:
-        """Yield every run that is owed; the run that has been due for longest comes first."""
-        with explaining(self._scripts.address):
-            listed: Any = await self._redis.zrange(self._keys.unresumed, 0, -1, withscores=True)
-        for interrupt_id, due in listed:
-            try:
-                req, card, now = await read_hashes(self._scripts, self._keys, interrupt_id)
-                notes = await self._hash(self._keys.run(interrupt_id))
-                if reason := notes.get("reason"):
-                    notes["reason"] = self._scripts.cipher.open(reason, record=interrupt_id, field=FAILURE)
-            except (ServerFailedError, UnreadableRecordError) as error:
-                yield Owed(interrupt_id, {}, {}, {}, int(due), 0, unreadable=str(error))
-            else:
-                yield Owed(interrupt_id, req, card, notes, int(due), now)
-
-    async def _hash(self, key: str) -> dict[str, str]:
-        with explaining(self._scripts.address):
-            return cast("dict[str, str]", await self._redis.hgetall(key))

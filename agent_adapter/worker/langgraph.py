@@ -19,11 +19,11 @@ from agent_adapter.contract.arguments import check_json, decode, encode
 from agent_adapter.contract.interrupt import Continuation, needs_of
 from agent_adapter.contract.record import in_order, matching_actions
 from agent_adapter.dialects.naming import Named
-from agent_adapter.edit_check import misfit
+from agent_adapter.edit_check import RefusedAnswerError, why_refused
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations._graph import Config, Graph, Tools
 from agent_adapter.integrations._langgraph_calls import Keys, passing_keys
-from agent_adapter.integrations._thread import Thread, UnusableError
+from agent_adapter.integrations._thread import Thread
 from agent_adapter.integrations.langgraph import run
 from agent_adapter.redis.claims import Right, patiently
 from agent_adapter.redis.runs import failed_with
@@ -142,7 +142,7 @@ class ResumableGraph:
         thread = self._thread(turn.approvals, config, turn.asking)
         at = "a pause"
         # Of an answer that cannot be used, people are asked again.
-        with suppress(UnusableError):
+        with suppress(RefusedAnswerError):
             # The journal says whether it may run again, or that somebody said so.
             async with thread.running(repeats=False) as right:
                 at = await self._resumed(turn, thread, config, right)
@@ -160,8 +160,8 @@ class ResumableGraph:
         if questions := [question for question in await thread.questions() if question.id in asked]:
             own = await thread.interrupt_of(questions)
             resume = in_order(turn.resume, matching_actions(turn.interrupt, own))
-            if problem := misfit(resume.decisions, own):
-                raise await thread.refused(resume, problem)
+            if problem := await why_refused(resume, own, turn.interrupt):
+                raise await turn.approvals.refuse_answer(resume, problem)
             keys = await turn.journal.keep("began", encode(await thread.keys_for(resume, questions)))
             async with (
                 _set_aside_on_failure(turn, thread, decode(keys), right),

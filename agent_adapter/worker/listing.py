@@ -3,25 +3,55 @@
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from redis.asyncio import Redis
 
 from agent_adapter.cipher import RECORD_KEY, Cipher
-from agent_adapter.errors import ConsumedError, UnknownInterruptError
+from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.record import Fields
+from agent_adapter.errors import (
+    ConsumedError,
+    ServerFailedError,
+    UnknownInterruptError,
+    UnreadableRecordError,
+)
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import freeze_meta, open_redis
-from agent_adapter.redis.runs import Owed, Runs
-from agent_adapter.redis.scripts import Scripts
+from agent_adapter.redis.runs import FAILURE
+from agent_adapter.redis.scripts import AGENT_LUA, Scripts, fields_of, read_hashes
+from agent_adapter.redis.server_check import explaining
 from agent_adapter.worker.loop import LEFT
 
 
-async def lines(url: str, namespace: str) -> AsyncIterator[str]:
-    """Yield a line for each run that is owed: its id, age, needs, and why nobody has resumed it. Tabs separate them.
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """A run that is owed to workers. Times are in the store's milliseconds."""
 
-    Raises:
-        ServerUnreachableError: when Redis does not answer.
-    """
-    async with _opened(url, namespace) as runs:
-        async for owed in runs.owed():
-            yield "\t".join((owed.interrupt_id, _age(owed), owed.req.get("needs", "?"), why(owed)))
+    interrupt_id: str
+    req: Fields = field(default_factory=dict)
+    card: Fields = field(default_factory=dict)
+    notes: Fields = field(default_factory=dict)
+    due: int = 0
+    now: int = 0
+    unreadable: str = ""
+    """Why it cannot be read; empty if it can."""
+
+
+async def lines(url: str, namespace: str) -> AsyncIterator[str]:
+    """Yield a line for each run that is owed: its id, age, needs, and why nobody has resumed it. Tabs separate them."""
+    async for each in owed_runs(url, namespace):
+        yield "\t".join((each.interrupt_id, _age(each), each.req.get("needs", "?"), why(each)))
+
+
+async def owed_runs(url: str, namespace: str) -> AsyncIterator[Owed]:
+    """Yield every run that is owed; the run that has been due for longest comes first."""
+    async with _opened(url, namespace) as (redis, scripts, keys):
+        with explaining(scripts.address):
+            listed: Any = await redis.zrange(keys.unresumed, 0, -1, withscores=True)
+        for interrupt_id, due in listed:
+            yield await _owed(scripts, keys, interrupt_id, int(due))
 
 
 async def allow_again(url: str, namespace: str, which: str) -> str:
@@ -34,15 +64,10 @@ async def allow_again(url: str, namespace: str, which: str) -> str:
 
     Returns:
         A sentence for the operator.
-
-    Raises:
-        UnknownInterruptError: when no run waits under this id.
-        ConsumedError: when the run is not set aside, or has failed again since.
-        ServerUnreachableError: when Redis does not answer.
     """
     interrupt_id, _, failure = which.partition("#")
-    async with _opened(url, namespace) as runs:
-        came_of_it = await runs.release(interrupt_id, failure)
+    async with _opened(url, namespace) as (_, scripts, keys):
+        came_of_it = await scripts("release_run", keys.of(interrupt_id), seen=failure)
     if came_of_it == "unknown":
         raise UnknownInterruptError(f"{interrupt_id}: no such run waits in namespace {namespace!r}")
     if came_of_it != "will go on":
@@ -51,16 +76,28 @@ async def allow_again(url: str, namespace: str, which: str) -> str:
 
 
 @asynccontextmanager
-async def _opened(url: str, namespace: str) -> AsyncIterator[Runs]:
+async def _opened(url: str, namespace: str) -> AsyncIterator[tuple[Redis, Scripts, Keys]]:
     redis = open_redis(url, namespace=namespace, credentials=os.environ.get("ASSENT_REDIS_CREDENTIALS"))
     address = address_of(url)
     try:
         keys = await freeze_meta(redis, namespace, address=address)
         cipher = Cipher.from_environment(RECORD_KEY)
-        scripts = Scripts(redis, keys, "agent_adapter.redis.lua", address=address, cipher=cipher)
-        yield Runs(redis, scripts, keys, Cipher())
+        yield redis, Scripts(redis, keys, AGENT_LUA, address=address, cipher=cipher), keys
     finally:
         await redis.aclose()
+
+
+async def _owed(scripts: Scripts, keys: Keys, interrupt_id: str, due: int) -> Owed:
+    names = keys.of(interrupt_id)
+    try:
+        req, card, now = await read_hashes(scripts, keys, interrupt_id)
+        _, flat, _ = await scripts("read", names, card=names["run"])
+        notes = fields_of(flat)
+        if reason := notes.get("reason"):
+            notes["reason"] = scripts.cipher.open(reason, record=interrupt_id, field=FAILURE)
+    except (ServerFailedError, UnreadableRecordError) as error:
+        return Owed(interrupt_id, due=due, unreadable=str(error))
+    return Owed(interrupt_id, req, card, notes, due, now)
 
 
 def why(owed: Owed) -> str:

@@ -27,7 +27,7 @@ from agent_adapter.contract.hitl import Decision, RespondDecision
 from agent_adapter.contract.interrupt import Continuation, Interrupt, Resume, needs_of
 from agent_adapter.contract.record import in_order, matching_actions
 from agent_adapter.contract.wire import MAX_ACTIONS
-from agent_adapter.edit_check import misfit
+from agent_adapter.edit_check import why_refused
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.openai_agents import PausedRun
 from agent_adapter.integrations.openai_agents.checks import check_agent, check_options
@@ -138,7 +138,7 @@ class ResumableAgent:
         await check_servers(self.agent)
         paused = await self._load(text)
         items, own, resume = _decided(paused, turn)
-        if problem := misfit(resume.decisions, own):
+        if problem := await why_refused(resume, own, turn.interrupt):
             await turn.approvals.refuse_answer(turn.resume, problem)
             return None
         outputs = self._outputs(turn, resume)

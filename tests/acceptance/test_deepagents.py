@@ -10,6 +10,7 @@ from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.langgraph import run
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit
 from tests.agent_adapter.integrations.office import CONFIG, GO, answers_to_model
+from tests.support.deciding import deciding
 from tests.support.people import Someone, buttons, words
 from tests.support.scripted_model import ScriptedModel, says
 
@@ -135,27 +136,15 @@ async def test_secret_file_is_written_only_when_a_person_agrees(start_bot, slack
     assert written == {"/open.txt": "free", "/secret/a.txt": "ONE"}
 
 
-class Asked(InMemoryApprovalClient):
-    """Remembers the interrupts that were published."""
-
-    def __init__(self, *answers):
-        super().__init__(ScriptedReviewer(answers))
-        self.interrupts = []
-
-    async def publish(self, interrupt):
-        self.interrupts.append(interrupt)
-        return await super().publish(interrupt)
-
-
 async def test_subagent_that_asks_for_nothing_runs_unasked(team):
     """An empty `interrupt_on` of a subagent replaces the inherited one, as deepagents documents it."""
-    approvals = Asked()
+    approvals = deciding()
     mailer = team.member("mailer", mail("al"), interrupt_on={})
 
     await run(team.lead(says(task("mailer")), subagents=[mailer]), GO, approvals=approvals, config=CONFIG)
 
     assert team.sent == ["al"]
-    assert approvals.interrupts == []
+    assert approvals.asked == ()
 
 
 async def test_edit_that_the_subagents_tool_would_not_take_is_refused(team):
@@ -171,10 +160,10 @@ async def test_edit_that_the_subagents_tool_would_not_take_is_refused(team):
     lead = team.lead(says(task("payer")), subagents=[payer])
 
     with pytest.raises(DecisionNotAllowedError, match=r"edited pay does not fit its tool: args\.amount"):
-        await run(lead, GO, approvals=Asked(edit({"amount": "much"})), config=CONFIG)
+        await run(lead, GO, approvals=deciding(edit({"amount": "much"})), config=CONFIG)
 
     assert paid == []
-    await run(lead, None, approvals=Asked(approve()), config=CONFIG)
+    await run(lead, None, approvals=deciding(approve()), config=CONFIG)
     assert paid == [5]
 
 

@@ -98,7 +98,7 @@ def test_keys_come_from_the_environment_or_from_a_file(monkeypatch, tmp_path):
 
 
 def states(*keys, is_signed=False):
-    return Runs(None, None, None, Cipher(keys, variable=STATE_KEY), is_signed=is_signed)
+    return Runs(None, None, Cipher(keys, variable=STATE_KEY), is_signed=is_signed)
 
 
 def test_a_state_that_is_not_encrypted_is_refused_where_there_is_a_key_or_a_ring():

@@ -23,7 +23,7 @@ from agent_adapter.errors import ConsumedError, InvalidRequestError, UnknownInte
 from agent_adapter.redis.pool import end_task
 from agent_adapter.worker import ResumeWorker
 from agent_adapter.worker.langgraph import ResumableGraph
-from agent_adapter.worker.listing import allow_again, lines
+from agent_adapter.worker.listing import allow_again, lines, owed_runs
 from agent_adapter.worker.openai_agents import ResumableAgent
 from agent_adapter.worker.resumable import Finished, Paused
 from tests.support.scripted_model import ScriptedModel as ScriptedTurns
@@ -664,9 +664,8 @@ async def settled_down(redis_url):
 
 
 async def due_at(redis_url):
-    async with a_client(redis_url) as client:
-        (due,) = [owed.due async for owed in client.runs.owed()]
-        return due
+    (run,) = [each async for each in owed_runs(redis_url, "assent")]
+    return run.due
 
 
 async def said_why(redis_url, words):

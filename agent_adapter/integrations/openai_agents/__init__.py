@@ -13,7 +13,6 @@ try:
         Agent,
         Runner,
         RunResult,
-        RunState,
         Session,
         TResponseInputItem,
     )
@@ -91,21 +90,10 @@ async def run(
         paused = PausedRun.of(agent, result, allow_always=allow_always)
     while paused:
         async with asker.answered(paused) as state:
-            result = await _resumed(agent, state, paused, approvals, settings)
+            with going_on(paused, approvals):
+                result = await Runner.run(agent, state, **settings)
         paused = paused.then(result)
     return result
-
-
-async def _resumed(
-    agent: Agent[Any],
-    state: RunState[Any],
-    paused: PausedRun,
-    approvals: ApprovalClient,
-    settings: Mapping[str, Any],
-) -> RunResult:
-    """Run a decided state, and report what becomes of its calls."""
-    with going_on(paused, approvals):
-        return await Runner.run(agent, state, **settings)
 
 
 @spelled_out

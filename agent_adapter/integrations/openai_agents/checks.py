@@ -15,12 +15,7 @@ from agent_adapter.integrations.openai_agents.servers import agents_of
 
 
 def check_agent(agent: Any, allow_always: Collection[str]) -> None:
-    """Refuse a value that is not an agent; if all tools are known, refuse names in `allow_always` that no tool has.
-
-    Raises:
-        WrongArgumentError: saying what to pass instead.
-        InvalidRequestError: naming the most similar tool.
-    """
+    """Refuse a value that is not an agent; if all tools are known, refuse names in `allow_always` that no tool has."""
     expect(
         agent, AgentBase, where="agent", cure="pass the Agent itself, as in Agent(name='Billing', tools=[…])"
     )
@@ -31,11 +26,7 @@ def check_agent(agent: Any, allow_always: Collection[str]) -> None:
 
 
 def check_names(allow_always: Any) -> None:
-    """Refuse a value that is not a collection of names; a single string would count as a collection of letters.
-
-    Raises:
-        WrongArgumentError: saying what to pass instead.
-    """
+    """Refuse a value that is not a collection of names; a single string would count as a collection of letters."""
     cure = "pass a list with the names of tools, as in allow_always=['send_email']"
     if isinstance(allow_always, str | bytes) or not isinstance(allow_always, Collection):
         raise WrongArgumentError(f"allow_always: this is {kind_of(allow_always)}: {cure}")
@@ -44,11 +35,7 @@ def check_names(allow_always: Any) -> None:
 
 
 def settings_of(options: Any, session: Session | None) -> dict[str, Any]:
-    """Return the arguments of `Runner.run`, without agent and input.
-
-    Raises:
-        WrongArgumentError: when `Runner.run` has no such option, or when the options contain the session.
-    """
+    """Return the arguments of `Runner.run`, without agent and input."""
     expect(
         options, Mapping | None, where="options", cure="pass a dictionary, as in options={'max_turns': 20}"
     )
@@ -59,11 +46,7 @@ def settings_of(options: Any, session: Session | None) -> dict[str, Any]:
 
 
 def check_options(options: Mapping[str, Any] | None) -> None:
-    """Refuse an option that `Runner.run` does not have.
-
-    Raises:
-        WrongArgumentError: naming the most similar option.
-    """
+    """Refuse an option that `Runner.run` does not have."""
     known = list(inspect.signature(Runner.run).parameters)[2:]
     for name in options or {}:
         if name not in known:

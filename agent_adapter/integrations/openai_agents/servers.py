@@ -18,9 +18,6 @@ async def check_servers(agent: AgentBase[Any]) -> None:
 
     Args:
         agent: The agent that a run starts with. The agents that it hands over to, or has as tools, are checked too.
-
-    Raises:
-        InvalidRequestError: naming the server, the name, and the most similar name that exists.
     """
     servers = {id(server): server for known in agents_of(agent) for server in known.mcp_servers}
     for server in servers.values():

@@ -94,9 +94,6 @@ def read_decisions(given: Sequence[Any], asked: HITLRequest) -> list[Decision]:
     """Read one decision for each action, as `{"type", "args", "reason"}` or `DecisionInput`.
 
     SpoonAI counts a missing or unreadable decision as an approval. This function refuses both.
-
-    Raises:
-        DecisionNotAllowedError: naming the first decision that is missing or does not fit.
     """
     actions = asked.action_requests
     if len(given) != len(actions):
@@ -123,11 +120,7 @@ def _read(given: Any, action: ActionRequest) -> Decision:
 
 
 def fitting(decisions: Sequence[Decision | None], asked: HITLRequest) -> list[Decision]:
-    """Return the decisions, after checking that each fits the action at its index.
-
-    Raises:
-        DecisionNotAllowedError: naming the first decision that does not fit.
-    """
+    """Return the decisions, after checking that each fits the action at its index."""
     checked = check_answers(decisions, asked)
     for decision, config in zip(checked, asked.review_configs, strict=True):
         if isinstance(decision, EditDecision) and config.args_schema is not None:

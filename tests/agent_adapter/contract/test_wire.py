@@ -234,6 +234,14 @@ def test_words_that_only_serve_comfort_never_stop_a_question(count: int, word: s
         action.args for action, _ in actions
     ]
     assert matching_actions(stored, interrupt) == [*range(count)]
+    one = interrupt.request.model_copy(
+        update={
+            "action_requests": interrupt.request.action_requests[-1:],
+            "review_configs": interrupt.request.review_configs[-1:],
+        }
+    )
+    part = interrupt.model_copy(update={"request": one, "pauses": interrupt.pauses[-1:]})
+    check_same_words(stored, part, matching_actions(stored, part))
     assert stored.context.links[-1].url.endswith("20 more links were left out")
     said = stored.request.action_requests[0].description
     assert "\ud83d" in words or said == words or said.endswith("more characters were left out)")

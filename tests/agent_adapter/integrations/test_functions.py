@@ -45,7 +45,7 @@ def scripted(*answers):
 
 
 def interrupts_of(approvals):
-    return [record.interrupt for record in approvals._kept.values()]
+    return list(approvals.asked)
 
 
 @contextlib.contextmanager
@@ -291,12 +291,6 @@ async def test_a_call_with_a_key_finds_the_question_that_was_asked_before():
         async def wait(self, interrupt_id):
             await decided.wait()
             return await super().wait(interrupt_id)
-
-        @contextlib.asynccontextmanager
-        async def reviewing(self, interrupt):
-            await self.wait(await self.publish(interrupt))
-            async with super().reviewing(interrupt) as resume:
-                yield resume
 
     reviewer = ScriptedReviewer([approve()])
     pay = requires_approval(Slow(reviewer))(till.pay)

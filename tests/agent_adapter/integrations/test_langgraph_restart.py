@@ -22,19 +22,6 @@ class KilledError(Exception):
     """Stands for the end of a process."""
 
 
-class Approvals(InMemoryApprovalClient):
-    """Lives longer than the agents' processes, as the store does."""
-
-    def __init__(self, reviewer):
-        super().__init__(reviewer)
-        self.published = []
-
-    async def publish(self, interrupt):
-        found = await super().publish(interrupt)
-        self.published.append(found)
-        return found
-
-
 def killed(action, config):
     raise KilledError
 
@@ -47,19 +34,19 @@ def nobody_may_be_asked(action, config):
 @pytest.mark.parametrize("is_answered", [False, True], ids=["open", "answered while no process lived"])
 async def test_new_process_finds_the_question_of_the_old_one(mode, is_answered, tmp_path):
     """The pause is read from the checkpoint, not made again: one record, and the model is not called again."""
-    office, approvals = Office(), Approvals(killed)
+    office, approvals = Office(), InMemoryApprovalClient(killed)
     async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
         with pytest.raises(KilledError):
             await run_thread(office.agent(TURN, DONE, mode=mode, checkpointer=saver), approvals)
     approvals.reviewer = ScriptedReviewer(GOOD)
     if is_answered:
-        await approvals.wait(approvals.published[0])
+        await approvals.wait(approvals.asked[0].id)
         approvals.reviewer = nobody_may_be_asked
 
     async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
         result = await run_thread(office.agent(TURN, DONE, mode=mode, checkpointer=saver), approvals, None)
 
-    assert len(set(approvals.published)) == 1
+    assert len(approvals.asked) == 1
     assert office.names() == ["read_file", "send_email"]
     assert answers_to_model(result)["call_3"][1].endswith("with reason: keep it")
     assert answers_to_model(result)["call_4"] == ("success", "staging")
@@ -67,7 +54,7 @@ async def test_new_process_finds_the_question_of_the_old_one(mode, is_answered, 
 
 async def test_rest_of_a_partly_resumed_turn_is_the_same_question():
     """In per_call mode some pauses can be answered by hand; the rest still leads to the first record."""
-    office, approvals = Office(), Approvals(killed)
+    office, approvals = Office(), InMemoryApprovalClient(killed)
     agent = office.agent(TURN, DONE, mode="per_call")
     with pytest.raises(KilledError):
         await run_thread(agent, approvals)
@@ -78,7 +65,7 @@ async def test_rest_of_a_partly_resumed_turn_is_the_same_question():
 
     result = await run_thread(agent, approvals, None)
 
-    assert len(set(approvals.published)) == 1
+    assert len(approvals.asked) == 1
     assert office.names() == ["read_file", "send_email"]
     assert answers_to_model(result)["call_4"] == ("success", "staging")
 
@@ -86,7 +73,9 @@ async def test_rest_of_a_partly_resumed_turn_is_the_same_question():
 async def test_failed_tool_is_tried_again_with_its_decision():
     """In per_call mode the call that failed is still pending: the person is not asked again, and the others do not run twice."""
     office = Office(breaks={"b"})
-    approvals = Approvals(ScriptedReviewer({"delete_file": [approve(), approve(), reject("keep c")]}))
+    approvals = InMemoryApprovalClient(
+        ScriptedReviewer({"delete_file": [approve(), approve(), reject("keep c")]})
+    )
     turn = says(*(("delete_file", {"path": path}) for path in "abc"))
     agent = office.agent(turn, DONE, mode="per_call", interrupt_on={"delete_file": True})
     with pytest.raises(OSError, match="cannot delete b"):
@@ -96,7 +85,7 @@ async def test_failed_tool_is_tried_again_with_its_decision():
 
     result = await run_thread(agent, approvals, None)
 
-    assert len(set(approvals.published)) == 1
+    assert len(approvals.asked) == 1
     assert sorted(args["path"] for _, args in office.ran) == ["a", "b", "b"]
     assert result["messages"][-1].content == "done"
 
@@ -104,12 +93,12 @@ async def test_failed_tool_is_tried_again_with_its_decision():
 async def test_failure_after_the_answer_was_taken_settles_the_question():
     """The decisions are in the thread: going on needs no person, and nothing is resumed a second time."""
     office = Office(breaks={"report.txt"})
-    approvals = Approvals(ScriptedReviewer({**GOOD, "delete_file": approve()}))
+    approvals = InMemoryApprovalClient(ScriptedReviewer({**GOOD, "delete_file": approve()}))
     agent = office.agent(TURN, DONE)
     with pytest.raises(OSError, match=r"cannot delete report\.txt"):
         await run_thread(agent, approvals)
     with pytest.raises(ConsumedError):
-        async with approvals.resuming(approvals.published[0]):
+        async with approvals.resuming(approvals.asked[0].id):
             pass
     office.breaks.clear()
     approvals.reviewer = nobody_may_be_asked
@@ -121,7 +110,7 @@ async def test_failure_after_the_answer_was_taken_settles_the_question():
 
 async def test_cancelled_run_that_had_taken_the_answer_settles_the_question():
     """A server cancels its request while an approved tool works: the thread goes on later, without the person."""
-    approvals = Approvals(ScriptedReviewer({"wait_long": approve()}))
+    approvals = InMemoryApprovalClient(ScriptedReviewer({"wait_long": approve()}))
     started, release = asyncio.Event(), asyncio.Event()
 
     async def wait_long() -> str:
@@ -142,7 +131,7 @@ async def test_cancelled_run_that_had_taken_the_answer_settles_the_question():
     with pytest.raises(asyncio.CancelledError):
         await running
     with pytest.raises(ConsumedError):
-        async with approvals.resuming(approvals.published[0]):
+        async with approvals.resuming(approvals.asked[0].id):
             pass
     release.set()
 

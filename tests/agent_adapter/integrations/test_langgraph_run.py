@@ -13,7 +13,7 @@ from langgraph.types import interrupt
 
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.integrations.langgraph import run, to_request
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.testing import approve, edit, reject, respond
 from tests.agent_adapter.integrations.office import (
     CONFIG,
     DONE,
@@ -208,16 +208,9 @@ async def test_tool_that_the_graph_adds_while_it_runs_is_named_by_the_caller():
 
 async def schemas_of(graph, input=GO, **options):
     """Give the schema that each tool was published with."""
-
-    class Configs(InMemoryApprovalClient):
-        async def publish(self, interrupt):
-            found.update({c.action_name: c.args_schema for c in interrupt.request.review_configs})
-            return await super().publish(interrupt)
-
-    found = {}
-    reviewer = ScriptedReviewer({"send_email": None, "delete_file": None, "ask_user": respond("x")})
-    await run_thread(graph, Configs(reviewer), input, **options)
-    return found
+    approvals = deciding(send_email=None, delete_file=None, ask_user=respond("x"))
+    await run_thread(graph, approvals, input, **options)
+    return {c.action_name: c.args_schema for asked in approvals.asked for c in asked.request.review_configs}
 
 
 @MODES

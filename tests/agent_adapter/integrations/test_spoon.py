@@ -77,12 +77,12 @@ async def test_a_turn_is_one_question_and_runs_as_it_was_decided(office):
         ("send_email", {"to": "b@x.com", "subject": "Hi"}),
         ("read_file", {"path": "notes.txt"}),
     ]
-    (record,) = approvals._kept.values()
-    assert [(a.name, a.args) for a in record.interrupt.request.action_requests] == [
+    (asked,) = approvals.asked
+    assert [(a.name, a.args) for a in asked.request.action_requests] == [
         ("send_email", MAIL),
         ("delete_file", {"path": "report.txt"}),
     ]
-    assert [c.args_schema for c in record.interrupt.request.review_configs] == [
+    assert [c.args_schema for c in asked.request.review_configs] == [
         SCHEMAS["send_email"],
         SCHEMAS["delete_file"],
     ]
@@ -133,7 +133,7 @@ async def test_a_call_id_that_comes_again_in_a_later_turn_is_asked_anew(office):
     await run(agent, "go", approvals=approvals, interrupt_on=GATED)
 
     assert office.names() == ["send_email"]
-    assert len(approvals._kept) == 2
+    assert len(approvals.asked) == 2
 
 
 async def test_a_description_is_asked_of_the_users_function(office):
@@ -679,7 +679,7 @@ async def test_run_takes_the_place_of_the_agents_own_middleware(office, kind, wh
     await run(agent, "go", approvals=approvals)
 
     assert office.ran == []
-    assert (len(approvals._kept), nobody._kept) == (1, {})
+    assert (len(approvals.asked), nobody.asked) == (1, ())
     assert agent._middleware_pipeline is pipeline
 
 
@@ -760,8 +760,8 @@ async def test_a_subagent_asks_by_its_name(office):
 
     await agent.run("go")
 
-    (record,) = approvals._kept.values()
-    assert record.interrupt.context.subagent == "cleaner"
+    (asked,) = approvals.asked
+    assert asked.context.subagent == "cleaner"
     assert office.ran == []
 
 
@@ -827,11 +827,9 @@ async def test_the_factory_reviews_tools_alike(office):
 
     await office.agent(TURN, DONE, middleware=[gate]).run("go")
 
-    (record,) = approvals._kept.values()
-    assert [c.allowed_decisions for c in record.interrupt.request.review_configs] == [
-        ("approve", "reject")
-    ] * 2
-    assert record.interrupt.route.channel == "C0FILES"
+    (asked,) = approvals.asked
+    assert [c.allowed_decisions for c in asked.request.review_configs] == [("approve", "reject")] * 2
+    assert asked.route.channel == "C0FILES"
     assert create_hitl_middleware("x").interrupt_on == {"x": True}
     with pytest.raises(InvalidRequestError, match="the list is empty"):
         create_hitl_middleware("x", allowed_decisions=[])
@@ -881,8 +879,8 @@ async def test_run_takes_over_what_spoons_own_middleware_has_taken(office):
 
     await run(agent, "go", approvals=approvals)
 
-    (record,) = approvals._kept.values()
-    assert record.interrupt.request.review_configs[0].allowed_decisions == ("reject",)
+    (asked,) = approvals.asked
+    assert asked.request.review_configs[0].allowed_decisions == ("reject",)
 
 
 @pytest.mark.parametrize("seconds", [7200, 7200.0, timedelta(hours=2)])
@@ -892,8 +890,8 @@ async def test_expires_in_is_seconds_or_a_duration(office, seconds):
 
     await run(office.agent(TURN, DONE), "go", approvals=approvals, interrupt_on=GATED, expires_in=seconds)
 
-    (record,) = approvals._kept.values()
-    assert record.interrupt.expires_in == timedelta(hours=2)
+    (asked,) = approvals.asked
+    assert asked.expires_in == timedelta(hours=2)
     agent = office.agent(
         TURN, DONE, middleware=[HumanInTheLoopMiddleware(GATED, at_once("approve"), expires_in=seconds)]
     )
