@@ -36,7 +36,7 @@ from agent_adapter.integrations.openai_agents import (
     to_request,
     to_resume,
 )
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
 from tests.support.deciding import deciding
@@ -52,30 +52,6 @@ def resume_with(*decisions, status="decided"):
     return Resume.model_construct(
         interrupt_id="test.1", status=status, decisions=decisions, records=(None,) * len(decisions)
     )
-
-
-async def test_each_decision_does_what_it_says():
-    """The edited call runs with the person's arguments, the rejected does not run, the answered one is answered."""
-    desk = Desk()
-    approvals = deciding(
-        send_email=edit({"to": "erik@x.com", "body": "new"}),
-        cancel_order=reject("we still need it"),
-        ask_user=respond("staging"),
-    )
-
-    result = await run(desk.agent(TURN, DONE), "go", approvals=approvals)
-
-    assert sorted(desk.ran) == [
-        ("look_up", {"order": 7}),
-        ("send_email", {"to": "erik@x.com", "body": "new"}),
-    ]
-    assert answers_to_model(result) == {
-        "call_1": NOTE.format('{"to":"erik@x.com","body":"new"}', "sent to erik@x.com"),
-        "call_2": "late",
-        "call_3": "A person did not approve this call. Their reason: we still need it",
-        "call_4": "staging",
-    }
-    assert result.final_output == "done"
 
 
 async def test_a_request_says_what_may_be_decided():
@@ -491,15 +467,6 @@ async def test_a_bad_decision_leaves_the_state_as_it_was(case):
 
     assert len((await Runner.run(agent, state)).interruptions) == 2
     assert desk.ran == []
-
-
-@pytest.mark.parametrize("status", ["withdrawn", "refused"])
-async def test_what_was_never_decided_resumes_nothing(status):
-    """There is no answer in an interrupt that was withdrawn."""
-    result = await Runner.run(Desk().agent(says(CANCEL)), "go")
-
-    with pytest.raises(DecisionNotAllowedError, match=f"was {status}"):
-        to_resume(resume_with(approve(), status=status), result.to_state())
 
 
 async def test_a_bare_state_is_refused():

@@ -111,24 +111,6 @@ async def test_run_goes_on_with_a_stored_run():
     assert result.final_output == "done"
 
 
-async def test_a_state_is_consumed_once():
-    """The same stored run given twice runs its tools once; the second is told that it was resumed."""
-    desk = Desk()
-    approvals = deciding(approve())
-    text = await stored(desk.agent(says(CANCEL)))
-
-    for expected in (None, ConsumedError):
-        agent = following(desk, DONE)
-        paused = await PausedRun.load(agent, text)
-        if expected is None:
-            await run(agent, paused, approvals=approvals)
-        else:
-            with pytest.raises(expected, match="already answered and its run resumed"):
-                await run(agent, paused, approvals=approvals)
-
-    assert desk.ran == [CANCEL]
-
-
 async def test_the_run_of_another_process_takes_an_edit_from_redis(client, redis_url):
     """The first process ends once it has asked; the decision is found in the record."""
     desk = Desk()

@@ -30,7 +30,7 @@ from agent_adapter import Outcome
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations import openai_agents
 from agent_adapter.integrations.openai_agents import EditableMCPAgent, editable
-from agent_adapter.testing import approve, edit, reject, respond
+from agent_adapter.testing import approve, respond
 from tests.agent_adapter.integrations import desk
 from tests.agent_adapter.integrations.office import DONE, TURN, Office, run_thread
 from tests.agent_adapter.integrations.test_openai_agents_kinds import CUSTOM, PATCH, SHELL, Sums, patch
@@ -321,24 +321,6 @@ async def test_a_call_that_is_no_function_is_reported(tool, call, outcome):
 
 def broken(amount):
     raise OSError(f"no funds for {amount}")
-
-
-@pytest.mark.parametrize(
-    ("answer", "does", "outcome"),
-    [
-        (approve(), "paid {}".format, Outcome.done("paid 5")),
-        (edit({"amount": 3}), "paid {}".format, Outcome.done("paid 3")),
-        (approve(), broken, NO_FUNDS),
-        (reject("No."), broken, None),
-    ],
-)
-async def test_a_call_of_a_realtime_session_is_reported(answer, does, outcome):
-    client = deciding(answer)
-    async with Talk(client) as talk:
-        talk.does = does
-        await talk.says()
-
-    assert await outcomes_of(client) == [[outcome]]
 
 
 async def test_a_conversation_that_ends_in_the_middle_of_a_call_reports_nothing():
