@@ -46,9 +46,10 @@ class InMemoryRuns(Runs):
             self._kept[id].due = now + lease / 1000
         return [OwedRun(id, "") for id in taken], {run.needs for run in due.values()} - set(needs)
 
-    async def give_back(self, run: OwedRun, *, again_in: int) -> None:
-        """Make a run due again in `again_in` milliseconds."""
-        if run.interrupt_id in self._kept:
+    async def _finish(self, run: OwedRun, *, again_in: int | None) -> None:
+        if again_in is None:
+            await self.drop(run.interrupt_id)
+        elif run.interrupt_id in self._kept:
             self._kept[run.interrupt_id].due = time.monotonic() + again_in / 1000
 
     async def drop(self, interrupt_id: str) -> None:

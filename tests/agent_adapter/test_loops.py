@@ -87,15 +87,6 @@ async def test_errors_that_are_long_past_do_not_count(monkeypatch):
     await end_task(running)
 
 
-async def test_an_error_after_which_nothing_helps_ends_the_loop_at_once():
-    """Its own sentence is what whoever waits for the loops gets."""
-    kept, body = Loops(), Body(FileNotFoundError("policy.yaml"))
-    kept.start("policy", body, within=5, fatal=(OSError,))
-
-    with pytest.raises(FileNotFoundError, match=r"policy\.yaml"):
-        await asyncio.wait_for(kept.until_broken(), 60)
-
-
 async def test_a_loop_without_progress_is_overdue(monkeypatch):
     """It says for how long nothing has happened; a round that came to its end makes that good."""
     monkeypatch.setattr(loops, "SHORTEST_PATIENCE", 0.0)

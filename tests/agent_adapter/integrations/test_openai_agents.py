@@ -69,17 +69,6 @@ async def test_a_request_says_what_may_be_decided():
     assert set(ask.args_schema["properties"]) == {"question"}
 
 
-async def test_two_runs_with_the_same_call_ids_are_two_questions():
-    """Servers begin to count anew with every run."""
-    desk = Desk()
-    approvals = deciding(approve(), reject())
-
-    for _ in range(2):
-        await run(desk.agent(says(CANCEL), DONE), "go", approvals=approvals)
-
-    assert desk.ran == [CANCEL]
-
-
 async def test_more_calls_than_one_question_holds_are_asked_one_after_another():
     """A turn of more calls than a question holds is two questions; every call is asked once and runs once."""
     desk, reviewer = Desk(), ScriptedReviewer({"cancel_order": approve()})

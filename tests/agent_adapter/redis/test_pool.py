@@ -334,13 +334,6 @@ async def test_a_quiet_wait_is_not_cut_by_the_socket(redis_url: str):
         assert not await redis.xread({"nothing": "$"}, block=100)
 
 
-async def test_more_commands_than_connections_wait_their_turn(redis_url: str):
-    """A burst is slow rather than an error."""
-    async with open_redis(redis_url, connections=2) as redis:
-        asked = [str(n) for n in range(50)]
-        assert await asyncio.gather(*map(redis.echo, asked)) == asked
-
-
 NOTHING = Keys().of("nothing")
 ENTRIES = [("1-0", {"id": "a"}), ("2-0", {"id": "b"})]
 
@@ -365,16 +358,6 @@ async def test_what_was_written_to_a_stream_comes_out_whole(redis: Redis, redis_
         answer = await reader.xread({"stream": "0"})
 
     assert [fields["id"] for _, fields in entries_of(answer)] == ["a", "b"]
-
-
-async def test_scripts_survive_a_server_that_forgot_them(redis: Redis):
-    """After a restart or a failover the text of a script is sent again by itself."""
-    scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
-    assert await scripts("add_waiter", NOTHING, process="p", follows=0) == "unknown"
-
-    await redis.script_flush()
-
-    assert await scripts("add_waiter", NOTHING, process="p", follows=0) == "unknown"
 
 
 @pytest.mark.parametrize(
