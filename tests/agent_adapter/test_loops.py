@@ -12,7 +12,7 @@ from agent_adapter.redis.pool import end_task
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch):
+def quick(monkeypatch):
     """Loops start again at once."""
     monkeypatch.setattr(loops, "FIRST_PAUSE", 0.001)
 
@@ -20,11 +20,11 @@ def quick(monkeypatch: pytest.MonkeyPatch):
 class Body:
     """A loop that fails in its first rounds, and is then at work until it is cancelled."""
 
-    def __init__(self, *errors: BaseException) -> None:
+    def __init__(self, *errors):
         self.errors = list(errors)
         self.at_work = asyncio.Event()
 
-    async def __call__(self, loop: Loop) -> None:
+    async def __call__(self, loop):
         if self.errors:
             raise self.errors.pop(0)
         loop.beat()

@@ -60,6 +60,13 @@ def test_a_named_dialect_is_for_the_pauses_that_may_be_of_it(payload, named, cho
     assert Naming.of(named).dialect(payload) is DIALECTS[chosen]
 
 
+def test_what_an_integration_knows_counts_where_the_caller_says_nothing():
+    """Keys that tell it go after both."""
+    for named, chosen in ((None, "accept_reject"), ("boolean", "boolean")):
+        naming = Naming.of(named, otherwise=lambda payload: "accept_reject")
+        assert naming.dialect("Shall I?") is DIALECTS[chosen]
+
+
 def test_naming_a_dialect_does_not_make_one_of_anything():
     """A sentence is no pause of langchain-dev-utils' default handler."""
     with pytest.raises(UnknownDialectError):

@@ -9,7 +9,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.tools import tool
 from langchain_dev_utils.tool_calling import human_in_the_loop
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command, interrupt
+from langgraph.types import Command
 
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
@@ -113,19 +113,6 @@ async def test_other_handlers_beside_one_that_pauses_with_a_sentence(till, whose
     await run(graph, GO, approvals=approvals, config=CONFIG, dialect=dialect)
 
     assert till.paid == [("cy", 5)]
-
-
-async def test_name_of_the_callers_own_goes_before_that_of_the_page(till):
-    """A handler that pauses with a sentence and reads true or false."""
-
-    def asks(params):
-        return str(params["tool"].invoke(params["tool_call_args"]) if interrupt("Pay?") else "not paid")
-
-    for decision, paid in ((reject(), []), (approve(), [("al", 5)])):
-        graph = agent(till.decorated("sync", asks))
-        approvals = deciding(decision)
-        await run(graph, GO, approvals=approvals, config=CONFIG, dialect="boolean")
-        assert till.paid == paid
 
 
 # --- Our handler --------------------------------------------------------------------------------------------------

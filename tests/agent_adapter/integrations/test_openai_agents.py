@@ -20,7 +20,6 @@ from agents import (
 from agents.exceptions import UserError
 from agents.testing import ScriptedModel, function_call
 from pydantic import AfterValidator, BeforeValidator
-from redis.asyncio import Redis
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
@@ -40,7 +39,6 @@ from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, appr
 from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
 from tests.support.deciding import deciding
-from tests.support.workers import eventually
 
 NOTE = "[A person changed the arguments of this call before it ran. It was called with: {}]\n\n{}"
 SDK = tuple(int(number) for number in agents.__version__.split(".")[:2])
@@ -430,29 +428,15 @@ async def test_a_subset_that_is_answered_by_hand_decides_no_other_call():
     assert len(result.interruptions) == 1
 
 
-BAD = {
-    "too few decisions": ((approve(),), "1 decisions for 2 actions"),
-    "an open action": ((approve(), None), r"\(cancel_order\) was left open"),
-    "a kind that is not allowed": (
-        (edit({"question": "x"}), approve()),
-        r"decision 1 \(ask_user\): edit is not one of approve, reject, respond",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-async def test_a_bad_decision_leaves_the_state_as_it_was(case):
+async def test_a_bad_decision_leaves_the_state_as_it_was():
     """All decisions are checked before the first is applied."""
     desk = Desk()
     agent = desk.agent(says(("ask_user", {"question": "?"}), CANCEL), DONE)
     result = await Runner.run(agent, "go")
     state = result.to_state()
-    actions = to_request(result.interruptions).action_requests
-    decisions, problem = BAD[case]
-    decisions = [d(actions[0]) if callable(d) else d for d in decisions]
 
-    with pytest.raises(DecisionNotAllowedError, match=problem):
-        to_resume(resume_with(*decisions), state)
+    with pytest.raises(DecisionNotAllowedError, match=r"\(cancel_order\) was left open"):
+        to_resume(resume_with(approve(), None), state)
 
     assert len((await Runner.run(agent, state)).interruptions) == 2
     assert desk.ran == []
@@ -492,9 +476,6 @@ WRONG = {
         {"allow_always": ["sned_email"]},
         r"allow_always\['sned_email'\]: no tool has this name \(did you mean 'send_email'\?\)",
     ),
-    "a time in words": ({"expires_in": "2s"}, "expires_in: this is a text: pass a timedelta"),
-    "a channel's name": ({"channel": "#x"}, "channel: '#x' is not written like one"),
-    "a misspelt option": ({"chanel": "C1"}, "chanel"),
 }  # fmt: skip
 
 
@@ -550,29 +531,6 @@ async def test_a_client_that_is_not_connected_is_an_error_before_the_model_is_ca
             pass
 
     assert agent.model.calls == ()
-
-
-@pytest.mark.parametrize("partial", [False, True])
-async def test_a_run_that_is_cancelled_twice_takes_its_questions_back(client, redis_url, partial):
-    """All of them, however long Redis takes."""
-    agent = Desk().agent(TURN, DONE)
-    running = asyncio.create_task(run(agent, "go", approvals=client, partial=partial))
-    async with Redis.from_url(redis_url, decode_responses=True) as redis:
-        await eventually(lambda: has_notes(redis, "published", 3 if partial else 1))
-        await redis.client_pause(500, all=False)
-        running.cancel()
-        await asyncio.sleep(0.1)
-        running.cancel()
-        await asyncio.wait([running])
-        await eventually(lambda: has_notes(redis, "withdraw_asked", 3 if partial else 1))
-
-    assert running.cancelled()
-
-
-async def has_notes(redis, event, number):
-    """Whether this has happened to so many records."""
-    events = [note["event"] for _, note in await redis.xrange("{assent}:inbox:billing")]
-    return events.count(event) == number
 
 
 async def test_lists_of_calls_that_cannot_be_answered_are_refused():

@@ -12,7 +12,6 @@ from agents.realtime import (
     RealtimeModelToolCallEvent,
     RealtimeSession,
 )
-from redis.asyncio import Redis
 
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.errors import InvalidRequestError
@@ -21,6 +20,7 @@ from agent_adapter.integrations.openai_agents.realtime import NOT_APPROVED, even
 from agent_adapter.testing import approve, reject
 from tests.agent_adapter.integrations.test_openai_agents_kinds import Sums
 from tests.support.deciding import deciding
+from tests.support.workers import eventually, ids
 
 
 class Line(RealtimeModel):
@@ -132,46 +132,14 @@ async def test_two_sessions_with_the_same_call_id_are_two_questions():
     assert (one.paid, other.paid) == ([5], [])
 
 
-async def test_a_question_that_is_open_when_the_conversation_ends_is_withdrawn(client, redis_url):
+async def test_a_question_that_is_open_when_the_conversation_ends_is_withdrawn(client, store):
     """Nobody is left with a card about a call that can never run."""
     async with Talk(client) as talk:
         await talk.line.call('{"amount": 5}')
-        interrupt_id = await asked(redis_url)
+        (interrupt_id,) = await eventually(lambda: ids(store))
 
-    record = await client.record(interrupt_id)
-    assert "The conversation has ended." in record._req["withdraw"]
+    assert (await store.load(interrupt_id)).withdraw_asked == "The conversation has ended."
     assert talk.paid == []
-
-
-async def test_a_conversation_that_is_cancelled_twice_takes_its_questions_back(client, redis_url):
-    """However long Redis takes."""
-    async with Talk(client) as talk, Redis.from_url(redis_url) as redis:
-        await talk.line.call('{"amount": 5}')
-        interrupt_id = await asked(redis_url)
-        await redis.client_pause(500, all=False)
-        talk.reading.cancel()
-        await asyncio.sleep(0.1)
-        talk.reading.cancel()
-        await asyncio.wait([talk.reading])
-
-    await noted(redis_url, "withdraw_asked")
-    assert "The conversation has ended." in (await client.record(interrupt_id))._req["withdraw"]
-
-
-async def asked(redis_url):
-    """Wait until there is a record, and give its id."""
-    return await noted(redis_url, "published")
-
-
-async def noted(redis_url, event):
-    """Wait until this has happened to a record, and give its id."""
-    redis = Redis.from_url(redis_url, decode_responses=True)
-    async with redis, asyncio.timeout(30):
-        while True:
-            for _, note in await redis.xrange("{assent}:inbox:billing"):
-                if note["event"] == event:
-                    return note["id"]
-            await asyncio.sleep(0.01)
 
 
 async def test_a_misspelt_gated_tool_of_a_server_ends_the_conversation_before_it_begins():
