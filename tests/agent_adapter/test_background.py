@@ -4,6 +4,8 @@ import asyncio
 import logging
 from pathlib import Path
 
+import pytest
+
 from agent_adapter.background import in_background
 from agent_adapter.errors import AgentAdapterError
 from tests.conftest import an_agent, forgotten
@@ -16,43 +18,28 @@ def ours(caplog):
     return [record for record in caplog.records if record.name == "agent_adapter.background"]
 
 
-async def test_an_error_that_nobody_listed_is_logged_with_its_place(unnoticed, caplog):
-    """An operator finds the traceback and the name of what ended."""
+@pytest.mark.parametrize(
+    ("error", "lines"),
+    [
+        (ZeroDivisionError("a mistake"), [(logging.ERROR, None)]),
+        (AgentAdapterError("the server is gone"), [(logging.WARNING, "the server is gone")]),
+        (asyncio.CancelledError(), []),
+    ],
+    ids=["of nobody's", "of ours", "cancelled"],
+)
+async def test_what_ends_a_task_is_in_the_log(unnoticed, caplog, error, lines):
+    """With its name and its traceback; an error of ours with its sentence. Whoever cancels knows."""
 
     async def broken() -> None:
-        raise ZeroDivisionError("a mistake")
+        raise error
 
     in_background(broken(), name="counting")
     await forgotten()
 
-    [record] = ours(caplog)
-    assert (record.levelno, record.task) == (logging.ERROR, "counting")
-    assert "ZeroDivisionError: a mistake" in caplog.text
-    assert unnoticed == []
-
-
-async def test_an_error_of_ours_is_logged_as_its_sentence(unnoticed, caplog):
-    """The sentence says all, so it is a warning without a traceback."""
-
-    async def gone() -> None:
-        raise AgentAdapterError("the server is gone")
-
-    in_background(gone(), name="waiting")
-    await forgotten()
-
-    [record] = ours(caplog)
-    assert (record.levelno, record.reason) == (logging.WARNING, "the server is gone")
-    assert unnoticed == []
-
-
-async def test_what_is_cancelled_is_not_worth_a_line(unnoticed, caplog):
-    """Whoever cancels knows."""
-    task = in_background(asyncio.sleep(10), name="sleeping")
-    await asyncio.sleep(0)
-    task.cancel()
-    await forgotten()
-
-    assert ours(caplog) == []
+    found = ours(caplog)
+    assert [(record.levelno, getattr(record, "reason", None)) for record in found] == lines
+    assert all(record.task == "counting" for record in found)
+    assert ("ZeroDivisionError: a mistake" in caplog.text) is isinstance(error, ZeroDivisionError)
     assert unnoticed == []
 
 

@@ -140,15 +140,17 @@ async def test_silence_that_is_no_answer_raises_and_may_be_asked_again(open_clie
 
 
 async def test_a_withdrawn_question_has_no_answer(open_client):
-    """Whoever waits is told the reason."""
+    """Whoever waits is told the reason; asked again, it is another question."""
     async with open_client(send=None) as approvals, asyncio.timeout(30):
-        interrupt_id = await approvals.publish(asked(approvals, SEND, pauses=["p"]))
+        interrupt = asked(approvals, SEND, pauses=["p"])
+        interrupt_id = await approvals.publish(interrupt)
         await approvals.withdraw(interrupt_id, "the customer called")
 
         assert (await approvals.wait(interrupt_id)).status == "withdrawn"
         with pytest.raises(InterruptWithdrawnError, match="the customer called"):
             async with approvals.resuming(interrupt_id):
                 pass
+        assert await approvals.publish(interrupt) != interrupt_id
 
 
 async def test_what_cannot_be_asked_or_found_is_refused_with_the_place(open_client):

@@ -8,9 +8,11 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent_adapter import approval_key
+from agent_adapter import ReceiptError, approval_key, approval_receipt, requires_receipt
+from agent_adapter.integrations import functions
 from agent_adapter.integrations.langgraph import run
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
+from agent_adapter.testing import approve, edit, reject
+from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
 
 GO = {"messages": [("user", "go")]}
@@ -18,18 +20,21 @@ CONFIG = {"configurable": {"thread_id": "t"}}
 
 
 class Keys:
-    """Tools that write down their keys."""
+    """Tools that write down their keys. Those that are gated run with the receipt of their own call, and only then."""
 
-    def __init__(self):
+    def __init__(self, approvals):
         self.seen = []
+        self.guard = requires_receipt(keys=approvals.ring, audience="test")
 
     @property
     def tools(self):
+        @self.guard
         def pay(to: str) -> str:
             """Pay."""
             self.seen.append((to, approval_key()))
             return "paid"
 
+        @self.guard
         async def send(to: str) -> str:
             """Send."""
             await asyncio.sleep(0)
@@ -59,15 +64,15 @@ TURN = says(
 @pytest.mark.parametrize("mode", ["batched", "per_call"])
 async def test_each_tool_of_a_graph_knows_its_call(mode):
     """Synchronous and asynchronous tools, edited calls too; what nobody was asked about has no key, nor has anything after."""
-    keys = Keys()
+    approvals = deciding(approve(), edit({"to": "bob"}), reject("no"), approve())
+    keys = Keys(approvals)
     review = HumanInTheLoopMiddleware({"pay": True, "send": True}, interrupt_mode=mode)
     turns = [TURN, says(("look", {"to": "y"})), says(text="done")]
     agent = create_agent(
         ScriptedModel(turns=turns), keys.tools, middleware=[review], checkpointer=InMemorySaver()
     )
-    reviewer = ScriptedReviewer([approve(), edit({"to": "bob"}), reject("no"), approve()])
 
-    await run(agent, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+    await run(agent, GO, approvals=approvals, config=CONFIG)
 
     assert keys.positions() == {"x": None, "al": "0", "bob": "1", "di": "3", "y": None}
     assert len({key.rpartition(":")[0] for _, key in keys.seen if key}) == 1
@@ -76,23 +81,23 @@ async def test_each_tool_of_a_graph_knows_its_call(mode):
 
 async def test_equal_calls_of_one_turn_have_keys_of_their_own():
     """The same tool with the same arguments, twice: two keys, in the order of the calls."""
-    keys = Keys()
+    approvals = deciding(pay=approve())
+    keys = Keys(approvals)
     turns = [says(("pay", {"to": "al"}), ("pay", {"to": "al"})), says(text="done")]
     agent = create_agent(
         ScriptedModel(turns=turns), keys.tools, middleware=[HumanInTheLoopMiddleware({"pay": True})],
         checkpointer=InMemorySaver(),
     )  # fmt: skip
 
-    await run(
-        agent, GO, approvals=InMemoryApprovalClient(ScriptedReviewer({"pay": approve()})), config=CONFIG
-    )
+    await run(agent, GO, approvals=approvals, config=CONFIG)
 
     assert sorted(key.rpartition(":")[2] for _, key in keys.seen) == ["0", "1"]
 
 
 async def test_parallel_subagents_that_use_the_same_call_ids_have_keys_of_their_own():
     """Two subagents call the same tool with the same arguments under the same id at the same time."""
-    keys = Keys()
+    approvals = deciding(pay=approve())
+    keys = Keys(approvals)
     clerk = {
         "name": "clerk", "description": "Pays.", "system_prompt": "Pay.", "tools": keys.tools,
         "interrupt_on": {"pay": True},
@@ -105,8 +110,33 @@ async def test_parallel_subagents_that_use_the_same_call_ids_have_keys_of_their_
         checkpointer=InMemorySaver(),
     )
 
-    await run(
-        agent, GO, approvals=InMemoryApprovalClient(ScriptedReviewer({"pay": approve()})), config=CONFIG
-    )
+    await run(agent, GO, approvals=approvals, config=CONFIG)
 
     assert sorted(key.rpartition(":")[2] for _, key in keys.seen) == ["0", "1"]
+
+
+async def test_a_tool_that_nobody_was_asked_about_does_not_run():
+    """Somebody took the middleware away: the tool itself holds."""
+    approvals = deciding()
+    keys = Keys(approvals)
+    model = ScriptedModel(turns=[says(("pay", {"to": "al"})), says(text="done")])
+    agent = create_agent(model, keys.tools, checkpointer=InMemorySaver())
+
+    with pytest.raises(ReceiptError, match="nobody has approved"):
+        await run(agent, GO, approvals=approvals, config=CONFIG)
+
+    assert keys.seen == []
+
+
+async def test_a_receipt_goes_on_to_a_tool_in_another_process():
+    """A tool that calls a server passes the receipt of its own call on."""
+
+    async def send(to: str) -> str:
+        receipt = approval_receipt()
+        sent.update(receipt.meta(), header=receipt.header())
+        return receipt.args
+
+    sent, approvals = {}, deciding(approve())
+    assert approvals.ring  # so that it signs
+    assert await functions.run(send, {"to": "al"}, approvals=approvals) == '{"to":"al"}'
+    assert set(sent) == {"io.assent/receipt", "header"}

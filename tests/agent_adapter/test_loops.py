@@ -12,7 +12,7 @@ from agent_adapter.redis.pool import end_task
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch):
+def quick(monkeypatch):
     """Loops start again at once."""
     monkeypatch.setattr(loops, "FIRST_PAUSE", 0.001)
 
@@ -20,11 +20,11 @@ def quick(monkeypatch: pytest.MonkeyPatch):
 class Body:
     """A loop that fails in its first rounds, and is then at work until it is cancelled."""
 
-    def __init__(self, *errors: BaseException) -> None:
+    def __init__(self, *errors):
         self.errors = list(errors)
         self.at_work = asyncio.Event()
 
-    async def __call__(self, loop: Loop) -> None:
+    async def __call__(self, loop):
         if self.errors:
             raise self.errors.pop(0)
         loop.beat()
@@ -85,15 +85,6 @@ async def test_errors_that_are_long_past_do_not_count(monkeypatch):
 
     await asyncio.wait_for(body.at_work.wait(), 60)
     await end_task(running)
-
-
-async def test_an_error_after_which_nothing_helps_ends_the_loop_at_once():
-    """Its own sentence is what whoever waits for the loops gets."""
-    kept, body = Loops(), Body(FileNotFoundError("policy.yaml"))
-    kept.start("policy", body, within=5, fatal=(OSError,))
-
-    with pytest.raises(FileNotFoundError, match=r"policy\.yaml"):
-        await asyncio.wait_for(kept.until_broken(), 60)
 
 
 async def test_a_loop_without_progress_is_overdue(monkeypatch):

@@ -5,7 +5,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
@@ -13,7 +12,7 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter.client import ApprovalClient
-from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import (
     AgentAdapterError,
@@ -37,7 +36,7 @@ SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
-def approvals(redis_url: str) -> Iterator[SyncApprovalClient]:
+def approvals(redis_url):
     with SyncApprovalClient.from_url(
         redis_url, agent="billing", grace=SECOND, claim_lease=SECOND, reconcile_every=SECOND
     ) as approvals:
@@ -45,7 +44,7 @@ def approvals(redis_url: str) -> Iterator[SyncApprovalClient]:
 
 
 @pytest.fixture
-def elsewhere() -> Iterator[ThreadPoolExecutor]:
+def elsewhere():
     """Another thread of the same process."""
     with ThreadPoolExecutor() as pool:
         yield pool
@@ -54,12 +53,12 @@ def elsewhere() -> Iterator[ThreadPoolExecutor]:
 class Desk:
     """The bot's side, with people who decide."""
 
-    def __init__(self, approvals: SyncApprovalClient, redis_url: str) -> None:
+    def __init__(self, approvals, redis_url):
         self.approvals = approvals
         self.redis = open_redis(redis_url)
         self.store = ApprovalStore(self.redis, approvals.run(freeze_meta(self.redis, "assent")))
 
-    def next_question(self) -> str:
+    def next_question(self):
         """Take the id that is owed a card."""
         while True:
             self.approvals.run(self.store.take_inbox("billing"))
@@ -68,10 +67,10 @@ class Desk:
                 return works[0].interrupt_id
             threading.Event().wait(0.01)
 
-    def decide(self, interrupt_id: str, decisions: dict[int, Decision]) -> None:
+    def decide(self, interrupt_id, decisions):
         self.approvals.run(self._decide(interrupt_id, decisions))
 
-    async def _decide(self, interrupt_id: str, decisions: dict[int, Decision]) -> None:
+    async def _decide(self, interrupt_id, decisions):
         state = await self.store.load(interrupt_id)
         places = (Place(channel="C1", actions=tuple(range(len(state.fingerprints)))),)
         await self.store.admit(state, an_admission(approvers=("U0ERIK",), places=places))
@@ -81,23 +80,23 @@ class Desk:
         }
         await record(self.store, interrupt_id, texts, token=str(decisions), person="U0ERIK")
 
-    def withdraw(self, interrupt_id: str) -> None:
+    def withdraw(self, interrupt_id):
         state = self.approvals.run(self.store.load(interrupt_id))
         self.approvals.run(self.store.settle(interrupt_id, "withdrawn", reason=state.withdraw_asked))
 
 
 @pytest.fixture
-def desk(approvals: SyncApprovalClient, redis_url: str) -> Iterator[Desk]:
+def desk(approvals, redis_url):
     desk = Desk(approvals, redis_url)
     yield desk
     approvals.run(desk.redis.aclose())
 
 
-def background_threads() -> list[threading.Thread]:
+def background_threads():
     return [thread for thread in threading.enumerate() if thread.name == "approvals"]
 
 
-def test_publish_wait_and_resume_apart(approvals: SyncApprovalClient, desk: Desk):
+def test_publish_wait_and_resume_apart(approvals, desk):
     """An agent may publish, do something else, and come back for the answer."""
     interrupt_id = approvals.publish(an_interrupt())
     desk.decide(interrupt_id, {0: ApproveDecision()})
@@ -111,9 +110,7 @@ def test_publish_wait_and_resume_apart(approvals: SyncApprovalClient, desk: Desk
     assert len(background_threads()) == 1
 
 
-def test_several_threads_wait_at_once(
-    approvals: SyncApprovalClient, desk: Desk, elsewhere: ThreadPoolExecutor
-):
+def test_several_threads_wait_at_once(approvals, desk, elsewhere):
     """Any thread may call; each gets its own answer."""
     ids = [approvals.publish(an_interrupt(run=f"run-{n}")) for n in range(3)]
     waits = [elsewhere.submit(approvals.wait, interrupt_id) for interrupt_id in ids]
@@ -124,7 +121,7 @@ def test_several_threads_wait_at_once(
     assert [wait.result(10).decisions[0].message for wait in waits] == ["no 0", "no 1", "no 2"]
 
 
-def test_decisions_come_one_by_one(approvals: SyncApprovalClient, desk: Desk):
+def test_decisions_come_one_by_one(approvals, desk):
     """The iterator gives each action as it is decided, and ends with the last. Who has seen enough may leave it."""
     interrupt_id = approvals.publish(an_interrupt(an_action("a"), an_action("b")))
     desk.decide(interrupt_id, {1: ApproveDecision()})
@@ -142,9 +139,7 @@ def test_decisions_come_one_by_one(approvals: SyncApprovalClient, desk: Desk):
 @pytest.mark.parametrize(
     "error", [RuntimeError("the tool failed"), KeyboardInterrupt(), SystemExit(3)], ids=repr
 )
-def test_an_error_in_the_body_is_the_callers_own(
-    approvals: SyncApprovalClient, desk: Desk, error: BaseException
-):
+def test_an_error_in_the_body_is_the_callers_own(approvals, desk, error):
     """It comes out as it went in, and the answer can be taken again at once."""
     interrupt_id = approvals.publish(an_interrupt())
     desk.decide(interrupt_id, {0: ApproveDecision()})
@@ -157,7 +152,7 @@ def test_an_error_in_the_body_is_the_callers_own(
         assert resume.decisions == (ApproveDecision(),)
 
 
-def test_errors_of_the_client_come_through(approvals: SyncApprovalClient, desk: Desk):
+def test_errors_of_the_client_come_through(approvals, desk):
     """The verbs raise what the asynchronous ones raise."""
     with pytest.raises(UnknownInterruptError):
         approvals.wait("billing.never")
@@ -170,7 +165,7 @@ def test_errors_of_the_client_come_through(approvals: SyncApprovalClient, desk: 
 
 
 @contextmanager
-def ctrl_c_after(wait: Callable[[], object]) -> Iterator[None]:
+def ctrl_c_after(wait):
     """Interrupt this thread after this wait, while the body waits."""
 
     def press(thread: int) -> None:
@@ -188,7 +183,7 @@ def ctrl_c_after(wait: Callable[[], object]) -> Iterator[None]:
         signal.signal(signal.SIGUSR1, before)
 
 
-def test_an_interrupted_wait_can_be_taken_up_again(approvals: SyncApprovalClient, desk: Desk):
+def test_an_interrupted_wait_can_be_taken_up_again(approvals, desk):
     """Ctrl-C ends the wait, and neither the client nor the question."""
     interrupt_id = approvals.publish(an_interrupt())
     with ctrl_c_after(lambda: time.sleep(0.2)):
@@ -200,9 +195,7 @@ def test_an_interrupted_wait_can_be_taken_up_again(approvals: SyncApprovalClient
 
 
 @pytest.mark.parametrize("key", [None, "invoice-17"])
-def test_an_interrupted_call_takes_its_question_back(
-    approvals: SyncApprovalClient, desk: Desk, key: str | None
-):
+def test_an_interrupted_call_takes_its_question_back(approvals, desk, key):
     """With a key, the question stays: the next call with it finds it."""
 
     @requires_approval(approvals)
@@ -219,11 +212,11 @@ def test_an_interrupted_call_takes_its_question_back(
         approvals.run(eventually(lambda: withdrawn(desk, asked[0])))
 
 
-async def withdrawn(desk: Desk, interrupt_id: str) -> str | None:
+async def withdrawn(desk, interrupt_id):
     return (await desk.store.load(interrupt_id)).withdraw_asked
 
 
-def test_an_interrupted_caller_leaves_nothing_running(approvals: SyncApprovalClient):
+def test_an_interrupted_caller_leaves_nothing_running(approvals):
     """What was asked for ends in the background too."""
     ended = threading.Event()
 
@@ -239,12 +232,12 @@ def test_an_interrupted_caller_leaves_nothing_running(approvals: SyncApprovalCli
     assert ended.wait(5)
 
 
-def enter_and_leave(approvals: SyncApprovalClient) -> None:
+def enter_and_leave(approvals):
     with approvals:
         pass
 
 
-def leave_where_a_loop_runs(approvals: SyncApprovalClient) -> None:
+def leave_where_a_loop_runs(approvals):
     approvals.__enter__()
 
     async def clean_up() -> None:
@@ -254,7 +247,7 @@ def leave_where_a_loop_runs(approvals: SyncApprovalClient) -> None:
 
 
 @pytest.mark.parametrize("before", [lambda _: None, enter_and_leave, leave_where_a_loop_runs])
-def test_a_client_that_is_not_connected_says_so(redis_url: str, before: Callable[..., None]):
+def test_a_client_that_is_not_connected_says_so(redis_url, before):
     """Outside of its context a verb is an error, and no wait for a loop that does not run."""
     approvals = SyncApprovalClient.from_url(redis_url, agent="billing")
     before(approvals)
@@ -263,7 +256,7 @@ def test_a_client_that_is_not_connected_says_so(redis_url: str, before: Callable
         approvals.publish(an_interrupt())
 
 
-def test_what_is_connected_inside_of_one_client_serves_inside_of_the_next(redis_url: str):
+def test_what_is_connected_inside_of_one_client_serves_inside_of_the_next(redis_url):
     """As the connections of a model: they belong to their loop, and a process has one."""
     redis = open_redis(redis_url)
     for _ in range(2):
@@ -275,7 +268,7 @@ def test_what_is_connected_inside_of_one_client_serves_inside_of_the_next(redis_
     assert len(background_threads()) == 1
 
 
-def test_leaving_a_client_ends_the_calls_of_other_threads(redis_url: str, elsewhere: ThreadPoolExecutor):
+def test_leaving_a_client_ends_the_calls_of_other_threads(redis_url, elsewhere):
     """They are cancelled; the calls of another client go on."""
     begun, ended = threading.Event(), asyncio.Event()
 
@@ -316,7 +309,7 @@ def test_work_that_ends_the_program_ends_only_for_its_caller(approvals, elsewher
     assert staying.result(5) == "still here"
 
 
-async def test_verbs_that_block_are_refused_where_a_loop_runs(approvals: SyncApprovalClient):
+async def test_verbs_that_block_are_refused_where_a_loop_runs(approvals):
     """They would stop everything else in this thread, or wait for themselves; in another thread they are fine."""
 
     async def agent() -> None:
@@ -340,7 +333,7 @@ async def test_verbs_that_block_are_refused_where_a_loop_runs(approvals: SyncApp
     assert await asyncio.to_thread(approvals.publish, an_interrupt())
 
 
-async def test_a_client_that_blocks_does_not_connect_where_a_loop_runs(redis_url: str):
+async def test_a_client_that_blocks_does_not_connect_where_a_loop_runs(redis_url):
     """As in a notebook, from its first line on; in another thread the same client works."""
     client = SyncApprovalClient.from_url(redis_url, agent="billing")
     with pytest.raises(InvalidRequestError, match="a cell may await"), client:
@@ -353,7 +346,7 @@ async def test_a_client_that_blocks_does_not_connect_where_a_loop_runs(redis_url
     assert await asyncio.to_thread(elsewhere)
 
 
-async def test_each_client_names_the_statement_that_it_is_for(redis_url: str):
+async def test_each_client_names_the_statement_that_it_is_for(redis_url):
     """`with` and `async with` are easily mixed up."""
     with pytest.raises(
         WrongArgumentError, match=r"SyncApprovalClient blocks: write `with` .* `async with Appr"

@@ -239,7 +239,6 @@ async def test_run_waits_for_a_worker_of_its_version(redis_url, approvals, store
     await decide(store, asked.interrupt_id)
     async with a_client(redis_url) as other, working(other, a_graph(wrong, saver, version="3")):
         await eventually(lambda: said(caplog, "billing: langgraph/office@2"))
-        await asyncio.sleep(0.2)
         assert await listed(redis_url) == [
             [asked.interrupt_id, "0 min", "billing: langgraph/office@2", "no worker takes it"]
         ]
@@ -294,8 +293,10 @@ async def test_run_of_another_agent_is_left_alone(redis_url, store, notes, caplo
     async with a_client(redis_url, agent="support") as support, a_client(redis_url) as billing:
         asked = await a_graph(notes, saver).start(GO, approvals=support, config=thread("t"))
         await decide(store, asked.interrupt_id)
+        mine = await a_graph(notes, saver, version="2").start(GO, approvals=billing, config=thread("u"))
+        await decide(store, mine.interrupt_id)
         async with working(billing, a_graph(notes, saver)):
-            await asyncio.sleep(0.2)
+            await eventually(lambda: said(caplog, "billing: langgraph/office@2"))
 
     assert notes.calls == []
     assert "support" not in caplog.text
@@ -566,6 +567,20 @@ def failing(calls):
     return [pay, book, ask_and_pay]
 
 
+def a_node(ran):
+    """A node without tools that asks by itself and raises."""
+
+    def book(state):
+        interrupt({"question": "book?"})
+        ran.append("book")
+        raise RuntimeError("book failed")
+
+    graph = StateGraph(MessagesState).add_node("book", book).add_edge(START, "book")
+    return ResumableGraph(
+        "office", graph.compile(checkpointer=InMemorySaver()), version="1", dialect={"book": "boolean"}
+    )
+
+
 PAY, BOOK, ASK_AND_PAY = ((name, {"to": "al"}) for name in ("pay", "book", "ask_and_pay"))
 
 
@@ -576,6 +591,7 @@ PAY, BOOK, ASK_AND_PAY = ((name, {"to": "al"}) for name in ("pay", "book", "ask_
         pytest.param([PAY, BOOK], {"reviewed": ["pay"]}, "pay", id="another-raised-first"),
         pytest.param([PAY, BOOK], {"reviewed": ["pay", "book"]}, "pay, book", id="two-raised"),
         pytest.param([PAY], {"reviewed": ["pay"], "middleware": [Rewording()]}, "pay", id="reworded"),
+        pytest.param([BOOK], None, "book", id="a-node"),
     ],
 )  # fmt: skip
 async def test_worker_does_not_run_a_call_again_that_raised_however_the_graph_shows_it(
@@ -583,7 +599,7 @@ async def test_worker_does_not_run_a_call_again_that_raised_however_the_graph_sh
 ):
     """An operator reads of every approved call that may have had its effect, and no worker runs one a second time."""
     ran = []
-    agent = an_agent("office", failing(ran), *calls, **given)
+    agent = a_node(ran) if given is None else an_agent("office", failing(ran), *calls, **given)
     asked = await agent.start(GO, approvals=approvals, config=thread("t"))
     await decide(store, asked.interrupt_id)
     async with working(approvals, agent, retry_at_most=timedelta(milliseconds=100)):
@@ -592,29 +608,6 @@ async def test_worker_does_not_run_a_call_again_that_raised_however_the_graph_sh
 
     assert f"when {may_have_run} may have run" in line[3]
     assert sorted(ran) == sorted(name for name, _ in calls)
-
-
-async def test_node_that_raised_after_its_answer_does_not_run_again_by_itself(redis_url, approvals, store):
-    """A node without tools that asked by itself may have had its effect, too."""
-    ran = []
-
-    def book(state):
-        interrupt({"question": "book?"})
-        ran.append("book")
-        raise RuntimeError("book failed")
-
-    graph = StateGraph(MessagesState).add_node("book", book).add_edge(START, "book")
-    agent = ResumableGraph(
-        "office", graph.compile(checkpointer=InMemorySaver()), version="1", dialect={"book": "boolean"}
-    )
-    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
-    await decide(store, asked.interrupt_id)
-    async with working(approvals, agent, retry_at_most=timedelta(milliseconds=100)):
-        (line,) = await eventually_all_left(redis_url, 1)
-        await settled_down(redis_url)
-
-    assert "when book may have run" in line[3]
-    assert ran == ["book"]
 
 
 async def test_error_that_the_graph_passed_to_its_model_sets_nothing_aside(redis_url, approvals, store):
@@ -674,14 +667,18 @@ async def said_why(redis_url, words):
     )
 
 
-@pytest.mark.parametrize("mode", ["batched", "per_call"])
+@pytest.mark.parametrize(("mode", "answered"), [("batched", False), ("per_call", False), ("per_call", True)])
 async def test_run_that_somebody_else_took_further_is_left_to_them(
-    redis_url, approvals, store, notes, caplog, mode
+    redis_url, approvals, store, notes, caplog, mode, answered
 ):
-    """The thread does not wait for this answer any more: nothing is resumed, and the record says so and not the opposite."""
+    """The thread does not wait for this answer any more, or not for all of it: nothing is resumed, and the record says so."""
     agent = a_graph(notes, InMemorySaver(), mode=mode)
     asked = await agent.start(GO, approvals=approvals, config=thread("t"))
-    await agent.graph.ainvoke({"messages": [("user", "never mind")]}, thread("t"))
+    first, *_ = (await agent.graph.aget_state(thread("t"))).interrupts
+    by_hand = (
+        Command(resume={first.id: {"type": "reject"}}) if answered else {"messages": [("user", "never mind")]}
+    )
+    await agent.graph.ainvoke(by_hand, thread("t"))
     await decide(store, asked.interrupt_id)
     async with working(approvals, agent):
         await eventually(lambda: nothing_is_owed(store))
@@ -691,20 +688,6 @@ async def test_run_that_somebody_else_took_further_is_left_to_them(
     assert (state.resumed_at, state.stalled) == (None, WENT_ON)
     assert "went on without this answer" in caplog.text
     assert await listed(redis_url) == []
-
-
-async def test_answer_to_pauses_of_which_one_was_answered_by_hand_resumes_nothing(approvals, store, notes):
-    """Somebody has resumed one of two calls: the card would say of both what is true of one."""
-    agent = a_graph(notes, InMemorySaver(), mode="per_call")
-    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
-    first, _ = (await agent.graph.aget_state(thread("t"))).interrupts
-    await agent.graph.ainvoke(Command(resume={first.id: {"type": "reject"}}), thread("t"))
-    await decide(store, asked.interrupt_id)
-    async with working(approvals, agent):
-        await eventually(lambda: nothing_is_owed(store))
-
-    assert notes.calls == []
-    assert (await store.load(asked.interrupt_id)).stalled == WENT_ON
 
 
 async def nothing_is_owed(store):
@@ -751,17 +734,18 @@ async def test_state_that_is_too_large_to_travel_is_refused(approvals, store, no
     assert await ids(store) == []
 
 
-class Killed:
-    """A worker that dies once its agent has run, before anybody knows."""
+async def killed_after_the_run(redis_url, agent):
+    """Let a worker take the run, and die once its agent has run, before anybody knows."""
+    came, run = asyncio.Event(), agent._run
 
-    def __init__(self, agent):
-        self.came, self._run = asyncio.Event(), agent._run
-        agent._run = self._die
-
-    async def _die(self, turn):
-        await self._run(turn)
-        self.came.set()
+    async def die(turn):
+        await run(turn)
+        came.set()
         await asyncio.Event().wait()
+
+    agent._run = die
+    async with a_client(redis_url) as client, working(client, agent):
+        await came.wait()
 
 
 async def test_model_hears_what_calls_gave_before_the_worker_died(redis_url, approvals, store, notes):
@@ -769,10 +753,8 @@ async def test_model_hears_what_calls_gave_before_the_worker_died(redis_url, app
     asked = await an_openai_agent(notes).start("go", approvals=approvals)
     edited = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "cy"}))
     await decide(store, asked.interrupt_id, edited)
-    doomed, heir = an_openai_agent(notes), an_openai_agent(notes)
-    killed = Killed(doomed)
-    async with a_client(redis_url) as client, working(client, doomed):
-        await killed.came.wait()
+    heir = an_openai_agent(notes)
+    await killed_after_the_run(redis_url, an_openai_agent(notes))
     async with working(approvals, heir):
         await next_question(store, after=[asked.interrupt_id])
 
@@ -805,9 +787,7 @@ async def test_approval_for_the_rest_of_a_run_holds_after_a_death(redis_url, app
     asked = await an_openai_agent(notes, allow_always=["send_email"]).start("go", approvals=approvals)
     await decide(store, asked.interrupt_id, ApproveDecision(always=True))
     doomed, heir = (an_openai_agent(notes, allow_always=["send_email"]) for _ in range(2))
-    killed = Killed(doomed)
-    async with a_client(redis_url) as client, working(client, doomed):
-        await killed.came.wait()
+    await killed_after_the_run(redis_url, doomed)
     async with working(approvals, heir):
         over = await is_over(notes, store)
 
@@ -846,9 +826,7 @@ async def test_cut_off_shell_command_is_left_to_an_operator(redis_url, approvals
     asked = await agent.start("go", approvals=approvals)
     await decide(store, asked.interrupt_id)
     doomed = a_shell_agent(ran)
-    killed = Killed(doomed)
-    async with a_client(redis_url) as client, working(client, doomed):
-        await killed.came.wait()
+    await killed_after_the_run(redis_url, doomed)
     async with working(approvals, agent):
         await eventually(lambda: said(caplog, "a worker died when shell may have run"))
         assert len(ran) == 1

@@ -20,7 +20,7 @@ from agent_adapter import (
     ReviewConfig,
     requires_receipt,
 )
-from agent_adapter.dialects import DIALECTS, custom
+from agent_adapter.dialects import custom
 from agent_adapter.errors import AgentAdapterError, WrongArgumentError
 from agent_adapter.gating import Gate
 from agent_adapter.integrations import functions, langchain_dev_utils, langgraph, openai_agents, xpert
@@ -243,31 +243,6 @@ def test_the_error_about_a_misspelt_name_suggests_the_right_one(write, says):
         write()
 
     assert "pydantic" not in str(said.value)
-
-
-def test_what_a_framework_wrote_is_read_as_ever():
-    """A newer one may have more fields and other decisions; `model_validate` reads them."""
-    newer = {
-        "action_requests": [{**ACTION, "cost": 3}],
-        "review_configs": [{**CONFIG, "allowed_decisions": ["approve", "escalate"], "severity": "high"}],
-        "hint": 1,
-    }
-
-    assert HITLRequest.model_validate(newer).review_configs[0].allowed_decisions == ("approve", "escalate")
-    assert Context.model_validate({"requestd_by": "U0NOOR"}) == Context()
-    for dialect in ("langchain", "camel_case"):
-        camel = {
-            "actionRequests": [ACTION],
-            "reviewConfigs": [{"actionName": "pay", "allowedDecisions": ["approve", "escalate"]}],
-        }
-        read = DIALECTS[dialect].to_request(newer if dialect == "langchain" else camel)
-        assert read.review_configs[0].allowed_decisions == ("approve", "escalate")
-
-
-def test_a_wrong_argument_is_an_error_of_ours_and_of_type():
-    """Whoever catches either finds it."""
-    assert issubclass(WrongArgumentError, AgentAdapterError)
-    assert issubclass(WrongArgumentError, TypeError)
 
 
 @pytest.mark.parametrize("run", [langgraph.run, langchain_dev_utils.run])

@@ -15,9 +15,10 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from agent_adapter import ApprovalClient, approval_key
+from agent_adapter import ApprovalClient, approval_key, approval_receipt
 from agent_adapter.cipher import STATE_KEY, Cipher
 from agent_adapter.contract.hitl import ApproveDecision, Decision
+from agent_adapter.contract.receipt import Receipt
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.integrations.openai_agents import editable
 from agent_adapter.redis.pool import end_task
@@ -63,16 +64,18 @@ def thread(id: str) -> dict[str, Any]:
 
 
 class Notes:
-    """What tools did, under which keys, and what the owners of runs were told."""
+    """What tools did, under which keys and receipts, and what the owners of runs were told."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.keys: list[tuple[str, str | None]] = []
+        self.receipts: list[Receipt | None] = []
         self.over: list[Over] = []
 
-    def ran(self, call: str, key: str | None) -> None:
+    def ran(self, call: str, context: Any = None) -> None:
         self.calls.append(call)
-        self.keys.append((call, key))
+        self.keys.append((call, approval_key(context)))
+        self.receipts.append(approval_receipt(context))
 
     async def inside(self) -> None:
         """Stand still inside a tool, after its effect, where a test wants it to."""
@@ -88,12 +91,12 @@ def a_graph(
 
     def send_email(to: str) -> str:
         """Send an email."""
-        notes.ran(f"send_email {to}", approval_key())
+        notes.ran(f"send_email {to}")
         return "sent"
 
     async def delete_file(path: str) -> str:
         """Delete a file."""
-        notes.ran(f"delete_file {path}", approval_key())
+        notes.ran(f"delete_file {path}")
         await notes.inside()
         return "deleted"
 
@@ -111,13 +114,13 @@ def an_openai_agent(notes: Notes, *, version: str = "1", **given: Any) -> Resuma
     @function_tool(needs_approval=True)
     def send_email(context: ToolContext[Any], to: str) -> str:
         """Send an email."""
-        notes.ran(f"send_email {to}", approval_key(context))
+        notes.ran(f"send_email {to}", context)
         return f"sent to {to}"
 
     @function_tool(needs_approval=True, failure_error_function=None)
     async def delete_file(context: ToolContext[Any], path: str) -> str:
         """Delete a file."""
-        notes.ran(f"delete_file {path}", approval_key(context))
+        notes.ran(f"delete_file {path}", context)
         await notes.inside()
         return f"deleted {path}"
 

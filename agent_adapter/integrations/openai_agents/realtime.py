@@ -4,7 +4,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Unpack, cast
@@ -17,9 +17,10 @@ from agent_adapter.asking import Asking, check_asking, spelled_out
 from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision, RejectDecision
-from agent_adapter.contract.interrupt import DecidedResume, Interrupt
+from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import AgentAdapterError
+from agent_adapter.idempotency import finding
 from agent_adapter.integrations.openai_agents.calls import answers_to, to_request, words
 from agent_adapter.integrations.openai_agents.checks import check_agent
 from agent_adapter.integrations.openai_agents.reporting import reporting, watch
@@ -118,7 +119,12 @@ class _Gate:
                 self._open[task] = interrupt.id
             async with self._approvals.reviewing(interrupt) as resume:
                 ((_, decision),) = answers_to(resume, [item], self._allow_always)
-                with reporting(partial(self._report, resume, call_id)):
+                # The tool may be an agent, whose own calls ask here too.
+                keys = {call_id: resume.key(0)}
+                with (
+                    finding(lambda context: keys.get(context.tool_call_id)),
+                    reporting(partial(self._report, keys, resume.claim)),
+                ):
                     await self._answer(item, decision)
         except AgentAdapterError as error:
             logger.warning("%s (%s) was rejected: %s", item.name, call_id, error)
@@ -127,10 +133,9 @@ class _Gate:
             logger.exception("%s (%s) was rejected", item.name, call_id)
             await self._session.reject_tool_call(call_id, rejection_message=NOT_APPROVED)
 
-    def _report(self, resume: DecidedResume, call_id: str, context: Any, outcome: Outcome) -> None:
-        # The tool may be an agent, whose own calls come here too.
-        if context.tool_call_id == call_id:
-            self._approvals.report_later(resume.key(0), outcome, claim=resume.claim)
+    def _report(self, keys: Mapping[str, str], claim: str, context: Any, outcome: Outcome) -> None:
+        if key := keys.get(context.tool_call_id):
+            self._approvals.report_later(key, outcome, claim=claim)
 
     def _interrupt(self, item: ToolApprovalItem) -> Interrupt:
         request = to_request([item], allow_always=self._allow_always)

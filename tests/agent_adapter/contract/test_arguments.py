@@ -36,7 +36,7 @@ small = bounded(150)
 
 @small
 @given(arguments)
-def test_what_is_accepted_comes_back_byte_for_byte(args: dict[str, Any]):
+def test_what_is_accepted_comes_back_byte_for_byte(args):
     """Reading what was written and writing it again gives the same bytes, in the same order of keys."""
     written = encode(args)
 
@@ -49,7 +49,7 @@ def test_what_is_accepted_comes_back_byte_for_byte(args: dict[str, Any]):
 
 @small
 @given(st.text(st.sampled_from('[]{}":,\\ 1e-.NaInfytrul\ud800"x'), max_size=60) | st.binary(max_size=60))
-def test_any_text_is_read_or_refused(text: str | bytes):
+def test_any_text_is_read_or_refused(text):
     """Nothing that a model writes raises anything but the one error."""
     with contextlib.suppress(InvalidRequestError):
         args = decode_arguments(text)
@@ -73,7 +73,7 @@ def test_any_text_is_read_or_refused(text: str | bytes):
         ('{"x\\udc00":1}', r"args: key 'x\udc00': half of a surrogate pair at character 1"),
     ],
 )
-def test_text_that_is_not_strict_json_is_refused_with_its_place(text: str | bytes, sentence: str):
+def test_text_that_is_not_strict_json_is_refused_with_its_place(text, sentence):
     """The sentence says where it is and what to send in its place."""
     with pytest.raises(InvalidRequestError) as caught:
         decode_arguments(text)
@@ -104,14 +104,14 @@ class Word(str):
         ("text", "args: arguments must be a JSON object, not str"),
     ],
 )  # fmt: skip
-def test_values_that_json_does_not_have_are_refused_with_their_path(value: Any, sentence: str):
+def test_values_that_json_does_not_have_are_refused_with_their_path(value, sentence):
     """What would be shown as something else than it is never gets that far."""
     with pytest.raises(InvalidRequestError) as caught:
         check_arguments(value)
     assert str(caught.value).startswith(sentence)
 
 
-def nested(levels: int) -> dict[str, Any]:
+def nested(levels):
     """Objects in one another, so many below the outermost."""
     value: dict[str, Any] = {}
     for _ in range(levels):
@@ -145,7 +145,7 @@ def nested(levels: int) -> dict[str, Any]:
     ],
     ids=["depth", "nodes", "keys", "bytes"],
 )
-def test_limits_hold_exactly_and_say_the_cure(most: dict[str, Any], too_many: dict[str, Any], sentence: str):
+def test_limits_hold_exactly_and_say_the_cure(most, too_many, sentence):
     """The largest allowed passes; one more is refused with its place and what to do."""
     check_arguments(most)
 
@@ -154,14 +154,14 @@ def test_limits_hold_exactly_and_say_the_cure(most: dict[str, Any], too_many: di
     assert str(caught.value).startswith(sentence)
 
 
-def itself() -> dict[str, Any]:
+def itself():
     """An object that contains itself."""
     value: dict[str, Any] = {}
     value["me"] = value
     return value
 
 
-def doubling() -> dict[str, Any]:
+def doubling():
     """A list that holds the next one twice: a billion values in thirty lists."""
     value: Any = 0
     for _ in range(30):
@@ -170,7 +170,7 @@ def doubling() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("bomb", [itself(), doubling()], ids=["itself", "doubling"])
-def test_bombs_in_memory_end_at_a_limit(bomb: dict[str, Any]):
+def test_bombs_in_memory_end_at_a_limit(bomb):
     """Values that are endless or nearly so are counted, not written out."""
     with pytest.raises(InvalidRequestError, match=r"nested deeper than 32 levels|more than 5,000 values"):
         check_arguments(bomb)
@@ -191,7 +191,7 @@ def test_bombs_in_memory_end_at_a_limit(bomb: dict[str, Any]):
     ],
     ids=["lists", "objects", "closed", "integer", "4,301 digits", "escapes", "unterminated", "wide"],
 )
-def test_bombs_in_text_end_in_the_same_error(bomb: str):
+def test_bombs_in_text_end_in_the_same_error(bomb):
     """Neither Python's own limits nor much time or memory are reached."""
     with pytest.raises(InvalidRequestError):
         decode_arguments(bomb)

@@ -1,7 +1,5 @@
 """The models of the wire: LangChain's names, read tolerantly, answered strictly."""
 
-from typing import Any
-
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
@@ -10,7 +8,7 @@ from agent_adapter.contract.wire import dump_decision, load_decision
 from agent_adapter.errors import InvalidRequestError
 
 
-def payload(*names: str, **config: Any) -> dict[str, Any]:
+def payload(*names, **config):
     """A batch as LangChain writes it."""
     return {
         "action_requests": [{"name": name, "args": {"n": 1}} for name in names],
@@ -45,7 +43,7 @@ def test_langchains_own_payload_is_a_request():
     ],
     ids=["count", "order", "no action", "no decision"],
 )  # fmt: skip
-def test_actions_and_configs_pair_by_index_and_name(wrong: dict[str, Any], sentence: str):
+def test_actions_and_configs_pair_by_index_and_name(wrong, sentence):
     """A decision offered for one tool can never land on another."""
     with pytest.raises(ValidationError) as caught:
         HITLRequest.model_validate(wrong)
@@ -64,7 +62,7 @@ def test_actions_and_configs_pair_by_index_and_name(wrong: dict[str, Any], sente
     ],
     ids=lambda decision: decision["type"],
 )  # fmt: skip
-def test_a_decision_comes_back_as_it_was_written(decision: dict[str, Any]):
+def test_a_decision_comes_back_as_it_was_written(decision):
     """Every kind survives the store; one that is not known yet is none of those that anything is run on."""
     loaded = load_decision(decision)
 
@@ -86,7 +84,7 @@ def test_a_decision_comes_back_as_it_was_written(decision: dict[str, Any]):
     ],
     ids=["edit", "edit args", "respond", "type", "empty", "text", "none"],
 )  # fmt: skip
-def test_a_value_that_is_not_a_decision_is_refused_with_its_path(value: Any, sentence: str):
+def test_a_value_that_is_not_a_decision_is_refused_with_its_path(value, sentence):
     """Nothing is read into a decision that is not there: least of all an approval."""
     with pytest.raises(InvalidRequestError) as caught:
         load_decision(value)

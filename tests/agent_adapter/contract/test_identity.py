@@ -1,8 +1,5 @@
 """Names that follow from content: the same question is the same record, another call is never the approved one."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from agent_adapter.contract.hitl import HITLRequest
@@ -41,7 +38,7 @@ def test_slots_tell_several_actions_of_one_pause_apart():
     assert sorted(slots(["q", "p", "p"])) == sorted(slots(["p", "q", "p"]))
 
 
-def fingerprint(name: str = "pay", args: Any = None, **fields: Any) -> str:
+def fingerprint(name="pay", args=None, **fields):
     return action_fingerprint(*an_action(name, {"to": "Dana", "n": 1} if args is None else args, **fields))
 
 
@@ -65,7 +62,7 @@ def fingerprint(name: str = "pay", args: Any = None, **fields: Any) -> str:
         "empty schema",
     ],
 )  # fmt: skip
-def test_another_call_has_another_fingerprint(other: Callable[[], str]):
+def test_another_call_has_another_fingerprint(other):
     """A decision is about these exact bytes, under these exact rules."""
     assert other() != fingerprint()
 

@@ -20,7 +20,7 @@ def test_every_key_of_a_namespace_shares_its_slot():
 
 
 @pytest.mark.parametrize("kind", ["req", "run", "pause", "thread", "replies"])
-def test_what_an_agent_writes_begins_with_its_name(kind: str):
+def test_what_an_agent_writes_begins_with_its_name(kind):
     """So one pattern of a Redis user fits all keys of an agent."""
     keys = Keys()
     written = {

@@ -8,7 +8,6 @@ import pytest
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     ApproveDecision,
-    Decision,
     EditDecision,
     EditedAction,
     RejectDecision,
@@ -16,7 +15,6 @@ from agent_adapter.contract.hitl import (
     UnknownDecision,
 )
 from agent_adapter.contract.identity import action_fingerprints
-from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.record import (
     NO_ANSWER,
     Asked,
@@ -33,7 +31,7 @@ DEADLINE, GRACE = 1_000_000, 30_000
 TWO = an_interrupt(an_action("a"), an_action("b"))
 
 
-def card(interrupt: Interrupt, decided: dict[int, Decision], **fields: str) -> dict[str, str]:
+def card(interrupt, decided, **fields):
     """The bot's side of a record, as Redis gives it."""
     fingerprints = action_fingerprints(interrupt.request)
     found = {"status": "pending", **fields}
@@ -45,11 +43,11 @@ def card(interrupt: Interrupt, decided: dict[int, Decision], **fields: str) -> d
     return found
 
 
-def read(interrupt: Interrupt, card: dict[str, str], *, now: int = DEADLINE - 100) -> Resume | None:
+def read(interrupt, card, *, now=DEADLINE - 100):
     return read_resume(interrupt, card, deadline=DEADLINE, now=now, grace=GRACE)
 
 
-def kinds(resume: Resume) -> list[str | None]:
+def kinds(resume):
     return [decision and decision.type for decision in resume.decisions]
 
 
@@ -67,14 +65,14 @@ def test_a_decided_record_gives_each_decision_with_who_and_when():
 
 @pytest.mark.parametrize("fields", [{}, {"status": "pending"}], ids=["not admitted", "pending"])
 @pytest.mark.parametrize("now", [DEADLINE - 1, DEADLINE + 1, DEADLINE + GRACE])
-def test_an_open_record_has_no_answer(fields: dict[str, str], now: int):
+def test_an_open_record_has_no_answer(fields, now):
     """Until all is decided, somebody ends it, or deadline and grace have passed, there is nothing to resume with."""
     assert read(TWO, fields, now=now) is None
     assert read(TWO, {**card(TWO, {0: ApproveDecision()}), **fields}, now=now) is None
 
 
 @pytest.mark.parametrize("fields", [{}, {"status": "pending"}], ids=["no bot ever", "no bot any more"])
-def test_past_deadline_and_grace_a_record_ends_by_itself(fields: dict[str, str]):
+def test_past_deadline_and_grace_a_record_ends_by_itself(fields):
     """Where no bot runs, silence becomes a rejection and never an approval."""
     resume = read(TWO, fields, now=DEADLINE + GRACE + 1)
 
@@ -92,7 +90,7 @@ def test_past_deadline_and_grace_a_record_ends_by_itself(fields: dict[str, str])
         ("raise", None),
     ],
 )
-def test_on_expiry_the_decisions_of_people_stand(on_expiry: str, open_action: Decision | None):
+def test_on_expiry_the_decisions_of_people_stand(on_expiry, open_action):
     """Only what was left open is filled in, as of the deadline that held; with `raise` it stays open."""
     interrupt = TWO.model_copy(update={"on_expiry": on_expiry})
     decided = card(interrupt, {0: ApproveDecision()}, status="expired", deadline=str(DEADLINE - 300))
@@ -114,7 +112,7 @@ def test_on_expiry_the_decisions_of_people_stand(on_expiry: str, open_action: De
     ],
     ids=["reject", "respond", "no kind of no"],
 )
-def test_silence_becomes_a_no_that_the_action_allows(allowed: tuple[str, ...], becomes: Decision | None):
+def test_silence_becomes_a_no_that_the_action_allows(allowed, becomes):
     """An answer says that no person has given it. An action that allows no kind of no is left open, so that nothing is resumed."""
     interrupt = an_interrupt(an_action(allowed=allowed))
 
@@ -130,9 +128,7 @@ def test_silence_becomes_a_no_that_the_action_allows(allowed: tuple[str, ...], b
          "no such channel", "channel_not_found"),
     ],
 )  # fmt: skip
-def test_a_withdrawn_or_refused_record_leaves_open_actions_open(
-    fields: dict[str, str], reason: str | None, code: str | None
-):
+def test_a_withdrawn_or_refused_record_leaves_open_actions_open(fields, reason, code):
     """It says why; nothing is filled in for people."""
     resume = read(TWO, card(TWO, {0: ApproveDecision()}, **fields))
 
@@ -154,9 +150,7 @@ def test_a_withdrawn_or_refused_record_leaves_open_actions_open(
     ids=["approve", "edit", "unknown", "other tool"],
 )  # fmt: skip
 @pytest.mark.parametrize("status", ["decided", "expired"])
-def test_a_stored_decision_that_is_not_allowed_is_an_error(
-    allowed: tuple[str, ...], decision: Decision, sentence: str, status: str
-):
+def test_a_stored_decision_that_is_not_allowed_is_an_error(allowed, decision, sentence, status):
     """What the agent does not accept never reaches its run, however it came to be stored."""
     interrupt = an_interrupt(an_action("a", allowed=allowed))
 
@@ -175,7 +169,7 @@ def test_a_stored_decision_that_is_not_allowed_is_an_error(
     ],
     ids=["arguments", "schema", "order"],
 )
-def test_a_decision_about_another_call_is_an_error(changed: Interrupt):
+def test_a_decision_about_another_call_is_an_error(changed):
     """What was shown is what runs: a decision whose fingerprint differs is refused."""
     decided = card(TWO, {0: ApproveDecision(), 1: ApproveDecision()}, status="decided")
 
@@ -183,7 +177,7 @@ def test_a_decision_about_another_call_is_an_error(changed: Interrupt):
         read(changed, decided)
 
 
-def sent(decided: dict[str, str]) -> str:
+def sent(decided):
     """Write the decisions of a card as a wake-up tells them."""
     return "\n".join(line for name, value in decided.items() if name != "status" for line in (name, value))
 
@@ -206,7 +200,7 @@ def test_the_answer_in_a_wake_up_equals_the_one_in_the_record():
     ],
     ids=["other arguments", "other order", "more actions", "other decisions allowed"],
 )
-def test_a_wake_up_about_another_question_is_not_an_answer(asked: Interrupt):
+def test_a_wake_up_about_another_question_is_not_an_answer(asked):
     """Without its interrupt, too, nothing is resumed with a decision about something else: the record is read then."""
     decided = card(TWO, {0: ApproveDecision(), 1: ApproveDecision()}, status="decided")
 
@@ -214,7 +208,7 @@ def test_a_wake_up_about_another_question_is_not_an_answer(asked: Interrupt):
 
 
 @pytest.mark.parametrize("missing", [0, 1])
-def test_a_wake_up_without_all_decisions_is_not_an_answer(missing: int):
+def test_a_wake_up_without_all_decisions_is_not_an_answer(missing):
     """Every action has its decision, or the record is read."""
     decided = card(TWO, {1 - missing: ApproveDecision()}, status="decided")
 
@@ -256,7 +250,7 @@ def test_edited_arguments_arrive_byte_for_byte():
     ["", "[]", '"approve"', "{}", '{"decision":"approve"}', '{"decision":{"type":"approve"}}',
      encode({"fingerprint": "f", "decision": {"type": "edit"}, "decided_by": "U1"})],
 )  # fmt: skip
-def test_a_stored_value_that_is_not_a_decision_is_one_error(text: str):
+def test_a_stored_value_that_is_not_a_decision_is_one_error(text):
     """Anything else in a decision's place is never read as one."""
     with pytest.raises(InvalidRequestError):
         load_recorded({"d:0": text, "at:0": "1"}, 0)

@@ -22,7 +22,7 @@ from tests.support.properties import bounded
 
 @bounded(60)
 @given(arguments)
-def test_arguments_keep_their_bytes_through_the_store(args: dict[str, Any]):
+def test_arguments_keep_their_bytes_through_the_store(args):
     """What the reviewer is shown and what is approved is, byte for byte, what the agent sent."""
     interrupt = an_interrupt(an_action(args=args))
 
@@ -68,7 +68,7 @@ def test_what_a_stored_interrupt_leaves_out_means_the_same_for_ever():
     assert read.request.review_configs[0].model_dump(include=set(left_out)) == left_out
 
 
-def a_continuation(state: str) -> Continuation:
+def a_continuation(state):
     return Continuation(framework="langgraph", name="invoices", version="3", sdk="langgraph 1.2", state=state)
 
 
@@ -77,7 +77,7 @@ def a_continuation(state: str) -> Continuation:
     [("x" * 300_000, "continuation: 300,"), ("\ud83d", "continuation.state: half of a surrogate pair")],
     ids=["size", "text"],
 )
-def test_a_continuation_comes_back_whole_or_is_refused(state: str, sentence: str):
+def test_a_continuation_comes_back_whole_or_is_refused(state, sentence):
     """What a worker reads is what was given; a run with too long a history is told so before anybody is asked."""
     continuation = a_continuation('{"configurable":{"thread_id":"täglich"}}')
     assert load_continuation(dump_continuation(continuation)) == continuation
@@ -87,7 +87,7 @@ def test_a_continuation_comes_back_whole_or_is_refused(state: str, sentence: str
 
 
 @pytest.mark.parametrize("stored", ['{"format": 2, "state": "{}"}', '{"state": "{}"}', "[]"])
-def test_a_continuation_of_another_form_is_not_guessed_at(stored: str):
+def test_a_continuation_of_another_form_is_not_guessed_at(stored):
     """A worker that is too old says so."""
     with pytest.raises(InvalidRequestError, match="written by a newer agent"):
         load_continuation(stored)
@@ -128,7 +128,7 @@ def test_a_newer_agent_with_new_fields_is_understood():
     ],
     ids=["newer", "no version", "list", "no fields", "twice", "empty", "bytes"],
 )  # fmt: skip
-def test_a_stored_text_that_this_version_cannot_read_is_refused(stored: str | bytes, sentence: str):
+def test_a_stored_text_that_this_version_cannot_read_is_refused(stored, sentence):
     """Whatever stands in the store, reading it is an interrupt or one sentence."""
     with pytest.raises(InvalidRequestError) as caught:
         load_interrupt(stored)
@@ -181,7 +181,7 @@ for _ in range(40):
         "too short", "too long", "pauses", "decision", "source", "run",
     ],
 )  # fmt: skip
-def test_what_could_not_be_shown_or_answered_is_refused_at_publish(interrupt: Interrupt, sentence: str):
+def test_what_could_not_be_shown_or_answered_is_refused_at_publish(interrupt, sentence):
     """The sentence names the place, so the agent's author can mend it."""
     with pytest.raises(InvalidRequestError) as caught:
         dump_interrupt(interrupt)
@@ -194,7 +194,7 @@ LARGE = {"enum": [f"place-{number}" for number in range(6_000)]}
 @pytest.mark.parametrize(
     "schema", [{"description": "x" * 32_768}, LARGE, DEEP, {"enum": {1}}], ids=["bytes", "values", "depth", "no JSON"]
 )  # fmt: skip
-def test_a_schema_that_cannot_be_sent_is_left_out_before_its_call_is_compared(schema: dict[str, Any]):
+def test_a_schema_that_cannot_be_sent_is_left_out_before_its_call_is_compared(schema):
     """People are asked without it, and the agent finds its own question in the record."""
     interrupt = an_interrupt(an_action(schema=schema))
 
@@ -218,7 +218,7 @@ def test_a_schema_is_stored_once_for_all_calls_of_a_tool():
 
 @bounded(30)
 @given(st.integers(1, 50), st.text("x\ud83d😀", max_size=20), st.integers(1, 20_000))
-def test_words_that_only_serve_comfort_never_stop_a_question(count: int, word: str, times: int):
+def test_words_that_only_serve_comfort_never_stop_a_question(count, word, times):
     """They are cut where people see it; every call is asked about as it is."""
     words = word * times
     actions = [
@@ -259,7 +259,7 @@ def test_words_that_only_serve_comfort_never_stop_a_question(count: int, word: s
     ],
     ids=["actions", "envelope", "name", "schema", "shortest", "longest"],
 )
-def test_the_limits_themselves_are_allowed(interrupt: Interrupt):
+def test_the_limits_themselves_are_allowed(interrupt):
     """What is exactly at a limit passes."""
     assert load_interrupt(dump_interrupt(interrupt)) == interrupt
 

@@ -60,6 +60,13 @@ def test_a_named_dialect_is_for_the_pauses_that_may_be_of_it(payload, named, cho
     assert Naming.of(named).dialect(payload) is DIALECTS[chosen]
 
 
+def test_what_an_integration_knows_counts_where_the_caller_says_nothing():
+    """Keys that tell it go after both."""
+    for named, chosen in ((None, "accept_reject"), ("boolean", "boolean")):
+        naming = Naming.of(named, otherwise=lambda payload: "accept_reject")
+        assert naming.dialect("Shall I?") is DIALECTS[chosen]
+
+
 def test_naming_a_dialect_does_not_make_one_of_anything():
     """A sentence is no pause of langchain-dev-utils' default handler."""
     with pytest.raises(UnknownDialectError):
@@ -78,9 +85,51 @@ def test_a_name_that_does_not_exist_is_refused_with_those_that_do():
 
 
 @pytest.mark.parametrize(
+    ("dialect", "says_what"),
+    [
+        ({"ask": 3}, r"dialect\['ask'\] 3: pass the name of a dialect"),
+        (7, "dialect: 7 is not a name"),
+        ("generic", "'generic' is not the name of a dialect"),
+        (lambda payload: "yes", "'yes' is not the name of a dialect"),
+        (lambda payload: True, "a callable gave True"),
+        (lambda payload: payload.nothing, "the callable raised .*; nobody was asked"),
+    ],
+)
+def test_what_names_no_dialect_is_refused(dialect, says_what):
+    """The error says what was given, or what the caller's own function gave."""
+    with pytest.raises(InvalidRequestError, match=says_what):
+        Naming.of(dialect).dialect("Shall I?")
+
+
+REVIEW = {
+    "action_requests": [{"name": "wipe", "args": {}}],
+    "review_configs": [{"action_name": "wipe", "allowed_decisions": ["approve"]}],
+}
+
+
+@pytest.mark.parametrize(
+    ("payload", "says_what"),
+    [
+        ({**REVIEW, "hint": 1}, "looks like langchain.*'hint'"),
+        ({**ONE, "hint": 1}, "looks like human_interrupt.*'hint'"),
+        ([{**ONE, "hint": 1}], "looks like human_interrupt_list.*'hint'"),
+        ({**CAMEL, "hint": 1}, "looks like camel_case.*'hint'"),
+        ({"type": "tool_approval", "tool": "send"}, "looks like langchain_per_call.*'tool'"),
+    ],
+)
+def test_what_only_looks_like_a_known_form_is_of_none(payload, says_what):
+    """An answer in the wrong form would break the thread for good, so one name for all pauses is not meant for it."""
+    for name in (None, "boolean"):
+        with pytest.raises(UnknownDialectError, match=says_what):
+            Naming.of(name).dialect(payload)
+
+
+@pytest.mark.parametrize(
     "payload",
     [
         {"action_requests": 3},
+        {"type": "tool_approval"},
+        {**REVIEW, "action_requests": []},
         {"review_configs": []},
         {"reviewConfigs": []},
         {"action_request": None},

@@ -3,7 +3,7 @@
 import pytest
 
 from agent_adapter.dialects import DIALECTS, custom
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.testing import approve, reject, respond
 
 NAMES = ("boolean", "approve_reject", "text", "accept_reject", "accept_reject_response")
@@ -51,3 +51,17 @@ def test_custom_answers_offer_what_can_be_answered(allowed):
     """And nothing else."""
     with pytest.raises(InvalidRequestError, match="pass some of approve, reject, respond"):
         custom(lambda decision: decision.type, allowed_decisions=allowed)
+
+
+@pytest.mark.parametrize(
+    ("write", "says_what"),
+    [
+        (lambda decision: None, "null"),
+        (lambda decision: {1, 2}, "set is not a JSON value"),
+        (lambda decision: decision.nothing, "the callable raised"),
+    ],
+)
+def test_an_answer_that_a_callable_cannot_write_is_none(write, says_what):
+    """Nothing that a program would read in its own way."""
+    with pytest.raises(DecisionNotAllowedError, match=says_what):
+        custom(write).to_resume([approve()], "Shall I?")

@@ -3,7 +3,6 @@
 import pytest
 
 from agent_adapter.dialects import langchain
-from agent_adapter.errors import DecisionNotAllowedError
 from tests.agent_adapter.integrations.office import CONFIG, GATED, GO, MAIL, TURN, Office
 from tests.support.scripted_model import says
 
@@ -54,15 +53,6 @@ def test_text_that_says_more_than_the_template_is_kept(description, is_kept):
     request = langchain.to_request({"action_requests": [action], "review_configs": [config]})
 
     assert request.action_requests[0].description == (description if is_kept else None)
-
-
-async def test_unknown_kind_is_not_handed_back():
-    """Nothing is run on a decision that nobody here understands, even if it is allowed."""
-    pause = await pause_of(says(("delete_file", {"path": "a"})))
-    pause["review_configs"][0]["allowed_decisions"] = ["approve", "postpone"]
-
-    with pytest.raises(DecisionNotAllowedError, match="'postpone' is not one of approve"):
-        langchain.to_resume([{"type": "postpone"}], pause)
 
 
 async def test_decisions_may_be_plain_values():

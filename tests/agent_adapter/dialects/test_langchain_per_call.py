@@ -1,6 +1,5 @@
 """LangChain's pause for each call: what is allowed, and the tool's arguments, are in its `response_schema`."""
 
-import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import StructuredTool
@@ -8,8 +7,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
 from agent_adapter.dialects import langchain_per_call
-from agent_adapter.errors import DecisionNotAllowedError
-from agent_adapter.testing import approve, respond
 from tests.agent_adapter.integrations.office import CONFIG, GO, MAIL, TURN, Office
 from tests.support.scripted_model import ScriptedModel, says
 
@@ -150,12 +147,3 @@ def test_schema_that_allows_any_arguments_is_left_out():
     payload = payload_with({"oneOf": [branch("approve"), branch("edit", edited_action=any_arguments)]})
 
     assert langchain_per_call.to_request(payload).review_configs[0].args_schema is None
-
-
-@pytest.mark.parametrize("decisions", [[], [respond("a"), respond("b")], [approve()]])
-async def test_answer_that_does_not_fit_is_refused(decisions):
-    """One decision, of an allowed kind."""
-    payload = (await payloads())["ask_user"]
-
-    with pytest.raises(DecisionNotAllowedError):
-        langchain_per_call.to_resume(decisions, payload)

@@ -1,6 +1,7 @@
 """What every integration does alike, whatever the framework: one call, each decision, each way to end."""
 
 import asyncio
+import json
 from contextlib import suppress
 from typing import Any
 
@@ -22,6 +23,7 @@ from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import approve, edit, reject, respond
 from tests.agent_adapter.integrations import desk
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
+from tests.agent_adapter.integrations.test_openai_agents_realtime import Talk
 from tests.support.deciding import deciding
 from tests.support.lanes import require_spoonai
 from tests.support.scripted_model import ScriptedModel, says
@@ -125,6 +127,11 @@ async def openai_sdk_stream(till, approvals, **options):
     return desk.answers_to_model(events.result)
 
 
+async def realtime(till, approvals, **options):
+    async with Talk(approvals, *_sdk_agent(till).tools, **options) as talk:
+        return await talk.says(json.dumps(CALL[1]))
+
+
 async def spoon(till, approvals, **options):
     require_spoonai()
     from spoon_ai.agents import ToolCallAgent
@@ -153,20 +160,11 @@ async def spoon(till, approvals, **options):
     return spoon_office.answers(agent)
 
 
-EVERY = pytest.mark.parametrize(
-    "ask",
-    [
-        plain_function,
-        function_that_blocks,
-        langchain,
-        langchain_per_call,
-        langchain_stream,
-        dev_utils,
-        openai_sdk,
-        openai_sdk_stream,
-        spoon,
-    ],
-)
+RUNS = [
+    plain_function, function_that_blocks, langchain, langchain_per_call, langchain_stream, dev_utils, openai_sdk,
+    openai_sdk_stream, spoon,
+]  # fmt: skip
+EVERY = pytest.mark.parametrize("ask", [*RUNS, realtime])
 
 
 @EVERY
@@ -204,7 +202,7 @@ async def test_each_decision_does_what_it_says(ask, decision, paid, heard, outco
         await approvals.publish(asked)
 
 
-@EVERY
+@pytest.mark.parametrize("ask", RUNS)
 async def test_silence_is_an_error_where_the_caller_wants_one(ask):
     """Nothing runs, and the run ends with it."""
     approvals = deciding(None)

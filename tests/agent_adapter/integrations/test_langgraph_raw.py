@@ -15,12 +15,11 @@ from agent_adapter.errors import (
     ConflictError,
     DecisionNotAllowedError,
     InterruptExpiredError,
-    InterruptWithdrawnError,
     InvalidRequestError,
     UnknownDialectError,
 )
 from agent_adapter.integrations.langgraph import run, stream, to_request
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject, respond
+from agent_adapter.testing import ScriptedReviewer, approve, reject, respond
 from agent_adapter.worker.langgraph import ResumableGraph
 from tests.agent_adapter.integrations.office import CONFIG, run_thread
 from tests.support.deciding import deciding
@@ -66,7 +65,7 @@ EVERY_WAY = pytest.mark.parametrize("way", [run, run_through_stream, run_until_a
 
 
 @EVERY_WAY
-@pytest.mark.parametrize("value", ["Send?", 7, None, [], {}, True, SEND, ["a", "b"]])
+@pytest.mark.parametrize("value", ["Send?", None, SEND])
 async def test_question_of_unknown_form_is_refused_before_anybody_is_asked(way, value):
     """A node that says `if interrupt("Send?")` would take every sentence for a yes, so nobody guesses what it reads."""
     graph, approvals = asking(ask=value), deciding()
@@ -112,21 +111,13 @@ async def test_refusal_shows_shortly_what_the_run_paused_with(value, shown):
     assert len(first) < 300
 
 
+CUSTOM = custom(lambda decision: {"ok": decision.type == "approve"})
+
+
 @pytest.mark.parametrize(
     ("dialect", "decision", "heard"),
-    [
-        ("boolean", approve(), True),
-        ("boolean", reject("no"), False),
-        ("boolean", None, False),
-        ("approve_reject", approve(), "approve"),
-        ("approve_reject", reject("no"), "reject"),
-        ("approve_reject", None, "reject"),
-        ("text", respond("To Noor only."), "To Noor only."),
-        (custom(lambda decision: {"ok": decision.type == "approve"}), approve(), {"ok": True}),
-        (custom(lambda decision: {"ok": decision.type == "approve"}), reject(), {"ok": False}),
-        (custom(lambda decision: {"ok": decision.type == "approve"}), None, {"ok": False}),
-    ],
-)
+    [("boolean", approve(), True), ("approve_reject", None, "reject"), (CUSTOM, reject(), {"ok": False}), (CUSTOM, None, {"ok": False})],
+)  # fmt: skip
 async def test_refused_thread_is_resumed_once_the_caller_names_how_the_answer_is_read(
     dialect, decision, heard
 ):
@@ -158,25 +149,6 @@ async def test_silence_about_a_text_question_raises_and_the_thread_can_be_resume
     result = await run_thread(graph, approvals, None, dialect="text")
 
     assert result["heard"] == ["Yes, all."]
-
-
-async def test_withdrawn_text_question_raises_and_can_be_asked_again():
-    """Also under another name of how the answer is read."""
-    graph = asking(ask=SEND)
-
-    class Withdrawing(InMemoryApprovalClient):
-        async def wait(self, interrupt_id):
-            if len(self.asked) == 1:
-                await self.withdraw(interrupt_id, "Not needed.")
-            return await super().wait(interrupt_id)
-
-    approvals = Withdrawing(ScriptedReviewer([approve()]))
-    with pytest.raises(InterruptWithdrawnError):
-        await run_thread(graph, approvals, {"heard": []}, dialect="text")
-
-    result = await run_thread(graph, approvals, None, dialect="boolean")
-
-    assert result["heard"] == [True]
 
 
 async def test_questions_of_different_forms_are_named_by_the_node_or_the_tool_that_asks():
@@ -246,26 +218,12 @@ async def test_a_callable_names_it_by_the_payload():
     assert sorted(map(str, result["heard"])) == ["True", "{'decisions': [{'type': 'approve'}]}"]
 
 
-@pytest.mark.parametrize(
-    ("value", "says_what"),
-    [
-        ({**REVIEW, "reply_with": "yes or no"}, "looks like langchain.*'reply_with'"),
-        ({**HUMAN, "reply_with": "yes or no"}, "looks like human_interrupt.*'reply_with'"),
-        ([{**HUMAN, "reply_with": "yes or no"}], "looks like human_interrupt_list.*'reply_with'"),
-        ({"actionRequests": [], "reviewConfigs": [], "hint": 1}, "looks like camel_case.*'hint'"),
-        ({"type": "tool_approval", "tool": "send"}, "looks like langchain_per_call.*'tool'"),
-        ({"review_configs": []}, "pause.action_requests"),
-        ({"action_request": "send"}, "pause.action_request"),
-        ({"type": "tool_approval"}, "pause.tool_call_id"),
-        ({**REVIEW, "action_requests": []}, "pause.action_requests"),
-    ],
-)
-async def test_what_only_looks_like_a_known_form_is_refused_until_it_is_named(value, says_what):
+async def test_what_only_looks_like_a_known_form_is_refused_until_it_is_named():
     """An answer in the wrong form would break the thread for good after a person has approved."""
-    graph, approvals = asking(ask=value), deciding(approve())
+    graph, approvals = asking(ask={**REVIEW, "reply_with": "yes or no"}), deciding(approve())
 
     for dialect in (None, "boolean"):
-        with pytest.raises(InvalidRequestError, match=says_what):
+        with pytest.raises(InvalidRequestError, match=r"looks like langchain.*'reply_with'"):
             await run_thread(graph, approvals, {"heard": []}, dialect=dialect)
     assert approvals.reviewer.asked == []
 
@@ -274,20 +232,12 @@ async def test_what_only_looks_like_a_known_form_is_refused_until_it_is_named(va
     assert result["heard"] == [True]
 
 
-@pytest.mark.parametrize(
-    ("write", "says_what"),
-    [
-        (lambda decision: None, "null"),
-        (lambda decision: {1, 2}, "set is not a JSON value"),
-        (lambda decision: decision.nothing, "the callable raised"),
-    ],
-)
-async def test_answer_that_a_callable_cannot_write_resumes_nothing(write, says_what):
+async def test_answer_that_a_callable_cannot_write_resumes_nothing():
     """The thread waits, and the decision is there for the next attempt."""
     graph, approvals = asking(ask=SEND), deciding(approve())
 
-    with pytest.raises(DecisionNotAllowedError, match=says_what):
-        await run_thread(graph, approvals, {"heard": []}, dialect=custom(write))
+    with pytest.raises(DecisionNotAllowedError, match="null"):
+        await run_thread(graph, approvals, {"heard": []}, dialect=custom(lambda decision: None))
 
     good = custom(lambda decision: [decision.type])
     result = await run_thread(graph, approvals, None, dialect=good)
@@ -295,35 +245,12 @@ async def test_answer_that_a_callable_cannot_write_resumes_nothing(write, says_w
     assert len(approvals.reviewer.asked) == 1
 
 
-@pytest.mark.parametrize(
-    ("dialect", "says_what"),
-    [
-        (lambda payload: "yes", "'yes' is not the name of a dialect"),
-        (lambda payload: True, "a callable gave True"),
-        (lambda payload: payload.nothing, "the callable raised"),
-    ],
-)
-async def test_callable_that_names_nothing_is_refused_before_anybody_is_asked(dialect, says_what):
-    """The error says what it gave."""
-    with pytest.raises(InvalidRequestError, match=says_what):
-        await run_thread(asking(ask=SEND), deciding(), {"heard": []}, dialect=dialect)
-
-
-@pytest.mark.parametrize(
-    ("dialect", "says_what"),
-    [
-        ({"ask": "maybe"}, "'maybe' is not the name of a dialect"),
-        ({"ask": 3}, "3"),
-        (7, "7"),
-        ("generic", "'generic' is not the name of a dialect"),
-    ],
-)
-async def test_dialect_that_cannot_be_meant_is_refused_before_the_graph_runs(dialect, says_what):
+async def test_dialect_that_cannot_be_meant_is_refused_before_the_graph_runs():
     """Nothing has run."""
     graph = asking(ask=SEND)
 
-    with pytest.raises(InvalidRequestError, match=says_what):
-        await run_thread(graph, deciding(), {"heard": []}, dialect=dialect)
+    with pytest.raises(InvalidRequestError, match="'maybe' is not the name of a dialect"):
+        await run_thread(graph, deciding(), {"heard": []}, dialect={"ask": "maybe"})
 
     assert (await graph.aget_state(CONFIG)).values == {}
 

@@ -90,32 +90,17 @@ async def test_failed_tool_is_tried_again_with_its_decision():
     assert result["messages"][-1].content == "done"
 
 
-async def test_failure_after_the_answer_was_taken_settles_the_question():
-    """The decisions are in the thread: going on needs no person, and nothing is resumed a second time."""
-    office = Office(breaks={"report.txt"})
-    approvals = InMemoryApprovalClient(ScriptedReviewer({**GOOD, "delete_file": approve()}))
-    agent = office.agent(TURN, DONE)
-    with pytest.raises(OSError, match=r"cannot delete report\.txt"):
-        await run_thread(agent, approvals)
-    with pytest.raises(ConsumedError):
-        async with approvals.resuming(approvals.asked[0].id):
-            pass
-    office.breaks.clear()
-    approvals.reviewer = nobody_may_be_asked
-
-    result = await run_thread(agent, approvals, None)
-
-    assert result["messages"][-1].content == "done"
-
-
-async def test_cancelled_run_that_had_taken_the_answer_settles_the_question():
-    """A server cancels its request while an approved tool works: the thread goes on later, without the person."""
+@pytest.mark.parametrize("ends", ["fails", "is cancelled"])
+async def test_run_that_ended_after_it_had_taken_the_answer_settles_the_question(ends):
+    """The decisions are in the thread: it goes on later without the person, and nothing is resumed a second time."""
     approvals = InMemoryApprovalClient(ScriptedReviewer({"wait_long": approve()}))
     started, release = asyncio.Event(), asyncio.Event()
 
     async def wait_long() -> str:
         """Wait."""
         started.set()
+        if ends == "fails" and not release.is_set():
+            raise OSError("no disk")
         await release.wait()
         return "waited"
 
@@ -127,8 +112,9 @@ async def test_cancelled_run_that_had_taken_the_answer_settles_the_question():
     )
     running = asyncio.create_task(run_thread(agent, approvals))
     await started.wait()
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
+    if ends == "is cancelled":
+        running.cancel()
+    with pytest.raises(OSError if ends == "fails" else asyncio.CancelledError):
         await running
     with pytest.raises(ConsumedError):
         async with approvals.resuming(approvals.asked[0].id):

@@ -13,7 +13,7 @@ from langgraph.types import interrupt
 
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.integrations.langgraph import run, to_request
-from agent_adapter.testing import approve, edit, reject, respond
+from agent_adapter.testing import approve, reject, respond
 from tests.agent_adapter.integrations.office import (
     CONFIG,
     DONE,
@@ -27,32 +27,6 @@ from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
 
 MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
-
-
-@MODES
-async def test_each_decision_does_what_it_says(mode):
-    """The edited call runs with the person's arguments, the rejected does not run, the answered one is answered."""
-    office, edited = Office(), {"to": "b@x.com", "subject": "S2"}
-    approvals = deciding(send_email=edit(edited), delete_file=reject("no"), ask_user=respond("staging"))
-
-    result = await run_thread(office.agent(TURN, DONE, mode=mode), approvals)
-
-    assert sorted(office.ran) == [
-        ("read_file", {"path": "/etc/hosts"}),
-        ("send_email", {**edited, "body": ""}),
-    ]
-    answers = answers_to_model(result)
-    status, content = answers.pop("call_1")
-    assert status == "success"
-    assert content.startswith("Note: a human reviewer replaced this tool call")
-    assert content.endswith("Tool response:\nsent to b@x.com")
-    assert answers == {
-        "call_2": ("success", "data"),
-        "call_3": ("error", "User rejected the tool call for `delete_file` with reason: no"),
-        "call_4": ("success", "staging"),
-    }
-    assert result["messages"][-1].content == "done"
-    assert "__interrupt__" not in result
 
 
 @MODES
@@ -100,21 +74,6 @@ def asks(name: str, path: str):
         "review_configs": [{"action_name": "delete_file", "allowed_decisions": ["approve", "reject"]}],
     }
     return lambda state: {"notes": [f"{name}: {interrupt(asked)['decisions'][0]['type']}"]}
-
-
-async def test_parallel_nodes_each_get_their_own_answer():
-    """Pauses of parallel nodes are one batch, and each node gets the decision about its own call."""
-    builder = StateGraph(Notes)
-    for name in ("east", "west", "north", "south"):
-        builder.add_node(name, asks(name, name))
-        builder.add_edge(START, name)
-    graph = builder.compile(checkpointer=InMemorySaver())
-    kept = {"west", "south"}
-    approvals = deciding(delete_file=lambda call: reject() if call.args["path"] in kept else approve())
-
-    result = await run_thread(graph, approvals, {"notes": []})
-
-    assert sorted(result["notes"]) == ["east: approve", "north: approve", "south: reject", "west: reject"]
 
 
 class Tenant(TypedDict):

@@ -3,7 +3,6 @@
 from contextlib import aclosing
 
 import pytest
-from langgraph.types import Command
 
 from agent_adapter.integrations.langgraph import stream
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject, respond
@@ -11,72 +10,10 @@ from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, TURN, Offi
 from tests.support.scripted_model import says
 
 ANSWERS = {"send_email": approve(), "delete_file": reject("no"), "ask_user": respond("staging")}
-STREAM_MODES = [
-    "values",
-    "updates",
-    "messages",
-    "custom",
-    "tasks",
-    "checkpoints",
-    "debug",
-    ["updates", "values"],
-    ["custom"],
-]
 
 
 def approvals():
     return InMemoryApprovalClient(ScriptedReviewer(ANSWERS))
-
-
-async def chunks_by_hand(agent, **settings):
-    """Give every chunk as a caller gets it who resumes without this library."""
-    chunks = [chunk async for chunk in agent.astream(GO, CONFIG, **settings)]
-    (pause,) = (await agent.aget_state(CONFIG)).interrupts
-    decisions = [
-        {"type": "approve"},
-        {"type": "reject", "message": "no"},
-        {"type": "respond", "message": "staging"},
-    ]
-    command = Command(resume={pause.id: {"decisions": decisions}})
-    return chunks + [chunk async for chunk in agent.astream(command, CONFIG, **settings)]
-
-
-def shape(chunk):
-    """Tell chunks apart without the ids and times in them."""
-    match chunk:
-        case {"type": kind, "ns": namespace, "data": data}:
-            return kind, len(namespace), shape(data)
-        case str(), data:
-            return chunk[0], shape(data)
-        case {"messages": [*messages]}:
-            return "state", len(messages), "__interrupt__" in chunk
-        case dict():
-            return tuple(sorted(chunk))
-        case _:
-            return type(chunk)
-
-
-@pytest.mark.parametrize("version", ["v1", "v2"])
-@pytest.mark.parametrize("stream_mode", STREAM_MODES, ids=str)
-async def test_chunks_are_those_of_the_graph_in_every_mode(stream_mode, version):
-    """Also in the modes that do not announce a pause, the pause is asked and the stream goes on."""
-    office, by_hand = Office(), Office()
-    expected = await chunks_by_hand(by_hand.agent(TURN, DONE), stream_mode=stream_mode, version=version)
-
-    chunks = [
-        chunk
-        async for chunk in stream(
-            office.agent(TURN, DONE),
-            GO,
-            approvals=approvals(),
-            config=CONFIG,
-            stream_mode=stream_mode,
-            version=version,
-        )
-    ]
-
-    assert sorted(map(repr, map(shape, chunks))) == sorted(map(repr, map(shape, expected)))
-    assert office.names() == by_hand.names() == ["read_file", "send_email"]
 
 
 @pytest.mark.parametrize("mode", ["batched", "per_call"])

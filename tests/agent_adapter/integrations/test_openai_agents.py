@@ -20,7 +20,6 @@ from agents import (
 from agents.exceptions import UserError
 from agents.testing import ScriptedModel, function_call
 from pydantic import AfterValidator, BeforeValidator
-from redis.asyncio import Redis
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
@@ -36,11 +35,10 @@ from agent_adapter.integrations.openai_agents import (
     to_request,
     to_resume,
 )
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
 from tests.support.deciding import deciding
-from tests.support.workers import eventually
 
 NOTE = "[A person changed the arguments of this call before it ran. It was called with: {}]\n\n{}"
 SDK = tuple(int(number) for number in agents.__version__.split(".")[:2])
@@ -52,30 +50,6 @@ def resume_with(*decisions, status="decided"):
     return Resume.model_construct(
         interrupt_id="test.1", status=status, decisions=decisions, records=(None,) * len(decisions)
     )
-
-
-async def test_each_decision_does_what_it_says():
-    """The edited call runs with the person's arguments, the rejected does not run, the answered one is answered."""
-    desk = Desk()
-    approvals = deciding(
-        send_email=edit({"to": "erik@x.com", "body": "new"}),
-        cancel_order=reject("we still need it"),
-        ask_user=respond("staging"),
-    )
-
-    result = await run(desk.agent(TURN, DONE), "go", approvals=approvals)
-
-    assert sorted(desk.ran) == [
-        ("look_up", {"order": 7}),
-        ("send_email", {"to": "erik@x.com", "body": "new"}),
-    ]
-    assert answers_to_model(result) == {
-        "call_1": NOTE.format('{"to":"erik@x.com","body":"new"}', "sent to erik@x.com"),
-        "call_2": "late",
-        "call_3": "A person did not approve this call. Their reason: we still need it",
-        "call_4": "staging",
-    }
-    assert result.final_output == "done"
 
 
 async def test_a_request_says_what_may_be_decided():
@@ -91,17 +65,6 @@ async def test_a_request_says_what_may_be_decided():
     assert {config.effects for config in (mail, cancel, ask)} == {("answer_as_rejection",)}
     assert set(mail.args_schema["properties"]) == {"to", "body"}
     assert set(ask.args_schema["properties"]) == {"question"}
-
-
-async def test_two_runs_with_the_same_call_ids_are_two_questions():
-    """Servers begin to count anew with every run."""
-    desk = Desk()
-    approvals = deciding(approve(), reject())
-
-    for _ in range(2):
-        await run(desk.agent(says(CANCEL), DONE), "go", approvals=approvals)
-
-    assert desk.ran == [CANCEL]
 
 
 async def test_more_calls_than_one_question_holds_are_asked_one_after_another():
@@ -465,41 +428,18 @@ async def test_a_subset_that_is_answered_by_hand_decides_no_other_call():
     assert len(result.interruptions) == 1
 
 
-BAD = {
-    "too few decisions": ((approve(),), "1 decisions for 2 actions"),
-    "an open action": ((approve(), None), r"\(cancel_order\) was left open"),
-    "a kind that is not allowed": (
-        (edit({"question": "x"}), approve()),
-        r"decision 1 \(ask_user\): edit is not one of approve, reject, respond",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-async def test_a_bad_decision_leaves_the_state_as_it_was(case):
+async def test_a_bad_decision_leaves_the_state_as_it_was():
     """All decisions are checked before the first is applied."""
     desk = Desk()
     agent = desk.agent(says(("ask_user", {"question": "?"}), CANCEL), DONE)
     result = await Runner.run(agent, "go")
     state = result.to_state()
-    actions = to_request(result.interruptions).action_requests
-    decisions, problem = BAD[case]
-    decisions = [d(actions[0]) if callable(d) else d for d in decisions]
 
-    with pytest.raises(DecisionNotAllowedError, match=problem):
-        to_resume(resume_with(*decisions), state)
+    with pytest.raises(DecisionNotAllowedError, match=r"\(cancel_order\) was left open"):
+        to_resume(resume_with(approve(), None), state)
 
     assert len((await Runner.run(agent, state)).interruptions) == 2
     assert desk.ran == []
-
-
-@pytest.mark.parametrize("status", ["withdrawn", "refused"])
-async def test_what_was_never_decided_resumes_nothing(status):
-    """There is no answer in an interrupt that was withdrawn."""
-    result = await Runner.run(Desk().agent(says(CANCEL)), "go")
-
-    with pytest.raises(DecisionNotAllowedError, match=f"was {status}"):
-        to_resume(resume_with(approve(), status=status), result.to_state())
 
 
 async def test_a_bare_state_is_refused():
@@ -536,9 +476,6 @@ WRONG = {
         {"allow_always": ["sned_email"]},
         r"allow_always\['sned_email'\]: no tool has this name \(did you mean 'send_email'\?\)",
     ),
-    "a time in words": ({"expires_in": "2s"}, "expires_in: this is a text: pass a timedelta"),
-    "a channel's name": ({"channel": "#x"}, "channel: '#x' is not written like one"),
-    "a misspelt option": ({"chanel": "C1"}, "chanel"),
 }  # fmt: skip
 
 
@@ -594,29 +531,6 @@ async def test_a_client_that_is_not_connected_is_an_error_before_the_model_is_ca
             pass
 
     assert agent.model.calls == ()
-
-
-@pytest.mark.parametrize("partial", [False, True])
-async def test_a_run_that_is_cancelled_twice_takes_its_questions_back(client, redis_url, partial):
-    """All of them, however long Redis takes."""
-    agent = Desk().agent(TURN, DONE)
-    running = asyncio.create_task(run(agent, "go", approvals=client, partial=partial))
-    async with Redis.from_url(redis_url, decode_responses=True) as redis:
-        await eventually(lambda: has_notes(redis, "published", 3 if partial else 1))
-        await redis.client_pause(500, all=False)
-        running.cancel()
-        await asyncio.sleep(0.1)
-        running.cancel()
-        await asyncio.wait([running])
-        await eventually(lambda: has_notes(redis, "withdraw_asked", 3 if partial else 1))
-
-    assert running.cancelled()
-
-
-async def has_notes(redis, event, number):
-    """Whether this has happened to so many records."""
-    events = [note["event"] for _, note in await redis.xrange("{assent}:inbox:billing")]
-    return events.count(event) == number
 
 
 async def test_lists_of_calls_that_cannot_be_answered_are_refused():

@@ -12,16 +12,15 @@ from agents.realtime import (
     RealtimeModelToolCallEvent,
     RealtimeSession,
 )
-from redis.asyncio import Redis
 
-from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision
-from agent_adapter.errors import AgentAdapterError, InvalidRequestError
+from agent_adapter.errors import InvalidRequestError
 from agent_adapter.integrations.openai_agents import editable
 from agent_adapter.integrations.openai_agents.realtime import NOT_APPROVED, events
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.testing import approve, reject
 from tests.agent_adapter.integrations.test_openai_agents_kinds import Sums
 from tests.support.deciding import deciding
+from tests.support.workers import eventually, ids
 
 
 class Line(RealtimeModel):
@@ -64,7 +63,7 @@ class Line(RealtimeModel):
 class Talk:
     """A conversation whose events somebody reads, and what its tool did."""
 
-    def __init__(self, approvals, **options):
+    def __init__(self, approvals, tool=None, **options):
         self.paid, self.seen, self.line = [], [], Line()
         self.approvals, self.options = approvals, options
         self.does = lambda amount: f"paid {amount}"
@@ -76,7 +75,7 @@ class Talk:
             self.paid.append(amount)
             return self.does(amount)
 
-        agent = RealtimeAgent(name="Cashier", tools=[pay])
+        agent = RealtimeAgent(name="Cashier", tools=[tool or pay])
         self.session = RealtimeSession(self.line, agent, None)
 
     async def __aenter__(self):
@@ -101,45 +100,21 @@ class Talk:
             return await self.line.outputs.get()
 
 
-def answered_by(*decisions):
-    return InMemoryApprovalClient(ScriptedReviewer(list(decisions)))
-
-
-CASES = {
-    "approve": (approve(), [5], "paid 5"),
-    "edit": (edit({"amount": 3}), [3], "It was called with: "),
-    "reject": (reject("too much"), [], "Their reason: too much"),
-    "respond": (respond("ask Dana first"), [], "ask Dana first"),
-    "nobody decides": (None, [], ""),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-async def test_a_call_does_what_a_person_decided(case):
-    """The model hears the output, or why the call did not run."""
-    decision, paid, heard = CASES[case]
-    async with Talk(answered_by(*([decision] if decision else []))) as talk:
-        output = await talk.says()
-
-    assert talk.paid == paid
-    assert heard in output
-    assert "tool_approval_required" in talk.seen
-
-
 @pytest.mark.parametrize("arguments", ['{"amount": "' + 300_000 * "9" + '"}', '{"amount": 5, "amount": 6}'])
 async def test_a_call_that_cannot_be_asked_about_is_rejected(arguments):
     """The conversation goes on, and the next call is asked about. Of a key that comes twice, the tool would run the last."""
-    async with Talk(answered_by(approve())) as talk:
+    async with Talk(deciding(approve())) as talk:
         first = await talk.says(arguments)
         second = await talk.says(call_id="call_2")
 
     assert (first, second) == (NOT_APPROVED, "paid 5")
     assert talk.paid == [5]
+    assert talk.seen.count("tool_approval_required") == 2
 
 
 async def test_a_decision_for_the_session_is_asked_once():
     """Later calls of the tool run without a card."""
-    approvals = answered_by(ApproveDecision(always=True))
+    approvals = deciding(ApproveDecision(always=True))
     async with Talk(approvals, allow_always=["pay"]) as talk:
         outputs = [await talk.says(call_id=id) for id in ("call_1", "call_2")]
 
@@ -149,7 +124,7 @@ async def test_a_decision_for_the_session_is_asked_once():
 
 async def test_two_sessions_with_the_same_call_id_are_two_questions():
     """What was approved in one conversation runs nothing in another."""
-    approvals = answered_by(approve(), reject("no"))
+    approvals = deciding(approve(), reject("no"))
     async with Talk(approvals) as one, Talk(approvals) as other:
         await one.says()
         await other.says()
@@ -157,46 +132,14 @@ async def test_two_sessions_with_the_same_call_id_are_two_questions():
     assert (one.paid, other.paid) == ([5], [])
 
 
-async def test_a_question_that_is_open_when_the_conversation_ends_is_withdrawn(client, redis_url):
+async def test_a_question_that_is_open_when_the_conversation_ends_is_withdrawn(client, store):
     """Nobody is left with a card about a call that can never run."""
     async with Talk(client) as talk:
         await talk.line.call('{"amount": 5}')
-        interrupt_id = await asked(redis_url)
+        (interrupt_id,) = await eventually(lambda: ids(store))
 
-    record = await client.record(interrupt_id)
-    assert "The conversation has ended." in record._req["withdraw"]
+    assert (await store.load(interrupt_id)).withdraw_asked == "The conversation has ended."
     assert talk.paid == []
-
-
-async def test_a_conversation_that_is_cancelled_twice_takes_its_questions_back(client, redis_url):
-    """However long Redis takes."""
-    async with Talk(client) as talk, Redis.from_url(redis_url) as redis:
-        await talk.line.call('{"amount": 5}')
-        interrupt_id = await asked(redis_url)
-        await redis.client_pause(500, all=False)
-        talk.reading.cancel()
-        await asyncio.sleep(0.1)
-        talk.reading.cancel()
-        await asyncio.wait([talk.reading])
-
-    await noted(redis_url, "withdraw_asked")
-    assert "The conversation has ended." in (await client.record(interrupt_id))._req["withdraw"]
-
-
-async def asked(redis_url):
-    """Wait until there is a record, and give its id."""
-    return await noted(redis_url, "published")
-
-
-async def noted(redis_url, event):
-    """Wait until this has happened to a record, and give its id."""
-    redis = Redis.from_url(redis_url, decode_responses=True)
-    async with redis, asyncio.timeout(30):
-        while True:
-            for _, note in await redis.xrange("{assent}:inbox:billing"):
-                if note["event"] == event:
-                    return note["id"]
-            await asyncio.sleep(0.01)
 
 
 async def test_a_misspelt_gated_tool_of_a_server_ends_the_conversation_before_it_begins():
@@ -212,25 +155,12 @@ async def test_a_misspelt_gated_tool_of_a_server_ends_the_conversation_before_it
     ("wrong", "says_what"),
     [
         ({"allow_always": ["pya"]}, r"allow_always\['pya'\]: no tool has this name; the tools are: pay"),
-        ({"allow_always": "pay"}, "allow_always: this is a text"),
-        ({"expires_in": "2s"}, "expires_in: this is a text"),
         ({"chanel": "C1"}, "chanel: no such option"),
-        ({"channel": "#x"}, "channel: '#x'"),
     ],
 )
 async def test_what_stands_in_the_wrong_place_ends_the_conversation_before_it_begins(wrong, says_what):
     """Otherwise each call would be rejected, and only the log would say why."""
-    talk = Talk(answered_by())
+    talk = Talk(deciding())
 
     with pytest.raises(InvalidRequestError, match=says_what):
         await anext(events(talk.session, approvals=talk.approvals, **wrong))
-
-
-async def test_a_client_that_was_closed_ends_the_conversation_before_it_begins(redis_url):
-    """Nothing could be asked."""
-    talk = Talk(answered_by())
-    async with ApprovalClient.from_url(redis_url, agent="billing") as approvals:
-        pass
-
-    with pytest.raises(AgentAdapterError, match="was closed"):
-        await anext(events(talk.session, approvals=approvals))

@@ -3,18 +3,15 @@
 import asyncio
 import json
 
-import agents
 import pytest
 from agents import Agent, RunContextWrapper, Runner, function_tool
 from agents.testing import ScriptedModel
 
-from agent_adapter.contract.hitl import ApproveDecision
-from agent_adapter.errors import ConflictError, ConsumedError, DecisionNotAllowedError, InvalidRequestError
+from agent_adapter.errors import ConflictError, ConsumedError, InvalidRequestError
 from agent_adapter.integrations.openai_agents import PausedRun, editable, resume_state, run
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
-from tests.agent_adapter.integrations.desk import DONE, TURN, Desk, answers_to_model, at, says
-from tests.conftest import an_agent
-from tests.support.deciding import deciding, person
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject
+from tests.agent_adapter.integrations.desk import DONE, TURN, Desk, at, says
+from tests.support.deciding import deciding
 
 CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
 AGAIN = says(("cancel_order", {"order": 8, "reason": "x"}), first_call=2)
@@ -69,33 +66,6 @@ async def test_a_call_of_a_known_question_finds_it():
         await approvals.publish(interrupt)
 
 
-async def test_a_decision_for_the_run_travels_with_its_state(client, redis_url):
-    """Approved for good in one process, the tool is not asked about in the next."""
-    desk = Desk()
-    agent = desk.agent(says(CANCEL), AGAIN, says(("ask_user", {"question": "?"}), first_call=3))
-    paused = PausedRun.of(agent, await Runner.run(agent, "go"), allow_always=["cancel_order"])
-
-    always = ScriptedReviewer([ApproveDecision(always=True)])
-    async with person(redis_url, always), client.reviewing(paused.interrupt(client)) as resume:
-        _, paused = await paused.resumed(resume)
-    last = says(("cancel_order", {"order": 9, "reason": "x"}), first_call=4)
-    agent = following(desk, last, DONE)
-    async with an_agent(redis_url) as other, person(redis_url, ScriptedReviewer([reject()])):
-        await run(agent, await PausedRun.load(agent, paused.dump()), approvals=other)
-
-    assert [args["order"] for _, args in desk.ran] == [7, 8, 9]
-
-
-async def test_the_text_says_what_can_read_it():
-    """A worker chooses by these before it loads anything."""
-    text = await stored(Desk().agent(says(CANCEL)))
-
-    assert at(text, "assent") == 1
-    assert at(text, "agent") == "Support"
-    assert at(text, "schema") == at(text, "state", "$schemaVersion")
-    assert at(text, "sdk") == agents.__version__
-
-
 async def test_run_goes_on_with_a_stored_run():
     """A restarted agent passes what it stored, and finds the question that it had asked."""
     desk, reviewer = Desk(), ScriptedReviewer([approve(), approve()])
@@ -109,44 +79,6 @@ async def test_run_goes_on_with_a_stored_run():
     assert [args["order"] for _, args in desk.ran] == [7, 8]
     assert len(reviewer.asked) == 2
     assert result.final_output == "done"
-
-
-async def test_a_state_is_consumed_once():
-    """The same stored run given twice runs its tools once; the second is told that it was resumed."""
-    desk = Desk()
-    approvals = deciding(approve())
-    text = await stored(desk.agent(says(CANCEL)))
-
-    for expected in (None, ConsumedError):
-        agent = following(desk, DONE)
-        paused = await PausedRun.load(agent, text)
-        if expected is None:
-            await run(agent, paused, approvals=approvals)
-        else:
-            with pytest.raises(expected, match="already answered and its run resumed"):
-                await run(agent, paused, approvals=approvals)
-
-    assert desk.ran == [CANCEL]
-
-
-async def test_the_run_of_another_process_takes_an_edit_from_redis(client, redis_url):
-    """The first process ends once it has asked; the decision is found in the record."""
-    desk = Desk()
-    text = await stored(desk.agent(TURN))
-    await client.publish((await PausedRun.load(following(desk, DONE), text)).interrupt(client))
-    answers = {
-        "send_email": edit({"to": "b@x.com", "body": ""}),
-        "cancel_order": reject("no"),
-        "ask_user": approve(),
-    }
-
-    async with an_agent(redis_url) as successor, person(redis_url, ScriptedReviewer(answers)):
-        agent = following(desk, DONE)
-        result = await run(agent, await PausedRun.load(agent, text), approvals=successor)
-
-    assert ("send_email", {"to": "b@x.com", "body": ""}) in desk.ran
-    assert "cancel_order" not in desk.names()
-    assert answers_to_model(result)["call_4"] == "nobody is there"
 
 
 def torn(text, **changes):
@@ -199,21 +131,6 @@ async def test_another_call_than_the_one_that_was_asked_about_is_refused(changed
         await run(agent, await PausedRun.load(agent, text), approvals=approvals)
 
     assert desk.ran == []
-
-
-async def test_a_bad_decision_resumes_nothing():
-    """The text can be resumed later with a good one."""
-    desk, approvals = Desk(), deciding(edit({"order": "many", "reason": ""}))
-    text = await stored(desk.agent(says(CANCEL)))
-    agent = following(desk, DONE)
-    interrupt = (await PausedRun.load(agent, text)).interrupt(approvals)
-
-    with pytest.raises(DecisionNotAllowedError, match="the edited cancel_order does not fit"):
-        async with approvals.reviewing(interrupt) as resume:
-            await resume_state(agent, text, resume)
-
-    assert desk.ran == []
-    assert await approvals.publish(interrupt) == interrupt.id
 
 
 class TestEndings:

@@ -30,9 +30,9 @@ from agent_adapter import Outcome
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations import openai_agents
 from agent_adapter.integrations.openai_agents import EditableMCPAgent, editable
-from agent_adapter.testing import approve, edit, reject, respond
+from agent_adapter.testing import approve
 from tests.agent_adapter.integrations import desk
-from tests.agent_adapter.integrations.office import DONE, TURN, Office, run_thread
+from tests.agent_adapter.integrations.office import DONE, run_thread
 from tests.agent_adapter.integrations.test_openai_agents_kinds import CUSTOM, PATCH, SHELL, Sums, patch
 from tests.agent_adapter.integrations.test_openai_agents_realtime import Talk
 from tests.support.deciding import deciding
@@ -107,19 +107,6 @@ async def test_a_tool_that_answers_with_a_command_is_reported():
     await run_thread(agent_with(charge), client)
 
     assert await outcomes_of(client) == [[Outcome.done("charged 5")]]
-
-
-async def test_a_report_that_is_refused_does_not_reach_the_run(monkeypatch):
-    """What the run gives back does not depend on whether its outcome was stored."""
-
-    def broken(*_args, **_more):
-        raise RuntimeError("reports are broken")
-
-    client, office = deciding(approve(), approve(), respond("x")), Office()
-    monkeypatch.setattr(client, "report_later", broken)
-    await run_thread(office.agent(TURN, DONE), client)
-
-    assert office.names() == ["delete_file", "read_file", "send_email"]
 
 
 # --- OpenAI Agents SDK --------------------------------------------------------------------------------------------
@@ -321,24 +308,6 @@ async def test_a_call_that_is_no_function_is_reported(tool, call, outcome):
 
 def broken(amount):
     raise OSError(f"no funds for {amount}")
-
-
-@pytest.mark.parametrize(
-    ("answer", "does", "outcome"),
-    [
-        (approve(), "paid {}".format, Outcome.done("paid 5")),
-        (edit({"amount": 3}), "paid {}".format, Outcome.done("paid 3")),
-        (approve(), broken, NO_FUNDS),
-        (reject("No."), broken, None),
-    ],
-)
-async def test_a_call_of_a_realtime_session_is_reported(answer, does, outcome):
-    client = deciding(answer)
-    async with Talk(client) as talk:
-        talk.does = does
-        await talk.says()
-
-    assert await outcomes_of(client) == [[outcome]]
 
 
 async def test_a_conversation_that_ends_in_the_middle_of_a_call_reports_nothing():

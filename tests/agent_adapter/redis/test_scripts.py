@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent_adapter.contract.keys import Keys
-from agent_adapter.redis.scripts import AGENT_LUA, Script, read_script
+from agent_adapter.redis.scripts import AGENT_LUA, read_script
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted(ROOT.glob("*/*/lua/*.lua"))
@@ -18,15 +18,15 @@ ORDER = (
 """Of the keys of a namespace, in every script."""
 
 
-def of(paths: list[Path]):
+def of(paths):
     return pytest.mark.parametrize("path", paths, ids=[path.stem for path in paths])
 
 
-def read(path: Path) -> Script:
+def read(path):
     return read_script(path.parent.relative_to(ROOT).as_posix().replace("/", "."), path.stem)
 
 
-def named_in_header(path: Path, part: str) -> tuple[str, ...]:
+def named_in_header(path, part):
     """Names stand alone on a line, separated by commas, or before two blanks and what they mean."""
     header = path.read_text().partition("\n\n")[0]
     found = re.search(rf"^-- {part}  (.*(?:\n--       .*)*)", header, re.MULTILINE)
@@ -36,7 +36,7 @@ def named_in_header(path: Path, part: str) -> tuple[str, ...]:
 
 
 @of(SCRIPTS)
-def test_a_script_opens_with_its_keys_and_arguments(path: Path):
+def test_a_script_opens_with_its_keys_and_arguments(path):
     """What the header lists is what the script takes, in that order."""
     script = read(path)
 
@@ -45,7 +45,7 @@ def test_a_script_opens_with_its_keys_and_arguments(path: Path):
 
 
 @of(SCRIPTS)
-def test_keys_have_one_order(path: Path):
+def test_keys_have_one_order(path):
     """In every script that takes them."""
     listed = [name for name in read(path).keys if name in ORDER]
 
@@ -53,7 +53,7 @@ def test_keys_have_one_order(path: Path):
 
 
 @of(FILES)
-def test_keys_arguments_and_numbers_have_names(path: Path):
+def test_keys_arguments_and_numbers_have_names(path):
     """Nothing is taken by its number, and a number of three digits has a name that says what it is."""
     code = [line.partition("--")[0] for line in path.read_text().splitlines()]
 
