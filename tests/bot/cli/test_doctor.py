@@ -22,11 +22,7 @@ def findings(playground, redis_url, tmp_path, signing):
     """Run the doctor with changed settings and give its lines."""
 
     async def run(**changed):
-        given = {
-            "audit_dir": str(tmp_path / "audit"),
-            **keys_of(signing),
-            **changed,
-        }
+        given = {"audit_dir": str(tmp_path / "audit"), **keys_of(signing), **changed}
         return [str(finding) async for finding in examine(settings_for(playground, redis_url, **given))]
 
     return run

@@ -177,10 +177,7 @@ async def test_each_action_of_a_batch_is_judged_by_its_own_terms(directory: Dire
 
     verdicts = await Judge(directory).may_decide(state, "U0MIRA", [0, 1], "approve")
 
-    assert verdicts == {
-        0: Verdict(False, "Only <@U0ERIK> can decide this."),
-        1: Verdict(True),
-    }
+    assert verdicts == {0: Verdict(False, "Only <@U0ERIK> can decide this."), 1: Verdict(True)}
 
 
 # --- Which rule decides -------------------------------------------------------------------------------------------

@@ -357,11 +357,7 @@ def test_a_button_that_casts_one_vote_of_several_says_so():
 def test_every_form_that_approves_has_a_box_to_tick_in_place_of_the_question():
     """Slack asks nothing before a form is submitted."""
     state = asked(an_action("pay", allow_always=True), confirm=True, risk="low", standing=StandingLimits())
-    forms = [
-        render_for_run_view(state, 0),
-        render_note_view(state, 0),
-        render_standing_view(state, 0),
-    ]
+    forms = [render_for_run_view(state, 0), render_note_view(state, 0), render_standing_view(state, 0)]
 
     for view in forms:
         assert_slack_takes_view(view)

@@ -6,13 +6,7 @@ from hypothesis import strategies as st
 
 from agent_adapter.contract.arguments import encode
 from bot.rendering.card.card import render_card
-from tests.bot.rendering.slack_side import (
-    assert_slack_takes_card,
-    block_ids,
-    block_of,
-    literal_text,
-    shown,
-)
+from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids, block_of, literal_text, shown
 from tests.support.builders import a_state, an_action, an_interrupt, on_terms
 from tests.support.properties import bounded
 

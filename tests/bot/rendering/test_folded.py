@@ -77,12 +77,7 @@ def test_an_edit_stands_in_the_line_as_it_was_and_as_it_became():
     """What was asked is struck out, what ran is bold; what was added or removed says so. The title says it, too."""
     part = card({**REFUND, "note": "x"}, edited(amount=49.95, order=4711, customer="Ada Park", urgent=True))
 
-    assert line(part)[:4] == [
-        ("amount ",),
-        ("64.95", "code", "strike"),
-        (" → ",),
-        ("49.95", "code", "bold"),
-    ]
+    assert line(part)[:4] == [("amount ",), ("64.95", "code", "strike"), (" → ",), ("49.95", "code", "bold")]
     assert line(part)[-6:] == [
         ("   note ",),
         ("x", "code", "strike"),

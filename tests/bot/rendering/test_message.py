@@ -91,15 +91,8 @@ def test_a_card_of_one_action():
     assert part.text == f"{title}. Rejected at {AT} if nobody decides."
     value = buttons(part.blocks)[0]["value"]
     assert part.blocks == [
-        {
-            "type": "header",
-            "block_id": "top",
-            "text": {"type": "plain_text", "text": title, "emoji": False},
-        },
-        _context(
-            "who",
-            f"for <@U0DANA> · <@U0ERIK> or <@U0MIRA> decides · rejected at {AT} if nobody does",
-        ),
+        {"type": "header", "block_id": "top", "text": {"type": "plain_text", "text": title, "emoji": False}},
+        _context("who", f"for <@U0DANA> · <@U0ERIK> or <@U0MIRA> decides · rejected at {AT} if nobody does"),
         _rich("a:0:description", "rich_text_quote", ("Says hello.", None)),
         _rich(
             "a:0:arguments",

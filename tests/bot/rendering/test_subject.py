@@ -12,13 +12,7 @@ from bot.domain.admission import Place
 from bot.domain.subject import as_number
 from bot.rendering.subject import held_by_title, named_by, subject, subject_of, tools_of
 from bot.text.literal import units
-from tests.support.builders import (
-    a_decision,
-    a_state,
-    an_action,
-    an_admission,
-    an_interrupt,
-)
+from tests.support.builders import a_decision, a_state, an_action, an_admission, an_interrupt
 from tests.support.properties import bounded
 
 PAYMENT = {"amount": 12500.0, "currency": "EUR", "beneficiary": "ACME Supplies GmbH", "urgent": True}
