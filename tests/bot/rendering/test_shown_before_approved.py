@@ -398,7 +398,6 @@ def approving(payload):
 @example(batch(*[pay(to=f'{n}"  n: "2', n=n) for n in range(5)]))
 @example(batch(*[pay(n=n, **({} if n == 6 else {"role": "member"})) for n in range(8)]))
 @example(batch(*[pay(to="Ada", n=n, secret=f"hunter{n}") for n in range(24)], mask=("secret",)))
-@example(batch(*[pay(n=n, **({} if n == 6 else {"role": "member"})) for n in range(8)]))
 @example(batch(*[an_action(["pay", "refund"][n % 2], {"to": "Ada", "n": n}) for n in range(4)]))
 def test_every_value_stands_on_the_message_whose_button_approves_it(state):
     """Visible without another click: in rows, or written out."""
@@ -413,9 +412,8 @@ def test_every_value_stands_on_the_message_whose_button_approves_it(state):
 
 @bounded(100)
 @given(batches(), st.sets(st.integers(0, 49), max_size=3))
-@example(batch(pay(to="Ada"), pay(script="\n".join(map(str, range(20_000)))), pay(to="Bo")), set())
-@example(batch(pay(script=("x" + " " * 30) * 2_000), pay(to="Bo")), set())
-@example(batch(pay(script=("x" + " " * 30) * 2_000), pay(to="Bo")), set())
+@example(batch(pay(to="Ada"), pay(script="\n".join(map(str, range(4_000)))), pay(to="Bo")), set())
+@example(batch(pay(script=("x" + " " * 30) * 500), pay(to="Bo")), set())
 @example(batch(*[pay(to="Ada", n=n) for n in range(24)]), {3})
 def test_every_value_stood_on_the_pages_of_a_review_before_its_end_approves_it(state, meanwhile):
     """Page by page, while colleagues decide some of the calls; and a button of a page only approves what it shows."""
@@ -520,7 +518,7 @@ def test_every_value_stands_in_the_form_that_approves_its_call(state):
         assert_written_out(state, 0, literal_text(view["blocks"], "arguments"))
 
 
-LONG_SCRIPT = "".join(f"line {number}\n" for number in range(5_000))
+LONG_SCRIPT = "".join(f"line {number}\n" for number in range(1_500))
 
 
 @bounded(40)
