@@ -551,15 +551,8 @@ HOUR = timedelta(hours=1)
         (2 * HOUR, (HOUR, 2 * HOUR), [True, False]),
         (3 * HOUR, (2 * HOUR, HOUR), [False, True]),
     ],
-    ids=[
-        "as the rule",
-        "longer",
-        "a moment shorter",
-        "much shorter",
-        "other rule shorter",
-        "this rule longer",
-    ],
-)
+    ids=["as the rule", "longer", "a moment shorter", "much shorter", "other rule shorter", "this rule longer"],
+)  # fmt: skip
 def test_silence_never_approves_earlier_than_the_rule_says(by_agent, by_rules, approved):
     """A shorter time, of the agent or of another action of the batch, ends in a rejection."""
     rules = tuple(

@@ -156,18 +156,10 @@ def styles(state: Any) -> list[tuple[str, str | None]]:
     ("action", "fields", "expected"),
     [
         (an_action(), {}, [("Approve", "primary"), ("Edit…", None), ("Reject…", "danger")]),
-        (
-            an_action(allowed=["edit", "reject", "respond"]),
-            {},
-            [("Answer…", "primary"), ("Edit…", None), ("Reject…", "danger")],
-        ),
+        (an_action(allowed=["edit", "reject", "respond"]), {}, [("Answer…", "primary"), ("Edit…", None), ("Reject…", "danger")]),
         (an_action(allowed=["respond"]), {}, [("Answer…", "primary")]),
         (an_action("sql", LONG), {}, [("Open…", "primary"), ("Reject…", "danger"), ("Answer…", None)]),
-        (
-            an_action("sql", LONG, allowed=["reject", "respond"]),
-            {},
-            [("Answer…", "primary"), ("Open…", None), ("Reject…", "danger")],
-        ),
+        (an_action("sql", LONG, allowed=["reject", "respond"]), {}, [("Answer…", "primary"), ("Open…", None), ("Reject…", "danger")]),
         (
             an_action(),
             {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}},

@@ -322,13 +322,10 @@ def test_every_form_that_approves_asks_for_a_value_and_no_other_form_does():
         (7, "7"),
         ("a" * 24, "a" * 24),
         ("abc", "abc"),
-        *[
-            (value, "drop_table")
-            for value in ("ab", "a" * 25, " abcd", "abcd\n", "a  bcd", "a`bcd", "\u0410CME", "café", 10**24)
-        ],
+        *[(value, "drop_table") for value in ("ab", "a" * 25, " abcd", "abcd\n", "a  bcd", "a`bcd", "\u0410CME", "café", 10**24)],
         *[(value, "drop_table") for value in (True, None, ["abcd"], {"a": {"b": "abcd"}})],
     ],
-)
+)  # fmt: skip
 def test_only_what_everybody_can_type_is_asked_for_and_else_the_name_of_the_tool(value, typed):
     """A number as it is drawn, or a text of 3 to 24 printable ASCII characters; never true or false."""
     state, (form, *_) = typing_forms(an_action("drop_table", {"table": value}), type="table")
@@ -661,17 +658,14 @@ TAKES_TO = {"type": "object", "properties": {"to": {"type": "string"}}}
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
-        (
-            TAKES_TO,
-            "The tool's schema does not have the arguments* `cc`, `bcc`. The call may run without them.",
-        ),
+        (TAKES_TO, "The tool's schema does not have the arguments* `cc`, `bcc`. The call may run without them."),
         ({**TAKES_TO, "additionalProperties": False}, "The tool's schema does not have the arguments"),
         ({**TAKES_TO, "additionalProperties": True}, None),
         ({**TAKES_TO, "patternProperties": {"": {}}}, None),
         ({"type": "object"}, None),
         (None, None),
     ],
-)
+)  # fmt: skip
 def test_a_card_names_arguments_that_the_tool_does_not_take(schema, said):
     """A reviewer approves a copy to their boss, and the tool would drop it without a word."""
     card = text_of(state_of(an_action(args={"to": "al", "cc": "boss", "bcc": "me"}, schema=schema)))

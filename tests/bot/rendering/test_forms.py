@@ -491,13 +491,10 @@ def test_just_what_the_whole_schema_allows_is_a_choice(spec, expected):
 @pytest.mark.parametrize(
     "spec",
     [
-        {
-            "type": "string",
-            "oneOf": [{"const": "t_1", "title": "Support"}, {"const": "t_2", "title": "Sales"}],
-        },
+        {"type": "string", "oneOf": [{"const": "t_1", "title": "Support"}, {"const": "t_2", "title": "Sales"}]},
         {"type": "string", "enum": ["t_1", "t_2"], "enumNames": ["Support", "Sales"]},
     ],
-)
+)  # fmt: skip
 def test_a_choice_has_the_name_that_the_schema_gives_it_below_its_value(spec, box):
     """A person knows the name, and the tool gets the value."""
     found = inputs(form({}, an_object(a=box(spec))))["a"]["element"]["options"]
@@ -584,15 +581,10 @@ def test_a_text_too_long_for_an_input_is_edited_in_parts():
 @pytest.mark.parametrize(
     "text",
     [
-        PARAGRAPHS,
-        "x" * 9_000,
-        "\n\n" + PARAGRAPHS + " \r\n",
-        " " * 4_000,
-        "日本語" * 2_000,
-        "😀" * 4_000,
+        PARAGRAPHS, "x" * 9_000, "\n\n" + PARAGRAPHS + " \r\n", " " * 4_000, "日本語" * 2_000, "😀" * 4_000,
         "a " * 3_000,
     ],
-)
+)  # fmt: skip
 def test_a_part_that_is_changed_leaves_the_others_byte_for_byte(text, trims):
     """And parts that nobody touches change nothing."""
     assert submit({"body": text}, trims=trims) == Unchanged()

@@ -437,20 +437,8 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
 @pytest.mark.parametrize(
     ("fields", "title", "line", "open_row", "decided_row"),
     [
-        (
-            {"status": "withdrawn"},
-            "⌛ Withdrawn: send_email, 2 times",
-            "withdrawn by `billing`",
-            "*Withdrawn*",
-            "*Approved, not run* by <@U0ERIK>",
-        ),
-        (
-            {"status": "refused"},
-            "🚫 Refused: send_email, 2 times",
-            "this could not be asked",
-            "*Refused*",
-            "*Approved, not run* by <@U0ERIK>",
-        ),
+        ({"status": "withdrawn"}, "⌛ Withdrawn: send_email, 2 times", "withdrawn by `billing`", "*Withdrawn*", "*Approved, not run* by <@U0ERIK>"),
+        ({"status": "refused"}, "🚫 Refused: send_email, 2 times", "this could not be asked", "*Refused*", "*Approved, not run* by <@U0ERIK>"),
         (
             {"status": "expired"},
             "1 approved, 1 expired: send_email, 2 times",
@@ -473,7 +461,7 @@ def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
             "*Approved* by <@U0ERIK>",
         ),
     ],
-)
+)  # fmt: skip
 def test_an_interrupt_that_ended_has_no_buttons_and_says_what_became_of_each_action(
     fields, title, line, open_row, decided_row
 ):

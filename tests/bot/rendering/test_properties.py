@@ -78,22 +78,10 @@ from tests.support.builders import (
 from tests.support.properties import FULL, bounded
 
 ATTACKS = [
-    "<!channel>",
-    "<https://evil.example|Approve here>",
-    "<@U0DANA>",
-    "*Approved* by <@U0DANA>",
-    "```\n*2.* `safe`",
-    ":white_check_mark:",
-    "a\u202eb\u200bc\U000e0041",
-    "\ufeff\x00\x07\r\n",
-    "e" + "\u0301" * 40,
-    " " * 200,
-    "\n" * 200,
-    "\\u{202E}",
-    "😀" * 50,
-    "日本語" * 40,
-    "↪ │ - ",
-]
+    "<!channel>", "<https://evil.example|Approve here>", "<@U0DANA>", "*Approved* by <@U0DANA>",
+    "```\n*2.* `safe`", ":white_check_mark:", "a\u202eb\u200bc\U000e0041", "\ufeff\x00\x07\r\n",
+    "e" + "\u0301" * 40, " " * 200, "\n" * 200, "\\u{202E}", "😀" * 50, "日本語" * 40, "↪ │ - ",
+]  # fmt: skip
 words = st.one_of(
     st.sampled_from(ATTACKS),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=60),

@@ -217,15 +217,11 @@ def test_a_shortened_error_says_how_long_it_was():
     [
         ([None], {"resumed_at": None}, "waiting for the agent"),
         ([None], {"resumed_at": None, "stalled": "it failed with OSError"}, "the agent could not go on"),
-        (
-            [Outcome.done(), None],
-            {"resumed_at": None, "stalled": "it failed"},
-            " · its run ended with an error",
-        ),
+        ([Outcome.done(), None], {"resumed_at": None, "stalled": "it failed"}, " · its run ended with an error"),
         ([None], {"stalled": "it failed"}, "its run ended with an error; no outcome was reported"),
         ([None], {"stalled": "it is too large", "unused": True}, "nothing ran"),
     ],
-)
+)  # fmt: skip
 def test_a_card_says_why_nothing_was_reported(reports, fields, says):
     card, *_ = drawn(*reports, tools=["pay"] * len(reports), **fields)
     assert says in text_of(block_of(card.blocks, "who"))
@@ -260,14 +256,10 @@ def test_an_agent_that_stopped_never_looks_like_success(fields, news, alarm):
     [
         ([None, None, None], "⚠️ Outcome unknown: pay, 3 times (approved)", "Some or all of the calls may"),
         ([PAID, PAID, None], "⚠️ 2 done, 1 not reported: pay, 3 times (approved)", "The call may have run"),
-        (
-            [LOST, PAID, None],
-            '⚠️ 1 of 3 failed, 1 not reported: pay "dana@example.com" (approved)',
-            "The call may",
-        ),
+        ([LOST, PAID, None], '⚠️ 1 of 3 failed, 1 not reported: pay "dana@example.com" (approved)', "The call may"),
         ([LOST, PAID, PAID], '❌ 1 of 3 failed: pay "dana@example.com" (approved)', ""),
     ],
-)
+)  # fmt: skip
 def test_a_title_warns_as_long_as_the_outcome_of_a_call_is_unknown(reports, title_says, alarm):
     card, *_ = drawn(*reports, tools=["pay"] * 3, resumed_at=None, claim_has_lapsed=True)
     assert card.blocks[0]["text"]["text"] == title_says

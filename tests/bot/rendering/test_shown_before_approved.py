@@ -46,20 +46,9 @@ from tests.support.properties import bounded
 
 SHORT = ["", " ", "Ada Park", "Ada  Park", "1", "1.0", "true", "null", "{}", "[]", '"', '" "', '"  "', "a: b"]
 ODD = [
-    "x ",
-    " x",
-    "•••• (masked)",
-    "•••• (maskiert)",
-    "(left out)",
-    "(weggelassen)",
-    "admin: true",
-    "\u200b",
-    "e\u0301",
-    "é",
-    "日本語",
-    "1\t2",
-    "# 1",
-]
+    "x ", " x", "•••• (masked)", "•••• (maskiert)", "(left out)", "(weggelassen)", "admin: true", "\u200b",
+    "e\u0301", "é", "日本語", "1\t2", "# 1",
+]  # fmt: skip
 REASONS = [
     ["Because it is due."],
     ["why " * 400],

@@ -46,10 +46,7 @@ def said(args, tool="pay", **given):
         ({"amount": "5", "value": "5000.00"}, "amount 5 · value 5000.00"),
         ({"from": "a", "to": "b"}, 'to "b" · from "a"'),
         ({"fee": 1, "from_unit": "JPY", "to_unit": "EUR"}, 'fee 1 · to_unit "EUR" · from_unit "JPY"'),
-        (
-            {"fee": 5, "currency": "EUR", "amount": "1_000_000", "to": "Bo"},
-            'amount "1_000_000" · fee 5 EUR · "Bo"',
-        ),
+        ({"fee": 5, "currency": "EUR", "amount": "1_000_000", "to": "Bo"}, 'amount "1_000_000" · fee 5 EUR · "Bo"'),
         ({"fee": 5, "currency": "EUR", "order": {"lines": {"amount": 900}}}, "fee 5 EUR · lines (1)"),
         ({"amount": 5, "currency": "btc", "unit": "EUR"}, 'amount 5 · currency "btc" · unit "EUR"'),
         ({"amount": 5, "unit": "EUR", "asset": {"symbol": "BTC"}}, 'amount 5 · unit "EUR" · symbol "BTC"'),
@@ -64,7 +61,7 @@ def said(args, tool="pay", **given):
         ({"sql": "x" * 90}, '"' + "x" * 57 + '…"'),
         ({}, ""),
     ],
-)
+)  # fmt: skip
 def test_the_arguments_that_matter_come_first(args, says):
     """Numbers with their currency, commands, people, places, then the rest; limits and booleans last."""
     assert said(args) == f"pay {says}".strip()

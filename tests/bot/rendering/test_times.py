@@ -111,14 +111,8 @@ def test_a_remark_is_a_reply_to_the_card():
             {"kind": "remind", "actions": (0,), "mentions": tuple(f"U{n:03}" for n in range(21))},
             f"Still waiting: pay 900 EUR. Approvers: {', '.join(f'<@U{n:03}>' for n in range(20))} and 1 more.",
         ),
-        (
-            {"kind": "escalate", "actions": (0,), "also_in": "C2"},
-            "Nobody has decided pay 900 EUR yet, so it is asked in <#C2> as well.",
-        ),
-        (
-            {"kind": "escalate", "actions": (0,), "mentions": ("S0OPS",)},
-            "Nobody has decided pay 900 EUR yet. <!subteam^S0OPS> may decide now, too.",
-        ),
+        ({"kind": "escalate", "actions": (0,), "also_in": "C2"}, "Nobody has decided pay 900 EUR yet, so it is asked in <#C2> as well."),
+        ({"kind": "escalate", "actions": (0,), "mentions": ("S0OPS",)}, "Nobody has decided pay 900 EUR yet. <!subteam^S0OPS> may decide now, too."),
         (
             {"kind": "propose", "actions": (0,), "by": "U0ERIK", "mentions": ("S0OPS",)},
             "<@U0ERIK> proposes changes to pay 900 EUR. <!subteam^S0OPS> may agree.",
@@ -130,12 +124,9 @@ def test_a_remark_is_a_reply_to_the_card():
                 "<!date^1795176000^{date_short_pretty} at {time}|2026-11-20 12:00 UTC>."
             ),
         ),
-        (
-            {"kind": "hand_over", "by": "U0ERIK", "mentions": ("U0MIRA",)},
-            "<@U0ERIK> hands pay 900 EUR over to <@U0MIRA>. Everybody who may decide still can.",
-        ),
+        ({"kind": "hand_over", "by": "U0ERIK", "mentions": ("U0MIRA",)}, "<@U0ERIK> hands pay 900 EUR over to <@U0MIRA>. Everybody who may decide still can."),
     ],
-)
+)  # fmt: skip
 def test_remarks_are_one_sentence_or_two_and_name_the_call(remark, text):
     assert in_thread(PAY, remark) == text
 
