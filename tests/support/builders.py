@@ -23,7 +23,7 @@ from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.standing import StandingLimits
 from bot.domain.votes import Vote, position_of
-from bot.rendering.card.layout import lay_out
+from bot.rendering.card.layout import lay_out, plan_parts
 from bot.rendering.pages import measure
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -175,6 +175,7 @@ def asked(*actions: tuple[ActionRequest, ReviewConfig], apart: bool = False, **f
     state = a_state(interrupt, **fields)
     admission = lay_out(interrupt, state.admission)
     if apart:
-        places = tuple(place.model_copy(update={"rows": False}) for place in admission.places)
+        parts = plan_parts(interrupt, measure(interrupt, admission.terms))
+        places = tuple(p.model_copy(update={"rows": False, "parts": parts}) for p in admission.places)
         admission = admission.model_copy(update={"places": places})
     return replace(state, admission=admission)
