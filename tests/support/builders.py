@@ -90,7 +90,7 @@ def a_decision(
     )
 
 
-def edited(tool: str = "send_email", **args: Any) -> EditDecision:
+def edited(tool: str = "send_email", /, **args: Any) -> EditDecision:
     """Build an edit: the call runs with these arguments."""
     return EditDecision(edited_action=EditedAction(name=tool, args=args))
 
