@@ -31,7 +31,7 @@ from bot.rendering.blocks import json_size
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.modal.argument_form import Edited, Unchanged, form_of
-from bot.rendering.modal.boxes import BOXES
+from bot.rendering.modal.boxes import BARE, BOXES, EMPTY
 from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.form_tree import inputs_in
 from bot.rendering.modal.forms import (
@@ -465,6 +465,11 @@ def _assert_harmless(text: str) -> None:
 
 @bounded(150)
 @given(arguments, schemas, st.booleans())
+@example({"text": "line\r\nline\rline\n", "n": 1}, None, False)
+@example({"text": "x" * 10_000, "n": 1, "hidden": "a\u200bb\u202ec"}, None, True)
+@example({"big": 2**80, "rate": 1e22, "one": 1.0, "minus": -0.0}, None, True)
+@example({"deep": {"a": {"b": {"c": [{"d": None}]}}}, "empty": {}, "none": []}, None, True)
+@example({"\u200b": 1, "": 2, "a b": {"<!channel>": 3}}, None, True)
 @example({"a": " x\r\n", "b": "\n", "c": "", "d": {"e": "\tx "}}, None, True)
 @example({"a": " x\r\n", "b": "\n", "c": "", "d": {"e": "\tx "}}, None, False)
 def test_a_form_that_nobody_touched_gives_what_was_asked(args, schema, trims):
@@ -493,10 +498,19 @@ alike = st.recursive(
 @bounded(150)
 @given(st.dictionaries(near, alike, max_size=6) | arguments, st.none() | schemas)
 @example({"a": {"b": 1}, "a → b": 2}, None)
+@example({" x": 1, '" x"': 2, "x": 3, '\\" x"': 4}, None)
+@example({"k" * 149 + "1": 1, "k" * 149 + "2": 2, "k" * 200 + "1": 3, "k" * 200 + "2": 4}, None)
+@example({"a": [1], "a · JSON": "x", "a · JSON ": "x"}, None)
+@example({"a  b": 1, "a b": 2, "a \\{2 spaces}b": 3}, None)
+@example({EMPTY.label: "y", BARE.label: " z ", "Later": 1}, None)
+@example({"": {"": 1}, '"" → ""': 2, '""': {'""': 3}}, None)
+@example({"p" * 140: {"q" * 140 + "1": 1, "q" * 140 + "2": 2}}, None)
+@example({"x… 5 more characters (input 1)": 1, "x" * 200: 2}, None)
 def test_no_two_inputs_of_a_form_share_a_label(args, schema):
     """Whatever the arguments are called, and also where Slack shows a row of spaces as one."""
     assume(_within_limits(args))
-    view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
+    state = a_state(an_interrupt(an_action(args=args, schema=schema)), risk="high")
+    view = render_edit_view(state, 0)
     assert_slack_takes_view(view)
 
     found = labels(view)
@@ -511,15 +525,20 @@ def test_no_two_inputs_of_a_form_share_a_label(args, schema):
 @given(arguments, schemas, st.booleans(), st.data())
 def test_what_is_ticked_is_the_only_change(args, schema, trims, data):
     """An empty text, or one without the spaces around it; everything else stays byte for byte."""
+    args = {"spaces": " x ", **args}
     view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
     ticked = {
         block["label"]["text"]: data.draw(
-            st.lists(st.sampled_from([o["text"]["text"] for o in block["element"]["options"]]), unique=True)
+            st.lists(
+                st.sampled_from([o["text"]["text"] for o in block["element"]["options"]]),
+                min_size=1,
+                unique=True,
+            )
         )
         for block in view["blocks"]
         if block["block_id"] in {"empty", "bare"}
     }
-    assume(any(ticked.values()))
+    assume(ticked)
 
     result = parse_form(submitted(view, trims=trims, **ticked), args, schema)
 
