@@ -34,13 +34,8 @@ from tests.support.topologies import ON, connected
 APPROVERS = "U0DANA,U0ERIK,U0MIRA"
 Service = TypeVar("Service", Cluster, Sentinels)
 SERVERS = {
-    "redis_server",
-    "redis_url",
-    "started_cluster",
-    "started_sentinels",
-    "playground",
-    "postgres_server",
-}
+    "redis_server", "redis_url", "started_cluster", "started_sentinels", "playground", "postgres_server",
+}  # fmt: skip
 """Fixtures that start something beside the test."""
 ONLY_AT_NIGHT = {"distributions"}
 """Fixtures that take long to make."""

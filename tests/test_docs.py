@@ -81,12 +81,10 @@ def test_a_link_that_leads_nowhere_is_named(faults, link):
 @pytest.mark.parametrize(
     "html",
     [
-        '<script src="{}"></script>',
-        '<link rel="stylesheet" href="{}">',
-        '<img src="{}">',
+        '<script src="{}"></script>', '<link rel="stylesheet" href="{}">', '<img src="{}">',
         '<link rel="preconnect" href="{}">',
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("address", ["https://cdn.example.com/x", "//cdn.example.com/x"])
 def test_what_would_be_loaded_from_elsewhere_is_named(faults, html, address):
     """A script, a style sheet, a picture, or a connection that is opened ahead of time."""

@@ -193,10 +193,7 @@ FORGED = {
     "spaces": (spaced, "not"),
     "a line dropped": (without(1), "does not follow"),
     "the end of a day dropped": (without(3, 4, 5), "it is not the last line of the file before"),
-    "the first line of a day dropped": (
-        without(0, file=SECOND),
-        "it is not the last line of the file before",
-    ),
+    "the first line of a day dropped": (without(0, file=SECOND), "it is not the last line of the file before"),
     "the last head dropped": (without(3, file=SECOND), "it ends before its head"),
     "lines moved": (moved, "does not follow"),
     "a line added": (added, "it ends before its head"),
@@ -209,7 +206,7 @@ FORGED = {
     "all of a day but its first line": (without(1, 2, 3, file=SECOND), "line 2: it ends before its head"),
     "all of an earlier day but its first line": (middle_without_its_end, "it ends before its head"),
     "an empty day": (empty, "2026-11-09.jsonl"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FORGED)

@@ -576,12 +576,7 @@ def test_the_compose_file_takes_a_signing_key_and_starts_without_one(monkeypatch
     """Where no file is named, its secret is empty, and that is as good as none."""
     described = yaml.safe_load(page("deploy/compose.yaml"))
     environment = described["services"]["bot"]["environment"]
-    given = {
-        "ASSENT_SIGNING_KEY_FILE",
-        "ASSENT_SEAL_KEY_FILE",
-        "ASSENT_RING",
-        "ASSENT_REQUIRE_SIGNED",
-    }
+    given = {"ASSENT_SIGNING_KEY_FILE", "ASSENT_SEAL_KEY_FILE", "ASSENT_RING", "ASSENT_REQUIRE_SIGNED"}
 
     assert given <= {*environment}
     assert all(f"# {name}=" in page("deploy/compose.env.example") for name in given)

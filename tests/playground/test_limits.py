@@ -60,33 +60,21 @@ REFUSED_IN_MESSAGES = {
     "section text": (section("x" * 3001), "must be less than 3001 characters [json-pointer:/blocks/0/text/text]"),
     "empty text": (section(""), "must be more than 0 characters [json-pointer:/blocks/0/text/text]"),
     "section without text": ({"type": "section"}, "missing required field: text or fields [json-pointer:/blocks/0]"),
-    "field text": (
-        {"type": "section", "fields": [plain("x" * 2001)]},
-        "must be less than 2001 characters [json-pointer:/blocks/0/fields/0/text]",
-    ),
+    "field text": ({"type": "section", "fields": [plain("x" * 2001)]}, "must be less than 2001 characters [json-pointer:/blocks/0/fields/0/text]"),
     "eleven fields": ({"type": "section", "fields": [plain("x")] * 11}, "no more than 10 items allowed"),
     "header text": ({"type": "header", "text": plain("x" * 151)}, "must be less than 151 characters"),
-    "mrkdwn in a header": (
-        {"type": "header", "text": mrkdwn("x")},
-        "unsupported type: mrkdwn [json-pointer:/blocks/0/text/type]",
-    ),
+    "mrkdwn in a header": ({"type": "header", "text": mrkdwn("x")}, "unsupported type: mrkdwn [json-pointer:/blocks/0/text/type]"),
     "header level": ({"type": "header", "text": plain("x"), "level": 5}, "must be less than or equal to 4"),
     "no elements": ({"type": "actions", "elements": []}, "no fewer than 1 items allowed"),
     "26 elements": (actions(*[button(f"a{n}") for n in range(26)]), "no more than 25 items allowed"),
     "11 context items": ({"type": "context", "elements": [plain("x")] * 11}, "no more than 10 items allowed"),
     "unknown block": ({"type": "data_table"}, "unsupported type: data_table [json-pointer:/blocks/0/type]"),
     "no type": ({"text": plain("x")}, "missing required field: type [json-pointer:/blocks/0]"),
-    "unknown field": (
-        {"type": "divider", "colour": "red"},
-        "invalid additional property: colour [json-pointer:/blocks/0]",
-    ),
+    "unknown field": ({"type": "divider", "colour": "red"}, "invalid additional property: colour [json-pointer:/blocks/0]"),
     "unknown element": (actions({"type": "slider", "action_id": "a"}), "unsupported type: slider"),
     "input in a message": (input_block(), "unsupported type: input [json-pointer:/blocks/0/type]"),
     "text input in actions": (actions(text_input()), "unsupported type: plain_text_input"),
-    "datetimepicker in a section": (
-        section(accessory={"type": "datetimepicker", "action_id": "when"}),
-        "unsupported type: datetimepicker",
-    ),
+    "datetimepicker in a section": (section(accessory={"type": "datetimepicker", "action_id": "when"}), "unsupported type: datetimepicker"),
     "button text": (actions(button(text=plain("x" * 76))), "must be less than 76 characters"),
     "mrkdwn on a button": (actions(button(text=mrkdwn("x"))), "unsupported type: mrkdwn"),
     "button value": (actions(button(value="x" * 2001)), "must be less than 2001 characters"),
@@ -100,68 +88,26 @@ REFUSED_IN_MESSAGES = {
     "confirm text": (actions(button(confirm=confirm(text=plain("x" * 301)))), "must be less than 301 characters"),
     "confirm label": (actions(button(confirm=confirm(deny=plain("x" * 31)))), "must be less than 31 characters"),
     "101 options": (actions(select(options=[option(str(n)) for n in range(101)])), "no more than 100 items allowed"),
-    "options and groups": (
-        actions(select(option_groups=[{"label": plain("x"), "options": [option("1")]}])),
-        "must provide exactly one of: options, option_groups",
-    ),
+    "options and groups": (actions(select(option_groups=[{"label": plain("x"), "options": [option("1")]}])), "must provide exactly one of: options, option_groups"),
     "option text": (actions(select(options=[option("1", "x" * 76)])), "must be less than 76 characters"),
     "option value": (actions(select(options=[option("x" * 151)])), "must be less than 151 characters"),
-    "mrkdwn option in a menu": (
-        actions(select(options=[{"text": mrkdwn("x"), "value": "1"}])),
-        "unsupported type: mrkdwn",
-    ),
-    "initial option": (
-        actions(select(initial_option=option("2"))),
-        "initial option must exactly match one of the options",
-    ),
+    "mrkdwn option in a menu": (actions(select(options=[{"text": mrkdwn("x"), "value": "1"}])), "unsupported type: mrkdwn"),
+    "initial option": (actions(select(initial_option=option("2"))), "initial option must exactly match one of the options"),
     "placeholder": (actions(select(placeholder=plain("x" * 151))), "must be less than 151 characters"),
-    "overflow": (
-        actions({"type": "overflow", "action_id": "more", "options": [option(str(n)) for n in range(6)]}),
-        "no more than 5 items allowed",
-    ),
-    "checkboxes": (
-        actions({"type": "checkboxes", "action_id": "c", "options": [option(str(n)) for n in range(11)]}),
-        "no more than 10 items allowed",
-    ),
-    "radio buttons": (
-        actions({"type": "radio_buttons", "action_id": "r", "options": [option(str(n)) for n in range(11)]}),
-        "no more than 10 items allowed",
-    ),
-    "datepicker": (
-        actions({"type": "datepicker", "action_id": "d", "initial_date": "1.2.2026"}),
-        "must provide a date as YYYY-MM-DD",
-    ),
-    "timepicker": (
-        actions({"type": "timepicker", "action_id": "t", "initial_time": "25:00"}),
-        "must provide a time as HH:mm",
-    ),
-    "datetimepicker": (
-        actions({"type": "datetimepicker", "action_id": "t", "initial_date_time": 17}),
-        "must be greater than or equal to 1000000000",
-    ),
+    "overflow": (actions({"type": "overflow", "action_id": "more", "options": [option(str(n)) for n in range(6)]}), "no more than 5 items allowed"),
+    "checkboxes": (actions({"type": "checkboxes", "action_id": "c", "options": [option(str(n)) for n in range(11)]}), "no more than 10 items allowed"),
+    "radio buttons": (actions({"type": "radio_buttons", "action_id": "r", "options": [option(str(n)) for n in range(11)]}), "no more than 10 items allowed"),
+    "datepicker": (actions({"type": "datepicker", "action_id": "d", "initial_date": "1.2.2026"}), "must provide a date as YYYY-MM-DD"),
+    "timepicker": (actions({"type": "timepicker", "action_id": "t", "initial_time": "25:00"}), "must provide a time as HH:mm"),
+    "datetimepicker": (actions({"type": "datetimepicker", "action_id": "t", "initial_date_time": 17}), "must be greater than or equal to 1000000000"),
     "image without alt text": ({"type": "image", "image_url": "https://x"}, "missing required field: alt_text"),
     "image without source": ({"type": "image", "alt_text": "x"}, "must provide exactly one of: image_url, slack_file"),
     "empty rich text leaf": (preformatted(""), "must be more than 0 characters"),
-    "user in preformatted": (
-        {
-            "type": "rich_text",
-            "elements": [{"type": "rich_text_preformatted", "elements": [{"type": "user", "user_id": "U1"}]}],
-        },
-        "unsupported type: user",
-    ),
+    "user in preformatted": ({"type": "rich_text", "elements": [{"type": "rich_text_preformatted", "elements": [{"type": "user", "user_id": "U1"}]}]}, "unsupported type: user"),
     "markdown": ({"type": "markdown", "text": "x" * 12_001}, "must be less than 12001 characters"),
-    "table rows": (
-        {"type": "table", "rows": [[{"type": "raw_text", "text": "x"}]] * 101},
-        "no more than 100 items allowed",
-    ),
-    "table cells": (
-        {"type": "table", "rows": [[{"type": "raw_text", "text": "x"}] * 21]},
-        "no more than 20 items allowed",
-    ),
-    "container": (
-        {"type": "container", "title": plain("x"), "child_blocks": [{"type": "divider"}] * 11},
-        "no more than 10 items allowed",
-    ),
+    "table rows": ({"type": "table", "rows": [[{"type": "raw_text", "text": "x"}]] * 101}, "no more than 100 items allowed"),
+    "table cells": ({"type": "table", "rows": [[{"type": "raw_text", "text": "x"}] * 21]}, "no more than 20 items allowed"),
+    "container": ({"type": "container", "title": plain("x"), "child_blocks": [{"type": "divider"}] * 11}, "no more than 10 items allowed"),
     "alert in a message": ({"type": "alert", "text": plain("x")}, "unsupported type: alert"),
     "half a surrogate pair": (section("\ud83d"), "must be valid UTF-8 [json-pointer:/blocks/0/text/text]"),
     "a number for text": (section(accessory=button(value=7)), "must provide a string"),
@@ -254,31 +200,13 @@ REFUSED_IN_VIEWS = {
         "must be less than 4 characters [json-pointer:/view/blocks/0/element/initial_value]",
     ),
     "empty initial value": (modal(input_block(element=text_input(initial_value=""))), "must be more than 0 characters"),
-    "number without is_decimal_allowed": (
-        modal(input_block(element={"type": "number_input", "action_id": "n"})),
-        "missing required field: is_decimal_allowed",
-    ),
+    "number without is_decimal_allowed": (modal(input_block(element={"type": "number_input", "action_id": "n"})), "missing required field: is_decimal_allowed"),
     "a number as a number": (modal(input_block(element=number(initial_value=3))), "must provide a number as a string"),
-    "a fraction where none is allowed": (
-        modal(input_block(element=number(initial_value="1.5"))),
-        "must be a whole number",
-    ),
-    "number out of bounds": (
-        modal(input_block(element=number(initial_value="5", max_value="3"))),
-        "must be between min_value and max_value",
-    ),
-    "files": (
-        modal(input_block(element={"type": "file_input", "action_id": "f", "max_files": 11})),
-        "must be less than or equal to 10",
-    ),
-    "dispatched files": (
-        modal(input_block(element={"type": "file_input", "action_id": "f"}, dispatch_action=True)),
-        "must be false for file_input",
-    ),
-    "shortest over longest": (
-        modal(input_block(element=text_input(min_length=6, max_length=5))),
-        "must be less than or equal to max_length",
-    ),
+    "a fraction where none is allowed": (modal(input_block(element=number(initial_value="1.5"))), "must be a whole number"),
+    "number out of bounds": (modal(input_block(element=number(initial_value="5", max_value="3"))), "must be between min_value and max_value"),
+    "files": (modal(input_block(element={"type": "file_input", "action_id": "f", "max_files": 11})), "must be less than or equal to 10"),
+    "dispatched files": (modal(input_block(element={"type": "file_input", "action_id": "f"}, dispatch_action=True)), "must be false for file_input"),
+    "shortest over longest": (modal(input_block(element=text_input(min_length=6, max_length=5))), "must be less than or equal to max_length"),
     "two focused": (
         modal(
             input_block("a", text_input("a", focus_on_load=True)),
@@ -288,14 +216,8 @@ REFUSED_IN_VIEWS = {
     ),
     "unknown kind": ({"type": "workflow_step", "blocks": [section()]}, "unsupported type: workflow_step"),
     "no object": (None, "must provide an object [json-pointer:/view]"),
-    "file input in a Home tab": (
-        {"type": "home", "blocks": [input_block(element={"type": "file_input", "action_id": "f"})]},
-        "unsupported type: file_input",
-    ),
-    "home with submit": (
-        {"type": "home", "blocks": [section()], "submit": plain("x")},
-        "invalid additional property: submit",
-    ),
+    "file input in a Home tab": ({"type": "home", "blocks": [input_block(element={"type": "file_input", "action_id": "f"})]}, "unsupported type: file_input"),
+    "home with submit": ({"type": "home", "blocks": [section()], "submit": plain("x")}, "invalid additional property: submit"),
 }  # fmt: skip
 
 

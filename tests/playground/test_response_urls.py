@@ -76,13 +76,10 @@ async def test_response_url_works_five_times(clicked, http):
 @pytest.mark.parametrize(
     "body",
     [
-        {"text": ""},
-        {"text": "x", "blocks": [section("x" * 3001)]},
-        {"text": "x", "response_type": "everybody"},
-        {"message": "x"},
-        ["x"],
+        {"text": ""}, {"text": "x", "blocks": [section("x" * 3001)]}, {"text": "x", "response_type": "everybody"},
+        {"message": "x"}, ["x"],
     ],
-)
+)  # fmt: skip
 async def test_answer_that_slack_would_not_take_is_refused(clicked, http, control, body):
     """The same limits hold as for a post."""
     url = await clicked()

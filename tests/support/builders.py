@@ -2,17 +2,28 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from agent_adapter import ApprovalClient, Resume
-from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest, ReviewConfig
+from agent_adapter.contract.hitl import (
+    ActionRequest,
+    Decision,
+    EditDecision,
+    EditedAction,
+    HITLRequest,
+    ReviewConfig,
+)
 from agent_adapter.contract.identity import action_fingerprints, interrupt_id
 from agent_adapter.contract.interrupt import Context, Interrupt
 from agent_adapter.contract.record import Recorded
 from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
+from bot.domain.standing import StandingLimits
+from bot.domain.votes import Vote, position_of
+from bot.rendering.card.layout import lay_out, plan_parts
 from bot.rendering.pages import measure
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -79,9 +90,19 @@ def a_decision(
     )
 
 
+def edited(tool: str = "send_email", /, **args: Any) -> EditDecision:
+    """Build an edit: the call runs with these arguments."""
+    return EditDecision(edited_action=EditedAction(name=tool, args=args))
+
+
+def a_vote(user: str, decision: Decision) -> Vote:
+    """Build the vote of one person."""
+    return Vote(user, position_of(decision), decision, "1")
+
+
 def an_admission(
     *,
-    places: Sequence[Place],
+    places: Sequence[Place] = (Place(channel="C0APPROVALS", actions=(0,)),),
     own: Mapping[int, Terms] | None = None,
     policy_version: str = "1",
     **fields: Any,
@@ -118,16 +139,21 @@ def a_state(
     approvers: Sequence[str] = ("U0ERIK", "U0MIRA"),
     **fields: Any,
 ) -> Approval:
-    """Build a record: pending, admitted in one channel, with these actions decided."""
+    """Build a record: pending, admitted in one channel, with these actions decided. Terms hold for every action."""
     interrupt = interrupt or an_interrupt()
     everywhere = tuple(range(len(interrupt.request.action_requests)))
     recorded = [
         given if given is None or isinstance(given, Recorded) else a_decision(interrupt, index, given)
         for index, given in ((index, (decided or {}).get(index)) for index in everywhere)
     ]
+    known = {*Terms.model_fields, *Admission.model_fields, "own"} - {"standing"}
+    given = {name: fields.pop(name) for name in [*fields] if name in known}
+    if isinstance(fields.get("standing"), StandingLimits):
+        given["standing"] = fields.pop("standing")
     admission = fields.pop("admission", None) or an_admission(
         approvers=tuple(approvers),
         places=tuple(places or (Place(channel="C0APPROVALS", actions=everywhere),)),
+        **given,
     )
     if not admission.pages:
         pages = tuple(call.pages for call in measure(interrupt, admission.terms))
@@ -140,3 +166,16 @@ def a_state(
         "admission": admission,
     }
     return Approval(interrupt=interrupt, recorded=tuple(recorded), **{**values, **fields})
+
+
+def asked(*actions: tuple[ActionRequest, ReviewConfig], apart: bool = False, **fields: Any) -> Approval:
+    """Build the record of these actions as a bot admits it: in rows, unless they are to be `apart`, or in parts."""
+    of_interrupt = {name: fields.pop(name) for name in ("context", "on_expiry") if name in fields}
+    interrupt = an_interrupt(*actions, **of_interrupt)
+    state = a_state(interrupt, **fields)
+    admission = lay_out(interrupt, state.admission)
+    if apart:
+        parts = plan_parts(interrupt, measure(interrupt, admission.terms))
+        places = tuple(p.model_copy(update={"rows": False, "parts": parts}) for p in admission.places)
+        admission = admission.model_copy(update={"places": places})
+    return replace(state, admission=admission)

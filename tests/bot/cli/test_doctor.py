@@ -22,11 +22,7 @@ def findings(playground, redis_url, tmp_path, signing):
     """Run the doctor with changed settings and give its lines."""
 
     async def run(**changed):
-        given = {
-            "audit_dir": str(tmp_path / "audit"),
-            **keys_of(signing),
-            **changed,
-        }
+        given = {"audit_dir": str(tmp_path / "audit"), **keys_of(signing), **changed}
         return [str(finding) async for finding in examine(settings_for(playground, redis_url, **given))]
 
     return run
@@ -125,15 +121,12 @@ async def test_a_revoked_token_is_reported_and_redis_is_still_checked(slack, fin
     ("channel", "expected"),
     [
         ("C0OLD", "fail  channel: #old is archived: unarchive it, or name another channel"),
-        (
-            "C0NONE",
-            "fail  channel: Slack knows no C0NONE in this workspace: correct the id, or invite the bot there",
-        ),
+        ("C0NONE", "fail  channel: Slack knows no C0NONE in this workspace: correct the id, or invite the bot there"),
         ("C0PRIVATE", "fail  channel: Slack knows no C0PRIVATE in this workspace"),
         ("C0SHARED", "warn  channel: #shared is shared with another company, which can read what agents ask"),
         (None, "warn  channel: ASSENT_CHANNEL is not set"),
     ],
-)
+)  # fmt: skip
 async def test_the_channel_is_judged(findings, channel, expected):
     """Unknown, archived and shared channels are told before the first card."""
     (line,) = not_ok(await findings(channel=channel))
@@ -155,15 +148,12 @@ async def test_the_bot_must_be_in_the_channel(slack, findings):
     [
         ("U0LEFT", "warn  approvers: U0LEFT is deactivated and can never decide: name somebody else"),
         ("U0ROBO", "warn  approvers: U0ROBO is a bot and can never decide"),
-        (
-            "U0NOBODY",
-            "warn  approvers: Slack knows no U0NOBODY in this workspace: correct the id, or take it out",
-        ),
+        ("U0NOBODY", "warn  approvers: Slack knows no U0NOBODY in this workspace: correct the id, or take it out"),
         ("S0NONE", "warn  approvers: Slack knows no S0NONE in this workspace"),
         ("U0GUEST", "warn  approvers: U0GUEST is a guest; may decide, since named"),
         ("U0CONN", "warn  approvers: U0CONN is of another company; may decide, since named"),
     ],
-)
+)  # fmt: skip
 async def test_each_approver_is_judged(findings, approver, expected):
     """Who can never decide is told, and who may only because they are named."""
     lines = await findings(approvers=f"U0DANA,{approver}")

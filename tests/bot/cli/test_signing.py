@@ -75,10 +75,7 @@ def test_a_private_key_is_never_overwritten(run, made, tmp_path):
     [
         (("create", "key.pem", "--ring", "ring.json"), f"{_TEAM}\n"),
         (("create", "key.pem", "--ring", "ring.json", "--team", "acme"), f"{_TEAM}\n"),
-        (
-            ("create", "key.pem", "--team", "T0ACME"),
-            "name the file of public keys: --ring ring.json, or set ASSENT_RING\n",
-        ),
+        (("create", "key.pem", "--team", "T0ACME"), "name the file of public keys: --ring ring.json, or set ASSENT_RING\n"),
         (("create", "key.pem", "--ring", "ring.json", "--purpose", "agent"), f"{_AGENT}\n"),
         (("revoke", "0", "--ring", "ring.json"), "ring.json does not have the key 0: it has no key\n"),
         (
@@ -86,7 +83,7 @@ def test_a_private_key_is_never_overwritten(run, made, tmp_path):
             "away/key.pem: No such file or directory: name a file in a folder that is there, and in which this user may write\n",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_changes_nothing_and_says_what_to_do(run, tmp_path, words, sentence):
     code, printed, said = run(*words)
 

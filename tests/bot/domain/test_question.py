@@ -58,14 +58,10 @@ OTHERWISE = {
     "who vouches for that": {"admitted": {"requester_known": True}},
     "the place": {"admitted": {"places": (Place(channel="C0OTHER", actions=(0, 1)),)}},
     "the layout": {"admitted": {"places": (Place(channel="C1", actions=(0, 1), parts=((0,), (1,))),)}},
-    "who is asked later": {
-        "admitted": {
-            "steps": (Step(kind="escalate", after=timedelta(hours=1), actions=(0,), approvers=("U0NOOR",)),)
-        }
-    },
+    "who is asked later": {"admitted": {"steps": (Step(kind="escalate", after=timedelta(hours=1), actions=(0,), approvers=("U0NOOR",)),)}},
     "the run": {"interrupt": {"run": "another"}},
     "the words above the card": {"interrupt": {"context": Context(title="Invoices")}},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", OTHERWISE)

@@ -177,10 +177,7 @@ async def test_each_action_of_a_batch_is_judged_by_its_own_terms(directory: Dire
 
     verdicts = await Judge(directory).may_decide(state, "U0MIRA", [0, 1], "approve")
 
-    assert verdicts == {
-        0: Verdict(False, "Only <@U0ERIK> can decide this."),
-        1: Verdict(True),
-    }
+    assert verdicts == {0: Verdict(False, "Only <@U0ERIK> can decide this."), 1: Verdict(True)}
 
 
 # --- Which rule decides -------------------------------------------------------------------------------------------
@@ -554,15 +551,8 @@ HOUR = timedelta(hours=1)
         (2 * HOUR, (HOUR, 2 * HOUR), [True, False]),
         (3 * HOUR, (2 * HOUR, HOUR), [False, True]),
     ],
-    ids=[
-        "as the rule",
-        "longer",
-        "a moment shorter",
-        "much shorter",
-        "other rule shorter",
-        "this rule longer",
-    ],
-)
+    ids=["as the rule", "longer", "a moment shorter", "much shorter", "other rule shorter", "this rule longer"],
+)  # fmt: skip
 def test_silence_never_approves_earlier_than_the_rule_says(by_agent, by_rules, approved):
     """A shorter time, of the agent or of another action of the batch, ends in a rejection."""
     rules = tuple(

@@ -67,12 +67,7 @@ async def forms(playground: Playground, slack: Control, store: ApprovalStore) ->
         standing = StandingApprovals(store, judge)
         yield Forms(
             Services(
-                store,
-                judge,
-                Decisions(store, judge, AS_BEFORE),
-                Assignments(store, judge),
-                standing,
-                client,
+                store, judge, Decisions(store, judge, AS_BEFORE), Assignments(store, judge), standing, client
             )
         )
 

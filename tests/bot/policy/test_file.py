@@ -206,10 +206,7 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
         ("pay", "a rule has keys and values"),
         ("name: 12", "12 is not a name: write a text, in quotes if it looks like something else"),
         ("12: x", "a key is a word: write quotes"),
-        (
-            "channel: '#finance'",
-            "'#finance' is not a place to ask in: write a channel id (C…) or a user id (U…, to ask in a direct message)",
-        ),
+        ("channel: '#finance'", "'#finance' is not a place to ask in: write a channel id (C…) or a user id (U…, to ask in a direct message)"),
         ("channel: S0OPS", "'S0OPS' is not a place to ask in"),
         ("{channel: U0DANA, approvers: [channel]}", "'rule 1' asks in a direct message, which has no members"),
         ("approvers: []", "approvers is empty: write at least one entry, or leave the key out"),
@@ -220,10 +217,7 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
         ("requester_may_decide: yes", "requester_may_decide takes true or false, not 'yes'"),
         ("requester: yes", "'yes' is not known here: write 'optional' or 'required'"),
         ("agent_channel_may_decide: yes", "agent_channel_may_decide takes true or false"),
-        (
-            "{channel: thread, approvers: [U0DANA, channel]}",
-            "'rule 1' asks where the agent says, and lets the members of that channel decide",
-        ),
+        ("{channel: thread, approvers: [U0DANA, channel]}", "'rule 1' asks where the agent says, and lets the members of that channel decide"),
         ("decisions: [aprove]", "'aprove' is not known here: write 'approve', 'edit', 'reject' or 'respond'"),
         ("decisions: []", "decisions is empty: write at least one entry, or leave the key out"),
         ("time_limit: 30", "30 is not a valid duration: write 90s, 30m, 2h, 1d or 1h30m"),
@@ -233,14 +227,8 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
         ("time_limit: 8d", "'8d' is out of range: write 1s to 7d"),
         ("on_timeout: approve", "'rule 1' approves by silence, which only risk: low allows"),
         ("{on_timeout: approve, risk: high}", "approves by silence, which only risk: low allows"),
-        (
-            "{on_timeout: approve, risk: low, approvers: [U0DANA, U0ERIK], quorum: 2}",
-            "'rule 1' approves by silence what takes several people",
-        ),
-        (
-            "{on_timeout: approve, risk: low}",
-            "'rule 1' approves by silence and says no time, so an agent could say a minute: give it a time_limit",
-        ),
+        ("{on_timeout: approve, risk: low, approvers: [U0DANA, U0ERIK], quorum: 2}", "'rule 1' approves by silence what takes several people"),
+        ("{on_timeout: approve, risk: low}", "'rule 1' approves by silence and says no time, so an agent could say a minute: give it a time_limit"),
         (
             "{on_timeout: approve, risk: low, time_limit: 1h, decisions: [approve, edit]}",
             "'rule 1' approves by silence, and decisions does not offer reject, so nobody could object: add it",
@@ -278,28 +266,19 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
         ("standing: {uses: true}", "true is not a number of uses"),
         ("standing: {approvers: []}", "approvers is empty"),
         ("{standing: {}, risk: high}", "'rule 1' has risk: high, where nothing is approved for later calls"),
-        (
-            "{standing: {}, approvers: [U0DANA, U0ERIK], quorum: 2}",
-            "'rule 1' takes several people, so none of them can approve later calls",
-        ),
+        ("{standing: {}, approvers: [U0DANA, U0ERIK], quorum: 2}", "'rule 1' takes several people, so none of them can approve later calls"),
         ("standing: {same: tool}", "'rule 1' approves later calls whatever their arguments are, which only risk: low"),
         ("match: pay", "match has keys and values (agent, tool, args), not 'pay'"),
         ("match: {tools: pay}", "match has no 'tools': did you mean 'tool'?"),
         ("match: {tool: 12}", "12 is not the name of a tool"),
-        (
-            "match: {tool: ' pay'}",
-            "' pay' is not the name of a tool: no brackets, and no spaces around it; * is any characters, ? is one",
-        ),
+        ("match: {tool: ' pay'}", "' pay' is not the name of a tool: no brackets, and no spaces around it; * is any characters, ? is one"),
         ("match: {tool: []}", "tool is empty: write at least one entry"),
         ("match: {agent: []}", "agent is empty: write at least one entry"),
         ("mask: [{exactly: a, b: 1}]", "{…} is not the name of an argument"),
         ("standing: {usess: 3}", "standing has no 'usess': did you mean 'uses'?"),
         ("match: {tool: ''}", "'' is not the name of a tool"),
         ("match: {tool: 'pay[0-9]'}", "'pay[0-9]' is not the name of a tool"),
-        (
-            "match: {agent: Billing}",
-            "'Billing' is not the name of an agent: they have small letters, digits and hyphens",
-        ),
+        ("match: {agent: Billing}", "'Billing' is not the name of an agent: they have small letters, digits and hyphens"),
     ],
 )  # fmt: skip
 def test_each_mistake_in_a_rule_is_reported_with_its_line_and_cure(rule: str, said: str):

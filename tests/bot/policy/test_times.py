@@ -40,11 +40,7 @@ def problems(text: str, default: str = "") -> list[str]:
             Escalation(after=60 * MINUTE, approvers=("S0LEADS",), channel="C0LEADS"),
         ),
         ("escalation: {after: 1h, channel: U0MIRA}", "escalation", Escalation(after=60 * MINUTE, channel="U0MIRA")),
-        (
-            "quiet_hours: {from: 22:00, to: '07:30', zone: Europe/Berlin}",
-            "quiet_hours",
-            QuietHours(start=time(22), end=time(7, 30), zone="Europe/Berlin"),
-        ),
+        ("quiet_hours: {from: 22:00, to: '07:30', zone: Europe/Berlin}", "quiet_hours", QuietHours(start=time(22), end=time(7, 30), zone="Europe/Berlin")),
         ("extend: 30m", "extend", Extension(by=30 * MINUTE)),
         ("extend: {by: 30m, times: 3}", "extend", Extension(by=30 * MINUTE, times=3)),
         ("assign: 10m", "assign", 10 * MINUTE),

@@ -13,6 +13,7 @@ from bot.rendering.card.card import Part
 from bot.rendering.card.layout import BUDGET, MAX_BLOCKS
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged
 from bot.rendering.modal.boxes import BOXES, OTHERS
+from bot.text.literal import one_line, visible
 from playground import check_message, check_view
 
 _TWO_UNITS = re.compile("[\U00010000-\U0010ffff]")
@@ -225,3 +226,25 @@ def _touched(element: dict[str, Any], typed: Any) -> dict[str, Any]:
             return {"selected_date_time": typed}
         case _:
             return {"value": typed}
+
+
+def assert_written(args: Any, text: str) -> None:
+    """Every name and every value of these arguments is readable in a text, whole."""
+    found = unwrapped(text)
+    for key, value in _values(args) if args else ():
+        assert one_line(key).replace('"', "\\u{22}") in found
+        if isinstance(value, str):
+            assert all(line.rstrip(" ") in found for line in visible(value).split("\n"))
+        else:
+            assert encode(value) in found
+
+
+def _values(node: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(node, dict) and node:
+        for name, child in node.items():
+            yield from _values(child, name)
+    elif isinstance(node, list) and node:
+        for child in node:
+            yield from _values(child, key)
+    else:
+        yield key, node

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.outcome import Outcome, Reported
 from benchmarks.cards import interrupt as ordinary
 from bot.domain.admission import Again, Place, Terms
 from bot.domain.schedule import Step
-from bot.domain.votes import Vote
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.rendering.card.table import WIDTH
@@ -31,7 +30,7 @@ from tests.bot.rendering.slack_side import (
     literal_text,
     shown,
 )
-from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import NOW, a_vote, an_action, an_admission, asked, edited
 from tests.support.people import words
 from tests.support.properties import bounded
 
@@ -65,18 +64,9 @@ def pay(*values, **more):
     return [an_action("pay", {"to": value}, **more) for value in values]
 
 
-def laid_out(*actions, own=None, steps=(), decided=None, votes=None, proposals=None, **terms):
-    """Build the record of a batch as it is admitted today."""
-    interrupt = an_interrupt(*actions)
-    place = Place(channel="C0APPROVALS", actions=tuple(range(len(actions))))
-    admission = an_admission(places=[place], own=own, steps=tuple(steps), **terms)
-    return a_state(
-        interrupt,
-        admission=lay_out(interrupt, admission),
-        decided=decided,
-        votes=votes or {},
-        proposals=proposals or {},
-    )
+def laid_out(*actions, **fields):
+    """Build the record of a batch as it is admitted today, for Erik to decide."""
+    return asked(*actions, **{"approvers": ["U0ERIK"], **fields})
 
 
 def card(state):
@@ -93,32 +83,18 @@ def is_rows(*actions, **more):
     return laid_out(*actions, **more).admission.places[0].rows
 
 
-def test_five_refunds_are_five_lines_below_the_names_of_their_columns():
-    """Decimal points stand below each other; what is the same in all is said once."""
-    state = laid_out(*refunds())
+@pytest.mark.parametrize(("count", "of_all"), [(5, "in all 5"), (2, "in both")])
+def test_refunds_are_lines_below_the_names_of_their_columns(count, of_all):
+    """Decimal points stand below each other; what is the same in all is said once. A table is half as high as two cards."""
+    state = laid_out(*refunds()[:count])
 
-    assert rows(state) == [
-        "# customer  amount  reason",
-        "1 Ada Park   64.95  charged_twice",
-        "2 Bo Lind    12.0   late_delivery",
-        "3 Cy Marsh  899.0   defective",
-        "4 Di Noor    45.5   charged_twice",
-        "5 Ed Stone    7.25  goodwill",
-        "",
-        "currency: EUR  in all 5",
-    ]
-    assert button_labels(card(state).blocks) == ["Approve all 5…", "Open…", "Reject all…"]
-
-
-def test_two_calls_are_rows_too():
-    """A table is half as high as two cards below each other."""
-    assert rows(laid_out(*refunds()[:2])) == [
-        "# customer  amount  reason",
-        "1 Ada Park   64.95  charged_twice",
-        "2 Bo Lind    12.0   late_delivery",
-        "",
-        "currency: EUR  in both",
-    ]
+    lines = [
+        *("1 Ada Park   64.95  charged_twice", "2 Bo Lind    12.0   late_delivery", "3 Cy Marsh  899.0   defective"),
+        *("4 Di Noor    45.5   charged_twice", "5 Ed Stone    7.25  goodwill"),
+    ]  # fmt: skip
+    head = "# customer  amount  reason"
+    assert rows(state) == [head, *lines[:count], "", f"currency: EUR  {of_all}"]
+    assert button_labels(card(state).blocks) == [f"Approve all {count}…", "Open…", "Reject all…"]
 
 
 def numbers(*values):
@@ -153,19 +129,20 @@ def test_twenty_four_users_are_one_message_and_the_odd_one_is_named_in_its_row()
     assert "Approve all 24…" in button_labels(part.blocks)
 
 
-def test_columns_come_in_the_order_of_the_schema():
-    """Not in the order in which the model wrote them."""
-    properties = {"reason": {"type": "string"}, "amount": {}, "customer": {}, "currency": {}}
-    schema = {"type": "object", "properties": properties}
-
-    assert rows(laid_out(*refunds(schema=schema)))[0].split() == ["#", "reason", "amount", "customer"]
+ORDERED = {name: {} for name in ("reason", "amount", "customer", "currency")}
 
 
-def test_the_columns_of_the_headline_come_first():
-    """What the calls are about is read first in a batch, too."""
-    state = laid_out(*refunds(), headline=("amount", "currency", "absent"))
-
-    assert rows(state)[0].split() == ["#", "amount", "customer", "reason"]
+@pytest.mark.parametrize(
+    ("schema", "headline", "columns"),
+    [
+        ({"type": "object", "properties": ORDERED}, (), "# reason amount customer"),
+        (None, ("amount", "currency", "absent"), "# amount customer reason"),
+    ],
+    ids=["schema", "headline"],
+)
+def test_columns_come_in_the_order_of_the_headline_and_of_the_schema(schema, headline, columns):
+    """What the calls are about is read first; not in the order in which the model wrote them."""
+    assert rows(laid_out(*refunds(schema=schema), headline=headline))[0].split() == columns.split()
 
 
 @pytest.mark.parametrize(
@@ -344,20 +321,6 @@ def test_a_short_reason_stands_in_quotes_below_its_row():
     ]
 
 
-def test_a_reason_that_its_card_would_cut_keeps_its_calls_apart():
-    """Reasons are whole where one button approves all."""
-    assert not is_rows(*pay("Ada", "Bo"), *pay("Cy", description="why " * 500))
-    many = [an_action("pay", {"to": f"u{n}"}, description=f"{n} " + "why " * 150) for n in range(24)]
-    assert not is_rows(*many)
-
-
-def test_decided_rows_with_values_that_none_can_hold_are_behind_the_button():
-    state = laid_out(*pay({"a": 1}, {"a": 2}, {"a": 3}), decided=dict.fromkeys(range(3), ApproveDecision()))
-
-    assert "rows" not in block_ids(card(state).blocks)
-    assert button_labels(card(state).blocks) == ["Details"]
-
-
 @pytest.mark.parametrize(
     "value",
     ["Ada" + " " * 18 + "Bo" + " " * 18 + "4 Eve", "Ada lives in the house with the number 4 Eve", "a" * 38 + "4 Eve", "A—4 Eve " + "x" * 31,
@@ -409,13 +372,15 @@ def test_only_calls_that_are_alike_are_rows():
     assert not is_rows(*calls[:2], *pay("Cy", allowed=["approve"]))
     assert is_rows(*calls[:2], *pay("Cy", description="Urgent."))
     assert is_rows(*pay("Ada", "Bo", "Cy", description="Urgent."))
+    # Reasons are whole where one button approves all.
+    assert not is_rows(*pay("Ada", "Bo"), *pay("Cy", description="why " * 500))
+    assert not is_rows(*(pay(f"u{n}", description=f"{n} " + "why " * 150)[0] for n in range(24)))
     assert not is_rows(*calls, own={1: Terms(approvers=("U0MIRA",))})
     assert not is_rows(*calls, own={1: Terms(approvers=("U0ERIK",), quorum=2)})
     assert not is_rows(*calls, risk="high")
     assert not is_rows(*calls, modal_only=("to",))
     late = Step(kind="escalate", after=timedelta(minutes=5), actions=(1,), approvers=("U0MIRA",))
     assert not is_rows(*calls, steps=[late])
-    assert not is_rows(*pay("Ada", "Bo", "Cy", description="why " * 500))
     assert not is_rows(*(an_action("https://evil.example", {"to": n}) for n in range(3)))
 
 
@@ -474,25 +439,21 @@ def test_where_several_people_have_to_agree_the_button_only_agrees():
     assert state.actions[0].terms.quorum == 2
 
 
-def test_a_call_that_lacks_one_vote_is_named_among_those_that_run_at_once():
+YES = a_vote("U0ERIK", ApproveDecision())
+TWO = Terms(approvers=("U0ERIK", "U0MIRA"), quorum=2)
+THREE_TOOLS = [an_action("pay"), an_action("delete_user"), an_action("restart")]
+
+
+def test_the_calls_that_run_at_once_are_named_in_the_question_and_at_the_end_of_a_review():
     """Erik has voted for the second call, so it runs when one more person agrees."""
-    calls = [an_action("pay"), an_action("delete_user"), an_action("restart")]
-    two = Terms(approvers=("U0ERIK", "U0MIRA"), quorum=2)
-    votes = {1: (Vote("U0ERIK", "approve", ApproveDecision(), "1"),)}
-    state = laid_out(*calls, approvers=("U0ERIK", "U0MIRA"), own={1: two, 2: two}, votes=votes)
-
-    button = next(b for b in buttons(card(state).blocks) if b["action_id"] == "approve_all:0")
-    assert "Run at once: 1, 2. Run when enough people agree: 3." in button["confirm"]["text"]["text"]
-
-
-def test_the_end_of_a_review_names_the_calls_that_run_at_once():
-    calls = [an_action("pay"), an_action("delete_user"), an_action("restart")]
-    two = Terms(approvers=("U0ERIK", "U0MIRA"), quorum=2)
-    state = laid_out(*calls, approvers=("U0ERIK", "U0MIRA"), own={1: two})
+    mixed = laid_out(*THREE_TOOLS, approvers=("U0ERIK", "U0MIRA"), own={1: TWO, 2: TWO}, votes={1: (YES,)})
+    state = laid_out(*THREE_TOOLS, approvers=("U0ERIK", "U0MIRA"), own={1: TWO})
     read = {(index, "U0DANA"): f"{call.fingerprint}:1" for index, call in enumerate(state.actions)}
 
+    button = next(b for b in buttons(card(mixed).blocks) if b["action_id"] == "approve_all:0")
     end = review(replace(state, read=read), page=2)
 
+    assert "Run at once: 1, 2. Run when enough people agree: 3." in button["confirm"]["text"]["text"]
     assert end["submit"]["text"] == "Approve 3 calls"
     assert "Run at once: 1, 3. Run when enough people agree: 2." in words(end["blocks"])
 
@@ -519,17 +480,9 @@ def test_a_review_says_first_where_it_leads_and_at_its_end_what_it_approves():
 def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():
     """The rows say what runs, and below them is what was changed."""
     calls = refunds()
-    before = {**calls[2][0].args}
-    edited = EditDecision(
-        edited_action=EditedAction(name="refund_customer", args={**before, "amount": 450.0})
-    )
-    decided = {
-        0: ApproveDecision(),
-        1: ApproveDecision(),
-        2: edited,
-        3: RejectDecision(message="Wrong order"),
-    }
-    state = laid_out(*calls, decided=decided)
+    edit = edited("refund_customer", **{**calls[2][0].args, "amount": 450.0})
+    decisions = (ApproveDecision(), ApproveDecision(), edit, RejectDecision(message="Wrong order"))
+    state = laid_out(*calls, decided=dict(enumerate(decisions)))
 
     blocks = card(state).blocks
     assert literal_text(blocks, "rows") == "\n".join(rows(laid_out(*calls))).replace("899.0", "450.0")
@@ -571,6 +524,7 @@ def test_decided_rows_keep_their_values():
 
     blocks = card(laid_out(*users(), decided=dict.fromkeys(range(24), ApproveDecision()))).blocks
     assert "rows" not in block_ids(blocks)
+    assert button_labels(card(laid_out(*pay({"a": 1}, {"a": 2}), decided=dict.fromkeys(range(2), ApproveDecision()))).blocks) == ["Details"]  # fmt: skip
     assert literal_text(blocks, "odd") == "7. user7@example.com: admin: true"
     assert button_labels(blocks) == ["Details"]
 
@@ -602,7 +556,7 @@ def test_the_last_open_row_has_the_buttons_of_its_call():
 
 def test_votes_stand_below_the_rows():
     """Once for all the rows that have the same."""
-    votes = {n: (Vote("U0ERIK", "approve", ApproveDecision(), "1"),) for n in (0, 1, 2)}
+    votes = dict.fromkeys((0, 1, 2), (YES,))
     state = laid_out(*refunds(), approvers=("U0ERIK", "U0MIRA"), quorum=2, votes=votes)
 
     assert "1 to 3: *1 of 2 approved*" in shown([block_of(card(state).blocks, "rows:outcomes")])
@@ -648,9 +602,8 @@ def test_pages_of_a_review_are_divided_by_what_travels():
 def test_what_became_of_many_calls_fits_on_the_pages_that_show_them():
     """Slack takes each page, every call's outcome is on one of them, and no page follows that says nothing."""
     calls = [an_action("mail", {"n": n, "body": "あ" * 300}) for n in range(60)]
-    state = laid_out(*calls, decided=dict.fromkeys(range(60), ApproveDecision()))
     lost = {index: Reported(Outcome.failed("あ" * 2_000), NOW) for index in range(60)}
-    state = replace(state, outcomes=lost)
+    state = laid_out(*calls, decided=dict.fromkeys(range(60), ApproveDecision()), outcomes=lost)
 
     pages = [review(state)]
     while f"turn:0.{len(pages) + 1}" in str(pages[-1]["blocks"]):
@@ -664,8 +617,8 @@ def test_what_became_of_many_calls_fits_on_the_pages_that_show_them():
 
 def test_a_decided_call_is_read_as_it_ran():
     """With who decided it, and what they changed or wrote."""
-    call, edited = an_action("mail", {"amount": 899}), EditedAction(name="mail", args={"amount": 450})
-    decisions = [EditDecision(edited_action=edited), RejectDecision(message="Ask finance")]
+    call = an_action("mail", {"amount": 899})
+    decisions = [edited("mail", amount=450), RejectDecision(message="Ask finance")]
     state = laid_out(call, call, decided=dict(enumerate(decisions)))
 
     readings = [render_reading_view(state, index, 1, pages_read=0) for index in (0, 1)]

@@ -6,17 +6,15 @@ from typing import Any
 import pytest
 
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
-from bot.domain.admission import Admission, Place, Terms
+from agent_adapter.contract.hitl import ApproveDecision
+from bot.domain.admission import Place, Terms
 from bot.domain.approval import Assignment
 from bot.domain.schedule import Extension
 from bot.domain.standing import StandingApproval, StandingLimits, StandingTerms
-from bot.domain.votes import Vote, position_of
 from bot.listeners.table import TABLE, Opens
 from bot.rendering.blocks import confirm, json_size, menu
 from bot.rendering.buttons import APPROVE, OF_ACTION, button_blocks
 from bot.rendering.card.card import render_card
-from bot.rendering.card.layout import plan_parts
 from bot.rendering.modal.forms import (
     render_for_run_view,
     render_more_view,
@@ -35,29 +33,29 @@ from tests.bot.rendering.slack_side import (
     primary,
     shown,
 )
-from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt, calls_of
+from tests.support import builders
+from tests.support.builders import NOW, a_state, a_vote, an_action, an_interrupt, edited
 
 HOUR = timedelta(hours=1)
 LONG = {"query": "".join(f"select {number};\n" for number in range(3_000))}
-EDIT = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "bo@example.com"}))
 
 
 def asked(*actions: Any, place: dict[str, Any] | None = None, **fields: Any) -> Any:
-    """Build an open record of these actions; fields go to the admission where it has them."""
-    interrupt = an_interrupt(*(actions or [an_action()]))
-    everywhere = tuple(range(len(interrupt.request.action_requests)))
-    known = {*Admission.model_fields, *Terms.model_fields, "own"}
-    given = {name: fields.pop(name) for name in tuple(fields) if name in known}
-    where = {"parts": plan_parts(interrupt, calls_of(interrupt)), **(place or {})}
-    admission = an_admission(places=(Place(channel="C1", actions=everywhere, **where),), **given)
-    return a_state(interrupt, admission=admission, **fields)
+    """Build an open record of these actions for Erik to decide, drawn one by one if the place does not say otherwise."""
+    everywhere = tuple(range(len(actions or [0])))
+    places = [Place(channel="C1", actions=everywhere, **(place or {}))]
+    apart = not (place or {}).get("rows")
+    return builders.asked(
+        *actions or [an_action()], apart=apart, places=places, approvers=["U0ERIK"], **fields
+    )
 
 
 def ids(state: Any) -> list[list[str]]:
     return [[found["action_id"] for found in buttons(part.blocks)] for part in render_card(state)]
 
 
-SEEN_BY_DANA = {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}}
+CHANGED = (a_vote("U0DANA", edited(to="bo@example.com")),)
+SEEN_BY_DANA = {"quorum": 2, "votes": {0: CHANGED}}
 FROM_NOW_ON = {"risk": "low", "standing": StandingLimits()}
 
 
@@ -156,21 +154,13 @@ def styles(state: Any) -> list[tuple[str, str | None]]:
     ("action", "fields", "expected"),
     [
         (an_action(), {}, [("Approve", "primary"), ("Edit…", None), ("Reject…", "danger")]),
-        (
-            an_action(allowed=["edit", "reject", "respond"]),
-            {},
-            [("Answer…", "primary"), ("Edit…", None), ("Reject…", "danger")],
-        ),
+        (an_action(allowed=["edit", "reject", "respond"]), {}, [("Answer…", "primary"), ("Edit…", None), ("Reject…", "danger")]),
         (an_action(allowed=["respond"]), {}, [("Answer…", "primary")]),
         (an_action("sql", LONG), {}, [("Open…", "primary"), ("Reject…", "danger"), ("Answer…", None)]),
-        (
-            an_action("sql", LONG, allowed=["reject", "respond"]),
-            {},
-            [("Answer…", "primary"), ("Open…", None), ("Reject…", "danger")],
-        ),
+        (an_action("sql", LONG, allowed=["reject", "respond"]), {}, [("Answer…", "primary"), ("Open…", None), ("Reject…", "danger")]),
         (
             an_action(),
-            {"quorum": 2, "votes": {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}},
+            SEEN_BY_DANA,
             [("Agree to the change…", "primary"), ("Approve as asked", None), ("Reject…", "danger")],
         ),
         (an_action(allowed=["reject"]), {}, [("Reject…", "danger")]),
@@ -186,7 +176,6 @@ def test_at_most_three_buttons_are_in_sight_and_only_the_first_can_be_primary(
 
 PAY, REFUND = an_action("pay", {"to": "Ada"}), an_action("refund", {"to": "Bo"})
 RISKY = Terms(approvers=("U0ERIK",), risk="high")
-CHANGED = (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +217,7 @@ def test_only_buttons_that_open_something_can_be_in_a_menu():
     behind = {button for button in OF_ACTION if not isinstance(TABLE[button], Opens)}
 
     assert behind == {APPROVE}
-    for fields in ({}, {"risk": "low", "standing": StandingLimits()}):
+    for fields in ({}, FROM_NOW_ON):
         state = asked(an_action(allow_always=True), **fields)
         assert "approve:0" in [found["action_id"] for found in drawn(state)]
 
@@ -237,7 +226,7 @@ def test_only_buttons_that_open_something_can_be_in_a_menu():
 def test_a_record_with_a_long_id_opens_a_view_instead_of_a_menu(length: int):
     """A choice carries at most 150 characters, and a button 2,000."""
     long_id = "b" * length
-    state = asked(an_action(allow_always=True), risk="low", standing=StandingLimits())
+    state = asked(an_action(allow_always=True), **FROM_NOW_ON)
 
     blocks = button_blocks(state.actions[0], long_id)
 
@@ -249,7 +238,7 @@ def test_a_record_with_a_long_id_opens_a_view_instead_of_a_menu(length: int):
 def test_more_choices_than_a_menu_takes_are_in_a_view(monkeypatch):
     """The card then has a button More…, and its view has every button that is not in sight."""
     monkeypatch.setattr("bot.rendering.buttons.IN_MENU", 2)
-    state = asked(an_action("pay", allow_always=True), risk="low", standing=StandingLimits())
+    state = asked(an_action("pay", allow_always=True), **FROM_NOW_ON)
 
     *_, more = drawn(state)
     view = render_more_view(state, 0)
@@ -263,11 +252,12 @@ def test_more_choices_than_a_menu_takes_are_in_a_view(monkeypatch):
 
 def test_a_proposal_makes_the_buttons_little_larger():
     """A card is laid out once, before anybody has proposed anything, with room for the button that agrees."""
-    votes = {0: (Vote("U0DANA", position_of(EDIT), EDIT, "1"),)}
     for allowed in (["approve", "edit", "reject", "respond"], ["approve", "edit"], ["respond", "edit"]):
-        for fields in ({}, {"risk": "low", "standing": StandingLimits()}, {"risk": "high"}):
+        for fields in ({}, FROM_NOW_ON, {"risk": "high"}):
             action = an_action("t" * 64, allowed=allowed, allow_always=True)
-            before, after = (asked(action, quorum=2, **fields, **more) for more in ({}, {"votes": votes}))
+            before, after = (
+                asked(action, quorum=2, **fields, **more) for more in ({}, {"votes": {0: CHANGED}})
+            )
             sizes = [json_size(button_blocks(s.actions[0], s.id)) for s in (before, after)]
             assert sizes[1] <= sizes[0] + 450
 
@@ -356,14 +346,10 @@ def test_a_button_that_casts_one_vote_of_several_says_so():
 
 def test_every_form_that_approves_has_a_box_to_tick_in_place_of_the_question():
     """Slack asks nothing before a form is submitted."""
-    state = asked(an_action("pay", allow_always=True), confirm=True, risk="low", standing=StandingLimits())
-    forms = [
-        render_for_run_view(state, 0),
-        render_note_view(state, 0),
-        render_standing_view(state, 0),
-    ]
-
-    for view in forms:
+    state = asked(an_action("pay", allow_always=True), confirm=True, **FROM_NOW_ON)
+    for view in (
+        render(state, 0) for render in (render_for_run_view, render_note_view, render_standing_view)
+    ):
         assert_slack_takes_view(view)
         box = next(block for block in view["blocks"] if block["block_id"] == "confirm")
         assert (box["label"]["text"], box["optional"]) == ("Run pay?", False)

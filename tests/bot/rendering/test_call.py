@@ -6,14 +6,8 @@ from hypothesis import strategies as st
 
 from agent_adapter.contract.arguments import encode
 from bot.rendering.card.card import render_card
-from tests.bot.rendering.slack_side import (
-    assert_slack_takes_card,
-    block_ids,
-    block_of,
-    literal_text,
-    shown,
-)
-from tests.support.builders import a_state, an_action, an_interrupt, on_terms
+from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids, block_of, literal_text, shown
+from tests.support.builders import a_state, an_action, an_interrupt
 from tests.support.properties import bounded
 
 PAYMENT = {
@@ -25,9 +19,8 @@ PAYMENT = {
 
 
 def drawn(args, *more, **terms):
-    interrupt = an_interrupt(an_action("send_payment", args), *(an_action("send_payment", a) for a in more))
-    state = a_state(interrupt)
-    parts = render_card(a_state(interrupt, admission=on_terms(state.admission, **terms)))
+    interrupt = an_interrupt(*(an_action("send_payment", each) for each in (args, *more)))
+    parts = render_card(a_state(interrupt, **terms))
     assert_slack_takes_card(parts)
     return parts[0]
 
@@ -70,6 +63,8 @@ def test_only_what_the_policy_puts_into_the_title_is_left_out_below(terms, left)
 
     assert literal_text(part.blocks, "a:0:arguments") == left
     assert ("a:0:title" in block_ids(part.blocks)) == ("title" in terms)
+    if terms.get("headline") == ("amount", "currency", "beneficiary"):
+        assert part.text.startswith('billing: send_payment 1250000 EUR "ACME Supplies GmbH". Rejected at ')
 
 
 def test_a_value_that_a_title_cuts_stands_below_it():
@@ -102,10 +97,8 @@ def test_a_long_one_has_a_box_of_its_own_below_its_name(value, text):
 
     assert [leaf["text"] for leaf in first["elements"]] == ["before ", "1"]
     assert [leaf["text"] for leaf in name["elements"]] == ["value:"]
-    assert (box["type"], "".join(leaf["text"] for leaf in box["elements"])) == (
-        "rich_text_preformatted",
-        text,
-    )
+    assert box["type"] == "rich_text_preformatted"
+    assert "".join(leaf["text"] for leaf in box["elements"]) == text
     assert [leaf["text"] for leaf in last["elements"]] == ["after ", "2"]
 
 
@@ -159,14 +152,6 @@ def test_emoji_are_drawn_as_they_are_and_invisible_characters_are_not():
     assert '"\\u{200B}to" "da\\u{202E}na"' in text
 
 
-def test_headline_arguments_come_first_and_stand_in_the_notification():
-    """In the order in which the policy names them."""
-    part = drawn(PAYMENT, headline=("beneficiary", "amount", "currency"))
-
-    assert literal_text(part.blocks, "a:0:arguments") == "iban DE89370400440532013000"
-    assert part.text.startswith('billing: send_payment "ACME Supplies GmbH" 1250000 EUR. Rejected at ')
-
-
 @pytest.mark.parametrize("hidden", ["mask", "modal_only"])
 @pytest.mark.parametrize("headline", [(), ("secret", "to", "amount")])
 def test_a_notification_keeps_what_the_card_does_not_show(hidden, headline):
@@ -192,10 +177,6 @@ def test_nothing_of_an_agent_is_active_in_a_notification(headline):
 def test_the_policy_names_the_headline_before_the_agent_does():
     """What the agent names counts where the policy is silent."""
     named = an_interrupt(an_action("pay", PAYMENT, headline=("iban",)))
-    admission = a_state(named).admission
 
-    of_policy, of_agent = (
-        a_state(named, admission=on_terms(admission, headline=names)).actions[0].headline
-        for names in (("amount",), ())
-    )
+    of_policy, of_agent = (a_state(named, headline=names).actions[0].headline for names in (("amount",), ()))
     assert (of_policy, of_agent) == (("amount",), ("iban",))

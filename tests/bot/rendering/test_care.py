@@ -9,21 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.hitl import (
-    ApproveDecision,
-    EditDecision,
-    EditedAction,
-    RejectDecision,
-    RespondDecision,
-)
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision, RespondDecision
 from agent_adapter.contract.interrupt import Context, Link
 from agent_adapter.contract.record import EXPIRED
-from bot.domain.admission import Place, Terms
+from bot.domain.admission import Terms
 from bot.domain.bulk import decided_together
 from bot.domain.masking import Mask, Unshown, hide, secrets_of
-from bot.domain.votes import Vote, position_of
 from bot.rendering.card.card import render_card
-from bot.rendering.card.layout import plan_parts
 from bot.rendering.modal.argument_form import Edited, Unchanged
 from bot.rendering.modal.editing import render_check_view, render_edit_view
 from bot.rendering.modal.forms import (
@@ -34,45 +26,31 @@ from bot.rendering.modal.forms import (
 )
 from bot.rendering.modal.questions import TYPED, parse_typed
 from bot.rendering.modal.reading import render_reading_view
-from bot.rendering.pages import measure, pages_of
+from bot.rendering.pages import pages_of
 from bot.text.literal import one_line
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
-    block_of,
     button_labels,
     inputs,
     parse_form,
     shown,
     submitted,
 )
-from tests.support.builders import a_decision, a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import a_decision, a_vote, an_action, an_interrupt, asked, edited
 from tests.support.properties import bounded
 
-CARD = Place(channel="C0APPROVALS", actions=(0,))
+
+def state_of(*actions: Any, **fields: Any) -> Any:
+    """Build a record whose actions are all decided on these terms, each drawn by itself."""
+    return asked(*actions, apart=True, **{"approvers": ("U0DANA", "U0ERIK", "U0MIRA"), **fields})
 
 
-def state_of(*actions: Any, votes: Any = None, context: Context | None = None, **terms: Any) -> Any:
-    """Build a record whose actions are all decided on these terms."""
-    interrupt = an_interrupt(*actions, **({"context": context} if context else {}))
-    everywhere = tuple(range(len(interrupt.request.action_requests)))
-    approvers = terms.pop("approvers", ("U0DANA", "U0ERIK", "U0MIRA"))
-    own = terms.pop("own", {})
-    fields = {name: terms.pop(name) for name in ("decided", "status", "reason", "now") if name in terms}
-    place = Place(channel="C0APPROVALS", actions=everywhere)
-    found = an_admission(approvers=approvers, places=(place,), own=own, **terms)
-    place = place.model_copy(update={"parts": plan_parts(interrupt, measure(interrupt, found.terms))})
-    return a_state(
-        interrupt, admission=found.model_copy(update={"places": (place,)}), votes=votes or {}, **fields
+def written(decision: Any, *actions: Any, **fields: Any) -> Any:
+    """Build a record of which Dana has written something, and a second person has to agree."""
+    return state_of(
+        *actions or [an_action()], **{"votes": {0: (a_vote("U0DANA", decision),)}, "quorum": 2, **fields}
     )
-
-
-def a_vote(user: str, decision: Any) -> Vote:
-    return Vote(user, position_of(decision), decision, "1")
-
-
-def edit(**args: Any) -> EditDecision:
-    return EditDecision(edited_action=EditedAction(name="send_email", args=args))
 
 
 def text_of(state: Any) -> str:
@@ -86,25 +64,38 @@ def buttons(state: Any) -> list[str]:
 # --- Quorum -------------------------------------------------------------------------------------------------------
 
 
-def test_a_card_says_how_many_people_it_takes_before_anybody_votes():
-    """Who presses first knows that they do not decide alone."""
-    # Dana asks for it, and may only reject it.
-    assert "for <@U0DANA> · needs 2 of <@U0ERIK>, <@U0MIRA> · " in text_of(state_of(an_action(), quorum=2))
-    assert " or <@U0MIRA> decides, 3 to reject · " in text_of(state_of(an_action(), reject_quorum=3))
+YES = a_vote("U0DANA", ApproveDecision())
+AGREED = a_decision(an_interrupt(), 0, ApproveDecision()).model_copy(
+    update={"agreed_by": ("U0DANA", "U0ERIK")}
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        # Dana asks for it, and may only reject it.
+        ({"quorum": 2}, "for <@U0DANA> · needs 2 of <@U0ERIK>, <@U0MIRA> · "),
+        ({"reject_quorum": 3}, " or <@U0MIRA> decides, 3 to reject · "),
+        ({"quorum": 2, "votes": {0: (YES,)}}, "*1 of 2 approved*: <@U0DANA> · waiting for <@U0ERIK> or <@U0MIRA>"),
+        ({"quorum": 2, "votes": {0: (YES, a_vote("U0ERIK", edited(to="x")))}},
+         "<@U0ERIK> changed this and agrees\n*1 of 2 approved as asked*: <@U0DANA> · waiting for <@U0MIRA>"),
+        ({"quorum": 2, "votes": {0: (a_vote("U0DANA", edited(to="x")),)}}, "<@U0DANA> changed this and agrees · waiting for <@U0ERIK> or <@U0MIRA>"),
+        ({"quorum": 2, "decided": {0: AGREED}}, "\n<@U0DANA>, <@U0ERIK> "),
+    ],
+    ids=["before a vote", "to reject", "a vote", "as asked and changed", "changed", "decided"],
+)  # fmt: skip
+def test_a_card_says_how_many_people_it_takes_and_who_was_heard(fields, says):
+    """Who presses first knows that they do not decide alone, and nobody wonders why nothing runs."""
+    assert says in text_of(state_of(an_action(), **fields))
+
+
+def test_a_call_that_takes_more_people_than_the_others_says_so_itself():
     two = {1: Terms(approvers=("U0DANA", "U0ERIK", "U0MIRA"), quorum=2)}
+
     text = text_of(state_of(an_action("a"), an_action("b"), own=two))
+
     assert text.count("Needs 2 approvals. One rejection stops it.") == 1
     assert "needs 2 of" not in text
-
-
-def test_a_card_counts_the_votes_of_each_action_and_keeps_its_buttons():
-    """Who agreed, with what, of how many, and who was not heard yet."""
-    state = state_of(an_action(), votes={0: (a_vote("U0DANA", ApproveDecision()),)}, quorum=2)
-
-    text = text_of(state)
-
-    assert "*1 of 2 approved*: <@U0DANA> · waiting for <@U0ERIK> or <@U0MIRA>" in text
-    assert buttons(state)[:4] == ["Approve", "Edit…", "Reject…", "Answer…"]
 
 
 @pytest.mark.parametrize(
@@ -112,41 +103,29 @@ def test_a_card_counts_the_votes_of_each_action_and_keeps_its_buttons():
     [
         ([ApproveDecision()], "1 of 3 approvals"),
         ([ApproveDecision(), RejectDecision()], "1 of 3 approvals, 1 of 2 rejections"),
-        ([edit(to="x"), edit(to="x")], "2 of 3 approvals with the same changes"),
+        ([edited(to="x"), edited(to="x")], "2 of 3 approvals with the same changes"),
         ([RespondDecision(message="y")], "1 of 3 with the same answer"),
     ],
 )
-@pytest.mark.parametrize("on_timeout", ["reject", "raise"])
-def test_what_expired_with_votes_says_how_many_there_were(votes: Any, said: str, on_timeout: Any):
+@pytest.mark.parametrize(
+    ("on_timeout", "outcome"),
+    [("reject", "*Expired, so rejected: {}*"), ("raise", "*Not decided in time: {}*")],
+)
+def test_what_expired_with_votes_says_how_many_there_were(
+    votes: Any, said: str, on_timeout: Any, outcome: str
+):
     """Below the title and beside the action; nobody reads that nobody decided."""
-    found = tuple(a_vote(user, vote) for user, vote in zip(("U0DANA", "U0ERIK"), votes, strict=False))
+    found = tuple(map(a_vote, ("U0DANA", "U0ERIK"), votes))
     fields: Any = {"quorum": 3, "reject_quorum": 2, "status": "expired", "on_timeout": on_timeout}
-    alone = state_of(an_action(), votes={0: found}, **fields)
-    among = state_of(an_action(), an_action(), votes={0: found}, **fields)
+    alone, among = (state_of(*[an_action()] * n, votes={0: found}, **fields) for n in (1, 2))
 
     assert text_of(alone).startswith("⌛ Expired: send_email ")
     assert " · 0 of 2 decided" in text_of(among)
-    outcome = (
-        f"*Expired, so rejected: {said}*" if on_timeout == "reject" else f"*Not decided in time: {said}*"
-    )
     for state in (alone, among):
-        assert outcome in text_of(state)
+        assert outcome.format(said) in text_of(state)
+        assert_slack_takes_card(render_card(state))
     assert ("nobody decided" in text_of(among)) == (on_timeout == "reject")
     assert "nobody decided" not in text_of(alone)
-    for state in (alone, among):
-        assert_slack_takes_card(render_card(state))
-
-
-def test_votes_for_the_call_as_asked_and_with_changes_are_told_apart():
-    """Otherwise two people read that each has one of two, and nobody knows why nothing runs."""
-    votes = (a_vote("U0DANA", ApproveDecision()), a_vote("U0ERIK", edit(to="x")))
-
-    text = text_of(state_of(an_action(), votes={0: votes}, quorum=2))
-
-    assert (
-        "<@U0ERIK> changed this and agrees\n*1 of 2 approved as asked*: <@U0DANA> · waiting for <@U0MIRA>"
-        in text
-    )
 
 
 @pytest.mark.parametrize(
@@ -155,8 +134,8 @@ def test_votes_for_the_call_as_asked_and_with_changes_are_told_apart():
         (1, (), "Approve with changes"),
         (2, (), "Propose this change"),
         (2, (a_vote("U0DANA", ApproveDecision()),), "Propose this change"),
-        (2, (a_vote("U0DANA", edit(to="y")),), "Propose this change"),
-        (2, (a_vote("U0DANA", edit(to="x")),), "Approve with changes"),
+        (2, (a_vote("U0DANA", edited(to="y")),), "Propose this change"),
+        (2, (a_vote("U0DANA", edited(to="x")),), "Approve with changes"),
     ],
 )
 def test_the_last_step_of_an_edit_says_propose_where_it_does_not_decide(quorum, votes, label):
@@ -188,83 +167,47 @@ def test_the_value_is_asked_first_and_the_note_last():
 )
 def test_the_buttons_beside_a_change_name_its_number_where_it_is_the_largest(args, changed, labels):
     """*Approve 5* would be no label for a call that pays 900."""
-    proposed = edit(**{**args, **changed})
-    state = state_of(an_action(args=args), votes={0: (a_vote("U0DANA", proposed),)}, quorum=2)
-
-    assert buttons(state)[:2] == labels
+    assert buttons(written(edited(**{**args, **changed}), an_action(args=args)))[:2] == labels
 
 
 def test_what_somebody_wrote_can_be_looked_at_and_agreed_with():
-    """The modal shows all of it: changes with what was asked, or the answer."""
-    changed = edit(to="bo@example.com")
-    state = state_of(an_action(), votes={0: (a_vote("U0DANA", changed),)}, quorum=2)
-    assert buttons(state)[0] == "Agree to the change…"
-    said = shown([block_of(render_card(state)[0].blocks, "a:0:approvers")])
-    assert said == "<@U0DANA> changed this and agrees · waiting for <@U0ERIK> or <@U0MIRA>"
+    """The modal shows all of it: changes with what was asked and the whole call that would run, or the answer."""
+    pay = an_action("pay", {"amount": 500, "payee": "ACME", "pin": "secret"})
+    state = written(edited("pay", amount=50000, payee="ACME", pin="secret"), pay, mask=("pin",))
 
     view = render_agree_view(state, 0)
 
-    assert 'to: "dana@example.com" → "bo@example.com"' in shown(view)
-    assert "*The next vote is the last:* it decides." in shown(view)
-    assert view["submit"]["text"] == "Agree"
-    assert json.loads(view["private_metadata"])["vote"] == "U0DANA 1"
-    answer = state_of(
-        an_action(), votes={0: (a_vote("U0DANA", RespondDecision(message="at noon")),)}, quorum=2
-    )
-    assert buttons(answer)[0] == "Agree to the answer…"
-    assert "│ at noon" in shown(render_agree_view(answer, 0))
-
-
-def test_what_is_agreed_with_is_shown_as_the_whole_call_that_would_run():
-    """On a phone the form covers the card: what did not change has to be in the form, too."""
-    changed = EditDecision(
-        edited_action=EditedAction(name="pay", args={"amount": 50000, "payee": "ACME", "pin": "secret"})
-    )
-    action = an_action("pay", {"amount": 500, "payee": "ACME", "pin": "secret"})
-    state = state_of(action, votes={0: (a_vote("U0DANA", changed),)}, quorum=2, mask=("pin",))
-
-    text = shown(render_agree_view(state, 0))
-
+    text = shown(view)
     assert "amount: 500 → 50000" in text
+    # On a phone the form covers the card: what did not change has to be in the form, too.
     assert "The whole call, as it would run:" in text
     assert 'payee:  "ACME"' in text
     assert "amount: 50000" in text
     assert "secret" not in text
+    assert "*The next vote is the last:* it decides." in text
+    assert view["submit"]["text"] == "Agree"
+    assert json.loads(view["private_metadata"])["vote"] == "U0DANA 1"
+    answer = written(RespondDecision(message="at noon"))
+    assert buttons(answer)[0] == "Agree to the answer…"
+    assert "│ at noon" in shown(render_agree_view(answer, 0))
 
 
-def test_the_proposal_with_most_people_is_shown_then_the_oldest():
+@pytest.mark.parametrize(("third", "shown_"), [((), "one"), ((a_vote("U0MIRA", edited(to="two")),), "two")])
+def test_the_proposal_with_most_people_is_shown_then_the_oldest(third, shown_):
     """One button leads to what is nearest to a decision."""
-    one, two = edit(to="one"), edit(to="two")
-    votes = (a_vote("U0DANA", one), a_vote("U0ERIK", two))
-    assert state_of(an_action(), votes={0: votes}, quorum=3).actions[0].proposal.decision == one
+    votes = (a_vote("U0DANA", edited(to="one")), a_vote("U0ERIK", edited(to="two")), *third)
 
-    votes = (*votes, a_vote("U0MIRA", two))
-    assert state_of(an_action(), votes={0: votes}, quorum=3).actions[0].proposal.decision == two
+    found = state_of(an_action(), votes={0: votes}, quorum=3).actions[0].proposal
+    assert found.decision == edited(to=shown_)
 
 
-def test_what_is_too_long_to_be_seen_whole_cannot_be_agreed_with():
+def test_what_is_too_long_to_be_seen_whole_or_is_gone_cannot_be_agreed_with():
     """Nobody agrees with the end of an answer that they were not shown. A long edit is read page by page before."""
-    long = RespondDecision(message="x" * 30_000)
-    state = state_of(an_action(), votes={0: (a_vote("U0DANA", long),)}, quorum=2)
-
-    view = render_agree_view(state, 0)
+    view = render_agree_view(written(RespondDecision(message="x" * 30_000)), 0)
 
     assert "submit" not in view
     assert "too long to approve here" in shown(view)
-
-
-def test_a_proposal_that_is_gone_has_nothing_to_agree_with():
-    """Its voter changed their mind, or it was decided."""
     assert "submit" not in render_agree_view(state_of(an_action(), quorum=2), 0)
-
-
-def test_everybody_who_agreed_is_named_on_the_decided_card():
-    """Not only the last of them."""
-    interrupt = an_interrupt()
-    recorded = a_decision(interrupt, 0, ApproveDecision(), by="U0ERIK")
-    both = recorded.model_copy(update={"agreed_by": ("U0DANA", "U0ERIK")})
-
-    assert "\n<@U0DANA>, <@U0ERIK> " in text_of(state_of(an_action(), decided={0: both}, quorum=2))
 
 
 # --- Risk ---------------------------------------------------------------------------------------------------------
@@ -287,11 +230,10 @@ def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_value(
 def typing_forms(action, **terms):
     """Every form that approves this action."""
     state = state_of(action, risk="high", **terms)
-    voted = state_of(action, risk="high", quorum=2, votes={0: (a_vote("U0DANA", edit(to="x")),)}, **terms)
     return state, (
         render_confirm_view(state, 0),
         render_check_view(state, 0, {**state.actions[0].request.args, "rows": 8}),
-        render_agree_view(voted, 0),
+        render_agree_view(written(edited(to="x"), action, risk="high", **terms), 0),
     )
 
 
@@ -322,13 +264,10 @@ def test_every_form_that_approves_asks_for_a_value_and_no_other_form_does():
         (7, "7"),
         ("a" * 24, "a" * 24),
         ("abc", "abc"),
-        *[
-            (value, "drop_table")
-            for value in ("ab", "a" * 25, " abcd", "abcd\n", "a  bcd", "a`bcd", "\u0410CME", "café", 10**24)
-        ],
+        *[(value, "drop_table") for value in ("ab", "a" * 25, " abcd", "abcd\n", "a  bcd", "a`bcd", "\u0410CME", "café", 10**24)],
         *[(value, "drop_table") for value in (True, None, ["abcd"], {"a": {"b": "abcd"}})],
     ],
-)
+)  # fmt: skip
 def test_only_what_everybody_can_type_is_asked_for_and_else_the_name_of_the_tool(value, typed):
     """A number as it is drawn, or a text of 3 to 24 printable ASCII characters; never true or false."""
     state, (form, *_) = typing_forms(an_action("drop_table", {"table": value}), type="table")
@@ -369,7 +308,7 @@ def test_an_edit_is_typed_by_its_new_value():
     form = render_check_view(state, 0, {"to": "erik", "pin": "4711"})
 
     assert "To approve, type erik" in encode(form)
-    assert not action.as_decided(edit(to="erik", pin="4711")).to_type.is_typed("ada")
+    assert not action.as_decided(edited(to="erik", pin="4711")).to_type.is_typed("ada")
 
 
 @given(st.integers(-(10**9), 10**9), st.integers(0, 3))
@@ -380,13 +319,8 @@ def test_a_number_is_typed_with_or_without_separators_and_decimals(number, decim
     answered = submitted(render_confirm_view(state, 0), **{label: f" {number:,.{decimals}f} "})
 
     assert action.to_type.is_typed(parse_typed(answered))
-    for other in (
-        f"{number + 1}",
-        f"{number}x",
-        f"{number / 1000:.3f}" if number else "1",
-        f"1 {number}",
-        "",
-    ):
+    thousandth = f"{number / 1000:.3f}" if number else "1"
+    for other in (f"{number + 1}", f"{number}x", thousandth, f"1 {number}", ""):
         assert not action.to_type.is_typed(other)
 
 
@@ -395,8 +329,7 @@ def test_a_number_is_typed_with_or_without_separators_and_decimals(number, decim
 
 def test_what_silence_approved_names_no_person():
     """The card says that nobody objected, and not that the call did not run."""
-    interrupt = an_interrupt()
-    recorded = a_decision(interrupt, 0, ApproveDecision(), by=EXPIRED)
+    recorded = a_decision(an_interrupt(), 0, ApproveDecision(), by=EXPIRED)
     state = state_of(an_action(), decided={0: recorded}, status="expired", by_silence=True)
 
     assert "Approved: nobody decided in time" in text_of(state)
@@ -458,28 +391,18 @@ def test_a_random_value_has_a_fingerprint_where_the_policy_says_that_it_is_one()
 
 
 @pytest.mark.parametrize(
-    "value",
+    ("value", "key"),
     [
-        "hunter2-s3cr3t-hunter2-s3cr3t-hunter2",
-        "1234567890123456789012345678901234",
-        "550e8400-e29b-41d4-a716-446655440000",
-        "0123456789abcdef0123456789abcde",
-        "Zq81nV0cXr7LwT2bPfKd9",
-        10**60,
-        ["Zq81nV0cXr7LwT2bPfKd9eZq81nV0cXr7LwT2bPfKd9e"],
+        ("hunter2-s3cr3t-hunter2-s3cr3t-hunter2", "key"), ("1234567890123456789012345678901234", "key"),
+        ("550e8400-e29b-41d4-a716-446655440000", "key"), ("0123456789abcdef0123456789abcde", "key"),
+        ("Zq81nV0cXr7LwT2bPfKd9", "key"), (10**60, "key"), (["Zq81nV0cXr7LwT2bPfKd9eZq81nV0cXr7LwT2bPfKd9e"], "key"),
+        (TOKEN, ""),
     ],
-    ids=["words", "34 digits", "UUID", "31 hex digits", "21 letters", "number", "list"],
-)
-def test_what_could_be_guessed_has_no_fingerprint_whatever_the_policy_says(value: Any):
-    """Below 128 bits, as far as its form allows them, somebody could try."""
-    mask = Mask(("token",), ("token",), "key")
-
-    assert hide({"token": value}, mask)["token"] == Unshown("•••• (masked)")
-
-
-def test_without_a_key_there_is_no_fingerprint():
-    """Records of before have none."""
-    assert hide({"token": TOKEN}, Mask(("token",), ("token",)))["token"] == Unshown("•••• (masked)")
+    ids=["words", "34 digits", "UUID", "31 hex digits", "21 letters", "number", "list", "without a key"],
+)  # fmt: skip
+def test_what_could_be_guessed_has_no_fingerprint_whatever_the_policy_says(value: Any, key: str):
+    """Below 128 bits, as far as its form allows them, somebody could try. Records of before have no key."""
+    assert hide({"token": value}, Mask(("token",), ("token",), key))["token"] == Unshown("•••• (masked)")
 
 
 def test_of_very_many_masked_values_the_words_beside_them_are_not_shown():
@@ -492,10 +415,8 @@ def test_of_very_many_masked_values_the_words_beside_them_are_not_shown():
     drawn = text_of(many) + shown(render_reading_view(many, 0, 1, pages_read=0))
 
     assert "value 1" not in drawn
-    assert (
-        drawn.count("(Not shown: there are too many masked values to look for all of them in this text.)")
-        == 3
-    )
+    left_out = "(Not shown: there are too many masked values to look for all of them in this text.)"
+    assert drawn.count(left_out) == 3
 
 
 def test_a_card_names_what_is_masked_so_that_no_two_names_look_alike():
@@ -510,7 +431,7 @@ def test_a_card_names_what_is_masked_so_that_no_two_names_look_alike():
 
 def test_nothing_of_a_masked_value_is_in_any_message_or_modal():
     """Also not where the agent repeats it: in its description, title and links, or the reason of a withdrawal."""
-    state = masked_state(quorum=2, votes={0: (a_vote("U0DANA", edit(**{**ARGS, "host": "db2"})),)})
+    state = masked_state(quorum=2, votes={0: (a_vote("U0DANA", edited(**{**ARGS, "host": "db2"})),)})
     drawn: list[Any] = [[part.text, part.blocks] for part in render_card(state)]
     drawn += [part.blocks for part in render_card(masked_state(status="withdrawn", reason=f"no {SECRET}"))]
     drawn += [
@@ -523,7 +444,7 @@ def test_nothing_of_a_masked_value_is_in_any_message_or_modal():
             for page in range(1, len(pages_of(state.actions[0])) + 1)
         ),
     ]
-    decided = edit(**{**ARGS, "host": "db2"})
+    decided = edited(**{**ARGS, "host": "db2"})
     drawn += [part.blocks for part in render_card(masked_state(decided={0: decided}))]
 
     for each in drawn:
@@ -536,24 +457,22 @@ def test_nothing_that_slack_carries_for_us_could_confirm_a_guess():
     states = [
         state_of(
             an_action(args={"pin": pin, "to": "al"}),
-            votes={0: (a_vote("U0DANA", edit(pin=pin, to="bo")),)},
+            votes={0: (a_vote("U0DANA", edited(pin=pin, to="bo")),)},
             mask=("pin",), risk="high", quorum=2,
         )
         for pin in ("4711", "a longer one")
     ]  # fmt: skip
 
-    cards, forms = (
-        [[part.blocks for part in render_card(s)] for s in states],
-        [render_agree_view(s, 0) for s in states],
-    )
+    one, other = ([[part.blocks for part in render_card(s)], render_agree_view(s, 0)] for s in states)
 
     assert states[0].actions[0].fingerprint != states[1].actions[0].fingerprint
-    assert cards[0] == cards[1]
-    assert forms[0] == forms[1]
+    assert one == other
 
 
 def test_a_masked_argument_is_never_edited_and_stays_exactly_as_it_is():
-    """It has no input, and what holds it is kept whole."""
+    """It has no input, what holds it is kept whole, and it is not offered in one text with very many others."""
+    many = {f"a{number}": number for number in range(200)} | {"password": SECRET}
+    assert SECRET not in encode(render_edit_view(state_of(an_action(args=many), mask=MASK), 0))
     view = render_edit_view(masked_state(), 0)
     assert set(inputs(view)) == {"host", "auth → user"}
 
@@ -561,16 +480,6 @@ def test_a_masked_argument_is_never_edited_and_stays_exactly_as_it_is():
 
     assert result == Edited({**ARGS, "host": "db2"})
     assert parse_form(submitted(view), ARGS, None, MASK) == Unchanged()
-
-
-def test_many_arguments_beside_a_masked_one_are_not_offered_as_one_text():
-    """All arguments at once would be all of them."""
-    args = {f"a{number}": number for number in range(200)} | {"password": SECRET}
-    view = render_edit_view(state_of(an_action(args=args), mask=MASK), 0)
-
-    assert_slack_takes_view(view)
-    assert "All arguments" not in shown(view)
-    assert SECRET not in encode(view)
 
 
 words = st.text(min_size=6, max_size=30)
@@ -581,32 +490,22 @@ values = st.recursive(
 )
 
 
-def test_every_text_that_a_masked_value_consists_of_is_taken_out_of_what_the_agent_says():
-    """Names inside it, short ones, and a text that begins like a shorter one: nothing of it is left over."""
-    args = {"token": {"hunter2": ["123", "123456", 987, True]}}
-
-    state = state_of(an_action(args=args, description="hunter2: 123, 123456, 987, 12"), mask=("token",))
-
-    assert "••••: ••••, ••••, ••••, 12" in text_of(state)
-
-
 @pytest.mark.parametrize(
-    ("secret", "said"),
+    ("secret", "agent_says", "said"),
     [
-        ("caf\u00e9-secret", "cafe\u0301-secret"),
-        ("cafe\u0301-secret", "caf\u00e9-secret"),
-        ("\u00e9t\u00e9-secret", "e\u0301t\u00e9-secret"),
-        ("hunter2", "\uff48unter2"),
+        ({"hunter2": ["123", "123456", 987, True]}, "hunter2: 123, 123456, 987, 12", "••••: ••••, ••••, ••••, 12"),
+        ("caf\u00e9-secret", "as cafe\u0301-secret now", "as •••• now"),
+        ("cafe\u0301-secret", "as caf\u00e9-secret now", "as •••• now"),
+        ("\u00e9t\u00e9-secret", "as e\u0301t\u00e9-secret now", "as •••• now"),
+        ("hunter2", "as \uff48unter2 now", "as •••• now"),
     ],
-    ids=["decomposed", "composed", "mixed", "wide"],
-)
-def test_a_masked_text_in_another_spelling_of_unicode_is_taken_out_of_what_the_agent_says(secret, said):
-    """An é of one character and an é of two read alike, so both are hidden."""
-    state = state_of(
-        an_action(args={"token": secret}, description=f"logs in with {said} now"), mask=("token",)
-    )
+    ids=["what is inside", "decomposed", "composed", "mixed", "wide"],
+)  # fmt: skip
+def test_every_text_of_a_masked_value_is_taken_out_of_what_the_agent_says(secret, agent_says, said):
+    """Names inside it, short ones, a text that begins like a shorter one, and an é of one character for an é of two."""
+    action = an_action(args={"token": secret}, description=agent_says)
 
-    assert "logs in with •••• now" in text_of(state)
+    assert said in text_of(state_of(action, mask=("token",)))
 
 
 @bounded(60)
@@ -626,7 +525,7 @@ def test_whatever_is_masked_no_picture_has_it(value: Any, others: dict[str, Any]
 
 
 def pictures_of(value, others, nested):
-    """Draw everything that shows a call with this masked value, about which the agent talks, too."""
+    """Draw everything that shows a call with this masked value, about which the agent talks as well."""
     args = {**others, "box": {"secret": value}} if nested else {**others, "secret": value}
     state = state_of(an_action(args=args, description=f"with {value}"), mask=("secret",))
     views = [render_edit_view(state, 0), render_respond_view(state, 0)]
@@ -646,7 +545,7 @@ def test_what_is_shown_in_a_modal_only_is_read_before_it_is_approved():
     assert "Open to see: `body`. To approve or edit, read all of it first." in text_of(state)
     assert buttons(state) == ["Open…", "Reject…", "Answer…", "Ask for changes…"]
     assert "diagnosis" in shown(render_reading_view(state, 0, 1, pages_read=0))
-    changed = edit(**{**args, "body": "Dear Al, call us"})
+    changed = edited(**{**args, "body": "Dear Al, call us"})
     decided = text_of(state_of(an_action(args=args), modal_only=("body",), decided={0: changed}))
     assert "call us" not in decided
     assert "diagnosis" not in decided
@@ -661,17 +560,14 @@ TAKES_TO = {"type": "object", "properties": {"to": {"type": "string"}}}
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
-        (
-            TAKES_TO,
-            "The tool's schema does not have the arguments* `cc`, `bcc`. The call may run without them.",
-        ),
+        (TAKES_TO, "The tool's schema does not have the arguments* `cc`, `bcc`. The call may run without them."),
         ({**TAKES_TO, "additionalProperties": False}, "The tool's schema does not have the arguments"),
         ({**TAKES_TO, "additionalProperties": True}, None),
         ({**TAKES_TO, "patternProperties": {"": {}}}, None),
         ({"type": "object"}, None),
         (None, None),
     ],
-)
+)  # fmt: skip
 def test_a_card_names_arguments_that_the_tool_does_not_take(schema, said):
     """A reviewer approves a copy to their boss, and the tool would drop it without a word."""
     card = text_of(state_of(an_action(args={"to": "al", "cc": "boss", "bcc": "me"}, schema=schema)))
@@ -705,7 +601,12 @@ cares = st.fixed_dictionaries(
     }
 )
 spoken = st.sampled_from(
-    [ApproveDecision(), RejectDecision(), *(edit(to=f"{n}") for n in range(5)), RespondDecision(message="x")]
+    [
+        ApproveDecision(),
+        RejectDecision(),
+        *(edited(to=f"{n}") for n in range(5)),
+        RespondDecision(message="x"),
+    ]
 )
 
 
@@ -721,7 +622,7 @@ def test_a_card_with_any_care_and_any_votes_is_one_that_slack_takes(care, number
     state = state_of(*actions, votes=dict.fromkeys(range(number), votes), **care)
     if decided:
         people = tuple(f"U000000{n:04}" for n in range(care["quorum"]))
-        recorded = a_decision(state.interrupt, 0, edit(to="y"), by="U0ERIK")
+        recorded = a_decision(state.interrupt, 0, edited(to="y"), by="U0ERIK")
         recorded = recorded.model_copy(update={"agreed_by": people})
         same = dict.fromkeys(range(number), recorded)
         state = state_of(*actions, decided=same, **care)

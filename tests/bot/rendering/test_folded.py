@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_adapter.contract.hitl import (
-    ApproveDecision,
-    EditDecision,
-    EditedAction,
-    RejectDecision,
-    RespondDecision,
-)
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision, RespondDecision
 from bot.rendering.card.card import render_card
 from bot.rendering.card.table import cell
 from tests.bot.rendering.slack_side import (
@@ -21,7 +15,7 @@ from tests.bot.rendering.slack_side import (
     literal_text,
     shown,
 )
-from tests.support.builders import NOW, a_state, an_action, an_interrupt, on_terms
+from tests.support.builders import NOW, a_state, an_action, an_interrupt, edited
 from tests.support.properties import bounded
 
 REFUND = {"amount": 64.95, "order": 4711, "customer": "Ada Park"}
@@ -31,15 +25,10 @@ def card(args, *decisions, description=None, terms=None, **fields):
     """Draw a card of one call for each decision, all with these arguments. Its title has one line, so they may take two."""
     interrupt = an_interrupt(*(an_action("refund", args, description=description) for _ in decisions))
     decided = {index: decision for index, decision in enumerate(decisions) if decision}
-    given = {"status": "decided", "settled_at": NOW, **fields}
-    admission = on_terms(a_state(interrupt).admission, **(terms or {}))
-    (part,) = render_card(a_state(interrupt, admission=admission, decided=decided, **given))
+    given = {"status": "decided", "settled_at": NOW, **(terms or {}), **fields}
+    (part,) = render_card(a_state(interrupt, decided=decided, **given))
     assert_slack_takes_card((part,))
     return part
-
-
-def edited(**args):
-    return EditDecision(edited_action=EditedAction(name="refund", args=args))
 
 
 def header(part):
@@ -75,14 +64,11 @@ def test_nothing_stands_below_a_title_that_says_all():
 
 def test_an_edit_stands_in_the_line_as_it_was_and_as_it_became():
     """What was asked is struck out, what ran is bold; what was added or removed says so. The title says it, too."""
-    part = card({**REFUND, "note": "x"}, edited(amount=49.95, order=4711, customer="Ada Park", urgent=True))
+    part = card(
+        {**REFUND, "note": "x"}, edited("refund", amount=49.95, order=4711, customer="Ada Park", urgent=True)
+    )
 
-    assert line(part)[:4] == [
-        ("amount ",),
-        ("64.95", "code", "strike"),
-        (" → ",),
-        ("49.95", "code", "bold"),
-    ]
+    assert line(part)[:4] == [("amount ",), ("64.95", "code", "strike"), (" → ",), ("49.95", "code", "bold")]
     assert line(part)[-6:] == [
         ("   note ",),
         ("x", "code", "strike"),
@@ -96,7 +82,7 @@ def test_an_edit_stands_in_the_line_as_it_was_and_as_it_became():
 
 def test_a_long_value_that_was_edited_has_a_box_and_a_short_one_the_line():
     """Each change is shown once."""
-    part = card({"amount": 5, "body": "a\nb"}, edited(amount=6, body="a\nc"))
+    part = card({"amount": 5, "body": "a\nb"}, edited("refund", amount=6, body="a\nc"))
 
     assert literal_text(part.blocks, "a:0:arguments") == "amount 5 → 6"
     assert literal_text(part.blocks, "a:0:told") == "body:\n- │ a\n- │ b\n+ │ a\n+ │ c"
@@ -158,7 +144,9 @@ def test_each_decided_call_of_several_has_a_line_that_says_what_became_of_it():
 @pytest.mark.parametrize("hidden", ["mask", "modal_only"])
 def test_a_folded_call_shows_nothing_that_its_card_did_not_show(hidden):
     """Also where the value beside it was edited."""
-    part = card({"secret": "hunter2", "n": 1}, edited(secret="hunter2", n=2), terms={hidden: ("secret",)})
+    part = card(
+        {"secret": "hunter2", "n": 1}, edited("refund", secret="hunter2", n=2), terms={hidden: ("secret",)}
+    )
 
     assert "hunter2" not in shown(part.blocks)
     assert "n 1 → 2" in literal_text(part.blocks, "a:0:arguments")
@@ -174,7 +162,7 @@ _ARGUMENTS = st.dictionaries(st.sampled_from("abcdef"), _SHORT | st.text("x\n", 
 @given(_ARGUMENTS, _ARGUMENTS)
 def test_every_change_of_an_edit_is_on_the_card(before, after):
     """On the line or in the box: two edits with different results never look the same."""
-    one, other = card(before, edited(**after)), card(before, edited(**before))
+    one, other = card(before, edited("refund", **after)), card(before, edited("refund", **before))
 
     assert (shown(one.blocks) == shown(other.blocks)) == (
         list(before.items()) == list(after.items())

@@ -15,7 +15,7 @@ from bot.rendering.home import dump_look, load_look, permalink, render_home, ren
 from bot.use_cases.home import ROWS
 from playground.limits import check_view
 from tests.bot.rendering.slack_side import assert_slack_takes_view
-from tests.support.builders import a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import a_state, an_action, an_interrupt
 from tests.support.people import buttons, words
 
 URL = "https://play.slack.com/"
@@ -31,8 +31,8 @@ def a_row(name: str = "pay", run: str = "one", *, parts: bool = False, **terms) 
         MessageId(0, "part", 1): Shown("C0APPROVALS", "12.7", "d"),
     }
     interrupt = an_interrupt(an_action(name, {"to": "<!channel> *x* :tada:", "text": "x" * 800}), run=run)
-    admission = an_admission(places=(place,), headline=("to",), **terms)
-    return Row(a_state(interrupt, admission=admission, shown=shown), (0,))
+    given = {"places": (place,), "headline": ("to",), "approvers": ["U0ERIK"], **terms}
+    return Row(a_state(interrupt, shown=shown, **given), (0,))
 
 
 def drawn(page: HomePage):
@@ -45,10 +45,7 @@ def test_the_fullest_page_is_within_slacks_limits(section, render):
     """With every filter, and names as long as they can be."""
     rows = [a_row(LONG, str(number)) for number in range(ROWS)]
     look = Look(section, "a" * 40, LONG, Spot(1_795_387_848_123, f"{'a' * 40}.{'f' * 32}"), 990)
-    agents, tools = (
-        [f"{number:02}{'a' * 38}" for number in range(120)],
-        [f"{number:03}{LONG[3:]}" for number in range(120)],
-    )
+    agents, tools = ([f"{number:03}{name}" for number in range(120)] for name in ("a" * 37, LONG[3:]))
 
     view = render(HomePage(look, rows, look, agents, tools), url=URL)
 
@@ -141,8 +138,7 @@ def test_the_link_leads_to_the_message_that_shows_the_call():
 
 def a_call(args, **terms) -> Row:
     """Make a row about one call with these arguments, of which nobody said what it is about."""
-    admission = an_admission(places=(Place(channel="C0APPROVALS", actions=(0,)),), **terms)
-    return Row(a_state(an_interrupt(an_action("refund", args)), admission=admission), (0,))
+    return Row(a_state(an_interrupt(an_action("refund", args)), approvers=["U0ERIK"], **terms), (0,))
 
 
 @pytest.mark.parametrize(("known", "said"), [(True, 'refund "zoe"'), (False, "refund")])

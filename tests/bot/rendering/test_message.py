@@ -1,20 +1,13 @@
 """What a card shows, at every moment of an interrupt."""
 
 import re
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_adapter.contract.hitl import (
-    ApproveDecision,
-    EditDecision,
-    EditedAction,
-    RejectDecision,
-    RespondDecision,
-)
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision, RespondDecision
 from agent_adapter.contract.interrupt import Context, Link
 from agent_adapter.contract.record import EXPIRED, decided, read_resume
 from agent_adapter.errors import InterruptExpiredError
@@ -44,10 +37,10 @@ from tests.support.builders import (
     a_decision,
     a_state,
     an_action,
-    an_admission,
     an_interrupt,
+    asked,
     calls_of,
-    on_terms,
+    edited,
 )
 from tests.support.people import words
 from tests.support.properties import bounded
@@ -74,10 +67,6 @@ def line_of(part):
     return block_of(part.blocks, "who")["elements"][0]["text"]
 
 
-def edited(**args):
-    return EditDecision(edited_action=EditedAction(name="send_email", args=args))
-
-
 def test_a_card_of_one_action():
     """The whole picture: who asks, the agent's words before the call, the buttons that the agent allows."""
     part = card(
@@ -91,15 +80,8 @@ def test_a_card_of_one_action():
     assert part.text == f"{title}. Rejected at {AT} if nobody decides."
     value = buttons(part.blocks)[0]["value"]
     assert part.blocks == [
-        {
-            "type": "header",
-            "block_id": "top",
-            "text": {"type": "plain_text", "text": title, "emoji": False},
-        },
-        _context(
-            "who",
-            f"for <@U0DANA> · <@U0ERIK> or <@U0MIRA> decides · rejected at {AT} if nobody does",
-        ),
+        {"type": "header", "block_id": "top", "text": {"type": "plain_text", "text": title, "emoji": False}},
+        _context("who", f"for <@U0DANA> · <@U0ERIK> or <@U0MIRA> decides · rejected at {AT} if nobody does"),
         _rich("a:0:description", "rich_text_quote", ("Says hello.", None)),
         _rich(
             "a:0:arguments",
@@ -178,25 +160,19 @@ def test_the_value_of_every_button_is_the_interrupt_id_and_the_name_of_what_it_a
     assert (drawn, values) == ({}, {f"{alone.id} ~{question(alone, [0])}"})
 
 
-def test_a_name_that_is_none_stands_alone_as_literal_text():
+@pytest.mark.parametrize(
+    "name",
+    ["https://evil.example", "a b", "x" * 65, "né", "@here", ":tada:", "send`*\n<!channel> Approved by security"],
+)  # fmt: skip
+def test_what_looks_like_more_than_a_name_stands_alone_as_literal_text(name):
     """A tool's name can be an attack; only what looks like a name stands among our words."""
-    name = "send`*\n<!channel> Approved by security"
-
     part = card(a_state(an_interrupt(an_action(name))))
 
-    assert literal_text(part.blocks, "a:0:name") == "send`*\\n<!channel> Approved by security"
-    assert part.text.startswith('billing: a tool with an unusual name "dana@example.com". ')
-    assert part.blocks[0]["text"]["text"] == 'billing: a tool with an unusual name "dana@example.com"'
+    assert literal_text(part.blocks, "a:0:name") == name.replace("\n", "\\n")
+    assert title_of(part) == 'billing: a tool with an unusual name "dana@example.com"'
+    assert part.text.startswith(f"{title_of(part)}. ")
     assert buttons(part.blocks)[0]["accessibility_label"] == "Approve this call"
     assert all("channel>" not in text for place, text in typed_texts(part.blocks) if place != "literal")
-
-
-@pytest.mark.parametrize("name", ["https://evil.example", "a b", "x" * 65, "né", "@here", ":tada:"])
-def test_what_looks_like_more_than_a_name_is_not_put_among_bot_words(name):
-    """Addresses, spaces, other scripts and overlong names are shown as literal text."""
-    part = card(a_state(an_interrupt(an_action(name))))
-
-    assert literal_text(part.blocks, "a:0:name") == name
 
 
 def test_the_agent_speaks_in_blocks_of_its_own():
@@ -246,13 +222,7 @@ def test_hidden_characters_are_announced_wherever_they_stand(action):
 @pytest.mark.parametrize("is_read", [False, True])
 def test_what_misleads_is_not_approved_with_one_press(to, is_read):
     """Slack asks once more, as with `confirm: true`, and says why: a hurried person presses the green button."""
-    interrupt = an_interrupt(an_action(args={"to": to}))
-    state = a_state(
-        interrupt,
-        admission=an_admission(
-            places=[Place(channel="C0", actions=(0,))], modal_only=("to",) if is_read else ()
-        ),
-    )
+    state = a_state(an_interrupt(an_action(args={"to": to})), modal_only=("to",) if is_read else ())
     blocks = render_reading_view(state, 0, 1, pages_read=1)["blocks"] if is_read else card(state).blocks
     approve = next(button for button in buttons(blocks) if button.get("confirm"))
 
@@ -305,40 +275,39 @@ def test_bulk_buttons_stand_under_several_open_actions():
     part = card(a_state(an_interrupt(an_action(), an_action("delete_file", allowed=["approve", "reject"]))))
 
     approve, review, reject = block_of(part.blocks, "bulk")["elements"]
-    assert (approve["action_id"], approve["text"]["text"]) == ("approve_all:0", "Approve all 2…")
+    assert [each["action_id"] for each in (approve, review, reject)] == [
+        *("approve_all:0", "review:0", "reject_all:0")
+    ]
     assert approve["confirm"]["title"]["text"] == "Approve 2 calls?"
     assert approve["confirm"]["text"]["text"] == (
         'Calls 1, 2: send_email "dana@example.com", delete_file "dana@example.com".'
     )
-    assert (review["action_id"], review["text"]["text"]) == ("review:0", "Open…")
-    assert (reject["action_id"], reject["text"]["text"]) == ("reject_all:0", "Reject all…")
 
 
-def test_bulk_buttons_say_when_they_act_on_some():
+YES, NO_YES = an_action(), an_action(allowed=["edit"])
+
+
+@pytest.mark.parametrize(
+    ("actions", "decided", "labels", "said"),
+    [
+        ([YES, YES], {}, ["Approve all 2…", "Open…", "Reject all…"], ""),
+        ([YES, YES, an_action(allowed=["respond"]), YES], {3: ApproveDecision()},
+         ["Approve 1, 2…", "Open…", "Reject 1, 2…", "Answer 3…"], ""),
+        # How many they are reads like progress. Scattered ones are counted.
+        ([YES, NO_YES, YES], {}, ["Approve 1, 3…", "Open…", "Reject 1, 3…"], "Cannot be approved: 2."),
+        ([YES, NO_YES] * 5 + [YES], {}, ["Approve 6 of 11…", "Open…", "Reject 6 of 11…"], ""),
+    ],
+    ids=["all", "some", "named", "counted"],
+)  # fmt: skip
+def test_bulk_buttons_say_on_which_calls_they_act(actions, decided, labels, said):
     """What does not allow it, or is decided, is not part of it."""
-    interrupt = an_interrupt(an_action(), an_action(), an_action(allowed=["respond"]), an_action())
-    state = a_state(interrupt, decided={3: ApproveDecision()})
+    state = a_state(an_interrupt(*actions), decided=decided)
+    blocks = bulk_blocks(state, MessageId(0))
 
-    assert [button["text"]["text"] for button in block_of(card(state).blocks, "bulk")["elements"]] == [
-        "Approve 1, 2…",
-        "Open…",
-        "Reject 1, 2…",
-        "Answer 3…",
-    ]
-    assert decided_together(state, range(4), "approve") == (0, 1)
-    assert "unread" not in block_ids(card(state).blocks)
-
-
-def test_a_button_for_some_actions_names_them_where_a_phone_has_room():
-    """How many they are reads like progress. Scattered ones are counted as before."""
-    asked = [an_action(allowed=["edit"] if n % 2 else ["approve"]) for n in range(11)]
-    few, many = (a_state(an_interrupt(*calls)) for calls in (asked[:3], asked))
-
-    drawn = [bulk_blocks(each, MessageId(0)) for each in (few, many)]
-
-    labels = [block_of(blocks, "bulk")["elements"][0]["text"]["text"] for blocks in drawn]
-    assert labels == ["Approve 1, 3…", "Approve 6 of 11…"]
-    assert "Cannot be approved: 2." in shown(drawn[0])
+    assert [button["text"]["text"] for button in block_of(blocks, "bulk")["elements"]] == labels
+    assert said in shown(blocks)
+    found = decided_together(state, range(len(actions)), "approve")
+    assert found == tuple(n for n, (_, config) in enumerate(actions) if "approve" in config.allowed_decisions and n not in decided)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -352,8 +321,7 @@ def test_a_button_for_some_actions_names_them_where_a_phone_has_room():
 )
 def test_a_call_of_which_only_the_beginning_is_shown_says_how_much_the_agent_wrote(args, hidden, said):
     """Not how much the card would draw; and nothing tells how long a masked value is."""
-    interrupt = an_interrupt(an_action("send", args))
-    part = card(a_state(interrupt, admission=on_terms(a_state(interrupt).admission, mask=hidden)))
+    part = card(a_state(an_interrupt(an_action("send", args)), mask=hidden))
 
     assert said in shown([block_of(part.blocks, "a:0:unread")])
 
@@ -369,11 +337,8 @@ def test_what_is_shown_of_a_long_text_and_what_is_not_come_to_all_of_it(body):
     drawn = literal_text(part.blocks, "a:0:arguments")
     left = int(re.search(r"… ([0-9,]+) more characters", drawn)[1].replace(",", ""))
     last = int(re.findall("[0-9]+", drawn.partition("… ")[0].replace("200B", ""))[-1])
-    assert (
-        text[: len(text) - left]
-        .rstrip()
-        .endswith((f"{last}", f"{last} stays.\\", f"{last} stays.", f"{last} é\u200b"))
-    )
+    ends = (f"{last}", f"{last} stays.\\", f"{last} stays.", f"{last} é\u200b")
+    assert text[: len(text) - left].rstrip().endswith(ends)
     assert f"`body` has {len(text):,} characters in all" in shown([block_of(part.blocks, "a:0:unread")])
 
 
@@ -425,76 +390,33 @@ def test_a_decided_action_says_who_what_and_when(decision, outcome, said):
     assert title_of(part) == "billing: send_email, 2 times, 1 of 2 open"
 
 
-def test_a_card_waits_for_the_agent_and_then_says_it_went_on():
-    """Decided is not done."""
-    decided = {0: ApproveDecision()}
-
-    waiting = card(a_state(decided=decided, status="decided", settled_at=NOW))
-    resumed = card(a_state(decided=decided, status="decided", settled_at=NOW, resumed_at=NOW))
-
-    assert title_of(waiting) == title_of(resumed) == 'Approved: send_email "dana@example.com"'
-    assert waiting.text == f"{title_of(waiting)}. Asked by billing; waiting for the agent."
-    assert resumed.text == f"{title_of(waiting)}. Asked by billing; the agent has resumed."
-    assert line_of(waiting).endswith(" · waiting for the agent")
-    assert line_of(resumed).endswith(" · the agent has resumed")
-    assert waiting.digest != resumed.digest
-    assert buttons(waiting.blocks) == buttons(resumed.blocks) == []
+NOT_RUN = "*Approved, not run* by <@U0ERIK>"
+ENDED = "send_email, 2 times"
 
 
 @pytest.mark.parametrize(
     ("fields", "title", "line", "open_row", "decided_row"),
     [
-        (
-            {"status": "withdrawn"},
-            "⌛ Withdrawn: send_email, 2 times",
-            "withdrawn by `billing`",
-            "*Withdrawn*",
-            "*Approved, not run* by <@U0ERIK>",
-        ),
-        (
-            {"status": "refused"},
-            "🚫 Refused: send_email, 2 times",
-            "this could not be asked",
-            "*Refused*",
-            "*Approved, not run* by <@U0ERIK>",
-        ),
-        (
-            {"status": "expired"},
-            "1 approved, 1 expired: send_email, 2 times",
-            "1 of 2 decided",
-            "*Expired, so rejected: nobody decided*",
-            "*Approved* by <@U0ERIK>",
-        ),
-        (
-            {"status": "expired", "on_expiry": "raise"},
-            "⌛ Expired: send_email, 2 times",
-            "1 of 2 decided",
-            "*Not decided in time*",
-            "*Approved, not run* by <@U0ERIK>",
-        ),
-        (
-            {"status": "pending", "now": NOW + timedelta(hours=2)},
-            "Time is up: send_email, 2 times",
-            "agent `billing`",
-            "*Not decided in time*",
-            "*Approved* by <@U0ERIK>",
-        ),
+        ({"status": "withdrawn"}, f"⌛ Withdrawn: {ENDED}", "withdrawn by `billing`", "*Withdrawn*", NOT_RUN),
+        ({"status": "refused"}, f"🚫 Refused: {ENDED}", "this could not be asked", "*Refused*", NOT_RUN),
+        ({"status": "expired"}, f"1 approved, 1 expired: {ENDED}", "1 of 2 decided", "*Expired, so rejected: nobody decided*",
+         "*Approved* by <@U0ERIK>"),
+        ({"status": "expired", "on_expiry": "raise"}, f"⌛ Expired: {ENDED}", "1 of 2 decided", "*Not decided in time*", NOT_RUN),
+        ({"now": NOW + timedelta(hours=2)}, f"Time is up: {ENDED}", "agent `billing`", "*Not decided in time*",
+         "*Approved* by <@U0ERIK>"),
     ],
-)
+    ids=["withdrawn", "refused", "expired", "raised", "time is up"],
+)  # fmt: skip
 def test_an_interrupt_that_ended_has_no_buttons_and_says_what_became_of_each_action(
     fields, title, line, open_row, decided_row
 ):
     """What was approved but will not run says so."""
-    ending = dict(fields)
-    interrupt = an_interrupt(an_action(), an_action(), on_expiry=ending.pop("on_expiry", "reject"))
-
-    part = card(a_state(interrupt, decided={0: ApproveDecision()}, **ending))
+    part = card(asked(an_action(), an_action(), apart=True, decided={0: ApproveDecision()}, **fields))
 
     assert title_of(part) == title
     assert line in line_of(part)
     assert row_of(part, 0).startswith(f"*1.* `send_email` · {decided_row}")
-    mark = "⌛ "
-    assert row_of(part, 1) == f"{mark}*2.* `send_email` · {open_row}"
+    assert row_of(part, 1) == f"⌛ *2.* `send_email` · {open_row}"
     assert buttons(part.blocks) == []
 
 
@@ -519,55 +441,61 @@ def test_nobody_is_said_to_have_decided_or_objected_only_where_nobody_did(how, h
         assert ("decided here" in line) == (people == len(place.actions))
 
 
-def test_the_reason_of_an_end_is_shown_as_literal_text():
-    """It may be the agent's."""
-    part = card(a_state(status="withdrawn", reason="no longer <!here> needed"))
-
-    assert literal_text(part.blocks, "reason") == "no longer <!here> needed"
+DEADLINE = NOW + timedelta(hours=1)
 
 
-@pytest.mark.parametrize("on_expiry", ["reject", "raise"])
-def test_an_expired_card_says_until_when_nobody_decided_and_that_the_call_did_not_run(on_expiry):
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"status": "expired"}, f"it did not run · nobody decided by {by(DEADLINE)} · agent "),
+        ({"status": "expired", "on_expiry": "raise"}, f"it did not run · nobody decided by {by(DEADLINE)} · agent "),
+        ({"status": "withdrawn"}, f"it did not run · withdrawn by `billing` {when(NOW)} · asked for "),
+    ],
+    ids=["expired", "raised", "withdrawn"],
+)  # fmt: skip
+def test_a_card_that_ended_says_that_its_call_did_not_run_and_why(fields, says):
     """The deadline approves nothing here."""
-    state = a_state(an_interrupt(on_expiry=on_expiry), status="expired", settled_at=NOW)
-
-    said = line_of(card(state))
-
-    assert said.startswith(f"it did not run · nobody decided by {by(state.deadline)} · agent ")
-    assert when(NOW) not in said
-
-
-def test_a_withdrawn_card_says_who_took_it_back_when_and_that_the_call_did_not_run():
-    part = card(a_state(status="withdrawn", settled_at=NOW))
-
-    assert line_of(part).startswith(f"it did not run · withdrawn by `billing` {when(NOW)} · asked for ")
+    assert line_of(card(asked(an_action(), settled_at=NOW, **fields))).startswith(says)
 
 
 def test_nobody_says_of_a_program_that_only_asks_that_its_call_did_not_run():
     """Only the program knows what it does with a rejection."""
-    interrupt = an_interrupt(an_action(effects=("words_only",)))
-    rejected = {0: RejectDecision(message="no")}
-    part = card(a_state(interrupt, decided=rejected, status="decided", settled_at=NOW, resumed_at=NOW))
+    decided = {"decided": {0: RejectDecision(message="no")}, "status": "decided", "settled_at": NOW}
+    part = card(asked(an_action(effects=("words_only",)), **decided, resumed_at=NOW))
     assert "did not run" not in shown(part.blocks)
 
 
-def test_a_note_beside_a_decision_is_shown():
-    """What a person wrote is never dropped."""
-    interrupt = an_interrupt()
-    noted = a_decision(interrupt, 0, ApproveDecision(), note="checked with <@U1>")
+NOTED = a_decision(an_interrupt(), 0, ApproveDecision(), note="checked with <@U1>")
 
-    part = card(a_state(interrupt, decided={0: noted}))
 
-    assert literal_text(part.blocks, "a:0:told") == "checked with <@U1>"
+@pytest.mark.parametrize(
+    ("fields", "block", "says"),
+    [
+        # It may be the agent's.
+        ({"status": "withdrawn", "reason": "no longer <!here> needed"}, "reason", "no longer <!here> needed"),
+        ({"decided": {0: NOTED}}, "a:0:told", "checked with <@U1>"),
+    ],
+    ids=["the reason of an end", "a note"],
+)
+def test_what_somebody_wrote_is_shown_as_literal_text(fields, block, says):
+    assert literal_text(card(a_state(**fields)).blocks, block) == says
+
+
+def in_parts(*actions, **fields):
+    """Draw a batch that takes several messages: its first one, the others, and which calls each of these has."""
+    interrupt = an_interrupt(*actions, context=fields.pop("context", Context(requested_by="U0DANA")))
+    parts = plan_parts(interrupt, calls_of(interrupt))
+    place = Place(channel="C1", thread_ts="9.1", actions=tuple(range(len(actions))), parts=parts)
+    first, *replies = render_card(a_state(interrupt, places=[place], **fields))
+    return first, replies, parts
+
+
+TWELVE = [an_action(f"tool_{number}") for number in range(12)]
 
 
 def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
     """The parent lists all actions, and may reject all; each part holds some of them, in order, and may approve them."""
-    interrupt = an_interrupt(*[an_action(f"tool_{number}") for number in range(12)], an_action("sql", LONG))
-    parts = plan_parts(interrupt, calls_of(interrupt))
-    place = Place(channel="C1", thread_ts="9.1", actions=tuple(range(13)), parts=parts)
-
-    parent, *replies = render_card(a_state(interrupt, decided={1: ApproveDecision()}, places=[place]))
+    parent, replies, parts = in_parts(*TWELVE, an_action("sql", LONG), decided={1: ApproveDecision()})
 
     assert_slack_takes_card((parent, *replies))
     assert [index for part in parts for index in part] == list(range(13))
@@ -596,12 +524,9 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
 LETTER = "Clause {} of our terms is now easier to read. " * 30
 
 
-def summary_of(*actions, **more):
+def summary_of(*actions, **terms):
     """The first message of so many calls that one cannot show them: where they are, and the list of them."""
-    interrupt = an_interrupt(*actions)
-    parts = plan_parts(interrupt, calls_of(interrupt))
-    state = a_state(interrupt, places=[Place(channel="C1", actions=tuple(range(len(actions))), parts=parts)])
-    part, *_ = render_card(replace(state, admission=on_terms(state.admission, **more)))
+    part, _, parts = in_parts(*actions, **terms)
     where, summary = (block_of(part.blocks, name) for name in ("summary:where", "summary"))
     return shown([where]), literal_text([summary], "summary").split("\n"), len(parts)
 
@@ -639,50 +564,35 @@ def test_a_call_that_has_no_plain_short_value_is_listed_by_its_part(args, terms)
     """What misleads is shown only beside a warning."""
     _, lines, _ = summary_of(an_action("send", args), *[an_action("send", {"x": [LETTER]})] * 23, **terms)
 
-    assert lines[0] == " 1  send  part 1"
+    assert lines[0].partition(", to be read")[0] == " 1  send  part 1"
 
 
 def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
     """In its title, in what a phone says, and in its list; a decision changes it and the part where it was made."""
-    interrupt = an_interrupt(*[an_action(f"tool_{number}") for number in range(12)])
-    place = Place(channel="C1", actions=tuple(range(12)), parts=plan_parts(interrupt, calls_of(interrupt)))
-    asked, clicked, decided = (
-        render_card(a_state(interrupt, places=[place], decided=decisions, status=status))
-        for decisions, status in (
-            ({}, "pending"),
-            (dict.fromkeys(place.parts[0][1:], ApproveDecision()), "pending"),
-            (dict.fromkeys(range(12), ApproveDecision()), "decided"),
-        )
-    )
+    asked, replies, parts = in_parts(*TWELVE)
+    clicked, after, _ = in_parts(*TWELVE, decided=dict.fromkeys(parts[0][1:], ApproveDecision()))
+    all_of_them = dict.fromkeys(range(12), ApproveDecision())
+    decided, *_ = in_parts(*TWELVE, decided=all_of_them, status="decided")
 
-    left = 13 - len(place.parts[0])
-    assert title_of(asked[0]).endswith(" and 5 more")
-    assert title_of(clicked[0]) == f"{title_of(asked[0])}, {left} of 12 open"
-    assert f", {left} of 12 open. " in clicked[0].text
-    assert literal_text(clicked[0].blocks, "summary").split("\n")[:2] == [
-        ' 1  tool_0   "dana@example.com"',
-        ' 2  tool_1   "dana@example.com", Approved',
-    ]
-    assert button_labels(clicked[0].blocks) == ["Open…", "Reject all…"]
-    edits = [before.id for before, after in zip(asked, clicked, strict=True) if before.digest != after.digest]
+    left = 13 - len(parts[0])
+    assert title_of(asked).endswith(" and 5 more")
+    assert title_of(clicked) == f"{title_of(asked)}, {left} of 12 open"
+    assert f", {left} of 12 open. " in clicked.text
+    assert button_labels(clicked.blocks) == ["Open…", "Reject all…"]
+    before = zip([asked, *replies], [clicked, *after], strict=True)
+    edits = [one.id for one, other in before if one.digest != other.digest]
     assert edits == [MessageId(0), MessageId(0, "part", 1)]
-    assert decided[0].text.startswith("Approved: tool_0, ")
-    assert literal_text(decided[0].blocks, "summary").startswith(
-        ' 1  tool_0   "dana@example.com", Approved\n'
-    )
-    assert button_labels(decided[0].blocks) == []
+    assert decided.text.startswith("Approved: tool_0, ")
+    assert literal_text(decided.blocks, "summary").startswith(' 1  tool_0   "dana@example.com", Approved\n')
+    assert button_labels(decided.blocks) == []
 
 
 @bounded(30)
 @given(st.sets(st.integers(0, 23)))
 def test_a_card_in_parts_says_how_many_are_open_whatever_was_decided(decided):
     """The number of the title is the number of rows without an outcome."""
-    interrupt = an_interrupt(*[an_action("create_user", {"note": "x" * 300, "n": n}) for n in range(24)])
-    place = Place(channel="C1", actions=tuple(range(24)), parts=plan_parts(interrupt, calls_of(interrupt)))
-
-    parent, *parts = render_card(
-        a_state(interrupt, places=[place], decided=dict.fromkeys(decided, ApproveDecision()))
-    )
+    users = [an_action("create_user", {"note": "x" * 300, "n": n}) for n in range(24)]
+    parent, parts, _ = in_parts(*users, decided=dict.fromkeys(decided, ApproveDecision()))
 
     left = 24 - len(decided)
     rows = literal_text(parent.blocks, "summary").split("\n")
@@ -697,17 +607,12 @@ def test_a_card_in_parts_says_how_many_are_open_whatever_was_decided(decided):
 @pytest.mark.parametrize("requester", ["U0NOOR", "an intern", None])
 def test_each_part_says_who_asks_and_until_when(requester):
     """Also when it is read by itself; it calls nobody again. What is decided is open no more."""
-    context = Context(requested_by=requester)
-    interrupt = an_interrupt(
-        *(an_action(f"tool_{n}", {"note": "x" * 900}) for n in range(12)), context=context
-    )
-    parts = plan_parts(interrupt, calls_of(interrupt))
-    place = Place(channel="C1", actions=tuple(range(12)), parts=parts)
+    calls = [an_action(f"tool_{n}", {"note": "x" * 900}) for n in range(12)]
+    _, _, parts = in_parts(*calls)
     silent = {index: Terms(approvers=("U0ERIK",), by_silence=True) for index in parts[1]}
-    admission = an_admission(approvers=("U0ERIK", "U0MIRA"), places=[place], own=silent)
     decided = dict.fromkeys(parts[2], ApproveDecision())
 
-    _, *drawn = render_card(a_state(interrupt, admission=admission, decided=decided))
+    _, drawn, _ = in_parts(*calls, context=Context(requested_by=requester), own=silent, decided=decided)
 
     assert_slack_takes_card(tuple(drawn))
     asks = "agent `billing`"
@@ -747,8 +652,7 @@ def test_equal_cards_have_equal_digests():
 @pytest.mark.parametrize(("quorum", "said"), [(1, 0), (2, 1)])
 def test_how_many_have_to_agree_is_said_once(quorum, said):
     """In the line about people, and not again at the call."""
-    place = Place(channel="C0APPROVALS", actions=(0,))
-    part = card(a_state(admission=an_admission(places=[place], quorum=quorum)))
+    part = card(a_state(approvers=["U0ERIK"], quorum=quorum))
     assert line_of(part).count("needs 2 of <@U0ERIK>") == said
     assert words(part.blocks).count("pprovals") == 0
 
@@ -797,8 +701,8 @@ def test_a_card_announces_what_the_agent_gets_at_the_deadline(calls, on_expiry):
 def test_a_card_announces_what_silence_approves(silent, other, ends):
     """Also at the call, where they differ. Nothing where a call has no kind of no: the agent then resumes nothing."""
     own = {index: Terms(approvers=("U0ERIK",), by_silence=True) for index in silent}
-    admission = an_admission(places=[Place(channel="C0APPROVALS", actions=(0, 1))], own=own)
-    state = a_state(an_interrupt(an_action("a"), an_action("b", allowed=other)), admission=admission)
+    calls = an_interrupt(an_action("a"), an_action("b", allowed=other))
+    state = a_state(calls, approvers=["U0ERIK"], own=own)
 
     assert f" · {ends}" in line_of(card(state))
     said = shown(card(state).blocks).count("*Approved at the deadline* unless somebody decides before.")

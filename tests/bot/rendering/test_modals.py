@@ -1,12 +1,9 @@
 """What the views behind the buttons show, and what they carry."""
 
-from dataclasses import replace
-
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.trim import LEFT_OUT
-from bot.domain.admission import Place
 from bot.domain.question import question
 from bot.rendering.modal.editing import render_check_view, render_edit_view
 from bot.rendering.modal.forms import (
@@ -30,7 +27,7 @@ from tests.bot.rendering.slack_side import (
     shown,
     submitted,
 )
-from tests.support.builders import a_state, an_action, an_admission, an_interrupt, on_terms
+from tests.support.builders import a_state, an_action, an_interrupt
 
 LONG = {"query": "".join(f"select {number};\n" for number in range(3_000))}
 
@@ -116,11 +113,9 @@ def test_a_rejection_for_the_whole_run_is_a_box_to_tick():
 def test_a_form_that_decides_says_what_it_decides_on(render):
     """On a phone it covers the card. What has no room is counted, and masks hold."""
     args = {"amount": 1250, "token": "4711", "sql": "UPDATE customers\nSET balance = 0"}
-    admission = an_admission(
-        places=(Place(channel="C1", actions=(0,)),), mask=("token",), headline=("amount",)
-    )
+    state = a_state(an_interrupt(an_action("pay", args)), mask=("token",), headline=("amount",))
 
-    view = render(a_state(an_interrupt(an_action("pay", args)), admission=admission), 0)
+    view = render(state, 0)
 
     assert_slack_takes_view(view)
     assert block_of(view["blocks"], "subject")["text"]["text"] == "pay 1250 +1 hidden"
@@ -128,9 +123,8 @@ def test_a_form_that_decides_says_what_it_decides_on(render):
 
 def test_the_last_step_of_an_edit_shows_the_whole_call_below_the_change():
     """Masked as on the card. Where there is no room for it, a line says that the rest stays."""
-    admission = an_admission(places=(Place(channel="C1", actions=(0,)),), mask=("token",))
     args = {"amount": 12500.0, "to": "ACME", "token": "4711"}
-    state = a_state(an_interrupt(an_action("pay", args)), admission=admission)
+    state = a_state(an_interrupt(an_action("pay", args)), mask=("token",))
 
     view = render_check_view(state, 0, {**args, "amount": 9800})
     full = render_check_view(long_state(), 0, {**LONG, "limit": 5})
@@ -209,8 +203,7 @@ def test_a_reading_shows_everything_and_ends_with_approve():
 def test_a_reading_of_one_page_decides_below_its_text(terms, button, asks):
     """No input is in it: at a high risk its button opens the form with the value to type, and a question is Slack's own."""
     action = an_action("mail", {"body": "Dear Al,\n" * 60}, description="why " * 1_000)
-    state = a_state(an_interrupt(action))
-    state = replace(state, admission=on_terms(state.admission, **terms))
+    state = a_state(an_interrupt(action), **terms)
     assert len(pages_of(state.actions[0])) == 1
 
     view = render_reading_view(state, 0, 1, pages_read=0)

@@ -14,8 +14,6 @@ from agent_adapter.contract.arguments import MAX_ARGUMENTS_BYTES, check_argument
 from agent_adapter.contract.hitl import (
     EFFECTS,
     ApproveDecision,
-    EditDecision,
-    EditedAction,
     RejectDecision,
     RespondDecision,
     UnknownDecision,
@@ -31,9 +29,9 @@ from bot.domain.votes import Proposal, Vote, position_of
 from bot.rendering.arguments import change_lines
 from bot.rendering.blocks import json_size
 from bot.rendering.card.card import render_card
-from bot.rendering.card.layout import lay_out, plan_parts
+from bot.rendering.card.layout import plan_parts
 from bot.rendering.modal.argument_form import Edited, Unchanged, form_of
-from bot.rendering.modal.boxes import BOXES
+from bot.rendering.modal.boxes import BARE, BOXES, EMPTY
 from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.form_tree import inputs_in
 from bot.rendering.modal.forms import (
@@ -47,12 +45,13 @@ from bot.rendering.modal.questions import TYPED
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.pages import measure, pages_of
 from bot.sentences import in_form
-from bot.text.literal import has_hidden, one_line, visible
+from bot.text.literal import has_hidden
 from bot.use_cases.propose import MOST_BLOCKS, MOST_JSON
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_message,
     assert_slack_takes_view,
+    assert_written,
     block_ids,
     button_labels,
     buttons,
@@ -63,7 +62,6 @@ from tests.bot.rendering.slack_side import (
     shown,
     submitted,
     typed_texts,
-    unwrapped,
 )
 from tests.support.builders import (
     NOW,
@@ -72,28 +70,17 @@ from tests.support.builders import (
     an_action,
     an_admission,
     an_interrupt,
+    asked,
     calls_of,
-    on_terms,
+    edited,
 )
-from tests.support.properties import bounded
+from tests.support.properties import FULL, bounded
 
 ATTACKS = [
-    "<!channel>",
-    "<https://evil.example|Approve here>",
-    "<@U0DANA>",
-    "*Approved* by <@U0DANA>",
-    "```\n*2.* `safe`",
-    ":white_check_mark:",
-    "a\u202eb\u200bc\U000e0041",
-    "\ufeff\x00\x07\r\n",
-    "e" + "\u0301" * 40,
-    " " * 200,
-    "\n" * 200,
-    "\\u{202E}",
-    "😀" * 50,
-    "日本語" * 40,
-    "↪ │ - ",
-]
+    "<!channel>", "<https://evil.example|Approve here>", "<@U0DANA>", "*Approved* by <@U0DANA>",
+    "```\n*2.* `safe`", ":white_check_mark:", "a\u202eb\u200bc\U000e0041", "\ufeff\x00\x07\r\n",
+    "e" + "\u0301" * 40, " " * 200, "\n" * 200, "\\u{202E}", "😀" * 50, "日本語" * 40, "↪ │ - ",
+]  # fmt: skip
 words = st.one_of(
     st.sampled_from(ATTACKS),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
@@ -117,6 +104,9 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
     max_leaves=12,
 )
+
+
+MOST_CALLS = 50 if FULL else 16
 
 
 def _within_limits(args: Any) -> bool:
@@ -165,10 +155,12 @@ property_schemas = st.recursive(
             {"$ref": "http://127.0.0.1:9/x"},
         ]
     ),
-    lambda inner: st.builds(
-        lambda properties, required: {"type": "object", "properties": properties, "required": required},
-        st.dictionaries(keys, inner, max_size=4),
-        st.lists(keys, max_size=2),
+    lambda inner: st.fixed_dictionaries(
+        {
+            "type": st.just("object"),
+            "properties": st.dictionaries(keys, inner, max_size=4),
+            "required": st.lists(keys, max_size=2),
+        }
     ),
     max_leaves=6,
 )
@@ -178,17 +170,14 @@ DEFS = {
 }
 schemas = st.one_of(
     st.none(),
-    st.builds(
-        lambda properties, required, extra: {
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": extra,
-            "$defs": DEFS,
-        },
-        st.dictionaries(keys, property_schemas, max_size=6),
-        st.lists(keys, max_size=3),
-        st.booleans(),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("object"),
+            "properties": st.dictionaries(keys, property_schemas, max_size=6),
+            "required": st.lists(keys, max_size=3),
+            "additionalProperties": st.booleans(),
+            "$defs": st.just(DEFS),
+        }
     ),
     st.dictionaries(keys, values, max_size=4),
 )
@@ -198,22 +187,14 @@ allowed = st.lists(
     st.sampled_from(["approve", "edit", "reject", "respond", "later"]), min_size=1, unique=True
 )
 actions = st.builds(
-    lambda name, args, description, kinds, schema, always, effects: an_action(
-        name,
-        args,
-        description=description,
-        allowed=kinds,
-        schema=schema,
-        allow_always=always,
-        effects=effects,
-    ),
+    an_action,
     names,
     arguments,
-    st.none() | words,
-    allowed,
-    schemas,
-    st.booleans(),
-    st.lists(st.sampled_from([*EFFECTS, "later"]), max_size=4, unique=True).map(tuple),
+    description=st.none() | words,
+    allowed=allowed,
+    schema=schemas,
+    allow_always=st.booleans(),
+    effects=st.lists(st.sampled_from([*EFFECTS, "later"]), max_size=4, unique=True).map(tuple),
 )
 contexts = st.builds(
     Context,
@@ -227,7 +208,7 @@ decisions = st.one_of(
     st.just(ApproveDecision()),
     st.builds(RejectDecision, message=st.none() | words),
     st.builds(RespondDecision, message=words),
-    st.builds(lambda args: EditDecision(edited_action=EditedAction(name="x", args=args)), arguments),
+    arguments.map(lambda args: edited("x", **args)),
     st.just(UnknownDecision(type="later")),
 )
 
@@ -236,7 +217,7 @@ decisions = st.one_of(
 def states(draw: st.DrawFn) -> Any:
     asked = draw(st.lists(actions, min_size=1, max_size=3))
     if draw(st.booleans()):
-        asked = (asked * 50)[: draw(st.integers(4, 50))]
+        asked = (asked * 50)[: draw(st.integers(4, MOST_CALLS))]
     interrupt = an_interrupt(
         *asked, context=draw(contexts), on_expiry=draw(st.sampled_from(["reject", "raise", "approve"]))
     )
@@ -337,7 +318,7 @@ def test_every_card_with_all_about_time_is_one_that_slack_takes(state):
 
     assert_slack_takes_card(parts)
     assert len({part.id for part in parts}) == len(parts)
-    remarks = [part for part in parts if part.id.is_beside]
+    remarks = [part for part in parts if part.id.kind == "remark"]
     assert len(remarks) == len(state.remarks) * len(state.places)
     if state.is_open:
         [clock] = [block for block in parts[0].blocks if block["block_id"] == "clock"]
@@ -351,37 +332,22 @@ def _with_all_about_time(state):
     )
     more = tuple(f"S{number:010}" for number in range(12))
     step = Step(kind="escalate", after=timedelta(minutes=1), actions=everywhere[:1], approvers=more)
-    places = (
-        Place(channel=f"C{n:010}", actions=everywhere, parts=parts, assign=timedelta(hours=1))
-        for n in range(9)
-    )
-    admission = state.admission.model_copy(
-        update={
-            "places": tuple(places),
-            "steps": (step,),
-            "extension": Extension(by=timedelta(days=6, hours=23, minutes=59, seconds=59), times=9),
-        }
-    )
-    remark = Remark(
-        kind="remind",
-        places=tuple(range(9)),
-        actions=everywhere,
-        mentions=more * 5,
-        also_in="C0000000009",
-        by="U0000000001",
-        until=NOW,
-    )
-    kinds = ("remind", "escalate", "extend", "hand_over")
+    held = {"actions": everywhere, "parts": parts, "assign": timedelta(hours=1)}
+    extension = Extension(by=timedelta(days=6, hours=23, minutes=59, seconds=59), times=9)
+    places = tuple(Place(channel=f"C{n:010}", **held) for n in range(3))
+    changed = {"places": places, "steps": (step,), "extension": extension}
+    about = {"places": (0, 1, 2), "actions": everywhere, "mentions": more * 5, "also_in": "C0000000009"}
+    kinds = enumerate(("remind", "escalate", "extend", "hand_over"), 1)
     return replace(
         state,
         # The properties are reckoned anew from these fields.
-        admission=admission.escalated(step),
+        admission=state.admission.model_copy(update=changed).escalated(step),
         recorded=(None, *state.recorded[1:]),
         now=state.deadline - timedelta(minutes=1),
         extended=1,
         reached={0: True},
         assignments={0: Assignment("U0000000001", NOW, state.deadline)},
-        remarks={n: remark.model_copy(update={"kind": kind}) for n, kind in enumerate(kinds, 1)},
+        remarks={n: Remark(kind=kind, by="U0000000001", until=NOW, **about) for n, kind in kinds},
     )
 
 
@@ -401,18 +367,14 @@ def test_every_message_of_a_card_has_room_for_a_proposal(count, size, quorum, ri
         an_action(f"a_tool_with_a_long_name_{n}", {"amount": "x" * size, "account": "a"})
         for n in range(count)
     ]
-    interrupt = an_interrupt(*calls)
-    place = Place(channel="C1", actions=tuple(range(count)))
-    state = a_state(interrupt, admission=lay_out(interrupt, an_admission(places=(place,))))
+    state = asked(*calls)
     state = _with_all_about_time(state) if timed else state
     terms = Terms(approvers=tuple(f"S{n:010}" for n in range(12)), quorum=quorum, risk=risk)
     proposals = {
         n: Proposal(
             name=f"{n:032x}",
             fingerprint="f" * 32,
-            decision=EditDecision(
-                edited_action=EditedAction(name=calls[n][0].name, args={"amount": "y" * size})
-            ),
+            decision=edited(calls[n][0].name, amount="y" * size),
             by="U0000000001",
             policy="2",
             rule="<&>" * 40,
@@ -439,21 +401,17 @@ def test_every_view_is_one_that_slack_takes(state):
 def _assert_views(state):
     for index in {0, len(state.actions) - 1}:
         pages = min(len(pages_of(state.actions[index])), 3)
-        views = [
-            render_edit_view(state, index),
-            render_reject_view(state, index),
-            render_respond_view(state, index),
-            *(render_reading_view(state, index, page, pages_read=page - 1) for page in range(1, pages + 1)),
-        ]
-        for view in views:
-            assert_slack_takes_view(view)
+        for render in (render_edit_view, render_reject_view, render_respond_view):
+            assert_slack_takes_view(render(state, index))
+        for page in range(1, pages + 1):
+            assert_slack_takes_view(render_reading_view(state, index, page, pages_read=page - 1))
     assert_slack_takes_view(render_reject_all_view(state, 0))
     assert_slack_takes_view(render_hand_over_view(state, 0))
 
 
 def test_the_largest_arguments_are_shown_within_the_limits():
     """Sixty-four kilobytes of any kind: a card that says so, and pages that hold all of it."""
-    for args in HUGE:
+    for args in HUGE if FULL else HUGE[::3]:
         state = a_state(an_interrupt(an_action(args=args, description="d" * 50_000)))
         assert_slack_takes_card(render_card(state))
         assert_slack_takes_view(render_edit_view(state, 0))
@@ -468,13 +426,11 @@ def test_the_largest_arguments_are_shown_within_the_limits():
 @example({"a": ("x" + " " * 30) * 1_000})
 def test_nothing_can_be_approved_before_every_part_of_its_arguments_was_shown(args):
     """Either the card with the button shows all of it, or the reading that ends with the button does."""
-    interrupt = an_interrupt(an_action(args=args))
-    places = [Place(channel="C1", actions=(0,))]
-    state = a_state(interrupt, admission=lay_out(interrupt, an_admission(places=places)))
+    state = asked(an_action(args=args))
     (part,) = render_card(state)
 
     if "approve:0" in [button["action_id"] for button in buttons(part.blocks)]:
-        _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
+        assert_written(args, literal_text(part.blocks, "a:0:arguments"))
     else:
         _assert_readable(state, 0)
 
@@ -485,18 +441,16 @@ def test_nothing_can_be_approved_before_every_part_of_its_arguments_was_shown(ar
 @example({"sql": ("x" + " " * 30) * 250}, "Frees space.")
 def test_nothing_is_typed_in_a_form_that_hides_the_call(args, description):
     """On a phone the form covers the card: it shows every argument and what the agent says, above the input."""
-    interrupt = an_interrupt(an_action(args=args, description=description))
-    admission = on_terms(a_state(interrupt).admission, risk="high")
-    state = a_state(interrupt, admission=admission)
+    state = a_state(an_interrupt(an_action(args=args, description=description)), risk="high")
     (part,) = render_card(state)
     assume("confirm:0" in [button["action_id"] for button in buttons(part.blocks)])
 
     view = render_confirm_view(state, 0)
-    _assert_shown(args, literal_text(view["blocks"], "arguments"))
+    assert_written(args, literal_text(view["blocks"], "arguments"))
     assert view["submit"]["text"] == in_form.APPROVE
 
     assert_slack_takes_view(view)
-    _assert_shown(args, literal_text(part.blocks, "a:0:arguments"))
+    assert_written(args, literal_text(part.blocks, "a:0:arguments"))
     assert ("description" in block_ids(view["blocks"])) == bool(description)
     assert [block["block_id"] for block in view["blocks"]][-2:] == [TYPED, "note"]
 
@@ -509,29 +463,7 @@ def _assert_readable(state: Any, index: int) -> None:
     ends = [any("I have read it" in label for label in button_labels(view)) for view in views]
     assert ends == [False] * (pages - 1) + [True]
     texts = [literal_text(view["blocks"], "arguments") for view in views]
-    _assert_shown(state.actions[index].request.args, "\n".join(text for text in texts if text))
-
-
-def _assert_shown(args: Any, text: str) -> None:
-    whole = unwrapped(text)
-    for key, value in _leaves(args) if args else ():
-        assert one_line(key).replace('"', "\\u{22}") in whole
-        if isinstance(value, str):
-            for line in visible(value).split("\n"):
-                assert line.rstrip(" ") in whole
-        else:
-            assert encode(value) in whole
-
-
-def _leaves(node: Any, key: str = "") -> Any:
-    if isinstance(node, dict) and node:
-        for name, child in node.items():
-            yield from _leaves(child, name)
-    elif isinstance(node, list) and node:
-        for child in node:
-            yield from _leaves(child, key)
-    else:
-        yield key, node
+    assert_written(state.actions[index].request.args, "\n".join(text for text in texts if text))
 
 
 @bounded(30)
@@ -541,14 +473,11 @@ def test_no_words_of_others_stand_where_they_would_act(state):
 
     A notification has the values of a call, and none of them acts.
     """
-    payloads = [part.blocks for part in render_card(state)]
-    payloads += [render_respond_view(state, 0), render_reject_view(state, 0)]
-    payloads += [
-        render_reading_view(state, 0, page, pages_read=0) for page in (1, len(pages_of(state.actions[0])))
-    ]
-    payloads.append(render_edit_view(state, 0))
+    views = [render(state, 0) for render in (render_respond_view, render_reject_view, render_edit_view)]
+    pages = (1, len(pages_of(state.actions[0])))
+    views += [render_reading_view(state, 0, page, pages_read=0) for page in pages]
 
-    for payload in payloads:
+    for payload in (*(part.blocks for part in render_card(state)), *views):
         for place, text in typed_texts(payload):
             if place == "mrkdwn":
                 _assert_harmless(text)
@@ -582,6 +511,11 @@ def _assert_harmless(text: str) -> None:
 
 @bounded(150)
 @given(arguments, schemas, st.booleans())
+@example({"text": "line\r\nline\rline\n", "n": 1}, None, False)
+@example({"text": "x" * 10_000, "n": 1, "hidden": "a\u200bb\u202ec"}, None, True)
+@example({"big": 2**80, "rate": 1e22, "one": 1.0, "minus": -0.0}, None, True)
+@example({"deep": {"a": {"b": {"c": [{"d": None}]}}}, "empty": {}, "none": []}, None, True)
+@example({"\u200b": 1, "": 2, "a b": {"<!channel>": 3}}, None, True)
 @example({"a": " x\r\n", "b": "\n", "c": "", "d": {"e": "\tx "}}, None, True)
 @example({"a": " x\r\n", "b": "\n", "c": "", "d": {"e": "\tx "}}, None, False)
 def test_a_form_that_nobody_touched_gives_what_was_asked(args, schema, trims):
@@ -610,10 +544,19 @@ alike = st.recursive(
 @bounded(150)
 @given(st.dictionaries(near, alike, max_size=6) | arguments, st.none() | schemas)
 @example({"a": {"b": 1}, "a → b": 2}, None)
+@example({" x": 1, '" x"': 2, "x": 3, '\\" x"': 4}, None)
+@example({"k" * 149 + "1": 1, "k" * 149 + "2": 2, "k" * 200 + "1": 3, "k" * 200 + "2": 4}, None)
+@example({"a": [1], "a · JSON": "x", "a · JSON ": "x"}, None)
+@example({"a  b": 1, "a b": 2, "a \\{2 spaces}b": 3}, None)
+@example({EMPTY.label: "y", BARE.label: " z ", "Later": 1}, None)
+@example({"": {"": 1}, '"" → ""': 2, '""': {'""': 3}}, None)
+@example({"p" * 140: {"q" * 140 + "1": 1, "q" * 140 + "2": 2}}, None)
+@example({"x… 5 more characters (input 1)": 1, "x" * 200: 2}, None)
 def test_no_two_inputs_of_a_form_share_a_label(args, schema):
     """Whatever the arguments are called, and also where Slack shows a row of spaces as one."""
     assume(_within_limits(args))
-    view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
+    state = a_state(an_interrupt(an_action(args=args, schema=schema)), risk="high")
+    view = render_edit_view(state, 0)
     assert_slack_takes_view(view)
 
     found = labels(view)
@@ -628,15 +571,20 @@ def test_no_two_inputs_of_a_form_share_a_label(args, schema):
 @given(arguments, schemas, st.booleans(), st.data())
 def test_what_is_ticked_is_the_only_change(args, schema, trims, data):
     """An empty text, or one without the spaces around it; everything else stays byte for byte."""
+    args = {"spaces": " x ", **args}
     view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
     ticked = {
         block["label"]["text"]: data.draw(
-            st.lists(st.sampled_from([o["text"]["text"] for o in block["element"]["options"]]), unique=True)
+            st.lists(
+                st.sampled_from([o["text"]["text"] for o in block["element"]["options"]]),
+                min_size=1,
+                unique=True,
+            )
         )
         for block in view["blocks"]
         if block["block_id"] in {"empty", "bare"}
     }
-    assume(any(ticked.values()))
+    assume(ticked)
 
     result = parse_form(submitted(view, trims=trims, **ticked), args, schema)
 
@@ -747,12 +695,10 @@ def test_a_card_in_parts_names_many_people_within_slacks_limits():
     own = {
         index: Terms(approvers=(f"U{index % 30:010}", f"S{index % 2:010}", "channel")) for index in range(50)
     }
-    place = Place(
-        channel="C1", actions=tuple(range(50)), parts=plan_parts(interrupt, calls_of(interrupt), mixed=True)
-    )
-    admission = an_admission(approvers=("U0ERIK",), own=own, places=(place,))
+    divided = plan_parts(interrupt, calls_of(interrupt), mixed=True)
+    place = Place(channel="C1", actions=tuple(range(50)), parts=divided)
 
-    parts = render_card(a_state(interrupt, admission=admission))
+    parts = render_card(a_state(interrupt, approvers=("U0ERIK",), own=own, places=(place,)))
 
     assert_slack_takes_card(parts)
     text = shown(parts[0].blocks)

@@ -7,49 +7,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_adapter import Outcome
-from agent_adapter.contract.hitl import ApproveDecision, EditDecision, RejectDecision
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.outcome import Reported
 from agent_adapter.contract.record import EXPIRED
-from bot.domain.admission import Place
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
 from bot.rendering.card.card import render_card
-from bot.rendering.card.layout import lay_out
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of, shown
-from tests.support.builders import NOW, a_decision, a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt, asked, edited
 from tests.support.properties import bounded
 
 APPROVE, REJECT = ApproveDecision(), RejectDecision(message="No.")
 
 
-def drawn(
-    *reports,
-    tools=("send_payment",),
-    how=None,
-    args=None,
-    plan=None,
-    mask=(),
-    modal_only=(),
-    tell_approvers=True,
-    **fields,
-):
+def drawn(*reports, tools=("send_payment",), how=None, args=None, plan=False, **fields):
     """Draw the messages of a decided record. `reports` are outcomes by action, `None` where nothing was reported."""
-    interrupt = an_interrupt(*(an_action(tool, args) for tool in tools))
-    every = tuple(range(len(tools)))
-    admission = an_admission(
-        places=(Place(channel="C0APPROVALS", actions=every),),
-        mask=mask,
-        modal_only=modal_only,
-        tell_approvers=tell_approvers,
-    )
     outcomes = {index: Reported(each, NOW) for index, each in enumerate(reports) if each}
-    state = a_state(
-        interrupt,
-        decided=how or dict.fromkeys(every, APPROVE),
-        admission=plan(interrupt, admission) if plan else admission,
-        **{"status": "decided", "settled_at": NOW, "resumed_at": NOW, "outcomes": outcomes, **fields},
-    )
-    found = render_card(state)
+    state = {"status": "decided", "settled_at": NOW, "resumed_at": NOW, "outcomes": outcomes}
+    terms = {
+        "approvers": ["U0ERIK"],
+        "tell_approvers": True,
+        "decided": how or dict.fromkeys(range(len(tools)), APPROVE),
+    }
+    calls = [an_action(tool, args) for tool in tools]
+    given = {**terms, **state, **fields}
+    found = render_card(asked(*calls, **given) if plan else a_state(an_interrupt(*calls), **given))
     assert_slack_takes_card(found)
     return found
 
@@ -78,24 +60,32 @@ MASKS = {"mask": ("password",), "modal_only": ("body",)}
 PAID, LOST = Outcome.done("tr_1"), Outcome.failed("insufficient funds")
 
 
+RAN = {"claim_has_lapsed": True, "resumed_at": None}
+
+
 @pytest.mark.parametrize(
-    ("reports", "says"),
+    ("reports", "fields", "says"),
     [
-        ([PAID], "✅ Approved: send_payment, done"),
-        ([LOST], "❌ Failed: send_payment (approved)"),
-        ([None], "Approved: send_payment"),
-        ([PAID, PAID], "✅ Approved: send_payment, 2 times, done"),
-        ([LOST, LOST], "❌ Failed: send_payment, 2 times (approved)"),
-        ([LOST, PAID], "❌ 1 of 2 failed: send_payment (approved)"),
-        ([PAID, None, None], "Approved: send_payment, 3 times, 1 done, 2 not reported"),
+        ([PAID], {}, "✅ Approved: pay, done"),
+        ([LOST], {}, "❌ Failed: pay (approved)"),
+        ([None], {}, "Approved: pay"),
+        ([PAID, PAID], {}, "✅ Approved: pay, 2 times, done"),
+        ([LOST, LOST], {}, "❌ Failed: pay, 2 times (approved)"),
+        ([LOST, PAID], {}, "❌ 1 of 2 failed: pay (approved)"),
+        ([PAID, None, None], {}, "Approved: pay, 3 times, 1 done, 2 not reported"),
+        ([PAID, None], {"how": {0: APPROVE, 1: REJECT}}, "✅ 1 approved, 1 rejected: pay, 2 times, 1 done"),
+        # A title warns as long as the outcome of a call is unknown.
+        ([None, None, None], RAN, "⚠️ Outcome unknown: pay, 3 times (approved)"),
+        ([PAID, PAID, None], RAN, "⚠️ 2 done, 1 not reported: pay, 3 times (approved)"),
+        ([LOST, PAID, None], RAN, "⚠️ 1 of 3 failed, 1 not reported: pay (approved)"),
+        ([LOST, PAID, PAID], RAN, "❌ 1 of 3 failed: pay (approved)"),
     ],
-)
-def test_a_title_says_what_became_of_the_calls_and_first_what_failed(reports, says):
-    assert title(*reports, tools=["send_payment"] * len(reports)) == says
+)  # fmt: skip
+def test_a_title_says_what_became_of_the_calls_and_first_what_failed(reports, fields, says):
+    card, *_ = drawn(*reports, tools=["pay"] * len(reports), args={}, **fields)
 
-
-def test_a_title_counts_what_is_done_where_not_every_call_ran():
-    assert title(PAID, tools=["pay"] * 2, how={0: APPROVE, 1: RejectDecision()}).endswith(", 1 done")
+    assert card.blocks[0]["text"]["text"] == says
+    assert ("may have run" in card.text) == (says[0] == "⚠")
 
 
 def test_a_long_title_keeps_its_end():
@@ -104,18 +94,6 @@ def test_a_long_title_keeps_its_end():
     assert title(PAID, **long).endswith('…", done')
     assert title(LOST, **long).startswith("❌ Failed: ")
     assert title(None, **long, stalled="x").startswith("⚠️ Outcome unknown: ")
-
-
-def test_an_error_stands_in_a_block_of_its_own():
-    card, *_ = drawn(Outcome.failed("*bold* <!channel> <@U0DANA>\u202etxt"))
-    (error,) = about_runs(card)
-
-    assert card.blocks[1]["block_id"] == "ran:0:text"
-    assert error.startswith("*bold* <!channel> <@U0DANA>")
-    assert "\u202e" not in error
-    literal = card.blocks[[block["block_id"] for block in card.blocks].index("ran:0:text")]
-    assert literal["type"] == "rich_text"
-    assert literal["elements"][0]["type"] == "rich_text_quote"
 
 
 def test_a_card_with_every_outcome_says_no_more_that_the_agent_went_on():
@@ -128,37 +106,31 @@ def test_a_card_with_every_outcome_says_no_more_that_the_agent_went_on():
 
 
 def test_a_result_is_one_line_and_the_thread_has_all_of_it():
-    card, thread = drawn(Outcome.done("first\nsecond\nthird"))
-
-    assert about_runs(card) == ["Result (the first of 3 lines):", "first"]
-    assert (thread.id.kind, about_runs(thread)[-1]) == ("outcomes", "first\nsecond\nthird")
-
-
-def test_the_card_of_one_short_outcome_needs_no_message_in_the_thread():
-    """A second message would say the same."""
+    """A second message about one short outcome would say the same."""
     assert [part.id.kind for part in drawn(PAID)] == ["card"]
+    card, thread = drawn(Outcome.done("first\u202e\nsecond\nthird"))
 
-
-def test_the_thread_gets_one_message_about_several_calls():
-    card, thread = drawn(PAID, LOST, None, tools=["a", "b", "c"])
-
-    assert about_runs(card)[0] == "Call 2 failed:"
-    assert words_of(card) == "insufficient funds"
-    assert [said[:11] for said in about_runs(thread)[2::2]] == ["2. *Failed*", "1. *Done* <"]
+    assert about_runs(card) == ["Result (the first of 3 lines):", "first\\u{202E}"]
+    literal = block_of(card.blocks, "ran:0:text")
+    assert (literal["type"], literal["elements"][0]["type"]) == ("rich_text", "rich_text_quote")
+    assert (thread.id.kind, about_runs(thread)[-1]) == ("outcomes", "first\\u{202E}\nsecond\nthird")
 
 
 @pytest.mark.parametrize(
     ("reports", "says"),
     [
+        ([PAID, LOST, None], "Call 2 failed:"),
         ([PAID, LOST, PAID, Outcome.failed("too late")], "Calls 2, 4 failed, here is 2:"),
         ([PAID, *[LOST, PAID] * 25], "25 calls failed, here is 2:"),
     ],
 )
 def test_a_card_says_which_calls_failed_and_shows_the_first(reports, says):
-    card, *_ = drawn(*reports, tools=["pay"] * len(reports), plan=lay_out)
+    """The thread has one message about all of them, what failed first."""
+    card, thread, *_ = drawn(*reports, tools=["pay"] * len(reports), plan=True)
 
     assert about_runs(card)[0] == says
     assert words_of(card) == "insufficient funds"
+    assert about_runs(thread)[2].startswith("2. *Failed*")
 
 
 BATCH = {"tools": ["pay", "pay"]}
@@ -182,7 +154,7 @@ def words_of(message):
     return "".join(leaf["text"] for leaf in words["elements"])
 
 
-EDITED = EditDecision(edited_action={"name": "pay", "args": {"amount": 7}})
+EDITED = edited("pay", amount=7)
 
 
 @pytest.mark.parametrize(
@@ -217,15 +189,11 @@ def test_a_shortened_error_says_how_long_it_was():
     [
         ([None], {"resumed_at": None}, "waiting for the agent"),
         ([None], {"resumed_at": None, "stalled": "it failed with OSError"}, "the agent could not go on"),
-        (
-            [Outcome.done(), None],
-            {"resumed_at": None, "stalled": "it failed"},
-            " · its run ended with an error",
-        ),
+        ([Outcome.done(), None], {"resumed_at": None, "stalled": "it failed"}, " · its run ended with an error"),
         ([None], {"stalled": "it failed"}, "its run ended with an error; no outcome was reported"),
         ([None], {"stalled": "it is too large", "unused": True}, "nothing ran"),
     ],
-)
+)  # fmt: skip
 def test_a_card_says_why_nothing_was_reported(reports, fields, says):
     card, *_ = drawn(*reports, tools=["pay"] * len(reports), **fields)
     assert says in text_of(block_of(card.blocks, "who"))
@@ -253,26 +221,6 @@ def test_an_agent_that_stopped_never_looks_like_success(fields, news, alarm):
     assert card.blocks[0]["text"]["text"] == f"⚠️ {news}: send_payment (approved)"
     assert (card.blocks[1]["type"], card.blocks[1]["text"]["text"]) == ("section", alarm)
     assert card.text.startswith(f"⚠️ {news}: send_payment (approved). {alarm} Asked by billing")
-
-
-@pytest.mark.parametrize(
-    ("reports", "title_says", "alarm"),
-    [
-        ([None, None, None], "⚠️ Outcome unknown: pay, 3 times (approved)", "Some or all of the calls may"),
-        ([PAID, PAID, None], "⚠️ 2 done, 1 not reported: pay, 3 times (approved)", "The call may have run"),
-        (
-            [LOST, PAID, None],
-            '⚠️ 1 of 3 failed, 1 not reported: pay "dana@example.com" (approved)',
-            "The call may",
-        ),
-        ([LOST, PAID, PAID], '❌ 1 of 3 failed: pay "dana@example.com" (approved)', ""),
-    ],
-)
-def test_a_title_warns_as_long_as_the_outcome_of_a_call_is_unknown(reports, title_says, alarm):
-    card, *_ = drawn(*reports, tools=["pay"] * 3, resumed_at=None, claim_has_lapsed=True)
-    assert card.blocks[0]["text"]["text"] == title_says
-    assert alarm in card.text
-    assert ("may have run" in card.text) == bool(alarm)
 
 
 @pytest.mark.parametrize("fields", [{"claim_has_lapsed": True}, {"stalled": "x"}, {"untaken": True}])
@@ -389,16 +337,13 @@ def test_the_reply_stays_and_is_edited_when_an_unknown_outcome_becomes_known():
 @bounded(60)
 @given(
     st.lists(
-        st.one_of(
-            st.none(),
-            st.builds(Outcome.done, st.text(max_size=3_000)),
-            st.builds(Outcome.failed, st.text(max_size=3_000)),
-        ),
+        st.none()
+        | st.builds(Outcome, status=st.sampled_from(["done", "failed"]), text=st.text(max_size=3_000)),
         min_size=1,
         max_size=50,
     )
 )
 def test_slack_takes_every_report(reports):
     """Whatever agents write, every message is within Slack's limits."""
-    drawn(*reports, tools=["send_payment"] * len(reports), plan=lay_out)
-    drawn(*reports, tools=[f"tool-{number}" for number in range(len(reports))], plan=lay_out)
+    drawn(*reports, tools=["send_payment"] * len(reports), plan=True)
+    drawn(*reports, tools=[f"tool-{number}" for number in range(len(reports))], plan=True)

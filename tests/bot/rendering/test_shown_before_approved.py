@@ -12,15 +12,13 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction
-from bot.domain.admission import Place, Terms
+from agent_adapter.contract.hitl import ApproveDecision
+from bot.domain.admission import Terms
 from bot.domain.ids import parse_action_id, parse_button_value
 from bot.domain.masking import holds
 from bot.domain.standing import StandingLimits
-from bot.domain.votes import Vote, position_of
 from bot.listeners.table import TABLE, Decides, Opens
 from bot.rendering.card.card import render_card
-from bot.rendering.card.layout import lay_out
 from bot.rendering.modal.forms import (
     render_agree_view,
     render_confirm_view,
@@ -37,29 +35,18 @@ from bot.text.literal import visible
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
+    assert_written,
     buttons,
     literal_text,
-    unwrapped,
 )
-from tests.support.builders import a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import a_state, a_vote, an_action, asked, edited
 from tests.support.properties import bounded
 
 SHORT = ["", " ", "Ada Park", "Ada  Park", "1", "1.0", "true", "null", "{}", "[]", '"', '" "', '"  "', "a: b"]
 ODD = [
-    "x ",
-    " x",
-    "•••• (masked)",
-    "•••• (maskiert)",
-    "(left out)",
-    "(weggelassen)",
-    "admin: true",
-    "\u200b",
-    "e\u0301",
-    "é",
-    "日本語",
-    "1\t2",
-    "# 1",
-]
+    "x ", " x", "•••• (masked)", "•••• (maskiert)", "(left out)", "(weggelassen)", "admin: true", "\u200b",
+    "e\u0301", "é", "日本語", "1\t2", "# 1",
+]  # fmt: skip
 REASONS = [
     ["Because it is due."],
     ["why " * 400],
@@ -106,7 +93,7 @@ def batches(draw):
         calls.append(args)
     tools = draw(st.sampled_from([["pay"], ["pay"], ["pay"], ["pay", "drop_table"]]))
     notes = draw(st.sampled_from([[None], [None], *REASONS]))
-    asked = [
+    actions = [
         an_action(tools[n % len(tools)], args, description=notes[n % len(notes)])
         for n, args in enumerate(calls)
     ]
@@ -117,15 +104,12 @@ def batches(draw):
     other = Terms(approvers=("U0ERIK",), risk="high", mask=mask)
     own = {0: other} if draw(st.integers(0, 5)) == 0 else {}
     decided = draw(st.sets(st.integers(0, count - 1), max_size=3))
-    return batch(*asked, own=own, decided=decided, **terms)
+    return batch(*actions, own=own, decided=decided, **terms)
 
 
-def batch(*asked, own=None, decided=(), **terms):
+def batch(*actions, decided=(), **terms):
     """Build the record of these calls as it is admitted."""
-    interrupt = an_interrupt(*asked)
-    places = [Place(channel="C1", actions=tuple(range(len(asked))))]
-    admission = lay_out(interrupt, an_admission(places=places, own=own, **terms))
-    return a_state(interrupt, admission=admission, decided=dict.fromkeys(decided, ApproveDecision()))
+    return asked(*actions, approvers=["U0ERIK"], decided=dict.fromkeys(decided, ApproveDecision()), **terms)
 
 
 def pay(**args):
@@ -145,11 +129,6 @@ def _masked(name, value, mask):
 
 
 def assert_on_message(state, blocks, index):
-    """Every value of this call is readable in these blocks, for a person who reads the language of the card."""
-    _assert_on_message(state, blocks, index)
-
-
-def _assert_on_message(state, blocks, index):
     whole = [b for b in blocks if b["block_id"] == f"a:{index}:arguments"]
     if state.admission.places[0].rows:
         assert_in_rows(state, blocks, index)
@@ -157,7 +136,7 @@ def _assert_on_message(state, blocks, index):
     text = literal_text(blocks, f"a:{index}:arguments") if whole else ""
     held = [name for name in state.actions[index].terms.headline if _is_held(state, blocks, index, name)]
     assert not held or len(state.actions) == 1
-    _assert_written_out(state, index, text, {name for name in held if name not in names_in(blocks, index)})
+    assert_written_out(state, index, text, {name for name in held if name not in names_in(blocks, index)})
 
 
 def names_in(blocks, index):
@@ -181,34 +160,13 @@ def _is_held(state, blocks, index, name):
     )
 
 
-def assert_written_out(state, index, text):
+def assert_written_out(state, index, text, held=()):
     """As its card speaks: so everybody reads the same pages."""
-    _assert_written_out(state, index, text)
+    assert_written({name: each for name, each in wanted(state, index).items() if name not in held}, text)
+    assert MORE not in text
 
 
-def _assert_written_out(state, index, text, held=()):
-    found = unwrapped(text)
-    for name, value in wanted(state, index).items():
-        if name in held:
-            continue
-        assert visible(name).replace('"', "\\u{22}") in found
-        for leaf in _leaves(value):
-            if isinstance(leaf, str):
-                assert all(line.rstrip(" ") in found for line in visible(leaf).split("\n"))
-            else:
-                assert encode(leaf) in found
-    assert in_text.more_characters(7).rpartition("7")[2] not in text
-
-
-def _leaves(value):
-    if isinstance(value, dict) and value:
-        for child in value.values():
-            yield from _leaves(child)
-    elif isinstance(value, list) and value:
-        for child in value:
-            yield from _leaves(child)
-    else:
-        yield value
+MORE = in_text.more_characters(7).rpartition("7")[2]
 
 
 def assert_in_rows(state, blocks, index):
@@ -296,12 +254,8 @@ def read_boxes(blocks, block_id):
 
 def _assert_boxed(text, value):
     """This is the value as the card of one call has it, whole."""
-    for leaf in _leaves(value):
-        if isinstance(leaf, str):
-            assert all(line.rstrip(" ") in text for line in visible(leaf).split("\n"))
-        else:
-            assert encode(leaf) in text
-    assert in_text.more_characters(7).rpartition("7")[2] not in text
+    assert_written({"": value}, text)
+    assert MORE not in text
 
 
 def read_table(text):
@@ -398,7 +352,6 @@ def approving(payload):
 @example(batch(*[pay(to=f'{n}"  n: "2', n=n) for n in range(5)]))
 @example(batch(*[pay(n=n, **({} if n == 6 else {"role": "member"})) for n in range(8)]))
 @example(batch(*[pay(to="Ada", n=n, secret=f"hunter{n}") for n in range(24)], mask=("secret",)))
-@example(batch(*[pay(n=n, **({} if n == 6 else {"role": "member"})) for n in range(8)]))
 @example(batch(*[an_action(["pay", "refund"][n % 2], {"to": "Ada", "n": n}) for n in range(4)]))
 def test_every_value_stands_on_the_message_whose_button_approves_it(state):
     """Visible without another click: in rows, or written out."""
@@ -413,9 +366,8 @@ def test_every_value_stands_on_the_message_whose_button_approves_it(state):
 
 @bounded(100)
 @given(batches(), st.sets(st.integers(0, 49), max_size=3))
-@example(batch(pay(to="Ada"), pay(script="\n".join(map(str, range(20_000)))), pay(to="Bo")), set())
-@example(batch(pay(script=("x" + " " * 30) * 2_000), pay(to="Bo")), set())
-@example(batch(pay(script=("x" + " " * 30) * 2_000), pay(to="Bo")), set())
+@example(batch(pay(to="Ada"), pay(script="\n".join(map(str, range(4_000)))), pay(to="Bo")), set())
+@example(batch(pay(script=("x" + " " * 30) * 500), pay(to="Bo")), set())
 @example(batch(*[pay(to="Ada", n=n) for n in range(24)]), {3})
 def test_every_value_stood_on_the_pages_of_a_review_before_its_end_approves_it(state, meanwhile):
     """Page by page, while colleagues decide some of the calls; and a button of a page only approves what it shows."""
@@ -520,7 +472,7 @@ def test_every_value_stands_in_the_form_that_approves_its_call(state):
         assert_written_out(state, 0, literal_text(view["blocks"], "arguments"))
 
 
-LONG_SCRIPT = "".join(f"line {number}\n" for number in range(5_000))
+LONG_SCRIPT = "".join(f"line {number}\n" for number in range(1_500))
 
 
 @bounded(40)
@@ -532,18 +484,17 @@ LONG_SCRIPT = "".join(f"line {number}\n" for number in range(5_000))
 def test_every_value_of_a_changed_call_was_shown_before_agreeing_with_it(before, after):
     """In the form, or on the pages that lead to its end; and every value of a call that is read as it was asked."""
     for hidden in ((), ("to",)):
-        edit = EditDecision(edited_action=EditedAction(name="pay", args=after))
-        vote = Vote("U0DANA", position_of(edit), edit, "1")
-        asked = replace(batch(pay(**before), quorum=2, modal_only=hidden), votes={0: (vote,)})
-        found = asked.actions[0].proposal
-        if is_read(asked, 0, found):
-            text = _read_to_the_end(asked, found)
+        votes = {0: (a_vote("U0DANA", edited("pay", **after)),)}
+        state = batch(pay(**before), quorum=2, modal_only=hidden, votes=votes)
+        found = state.actions[0].proposal
+        if is_read(state, 0, found):
+            text = _read_to_the_end(state, found)
         else:
-            view = render_agree_view(asked, 0)
+            view = render_agree_view(state, 0)
             assert "submit" in view
             text = literal_text(view["blocks"], "whole")
         assert_written_out(batch(pay(**after)), 0, text)
-        assert_written_out(asked, 0, _read_to_the_end(asked, None))
+        assert_written_out(state, 0, _read_to_the_end(state, None))
 
 
 def _read_to_the_end(state, found):

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
-from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.standing import MOST_USES, Ended, StandingApproval, StandingLimits, StandingTerms, Use
@@ -27,7 +26,7 @@ from tests.bot.rendering.slack_side import (
     submitted,
     typed_texts,
 )
-from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import NOW, a_state, an_action, an_interrupt, asked
 
 HOUR = timedelta(hours=1)
 STRANGE = "x`*<!channel>\u202e" * 20
@@ -35,15 +34,7 @@ STRANGE = "x`*<!channel>\u202e" * 20
 
 def offered(action=None, **standing) -> Approval:
     """Build an open record whose action may be approved for later calls, too."""
-    places = (Place(channel="C1", actions=(0,)),)
-    admission = an_admission(
-        policy_version="1",
-        places=places,
-        approvers=("U0ERIK",),
-        standing=StandingLimits(**standing),
-        risk="low",
-    )
-    return a_state(an_interrupt(action or an_action()), admission=admission)
+    return asked(action or an_action(), approvers=["U0ERIK"], risk="low", standing=StandingLimits(**standing))
 
 
 def given(action=None, *, uses: int = 0, ended: Ended | None = None, **standing) -> Approval:
@@ -157,10 +148,8 @@ def test_any_number_of_uses_fits_into_one_message(uses):
 
 def test_a_use_with_other_arguments_shows_them_and_masks_what_is_masked():
     """In one line, as the card would."""
-    places = (Place(channel="C1", actions=(0,)),)
-    admission = an_admission(places=places, approvers=("U0ERIK",), mask=("token",))
-    interrupt = an_interrupt(an_action("look_up", {"id": 7, "token": "hunter2", "text": "a\nb" * 200}))
-    words = call_words(a_state(interrupt, admission=admission).actions[0])
+    call = an_action("look_up", {"id": 7, "token": "hunter2", "text": "a\nb" * 200})
+    words = call_words(asked(call, mask=("token",)).actions[0])
 
     assert "7" in words
     assert "hunter2" not in words

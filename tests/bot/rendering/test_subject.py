@@ -7,18 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_adapter.contract.hitl import EditDecision, EditedAction
-from bot.domain.admission import Place
 from bot.domain.subject import as_number
 from bot.rendering.subject import held_by_title, named_by, subject, subject_of, tools_of
 from bot.text.literal import units
-from tests.support.builders import (
-    a_decision,
-    a_state,
-    an_action,
-    an_admission,
-    an_interrupt,
-)
+from tests.support.builders import a_state, an_action, an_interrupt
+from tests.support.builders import edited as an_edit
 from tests.support.properties import bounded
 
 PAYMENT = {"amount": 12500.0, "currency": "EUR", "beneficiary": "ACME Supplies GmbH", "urgent": True}
@@ -28,12 +21,8 @@ SHELL = {"cwd": "/srv", "timeout_seconds": 120, "command": "rsync --delete /a /b
 def calls_of(*calls, schema=None, named=(), edited=None, **terms):
     """Give the calls of a card: tools with their arguments, on these terms; the first one perhaps with an edit."""
     interrupt = an_interrupt(*(an_action(tool, args, schema=schema, headline=named) for tool, args in calls))
-    places = [Place(channel="C0", actions=tuple(range(len(calls))))]
-    decided = {}
-    if edited is not None:
-        decision = EditDecision(edited_action=EditedAction(name=calls[0][0], args=edited))
-        decided = {0: a_decision(interrupt, 0, decision)}
-    return a_state(interrupt, decided=decided, admission=an_admission(places=places, **terms)).actions
+    decided = {} if edited is None else {0: an_edit(calls[0][0], **edited)}
+    return a_state(interrupt, decided=decided, **terms).actions
 
 
 def said(args, tool="pay", **given):
@@ -52,10 +41,7 @@ def said(args, tool="pay", **given):
         ({"amount": "5", "value": "5000.00"}, "amount 5 · value 5000.00"),
         ({"from": "a", "to": "b"}, 'to "b" · from "a"'),
         ({"fee": 1, "from_unit": "JPY", "to_unit": "EUR"}, 'fee 1 · to_unit "EUR" · from_unit "JPY"'),
-        (
-            {"fee": 5, "currency": "EUR", "amount": "1_000_000", "to": "Bo"},
-            'amount "1_000_000" · fee 5 EUR · "Bo"',
-        ),
+        ({"fee": 5, "currency": "EUR", "amount": "1_000_000", "to": "Bo"}, 'amount "1_000_000" · fee 5 EUR · "Bo"'),
         ({"fee": 5, "currency": "EUR", "order": {"lines": {"amount": 900}}}, "fee 5 EUR · lines (1)"),
         ({"amount": 5, "currency": "btc", "unit": "EUR"}, 'amount 5 · currency "btc" · unit "EUR"'),
         ({"amount": 5, "unit": "EUR", "asset": {"symbol": "BTC"}}, 'amount 5 · unit "EUR" · symbol "BTC"'),
@@ -70,7 +56,7 @@ def said(args, tool="pay", **given):
         ({"sql": "x" * 90}, '"' + "x" * 57 + '…"'),
         ({}, ""),
     ],
-)
+)  # fmt: skip
 def test_the_arguments_that_matter_come_first(args, says):
     """Numbers with their currency, commands, people, places, then the rest; limits and booleans last."""
     assert said(args) == f"pay {says}".strip()

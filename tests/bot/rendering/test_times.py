@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from agent_adapter.contract.hitl import ApproveDecision, EditDecision, RejectDecision
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from bot.domain.admission import Place
 from bot.domain.approval import Assignment
 from bot.domain.ids import MessageId
@@ -13,7 +13,7 @@ from bot.domain.schedule import Extension
 from bot.rendering.card.card import render_card
 from bot.sentences.words import duration_words
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids
-from tests.support.builders import NOW, a_decision, a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt, edited
 from tests.support.people import buttons, words
 
 HOUR = timedelta(hours=1)
@@ -27,13 +27,12 @@ def timed(**fields):
     """Draw the card of two actions, open for an hour, that may be claimed and extended once."""
     place = Place(channel="C1", actions=(0, 1), assign=HOUR, **fields.pop("place", {}))
     extension = Extension(by=30 * MINUTE)
-    admission = an_admission(approvers=("U0ERIK",), places=(place,), extension=extension)
-    parts = render_card(a_state(BATCH, admission=admission, **fields))
+    parts = render_card(a_state(BATCH, approvers=["U0ERIK"], places=(place,), extension=extension, **fields))
     assert_slack_takes_card(parts)
     return parts
 
 
-def in_thread(interrupt, remark, **fields) -> str:
+def in_thread(interrupt, *, remark, **fields) -> str:
     """Draw one remark in the thread of the first card."""
     remarks = {1: Remark(**{"places": (0,), **remark})}
     parts = render_card(a_state(interrupt, remarks=remarks, **fields))
@@ -103,66 +102,40 @@ def test_a_remark_is_a_reply_to_the_card():
     assert remark.text == 'Still waiting: pay 900 EUR, mail "ada@example.com". Approvers: <!subteam^S0OPS>.'
 
 
+REMIND = {"kind": "remind", "actions": (0,)}
+ESCALATE = {"kind": "escalate", "actions": (0,)}
+NOT_YET = "Nobody has decided pay 900 EUR yet"
+MANY = tuple(f"U{n:03}" for n in range(21))
+TWO_PLACES = [Place(channel="C1", actions=(0,)), Place(channel="C2", actions=(1,))]
+
+
 @pytest.mark.parametrize(
-    ("remark", "text"),
+    ("remark", "fields", "text"),
     [
-        ({"kind": "remind", "actions": (0,)}, "Still waiting: pay 900 EUR."),
-        (
-            {"kind": "remind", "actions": (0,), "mentions": tuple(f"U{n:03}" for n in range(21))},
-            f"Still waiting: pay 900 EUR. Approvers: {', '.join(f'<@U{n:03}>' for n in range(20))} and 1 more.",
-        ),
-        (
-            {"kind": "escalate", "actions": (0,), "also_in": "C2"},
-            "Nobody has decided pay 900 EUR yet, so it is asked in <#C2> as well.",
-        ),
-        (
-            {"kind": "escalate", "actions": (0,), "mentions": ("S0OPS",)},
-            "Nobody has decided pay 900 EUR yet. <!subteam^S0OPS> may decide now, too.",
-        ),
-        (
-            {"kind": "propose", "actions": (0,), "by": "U0ERIK", "mentions": ("S0OPS",)},
-            "<@U0ERIK> proposes changes to pay 900 EUR. <!subteam^S0OPS> may agree.",
-        ),
-        (
-            {"kind": "extend", "by": "U0ERIK", "until": NOW},
-            (
-                "<@U0ERIK> moved the deadline of pay 900 EUR to "
-                "<!date^1795176000^{date_short_pretty} at {time}|2026-11-20 12:00 UTC>."
-            ),
-        ),
-        (
-            {"kind": "hand_over", "by": "U0ERIK", "mentions": ("U0MIRA",)},
-            "<@U0ERIK> hands pay 900 EUR over to <@U0MIRA>. Everybody who may decide still can.",
-        ),
+        (REMIND, {}, "Still waiting: pay 900 EUR."),
+        ({**REMIND, "mentions": MANY}, {}, f"Still waiting: pay 900 EUR. Approvers: {', '.join(f'<@{n}>' for n in MANY[:20])} and 1 more."),
+        ({**ESCALATE, "also_in": "C2"}, {}, f"{NOT_YET}, so it is asked in <#C2> as well."),
+        ({**ESCALATE, "mentions": ("S0OPS",)}, {}, f"{NOT_YET}. <!subteam^S0OPS> may decide now, too."),
+        ({"kind": "propose", "actions": (0,), "by": "U0ERIK", "mentions": ("S0OPS",)}, {},
+         "<@U0ERIK> proposes changes to pay 900 EUR. <!subteam^S0OPS> may agree."),
+        ({"kind": "extend", "by": "U0ERIK", "until": NOW}, {},
+         "<@U0ERIK> moved the deadline of pay 900 EUR to <!date^1795176000^{date_short_pretty} at {time}|2026-11-20 12:00 UTC>."),
+        ({"kind": "hand_over", "by": "U0ERIK", "mentions": ("U0MIRA",)}, {},
+         "<@U0ERIK> hands pay 900 EUR over to <@U0MIRA>. Everybody who may decide still can."),
+        # The other call is shown to others, in another channel.
+        ({"kind": "remind", "actions": (0, 1), "places": (0, 1)}, {"interrupt": BATCH, "places": TWO_PLACES}, "Still waiting: pay 900 EUR."),
+        # It is posted once, and never changed: it says how it was asked, also when it was decided otherwise.
+        (REMIND, {"decided": {0: edited("pay", amount=7, currency="EUR")}, "status": "decided"}, "Still waiting: pay 900 EUR."),
     ],
-)
-def test_remarks_are_one_sentence_or_two_and_name_the_call(remark, text):
-    assert in_thread(PAY, remark) == text
-
-
-def test_a_remark_names_only_the_calls_of_its_place():
-    """The other call is shown to others, in another channel."""
-    places = [Place(channel="C1", actions=(0,)), Place(channel="C2", actions=(1,))]
-    everywhere = {"kind": "remind", "actions": (0, 1), "places": (0, 1)}
-
-    assert in_thread(BATCH, everywhere, places=places) == "Still waiting: pay 900 EUR."
-
-
-def test_a_remark_says_how_it_was_asked_also_when_it_was_decided_otherwise():
-    """It is posted once, and never changed."""
-    edit = EditDecision(edited_action={"name": "pay", "args": {"amount": 7, "currency": "EUR"}})
-    decided = {"decided": {0: edit}, "status": "decided"}
-
-    assert in_thread(PAY, {"kind": "remind", "actions": (0,)}, **decided) == "Still waiting: pay 900 EUR."
+)  # fmt: skip
+def test_remarks_are_one_sentence_or_two_and_name_the_calls_of_their_place(remark, fields, text):
+    assert in_thread(**{"interrupt": PAY, **fields}, remark=remark) == text
 
 
 def test_nothing_of_an_agent_is_active_in_a_remark_and_what_is_masked_is_not_in_it():
     args = {"to": "<!channel> :tada: *x*", "token": "hunter22"}
-    admission = an_admission(places=(Place(channel="C1", actions=(0,)),), mask=("token",))
 
-    said = in_thread(
-        an_interrupt(an_action("pay", args)), {"kind": "remind", "actions": (0,)}, admission=admission
-    )
+    said = in_thread(an_interrupt(an_action("pay", args)), remark=REMIND, mask=("token",))
 
     assert "<!" not in said
     assert ":tada:" not in said

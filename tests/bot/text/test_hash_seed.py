@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 DRAWING = """
 from bot.domain.masking import scrub, secrets_of
 from bot.rendering.card.card import render_card
@@ -15,6 +17,8 @@ print(scrub("abcdefghi", secrets_of([(args, ["pins"])])))
 """
 
 
+# Not for `make unit`: it starts processes.
+@pytest.mark.server
 def test_every_process_writes_the_same_text():
     """Scripts that a word mixes, and masked values that overlap: else two replicas edit one card again and again."""
     drawn = {

@@ -240,15 +240,10 @@ def test_a_row_of_marks_of_any_length_is_written_before_anybody_waits(marks):
 @pytest.mark.parametrize(
     "text",
     [
-        "plain",
-        "a\\b\tc",
-        "e\u0301 \u00e9",
-        "a" + " " * 30 + "b",
-        "a\n\n\n\n\n\n\nb",
-        "\u200b\u200bx",
+        "plain", "a\\b\tc", "e\u0301 \u00e9", "a" + " " * 30 + "b", "a\n\n\n\n\n\n\nb", "\u200b\u200bx",
         "\u202e" * 12,
     ],
-)
+)  # fmt: skip
 def test_the_characters_are_counted_that_a_shown_text_stands_for(text):
     """Not those that it takes to show them."""
     assert count_written(visible(text)) == len(text)

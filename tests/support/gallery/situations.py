@@ -147,12 +147,9 @@ REFUNDS = (
     ("Ed Stone", 7.25, "goodwill"),
 )
 WHY_REFUNDED = (
-    "The bank shows two charges on 17 November.",
-    "It came nine days late.",
-    "The photos show a broken screen.",
-    "Two charges, one minute apart.",
-    "A voucher was promised on the phone.",
-)
+    "The bank shows two charges on 17 November.", "It came nine days late.", "The photos show a broken screen.",
+    "Two charges, one minute apart.", "A voucher was promised on the phone.",
+)  # fmt: skip
 CUSTOMER = {
     "name": "Northwind Ltd",
     "email": "orders@northwind.example",
