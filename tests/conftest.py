@@ -14,9 +14,10 @@ from hypothesis import settings as hypothesis_settings
 from agent_adapter import ApprovalClient
 from agent_adapter.receipts.key_files import Signing, make_signing
 from agent_adapter.redis.pool import freeze_meta, open_redis
-from bot.app import Bot, running
+from bot.app import running
 from bot.runtime.settings import Settings
 from bot.store.records import ApprovalStore
+from bot.wiring import Bot
 from playground.client import Control
 from playground.clusters import Cluster
 from playground.redis_server import RedisServer

@@ -53,7 +53,7 @@ async def _for_your_own() -> int:
         async with on_stage(
             PORT, redis=redis, namespace="assent", http_port=HTTP_PORT, own_keys_count=True, lines=lines
         ) as stage:
-            http_url = f"http://127.0.0.1:{stage.bot.port}"
+            http_url = f"http://127.0.0.1:{stage.bot.http.port}"
             with own.environment(stage.bot.settings, http_url) as environment:
                 said = {"url": stage.url, "redis_url": redis_url, "http_url": http_url, "lines": lines}
                 _say(own.WELCOME.format(**said, environment=environment))

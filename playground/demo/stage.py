@@ -29,8 +29,9 @@ from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import public_of, signer_from_environment
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import open_redis
-from bot.app import Bot, running
+from bot.app import running
 from bot.runtime.settings import Settings, is_given
+from bot.wiring import Bot
 from playground.client import Control
 from playground.demo.redis_users import as_user, has_users
 from playground.redis_server import RedisServerError, private_redis

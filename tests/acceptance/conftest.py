@@ -13,7 +13,7 @@ from agent_adapter.receipts.key_files import Signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import new_signer, public_of
 from agent_adapter.redis.pool import SCHEMA
-from bot.app import Bot
+from bot.wiring import Bot
 from playground.client import Control
 from playground.clusters import Cluster
 from playground.redis_server import RedisServer

@@ -63,7 +63,7 @@ def a_caller(redis_url, signing):
     @asynccontextmanager
     async def a_caller(bot):
         key = await a_key(redis_url, seal_key=signing.seal_path.read_text())
-        async with speaking(bot.port, key) as caller:
+        async with speaking(bot.http.port, key) as caller:
             yield caller
 
     return a_caller

@@ -32,7 +32,7 @@ async def start(request, start_bot, slack):
         if request.param == "socket":
             return await start_bot(**changed)
         bot = await start_bot(SLACK_APP_TOKEN=None, **changed)
-        await slack.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
+        await slack.deliver_to(f"http://127.0.0.1:{bot.http.port}/slack/events")
         return bot
 
     return started
@@ -187,7 +187,7 @@ async def signed(bot, playground, payload):
         "x-slack-request-timestamp": sent_at,
         "x-slack-signature": signature,
     }
-    address = f"http://127.0.0.1:{bot.port}/slack/events"
+    address = f"http://127.0.0.1:{bot.http.port}/slack/events"
     async with (
         aiohttp.ClientSession() as session,
         session.post(address, data=body, headers=headers) as answer,
@@ -200,7 +200,7 @@ async def test_a_form_that_is_about_no_action_of_the_record_records_nothing(
 ):
     """A negative index counts from the end in Python, and would store a decision of an action that does not exist."""
     bot = await start_bot(SLACK_APP_TOKEN=None)
-    await slack.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
+    await slack.deliver_to(f"http://127.0.0.1:{bot.http.port}/slack/events")
     reviewing = review(client, an_action("pay"), an_action("mail"))
     card = await dana.showing("review:0")
     await dana.fill(await dana.opened(card, "edit:0"))

@@ -267,7 +267,7 @@ async def test_the_commands_of_the_pages_run_against_the_playground(
     (tmp_path / "policy.yaml").write_text(POLICY)
 
     async with on_stage() as stage:
-        with own.environment(stage.bot.settings, f"http://127.0.0.1:{stage.bot.port}"):
+        with own.environment(stage.bot.settings, f"http://127.0.0.1:{stage.bot.http.port}"):
             examined = await in_another_terminal(".venv/bin/python -m bot doctor")
             checked = await in_another_terminal(".venv/bin/python -m bot policy check policy.yaml")
             key = await in_another_terminal(".venv/bin/python -m bot keys create billing")

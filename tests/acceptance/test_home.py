@@ -152,7 +152,7 @@ async def test_a_burst_writes_each_tab_once_and_within_slacks_limits(ask, home, 
     async def write(user, _):
         written.append(user)
 
-    tabs = HomeTabs(bot.served.home.home, Pacing(bot.store.scripts, bot.store.keys), write)
+    tabs = HomeTabs(bot.home.home, Pacing(bot.store.scripts, bot.store.keys), write)
     for user in ("U0DANA", "U0ERIK"):
         await home(user)
     for _ in range(3):

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 async def caller(start_bot, redis_url):
     """The agent `billing`, which knows nothing but HTTP."""
     bot = await start_bot()
-    async with speaking(bot.port, await a_key(redis_url)) as caller:
+    async with speaking(bot.http.port, await a_key(redis_url)) as caller:
         yield caller
 
 
@@ -247,7 +247,7 @@ async def test_a_bot_that_stops_answers_open_waits(playground, redis_url):
     key = await a_key(redis_url)
     async with running(settings_for(playground, redis_url)) as bot:
         await until(lambda: bot.health.ready)
-        async with speaking(bot.port, key) as caller:
+        async with speaking(bot.http.port, key) as caller:
             interrupt_id = await caller.ask()
             polls = [asyncio.create_task(read(caller, interrupt_id, wait=60)) for _ in range(3)]
             stream = asyncio.create_task(caller.events(interrupt_id))
@@ -265,7 +265,7 @@ async def test_a_bot_that_stops_answers_open_waits(playground, redis_url):
 async def test_the_example_sends_what_was_decided(start_bot, redis_url, dana):
     """Given the example and a bot, when a person edits, then it sends just that."""
     bot = await start_bot()
-    given = {"ASSENT_URL": f"http://127.0.0.1:{bot.port}", "ASSENT_KEY": await a_key(redis_url)}
+    given = {"ASSENT_URL": f"http://127.0.0.1:{bot.http.port}", "ASSENT_KEY": await a_key(redis_url)}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "examples.http_api", cwd=ROOT, env={"PATH": os.environ["PATH"], **given},
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,

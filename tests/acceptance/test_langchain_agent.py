@@ -22,7 +22,7 @@ async def bot(request, start_bot, playground):
     if request.param == "socket":
         return await start_bot()
     bot = await start_bot(SLACK_APP_TOKEN=None)
-    playground.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
+    playground.deliver_to(f"http://127.0.0.1:{bot.http.port}/slack/events")
     return bot
 
 

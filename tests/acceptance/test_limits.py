@@ -53,7 +53,7 @@ async def test_beyond_its_open_interrupts_an_agent_is_refused_until_one_is_decid
 async def test_over_http_it_is_429_before_anything_is_stored(start_limited, slack, redis_url):
     """With the seconds to wait; asking again about what is asked already is not refused."""
     bot = await start_limited("{per_minute: 2}")
-    async with speaking(bot.port, await a_key(redis_url)) as caller:
+    async with speaking(bot.http.port, await a_key(redis_url)) as caller:
         asked = [await caller.ask(**_body(run)) for run in ("r-1", "r-2")]
         await until(lambda: all((known := bot.store.recall(each)) and known.is_shown for each in asked))
 

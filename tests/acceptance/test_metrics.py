@@ -18,7 +18,7 @@ def measured():
     async def get(bot, name):
         async with (
             aiohttp.ClientSession() as session,
-            session.get(f"http://127.0.0.1:{bot.port}/metrics") as answer,
+            session.get(f"http://127.0.0.1:{bot.http.port}/metrics") as answer,
         ):
             families = text_string_to_metric_families(await answer.text())
             return {sample.name: sample.value for each in families for sample in each.samples}[name]

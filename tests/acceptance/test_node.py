@@ -74,7 +74,7 @@ async def bot(start_bot):
 @pytest.fixture
 async def agent(bot, redis_url):
     """The LangChain JS agent, which pauses on a batch of three calls."""
-    async with example("langchain_agent", port=bot.port, key=await a_key(redis_url)) as agent:
+    async with example("langchain_agent", port=bot.http.port, key=await a_key(redis_url)) as agent:
         yield agent
 
 
@@ -139,7 +139,7 @@ async def test_xperts_event_becomes_the_request_that_resumes(bot, dana, redis_ur
     event.write_text(json.dumps(EVENT))
     key = await a_key(redis_url, "crm")
     async with example(
-        "xpert_agent", str(event), "conversation-7", "message-9", port=bot.port, key=key
+        "xpert_agent", str(event), "conversation-7", "message-9", port=bot.http.port, key=key
     ) as xpert:
         card = await dana.card("if nobody", within=60)
         assert "no other call of this batch" not in words(card["blocks"])

@@ -218,7 +218,7 @@ async def test_a_broken_file_leaves_the_old_one_in_force_loudly(
     policy.write_text(broken)
     bot.policies.look_now()
     await until(lambda: bot.health.warnings)
-    async with aiohttp.ClientSession(f"http://127.0.0.1:{bot.port}") as http:
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{bot.http.port}") as http:
         ready, metrics = await http.get("/readyz"), await http.get("/metrics")
         assert (ready.status, (await ready.json())["ready"]) == (200, True)
         assert said in (await ready.json())["warnings"]["policy"]

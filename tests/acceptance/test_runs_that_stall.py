@@ -54,7 +54,7 @@ async def test_card_and_api_say_that_an_agent_took_the_answer_and_died(bot, dana
 
     assert "The call may have run" in words(card["blocks"])
     called = await in_thread(dana, "<@U0DANA> ⚠️ Outcome unknown: send_email")
-    async with speaking(bot.port, await a_key(redis_url)) as caller:
+    async with speaking(bot.http.port, await a_key(redis_url)) as caller:
         state = await read(caller, interrupt_id)
         assert (state["status"], state["resumed_at"]) == ("decided", None)
         assert state["claim_lapsed_at"] is not None

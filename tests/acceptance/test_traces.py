@@ -205,7 +205,7 @@ async def test_no_span_says_an_argument_a_text_or_a_person(traces, start_bot, cl
 async def test_an_agent_over_http_sends_its_trace_as_a_header(start_bot, redis_url, traces):
     """Its `traceparent` goes on in the record, beside what is asked."""
     bot = await start_bot()
-    async with speaking(bot.port, await a_key(redis_url)) as caller:
+    async with speaking(bot.http.port, await a_key(redis_url)) as caller:
         _, state = await caller.send(
             "POST", "/interrupts", json={"payload": a_pause()}, headers={"traceparent": PARENT}
         )

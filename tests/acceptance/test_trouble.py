@@ -44,7 +44,7 @@ async def test_a_click_without_redis_fails_visibly_and_can_be_repeated(transport
         an_agent(mortal.url) as client,
     ):
         if transport == "http":
-            playground.deliver_to(f"http://127.0.0.1:{bot.port}/slack/events")
+            playground.deliver_to(f"http://127.0.0.1:{bot.http.port}/slack/events")
         await until(lambda: bot.health.ready)
         dana = Someone(slack, "U0DANA")
         reviewing = review(client)
@@ -105,7 +105,7 @@ async def test_a_click_that_is_not_stored_fails_visibly_where_the_reason_cannot_
 async def faults_of(bot, part="slack"):
     async with (
         aiohttp.ClientSession() as session,
-        session.get(f"http://127.0.0.1:{bot.port}/readyz") as answer,
+        session.get(f"http://127.0.0.1:{bot.http.port}/readyz") as answer,
     ):
         return answer.status, (await answer.json()).get("faults", {}).get(part, "")
 

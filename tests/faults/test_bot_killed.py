@@ -7,7 +7,7 @@ import random
 import pytest
 
 from agent_adapter.redis.pool import end_task
-from bot.app import Bot, running
+from bot.app import running
 from tests.conftest import settings_for, until
 from tests.faults.flow import Flow, breaking
 from tests.support.builders import an_action
@@ -21,11 +21,11 @@ class MortalBot:
     """A replica that dies once Slack has taken a card and before the record has it."""
 
     def __init__(self, settings):
-        self.bot = Bot(settings)
+        self._context = running(settings)
         self.died = asyncio.Event()
 
     async def start(self):
-        await self.bot.start()
+        self.bot = await self._context.__aenter__()
         self._save_part = self.bot.store.save_part
         self.bot.store.save_part = self._die_once_posted
         await until(lambda: self.bot.health.ready)
@@ -42,7 +42,7 @@ class MortalBot:
         """Take it away as the system does: nothing that it was about to do is done."""
         await asyncio.gather(*map(end_task, self.bot.drawing._running.values()), return_exceptions=True)
         with contextlib.suppress(asyncio.CancelledError):
-            await self.bot.stop()
+            await self._context.__aexit__(None, None, None)
 
 
 @pytest.mark.timeout(900)

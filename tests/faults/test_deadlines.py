@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from bot.app import running
 from playground.errors import ControlError
-from tests.conftest import until
+from tests.conftest import settings_for, until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, rounds, settled_card, take
 
@@ -74,15 +75,14 @@ async def ended(store, interrupt_id):
 
 
 async def test_deadline_that_passed_while_no_bot_ran_ends_a_card_that_was_shown(
-    start_bot, client, store, watcher, slack
+    start_bot, client, store, watcher, playground, redis_url
 ):
     """The next bot redraws it: the buttons are gone."""
-    bot = await start_bot()
     interrupt = client.interrupt(asking(an_action()), expires_in=2 * SECOND)
     async with asyncio.timeout(120):
-        agent = asyncio.create_task(take(client, interrupt))
-        await watcher.card(interrupt.id)
-        await bot.stop()
+        async with running(settings_for(playground, redis_url)):
+            agent = asyncio.create_task(take(client, interrupt))
+            await watcher.card(interrupt.id)
         assert (await agent).decisions[0].type == "reject"
 
         await start_bot()

@@ -46,7 +46,7 @@ async def test_silence_does_not_approve_what_somebody_rejected_before_a_failover
     await client.publish(interrupt)
     card = await watcher.card(interrupt.id)
     await settled_card(store, watcher, interrupt.id)
-    await until(lambda: bot.served.slack_watch._seen, within=15)
+    await until(lambda: bot.slack_watch._seen, within=15)
     failover.replicate()
     dana = Someone(slack, "U0DANA")
     form = await dana.opened(card, "reject:0")

@@ -88,7 +88,7 @@ async def test_a_bot_draws_on_after_what_nobody_expected(start_bot, client, watc
     await watcher.card(interrupt.id)
     async with (
         aiohttp.ClientSession() as session,
-        session.get(f"http://127.0.0.1:{bot.port}/metrics") as answer,
+        session.get(f"http://127.0.0.1:{bot.http.port}/metrics") as answer,
     ):
         assert 'assent_loop_failures_total{loop="drawing"} 2.0' in await answer.text()
     assert bot.health.ready
@@ -117,7 +117,7 @@ async def test_a_loop_that_hangs_turns_both_probes_red(start_bot, monkeypatch):
 
     monkeypatch.setattr(bot.store, "lease_work", hang)
     answers = {}
-    async with aiohttp.ClientSession(f"http://127.0.0.1:{bot.port}") as http:
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{bot.http.port}") as http:
         async with asyncio.timeout(120):
             while answers.get("/healthz") != 503:
                 for probe in ("/healthz", "/readyz"):

@@ -87,7 +87,7 @@ async def test_a_record_that_cannot_be_drawn_is_set_aside_and_reported(
     await until(lambda: bot._aside == {"undrawn": 1, "due": 0})
     async with (
         aiohttp.ClientSession() as session,
-        session.get(f"http://127.0.0.1:{bot.port}/metrics") as answer,
+        session.get(f"http://127.0.0.1:{bot.http.port}/metrics") as answer,
     ):
         assert 'assent_set_aside{kind="undrawn"} 1.0' in await answer.text()
     assert caplog.text.count("work.broken") == tried

@@ -217,7 +217,7 @@ async def test_lost_token_turns_the_bot_red_and_heals_by_itself(bot, client, sla
 
 
 def readiness(bot):
-    return f"http://127.0.0.1:{bot.port}/readyz"
+    return f"http://127.0.0.1:{bot.http.port}/readyz"
 
 
 async def calls_within(seconds, slack):

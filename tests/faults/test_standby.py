@@ -25,7 +25,7 @@ def probing_often(monkeypatch):
 async def readiness(bot):
     async with (
         aiohttp.ClientSession() as session,
-        session.get(f"http://127.0.0.1:{bot.port}/readyz") as answer,
+        session.get(f"http://127.0.0.1:{bot.http.port}/readyz") as answer,
     ):
         return answer.status, await answer.json()
 

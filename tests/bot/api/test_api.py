@@ -36,7 +36,7 @@ async def bot(start_bot):
 @pytest.fixture
 async def caller(bot, redis_url):
     """The agent `billing`, over HTTP."""
-    async with speaking(bot.port, await a_key(redis_url)) as caller:
+    async with speaking(bot.http.port, await a_key(redis_url)) as caller:
         yield caller
 
 
@@ -54,7 +54,7 @@ def code_of(answer):
 @pytest.mark.parametrize("path", ["/interrupts/x", "/openapi.json", "/anything"])
 async def test_without_any_key_there_is_no_api(bot, path):
     """A bot whose operator never made a key serves nothing, and says how to change that."""
-    async with speaking(bot.port) as nobody:
+    async with speaking(bot.http.port) as nobody:
         status, body = await nobody.send("GET", path)
 
     assert status == 404
@@ -69,7 +69,7 @@ async def test_without_any_key_there_is_no_api(bot, path):
 async def test_without_a_valid_key_nothing_is_answered(bot, redis_url, header):
     """The same answer for every wrong key, at every address."""
     await a_key(redis_url)
-    async with speaking(bot.port) as nobody:
+    async with speaking(bot.http.port) as nobody:
         headers = {} if header is None else {"Authorization": header}
         async with nobody.session.get("/v1/interrupts/billing." + "0" * 32, headers=headers) as answer:
             assert answer.headers["WWW-Authenticate"] == "Bearer"
@@ -92,7 +92,7 @@ async def test_an_agent_never_sees_another_agents_interrupts(bot, caller, redis_
     """A foreign id is answered exactly as one that does not exist."""
     interrupt_id = await caller.ask()
     missing = "billing." + "0" * 32
-    async with speaking(bot.port, await a_key(redis_url, "reports")) as other:
+    async with speaking(bot.http.port, await a_key(redis_url, "reports")) as other:
         for method, end in (
             ("GET", ""),
             ("DELETE", ""),
@@ -121,14 +121,14 @@ async def test_more_requests_than_allowed_are_429_with_the_seconds_to_wait(start
     first, second = await a_key(redis_url), await a_key(redis_url)
     path = "/interrupts/billing." + "0" * 32
 
-    async with speaking(bot.port, first) as caller:
+    async with speaking(bot.http.port, first) as caller:
         statuses = [(await caller.send("GET", path))[0] for _ in range(4)]
         async with caller.session.get(f"/v1{path}") as answer:
             limited = (answer.status, await answer.json())
             assert 1 <= int(answer.headers["Retry-After"]) <= 20
-    async with speaking(bot.port, second) as caller:
+    async with speaking(bot.http.port, second) as caller:
         other = (await caller.send("GET", path))[0]
-    async with speaking(bot.port) as nobody:
+    async with speaking(bot.http.port) as nobody:
         strangers = [(await nobody.send("GET", path))[0] for _ in range(4)]
 
     assert statuses == [404, 404, 404, 429]
@@ -273,7 +273,7 @@ async def test_redis_that_does_not_answer_is_503(start_bot, tmp_path):
     server.start()
     try:
         bot = await start_bot(REDIS_URL=server.url)
-        async with speaking(bot.port, await a_key(server.url)) as caller:
+        async with speaking(bot.http.port, await a_key(server.url)) as caller:
             interrupt_id = await caller.ask()
             server.stop()
             assert code_of(await caller.send("GET", f"/interrupts/{interrupt_id}")) == (503, "unavailable")
@@ -311,7 +311,7 @@ class Schemas(GenerateJsonSchema):
 async def test_the_description_has_the_routes_and_the_messages_that_there_are(bot, redis_url):
     """The file is what a bot serves. Its schemas are those of the models."""
     await a_key(redis_url)
-    async with speaking(bot.port) as anybody:
+    async with speaking(bot.http.port) as anybody:
         status, served = await anybody.send("GET", "/openapi.json")
 
     assert (status, served) == (200, json.loads(DESCRIPTION))
@@ -338,7 +338,7 @@ async def test_the_description_holds_for_everything_that_schemathesis_sends(star
     # In an archived channel every question is refused at once, so no generated wait lasts.
     bot = await start_bot(api_requests_per_minute=100_000, channel="C0OLD")
     run = await asyncio.create_subprocess_exec(
-        str(schemathesis), "run", f"http://127.0.0.1:{bot.port}/v1/openapi.json",
+        str(schemathesis), "run", f"http://127.0.0.1:{bot.http.port}/v1/openapi.json",
         "--header", f"Authorization: Bearer {await a_key(redis_url)}",
         "--max-examples", "15", "--seed", "1", "--generation-database", "none", "--no-color",
         # A payload is any JSON, and only the dialects say which of it they take; what was withdrawn can still be read.

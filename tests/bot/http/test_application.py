@@ -37,7 +37,7 @@ async def post(bot, playground):
                 "X-Slack-Signature": signature,
                 **headers,
             }
-            address = f"http://127.0.0.1:{bot.port}/slack/events"
+            address = f"http://127.0.0.1:{bot.http.port}/slack/events"
             async with session.post(address, data=io.BytesIO(body.encode()), headers=signed) as answer:
                 return answer.status, await answer.text()
 
@@ -56,7 +56,7 @@ async def test_a_signed_challenge_is_answered(post):
 async def test_bytes_that_are_not_a_request_are_one_line_in_the_log(bot, head, caplog):
     """Anybody can send it: no error, and no traceback that a key may stand in."""
     caplog.set_level(logging.INFO)
-    reader, writer = await asyncio.open_connection("127.0.0.1", bot.port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", bot.http.port)
     writer.write(f"{head}\r\n\r\n".encode())
     answer = await reader.read()
     writer.close()
@@ -143,7 +143,7 @@ async def send_head(bot):
     """Send the head of a request for Slack's route and none of its body; give the first line of the answer."""
 
     async def send(*headers: str) -> str:
-        reader, writer = await asyncio.open_connection("127.0.0.1", bot.port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", bot.http.port)
         head = ["POST /slack/events HTTP/1.1", "Host: bot", f"Content-Type: {FORM}", *headers]
         writer.write("\r\n".join([*head, "", ""]).encode())
         line = await asyncio.wait_for(reader.readline(), 60)
@@ -164,7 +164,7 @@ async def test_a_compressed_bomb_is_415(bot):
     async with (
         aiohttp.ClientSession() as session,
         session.post(
-            f"http://127.0.0.1:{bot.port}/slack/events",
+            f"http://127.0.0.1:{bot.http.port}/slack/events",
             data=bomb,
             headers={"Content-Encoding": "gzip", "Content-Type": FORM},
         ) as answer,
@@ -195,13 +195,13 @@ async def test_in_socket_mode_there_is_no_route_for_slack(start_bot):
     """Nothing takes unsigned requests where nothing has to."""
     bot = await start_bot()
     async with aiohttp.ClientSession() as session:
-        async with session.post(f"http://127.0.0.1:{bot.port}/slack/events") as answer:
+        async with session.post(f"http://127.0.0.1:{bot.http.port}/slack/events") as answer:
             assert answer.status == 404
-        async with session.get(f"http://127.0.0.1:{bot.port}/healthz") as answer:
+        async with session.get(f"http://127.0.0.1:{bot.http.port}/healthz") as answer:
             assert answer.status == 200
-        async with session.get(f"http://127.0.0.1:{bot.port}/metrics") as answer:
+        async with session.get(f"http://127.0.0.1:{bot.http.port}/metrics") as answer:
             measured = await answer.text()
             assert "assent_ready 1.0" in measured
             assert 'assent_slack_calls_total{answer="ok",method="auth.test"}' in measured
-        async with session.get(f"http://127.0.0.1:{bot.port}/readyz") as answer:
+        async with session.get(f"http://127.0.0.1:{bot.http.port}/readyz") as answer:
             assert (answer.status, await answer.json()) == (200, {"ready": True, "signed": False})

@@ -14,6 +14,7 @@ from agent_adapter.contract.arguments import MAX_ARGUMENTS_BYTES, check_argument
 from agent_adapter.contract.hitl import (
     EFFECTS,
     ApproveDecision,
+    EditDecision,
     RejectDecision,
     RespondDecision,
     UnknownDecision,

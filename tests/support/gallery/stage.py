@@ -20,10 +20,11 @@ from agent_adapter import ApprovalClient, Context, HITLRequest, Outcome
 from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import new_signer, public_of
-from bot.app import Bot, running
+from bot.app import running
 from bot.domain.approval import Approval
 from bot.jobs import deadlines
 from bot.rendering.card.card import render_card
+from bot.wiring import Bot
 from playground import Playground
 from playground.client import Control
 from playground.redis_server import private_redis

@@ -1,0 +1,363 @@
+"""A bot, put together: every part of the process, complete when it exists."""
+
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import aiohttp
+from redis.asyncio import Redis
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+
+from agent_adapter.cipher import Cipher
+from agent_adapter.contract.keys import Keys
+from agent_adapter.loops import Work
+from agent_adapter.redis.address import address_of
+from bot.api.agents import Agents
+from bot.api.keys import KeyRing
+from bot.api.questions import SealedQuestions
+from bot.api.rates import Rates
+from bot.api.routes import ApiSpace, build_api
+from bot.domain.errors import SettingsError
+from bot.http.application import build_site
+from bot.http.bodies import Bodies
+from bot.http.connections import Connections, most_connections
+from bot.http.server import HttpServer
+from bot.jobs.admit import Admissions
+from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
+from bot.jobs.audit_mover import MOST_BYTES, AuditMover, posting_to
+from bot.jobs.deadlines import Deadlines
+from bot.jobs.heartbeat import EVERY as BEAT_EVERY
+from bot.jobs.heartbeat import Heartbeat
+from bot.jobs.home_tabs import EVERY as HOME_EVERY
+from bot.jobs.home_tabs import HomeTabs
+from bot.jobs.inboxes import InboxReader
+from bot.jobs.leased_loop import Worker
+from bot.jobs.policy_watch import PolicyKeeper
+from bot.jobs.presenter import Presenter
+from bot.jobs.redis_restore import RestoreGuard
+from bot.jobs.silence_check import SilenceCheck
+from bot.jobs.slack_call import Line
+from bot.jobs.slack_link import SlackLink
+from bot.jobs.slack_trouble import SlackTrouble
+from bot.jobs.slack_watch import SlackWatch
+from bot.jobs.waiting_sweep import EVERY as WAITING_EVERY
+from bot.jobs.waiting_sweep import keep_lists
+from bot.jobs.wake_ups import QUIET, WakeUps
+from bot.listeners import bind
+from bot.listeners.actions import Buttons
+from bot.listeners.commands import Commands
+from bot.listeners.deliveries import Deliveries
+from bot.listeners.home import HomeTab
+from bot.listeners.services import Services
+from bot.listeners.views import Forms
+from bot.on_call.schedules import Schedules
+from bot.runtime.bot_keys import BotKeys
+from bot.runtime.health import Health
+from bot.runtime.log_key import LogKey
+from bot.runtime.metrics import build_registry
+from bot.runtime.settings import Settings
+from bot.runtime.statements import Signing
+from bot.runtime.tasks import Tasks
+from bot.slack.client import SlackClient
+from bot.slack.directory import Directory
+from bot.slack.pacing import Pacing
+from bot.slack.socket_mode import Sockets
+from bot.store.audit import AuditStore
+from bot.store.durability import Durability
+from bot.store.records import ApprovalStore
+from bot.use_cases.agent_limits import Quota
+from bot.use_cases.assign import Assignments
+from bot.use_cases.decide import Decisions
+from bot.use_cases.home import Home
+from bot.use_cases.judge import Judge
+from bot.use_cases.propose import Proposals
+from bot.use_cases.standing import StandingApprovals
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a process has read and opened before its parts are put together."""
+
+    settings: Settings
+    health: Health
+    policies: PolicyKeeper
+    bot_keys: BotKeys | None
+    """`None` when what people decide is not signed."""
+    log_key: LogKey | None
+    cipher: Cipher
+    session: aiohttp.ClientSession
+    redis: Redis
+    trail: Redis
+    """A connection to the same Redis, for the audit trail."""
+    keys: Keys
+    durability: Durability
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A loop of the process."""
+
+    name: str
+    work: Work
+    every: float = 0.0
+    fatal: tuple[type[Exception], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """One bot process."""
+
+    process: str
+    """Its name."""
+    settings: Settings
+    health: Health
+    slack: SlackClient
+    directory: Directory
+    policies: PolicyKeeper
+    tasks: Tasks
+    store: ApprovalStore
+    audit: AuditStore
+    guard: RestoreGuard
+    slack_watch: SlackWatch
+    home: HomeTab
+    drawing: Worker
+    falling_due: Worker
+    heartbeat: Heartbeat
+    http: HttpServer
+    sockets: Sockets | None
+    """`None` in HTTP mode."""
+    jobs: Sequence[Job] = field(default=())
+    """Everything that it does by itself, beside the heartbeat."""
+
+
+def compose(opened: Opened) -> Bot:
+    """Put a bot together. Nothing is asked of Redis or Slack."""
+    settings, health, policies = opened.settings, opened.health, opened.policies
+    process, tasks = secrets.token_hex(6), Tasks()
+    slack = SlackClient(
+        settings.slack_bot_token, settings.slack_api_url, opened.session, within=settings.slack_timeout
+    )
+    directory = Directory(slack, _schedules(opened, slack))
+    store, audit = _records(opened, slack)
+    guard = RestoreGuard(store, slack, health, process)
+    pacing = Pacing(store.scripts, store.keys, enabled=settings.pace)
+    judge = Judge(directory)
+    standing = StandingApprovals(store, judge)
+    slack_watch = SlackWatch(store, slack, pacing, health, guard, every=settings.sweep_seconds)
+    home = Home(store, judge, directory, standing)
+    home_tab = HomeTab(home, slack, tasks)
+    home_tabs = HomeTabs(home, pacing, home_tab.write)
+    quota = Quota(lambda: policies.policy, store)
+    trouble = SlackTrouble(store, health)
+    presenter = Presenter(
+        store,
+        Admissions(store, slack, directory, policies, standing, quota, guard, trouble),
+        Line(slack, pacing, store, health, guard, trouble, tasks, int(settings.lease_seconds * 1000)),
+        home_tabs.note,
+    )
+    drawing = Worker(
+        store,
+        "undrawn",
+        presenter.present,
+        lease=settings.lease_seconds,
+        sweep=settings.sweep_seconds,
+        wait=presenter.wait,
+        outages=lambda: guard.outages,
+    )
+    rules = (lambda: policies.policy) if opened.bot_keys else None
+    deadlines = Deadlines(
+        store,
+        SilenceCheck(slack_watch, judge, store.refused, rules).why_not,
+        on_call=lambda entry: directory.members(entry, ""),
+    )
+    falling_due = Worker(
+        store,
+        "due",
+        deadlines.on_due,
+        lease=settings.lease_seconds,
+        sweep=min(1.0, settings.sweep_seconds),
+        outages=lambda: guard.outages,
+    )
+    heartbeat = Heartbeat(
+        process, store, opened.redis, guard, slack, health, every=min(BEAT_EVERY, settings.sweep_seconds)
+    )
+    proposals = Proposals(lambda: policies.policy, slack, directory)
+    services = Services(
+        store,
+        judge,
+        Decisions(store, judge, proposals),
+        Assignments(store, judge),
+        standing,
+        slack,
+        tasks,
+        home_tab.refresh_list,
+    )
+    bolt = _bolt(settings, slack)
+    bind(bolt, Commands(standing, home_tab, slack, tasks), home_tab, directory, slack_watch.on_deleted)
+    deliveries = Deliveries(bolt, slack, directory, Buttons(services, home_tab), Forms(services))
+    sockets = _sockets(settings, slack, deliveries, heartbeat)
+    inboxes = InboxReader(store, drawing.wake, sweep=settings.sweep_seconds)
+    link = SlackLink(slack, health, policies, sockets, drawing.wake, opened.bot_keys)
+    return Bot(
+        process,
+        settings,
+        health,
+        slack,
+        directory,
+        policies,
+        tasks,
+        store,
+        audit,
+        guard,
+        slack_watch,
+        home_tab,
+        drawing,
+        falling_due,
+        heartbeat,
+        _http(opened, deliveries, heartbeat, quota),
+        sockets,
+        [
+            Job("audit", _mover(audit, health, process, settings, slack).run, every=AUDIT_EVERY),
+            Job("waiting lists", partial(keep_lists, store), every=WAITING_EVERY),
+            Job("deadlines", falling_due.run),
+            Job("drawing", drawing.run),
+            Job("lookout", slack_watch.run),
+            Job("home tabs", home_tabs.run, every=HOME_EVERY),
+            Job("inboxes", inboxes.run),
+            Job("wake-ups", _wake_ups(opened, inboxes, drawing, guard).run, every=QUIET),
+            Job("policy", partial(policies.watch, slack)),
+            Job("link to Slack", link.keep, fatal=(SettingsError,)),
+        ],
+    )
+
+
+def _records(opened: Opened, slack: SlackClient) -> tuple[ApprovalStore, AuditStore]:
+    settings, found, keys = opened.settings, opened.bot_keys, opened.keys
+    address = address_of(settings.redis_url)
+    signing = (
+        Signing(found.signer, keys.namespace, lambda: slack.me.team_id, found.ring, found.seal)
+        if found
+        else None
+    )
+    store = ApprovalStore(
+        opened.redis,
+        keys,
+        address=address,
+        signing=signing,
+        cipher=opened.cipher,
+        durability=opened.durability,
+    )
+    audit = AuditStore(
+        opened.trail, keys, settings.audit_dir, key=opened.log_key, address=address, cipher=opened.cipher
+    )
+    return store, audit
+
+
+def _schedules(opened: Opened, slack: SlackClient) -> Schedules:
+    settings = opened.settings
+    return Schedules(
+        opened.session,
+        lambda: opened.policies.policy.schedules,
+        slack.user_with_email,
+        opened.health,
+        settings.pagerduty_url,
+        settings.pagerduty_token,
+        settings.calendar_addresses,
+    )
+
+
+def _http(opened: Opened, deliveries: Deliveries, heartbeat: Heartbeat, quota: Quota) -> HttpServer:
+    settings, health = opened.settings, opened.health
+    connections, bodies = Connections(most_connections()), Bodies()
+    rates = Rates(settings.api_requests_per_minute, connections.most // 2)
+    site = build_site(
+        health,
+        build_registry(health, lambda: heartbeat.owed, lambda: heartbeat.aside, lambda: heartbeat.ages),
+        deliver=deliveries.take,
+        signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
+        api=build_api(_api(opened, quota), rates, bodies),
+        connections=connections,
+        bodies=bodies,
+    )
+    return HttpServer(site, connections, settings.http_host, settings.http_port)
+
+
+def _api(opened: Opened, quota: Quota) -> ApiSpace:
+    settings, found = opened.settings, opened.bot_keys
+    agents = Agents(
+        settings.redis_url,
+        settings.namespace,
+        found.ring if found else None,
+        record_cipher=opened.cipher,
+        marks=SealedQuestions(found.seal, found.ring, settings.namespace) if found else None,
+        credentials=settings.redis_credentials,
+    )
+    opened.health.loops.include(agents.loops)
+    seal, address = found.seal if found else None, address_of(settings.redis_url)
+    return ApiSpace(KeyRing(opened.redis, opened.keys, address=address, seal=seal), agents, quota)
+
+
+def _mover(
+    audit: AuditStore, health: Health, process: str, settings: Settings, slack: SlackClient
+) -> AuditMover:
+    post = posting_to(slack, settings.audit_channel) if settings.audit_channel else None
+    return AuditMover(audit, health, process, MOST_BYTES, settings.audit_days, post)
+
+
+def _wake_ups(opened: Opened, inboxes: InboxReader, drawing: Worker, guard: RestoreGuard) -> WakeUps:
+    url = opened.settings.redis_url
+    return WakeUps(
+        url,
+        opened.keys,
+        inboxes,
+        drawing.wake,
+        guard,
+        address=address_of(url),
+        credentials=opened.settings.redis_credentials,
+    )
+
+
+def _sockets(
+    settings: Settings, slack: SlackClient, deliveries: Deliveries, heartbeat: Heartbeat
+) -> Sockets | None:
+    if not settings.socket_mode or not settings.slack_app_token:
+        return None
+    _quiet("slack_sdk.socket_mode.aiohttp")
+    return Sockets(settings.slack_app_token, slack.repeating, deliveries.take, others=heartbeat.others)
+
+
+def _bolt(settings: Settings, slack: SlackClient) -> AsyncApp:
+    return AsyncApp(
+        # Without a name, Bolt looks through the stack of calls for one.
+        name="assent",
+        logger=_quiet("slack_bolt"),
+        client=slack.repeating,
+        authorize=_authorized_by(slack, settings.slack_bot_token),
+        # Bolt would poll every 10 ms for the acknowledgement. Our listeners acknowledge before they return.
+        process_before_response=True,
+        # Who deleted a card is not in the event, and its author is: the bot itself.
+        ignoring_self_events_enabled=False,
+        signing_secret=settings.slack_signing_secret or "socket-mode",
+    )
+
+
+def _quiet(name: str) -> logging.Logger:
+    """Keep a library's errors only: Bolt warns at each start that SLACK_BOT_TOKEN is ignored, which it is not."""
+    library = logging.getLogger(name)
+    library.setLevel(logging.ERROR)
+    return library
+
+
+def _authorized_by(slack: SlackClient, token: str) -> Callable[[], Awaitable[AuthorizeResult]]:
+    """Say to Bolt whose app this is. If Bolt asked Slack itself and Slack failed, it would answer a click with 200."""
+
+    async def authorize() -> AuthorizeResult:
+        me = slack.me
+        return AuthorizeResult(
+            enterprise_id=None, team_id=me.team_id, bot_token=token, bot_id=me.bot_id, bot_user_id=me.user_id
+        )
+
+    return authorize
