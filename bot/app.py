@@ -56,7 +56,7 @@ from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import NOT_KEPT, Settings
 from bot.runtime.tasks import Tasks
 from bot.served import Process, Served
-from bot.slack.client import SlackClient
+from bot.slack.client import SlackClient, as_json
 from bot.slack.directory import Directory
 from bot.slack.pacing import Pacing
 from bot.slack.socket_mode import Sockets
@@ -148,7 +148,9 @@ class Bot:
         redis = await self._open_redis()
         address = address_of(settings.redis_url)
         timeout = aiohttp.ClientTimeout(total=settings.slack_timeout)
-        session = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
+        session = await stack.enter_async_context(
+            aiohttp.ClientSession(timeout=timeout, json_serialize_bytes=as_json)
+        )
         self.slack = SlackClient(
             settings.slack_bot_token, settings.slack_api_url, session, within=settings.slack_timeout
         )
