@@ -26,6 +26,7 @@ from bot.runtime.health import Health
 from bot.runtime.log_key import load_log_key
 from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import NOT_KEPT, Settings
+from bot.slack.client import as_json
 from bot.store.durability import LOCAL, Durability, durability_on, unknown_on
 from bot.store.namespace import agree_on_seal
 from bot.store.records import ApprovalStore
@@ -81,7 +82,9 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
         await bot_keys.try_out()
     redis = await _connect(settings, stack)
     timeout = aiohttp.ClientTimeout(total=settings.slack_timeout)
-    session = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
+    session = await stack.enter_async_context(
+        aiohttp.ClientSession(timeout=timeout, json_serialize_bytes=as_json)
+    )
     keys = await _find(settings, redis, bot_keys)
     durability = await _agree_on_durability(settings, redis)
     trail = await _connect(settings, stack, is_trail=True)

@@ -130,7 +130,7 @@ def reasons():
     """Give the names under which something is a fault or a warning in /readyz."""
     faults, loops, warnings = {"redis", "slack"}, set(), set()
     for path, tree in parsed():
-        if path.name not in {"app.py", "served.py", "replies.py"} and path.parent.name not in {
+        if path.name not in {"app.py", "wiring.py", "replies.py"} and path.parent.name not in {
             "jobs",
             "on_call",
             "runtime",
@@ -138,9 +138,7 @@ def reasons():
             continue
         module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
         faults |= {value(call.args[0], module) for call in calls(tree, "fault")}
-        loops |= {
-            value(call.args[0], module) for call in calls(tree, "_run", "run", "start") if len(call.args) > 1
-        }
+        loops |= {value(call.args[0], module) for call in calls(tree, "Job", "start") if len(call.args) > 1}
         warnings |= {value(call.args[0], module) for call in calls(tree, "warn")}
         for node in ast.walk(tree):
             for target in node.targets if isinstance(node, ast.Assign) else ():

@@ -1,6 +1,7 @@
 """The only caller of Slack's Web API. It says which errors a call raises, and no retry posts a message twice."""
 
 import asyncio
+import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+import orjson
 from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.builtin_async_handlers import (
     AsyncConnectionErrorRetryHandler,
@@ -469,6 +471,14 @@ class SlackClient:
         if method == "auth.test":
             data = {**data, "_scopes": answer.headers.get("x-oauth-scopes", "")}
         return data
+
+
+def as_json(value: Any) -> bytes:
+    """Write what a call sends, ten times as fast as `json`. That is asked for what orjson refuses: half of a surrogate pair."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return json.dumps(value).encode()
 
 
 def permalink(workspace: str, channel: str, ts: str) -> str:
