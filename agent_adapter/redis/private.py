@@ -72,9 +72,9 @@ def is_private(field: str) -> bool:
     return _kind(field) in _WORDS_BEFORE
 
 
-def words_before(field: str) -> int:
-    """Count the words of a private field that everybody can read, before what is private."""
-    return _WORDS_BEFORE[_kind(field)]
+def words_before(field: str) -> int | None:
+    """Count the words before what is private in a field, which everybody can read. `None` where nothing is private."""
+    return _WORDS_BEFORE.get(_kind(field))
 
 
 def _kind(field: str) -> str:

@@ -151,7 +151,7 @@ def _speaks_against(state: Approval, given: Cast, index: int) -> Outcome | None:
     ballot = given.ballots[index]
     if (tokens := state.tokens.get(index)) is not None:
         return Outcome.REPEAT if given.token in tokens else Outcome.TAKEN
-    if given.press.message in {" ".join(place) for place in state.gone}:
+    if tuple(given.press.message.split()) in state.gone:
         return Outcome.DELETED
     if not state.is_open:
         return Outcome.CLOSED

@@ -26,7 +26,7 @@ WITHIN = 1.0
 _T = TypeVar("_T")
 
 
-def flat(fields: Mapping[str, str]) -> list[Value]:
+def flat(fields: Mapping[str, str | int]) -> list[str | int]:
     """Write fields as scripts take them: name, value, name, value, …"""
     return [part for field in fields.items() for part in field]
 

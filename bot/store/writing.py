@@ -1,15 +1,15 @@
 """Hands a change to the script that writes it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
-from agent_adapter.redis.private import Private, is_private, words_before
+from agent_adapter.redis.private import Private, words_before
 from agent_adapter.redis.scripts import Value
 from bot.domain.codec import unix_milliseconds
 from bot.domain.transitions import Change, Entry, Line, Stamp, Text
 from bot.store.audit import FACTS
-from bot.store.connected import WITHIN, Connected
+from bot.store.connected import WITHIN, Connected, flat
 from bot.store.sealed import is_fact, sealed_deadline
 
 Record: TypeAlias = tuple[Sequence[str], Sequence[str], int]
@@ -41,63 +41,61 @@ class Writing(Connected):
             "circles": waiting if change.ends else change.listed,
             "deadline": unix_milliseconds(change.deadline) if change.deadline else None,
         }
-        writing = scripts("commit", self._of(interrupt_id), [*self._words(interrupt_id, change)], **given)
+        writing = scripts("commit", self._of(interrupt_id), self._words(interrupt_id, change), **given)
         record: Record | None = (
             await self._in_time(writing, within + self.durability.extra) if is_told else await writing
         )
         return record
 
-    def _words(self, interrupt_id: str, change: Change) -> Iterator[Value]:
-        """Write the lists that the script takes."""
-        lists: list[list[Value]] = [
-            [part for name, text in change.judged.items() for part in (name, text)],
-            [*self._sealed(interrupt_id, change.fields)],
-            [*change.removed],
-            [*change.mine],
-            [part for name, lasts in change.given.items() for part in (name, lasts)],
-            [*change.ended],
-            *([*_entry(entry)] for entry in change.entries),
-        ]
+    def _words(self, interrupt_id: str, change: Change) -> list[Value]:
+        """Write the lists that the script takes, each after the number of its words."""
+        lists: Sequence[Sequence[Value]] = (
+            flat(change.judged),
+            self._sealed(interrupt_id, change.fields),
+            change.removed,
+            change.mine,
+            flat(change.given),
+            change.ended,
+            *map(_entry, change.entries),
+        )
+        words: list[Value] = []
         for each in lists:
-            yield len(each)
-            yield from each
+            words.append(len(each))
+            words += each
+        return words
 
-    def _sealed(self, interrupt_id: str, fields: Mapping[str, Text]) -> Iterator[Value]:
-        for name, text in fields.items():
-            yield from (name, _private(name, text))
-            if mark := self._mark_of(interrupt_id, fields, name):
-                yield from (f"seal:{name}", f"= {mark}")
-
-    def _mark_of(self, interrupt_id: str, fields: Mapping[str, Text], name: str) -> str:
+    def _sealed(self, interrupt_id: str, fields: Mapping[str, Text]) -> list[Value]:
+        words: list[Value] = []
         # The seal of an admission covers all of it.
-        if not self.seal or "seal" in fields:
-            return ""
-        if name == "deadline":
-            extended, deadline = (int(str(fields[each])) for each in ("extended", "deadline"))
-            return sealed_deadline(self.seal, interrupt_id, extended, deadline)
-        return self._mark(interrupt_id, name, str(fields[name])) if is_fact(name) else ""
+        seal = None if "seal" in fields else self.seal
+        for name, text in fields.items():
+            words += (name, _value(name, text))
+            if seal and name == "deadline":
+                extended, deadline = (int(str(fields[each])) for each in ("extended", "deadline"))
+                words += ("seal:deadline", f"= {sealed_deadline(seal, interrupt_id, extended, deadline)}")
+            elif seal and is_fact(name):
+                words += (f"seal:{name}", f"= {self._mark(interrupt_id, name, str(text))}")
+        return words
 
 
-def _entry(entry: Entry) -> Iterator[Value]:
-    yield entry.event
+def _entry(entry: Entry) -> list[Value]:
+    words: list[Value] = [entry.event]
     for name, said in entry.said.items():
-        yield from (name, Private(_value(said), FACTS, words=1) if name == FACTS else _value(said))
+        words += (name, Private(f"= {said}", FACTS, words=1) if name == FACTS else _written(said))
+    return words
 
 
-def _private(name: str, text: Text) -> Value:
-    """Mark what quotes an agent or a person. Some words before it are for everybody to read."""
-    if not is_private(name):
-        return _value(text)
+def _value(name: str, text: Text) -> Value:
+    """Write a field. What quotes an agent or a person is private, after some words that are for everybody to read."""
+    before = words_before(name)
+    if before is None:
+        return _written(text)
     # The time of a stamp is one of those words.
     is_stamped = isinstance(text.text if isinstance(text, Line) else text, Stamp)
-    return Private(_value(text), name, words=words_before(name) + (not is_stamped))
+    return Private(_written(text), name, words=before + (not is_stamped))
 
 
-def _value(text: Text) -> str:
-    match text:
-        case Stamp(rest, later):
-            return f"@{later}{rest}"
-        case Line(line):
-            return f"+{_value(line)}"
-        case _:
-            return f"= {text}"
+def _written(text: Text) -> str:
+    if isinstance(text, str):
+        return f"= {text}"
+    return f"@{text.later}{text.rest}" if isinstance(text, Stamp) else f"+{_written(text.text)}"
