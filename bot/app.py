@@ -60,7 +60,7 @@ from bot.slack.directory import Directory
 from bot.slack.pacing import Pacing
 from bot.slack.socket_mode import Sockets
 from bot.store.audit import AuditStore
-from bot.store.durability import LOCAL, Durability, durability_on, missing_on, unknown_on
+from bot.store.durability import LOCAL, Durability, durability_on, missing_on
 from bot.store.records import ApprovalStore
 from bot.use_cases.agent_limits import Quota
 
@@ -249,8 +249,6 @@ class Bot:
         with explaining(address):
             info = await read_info(redis)
             found = durability_on(info, address, mode, replicas, await known_replicas(redis))
-        if sentence := unknown_on(info, address, found):
-            logger.warning("redis.durability_unknown", extra={"reason": sentence})
         logger.info("redis.durability", extra={"mode": mode, "replicas": found.replicas})
         return found
 

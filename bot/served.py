@@ -12,7 +12,7 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Work
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import freeze_meta
-from agent_adapter.redis.server_check import check_audit, check_keys
+from agent_adapter.redis.server_check import check_keys
 from bot.api.agents import Agents
 from bot.api.keys import KeyRing
 from bot.api.questions import SealedQuestions
@@ -184,7 +184,6 @@ class Served:
             ServerRefusesError: naming the key and the cure.
         """
         await check_keys(redis, self.store.keys, self.store.scripts.address)
-        await check_audit(redis, self.store.keys, self.store.scripts.address)
 
     def compose(self, process: Process, pacing: Pacing) -> None:
         """Connect what looks after its records with Slack.
