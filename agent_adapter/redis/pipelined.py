@@ -1,7 +1,4 @@
-"""One connection for many scripts at once, which makes the ordinary case fast.
-
-It retries and explains nothing. What it does not answer, the pool sends again: every script is idempotent.
-"""
+"""One connection for many scripts at once. What it does not answer, the pool sends again: every script is idempotent."""
 
 import asyncio
 from collections import deque
