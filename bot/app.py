@@ -27,7 +27,7 @@ from bot.runtime.log_key import load_log_key
 from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import NOT_KEPT, Settings
 from bot.slack.client import as_json
-from bot.store.durability import LOCAL, Durability, durability_on, unknown_on
+from bot.store.durability import LOCAL, Durability, durability_on
 from bot.store.namespace import agree_on_seal
 from bot.store.records import ApprovalStore
 from bot.wiring import Bot, Job, Opened, compose
@@ -128,8 +128,6 @@ async def _agree_on_durability(settings: Settings, redis: Redis) -> Durability:
     with explaining(address):
         info = await read_info(redis)
         found = durability_on(info, address, mode, replicas, await known_replicas(redis))
-    if sentence := unknown_on(info, address, found):
-        logger.warning("redis.durability_unknown", extra={"reason": sentence})
     logger.info("redis.durability", extra={"mode": mode, "replicas": found.replicas})
     return found
 

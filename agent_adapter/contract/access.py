@@ -58,12 +58,12 @@ _OF_AGENTS = (
 )
 _OF_BOTS = (
     "hkeys hstrlen hvals incr memory|usage persist renamenx sadd scan smembers srem subscribe unsubscribe xdel xlen "
-    "xinfo|stream xrange xrevrange zcard zcount zrank zremrangebyrank zremrangebyscore"
+    "xrange xrevrange zcard zcount zrank zremrangebyrank zremrangebyscore"
 )
 _OF_OPERATORS = (
     # Nobody else could tell Redis that the file of users has changed.
     "acl|load exists get hdel hexists hget hgetall hkeys hset memory|usage mget publish scan smembers time type "
-    "xinfo|stream xlen xrange xrevrange zadd zcard zrange"
+    "xlen xrange xrevrange zadd zcard zrange"
 )
 COMMANDS: Mapping[Role, tuple[str, ...]] = {
     "agent": (*_OF_CONNECTIONS.split(), *_OF_SCRIPTS.split(), *_OF_AGENTS.split()),

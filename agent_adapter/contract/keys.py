@@ -180,7 +180,9 @@ class Keys:
 
     def of(self, id: str = "") -> "Named":
         """Return the keys that scripts take by name: those that all records share, and those of one record, agent or process."""
-        return Named(_shared(self.namespace), id=id)
+        shared = _shared(self.namespace)
+        # These two are in most scripts, and a key that is there is found faster.
+        return Named(shared, id=id, req=f"{shared['prefix']}req:{id}", card=f"{shared['prefix']}card:{id}")
 
     def req(self, interrupt_id: str) -> str:
         return f"{self.prefix}req:{interrupt_id}"

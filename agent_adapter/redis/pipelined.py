@@ -1,23 +1,16 @@
-"""One connection for many scripts at once: each is written as it comes, and the answers come in the same order.
-
-It only makes the ordinary case fast. It tries nothing again and explains nothing: what it does not answer is sent again by the
-pool, which finds the server anew and knows what an error means. That is right because every script is idempotent.
-"""
+"""One connection for many scripts at once. What it does not answer, the pool sends again: every script is idempotent."""
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
 from typing import Any, cast
 
-from redis.asyncio import SSLConnection, UnixDomainSocketConnection
 from redis.credentials import UsernamePasswordCredentialProvider
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from agent_adapter.background import in_background
-from agent_adapter.redis.places import Place
+from agent_adapter.redis.places import Place, said_in
 
 try:
     import hiredis
@@ -25,9 +18,10 @@ except ImportError:
     hiredis = None  # type: ignore[assignment]  # it is an extra of redis-py
 
 ANSWERS_WITHIN = 1.0
-"""Seconds without any answer after which a connection counts as dead, while something waits for one."""
+"""Seconds between two looks: a connection counts as dead when at both of them, the same command waits for its answer."""
+_OF_THE_COMMAND = ("NOSCRIPT", "NOPERM", "ERR")
+"""How refusals begin that say nothing about the server. After others, it may not be the right one any more."""
 _NOT_YET = object()
-_LOST = RedisConnectionError("the connection was lost")
 
 
 class Pipelined:
@@ -35,8 +29,7 @@ class Pipelined:
 
     def __init__(self, make: Callable[[], Any], place: Place) -> None:
         """Take what makes a connection of the pool, for its settings, and the place that it leads to."""
-        self._make = make
-        self._place = place
+        self._make, self._place = make, place
         self._made_in = 0
         self._line: _Line | None = None
         self._opening: asyncio.Task[None] | None = None
@@ -44,7 +37,10 @@ class Pipelined:
     @property
     def is_open(self) -> bool:
         """Whether the next command goes over it."""
-        return self._line is not None and not self._line.is_closing
+        line = self._line
+        return (
+            line is not None and not line.transport.is_closing() and self._made_in == self._place.generation
+        )
 
     def send(self, *command: str | float) -> asyncio.Future[Any] | None:
         """Send a command. The result is its answer, or an exception: then the pool has to send it again.
@@ -52,137 +48,103 @@ class Pipelined:
         Returns:
             `None` while there is no connection. One is opened meanwhile, and nobody waits for it.
         """
-        if self._line and (self._line.is_closing or self._made_in != self._place.generation):
-            self.close()
-        if self._line is None:
-            self._opening = self._opening or in_background(self._open())
-            return None
         self._place.look()
-        return self._line.send(command)
+        if self._line and self.is_open:
+            return self._line.send(*command)
+        if self._opening is None or self._opening.done():
+            self.close()
+            self._opening = in_background(self._open())
+        return None
 
     def close(self) -> None:
         """Close the connection. What waits for an answer there is for the pool."""
         if self._opening:
             self._opening.cancel()
         if self._line:
-            self._line.close()
+            self._line.transport.abort()
         self._line = self._opening = None
 
     async def _open(self) -> None:
-        settings = self._make()
-        # The pool meets the same error, and says what it means.
-        with suppress(RedisError, OSError, hiredis.HiredisError):
-            async with asyncio.timeout(settings.socket_connect_timeout):
-                self._line = await self._introduced(settings)
-        self._opening = None
-
-    async def _introduced(self, settings: Any) -> "_Line":
+        settings, line = self._make(), None
         self._made_in = self._place.generation
-        line, at = await self._connected(settings)
         try:
-            for command in await _greeting(settings):
-                await line.ask(*command)
-            # Some users and managed servers may not ask.
-            with suppress(hiredis.ReplyError, UnicodeDecodeError):
-                info = await line.ask("INFO")
-            self._place.meet(info, at)
-        except BaseException:
-            line.close()
-            raise
-        return line
-
-    async def _connected(self, settings: Any) -> tuple["_Line", str]:
-        loop = asyncio.get_running_loop()
-        make = partial(_Line, settings.encoder.encoding, settings.encoder.encoding_errors)
-        if isinstance(settings, UnixDomainSocketConnection):
-            return (await loop.create_unix_connection(make, settings.path))[1], settings.path
-        host, port = await self._place.find()
-        tls = settings.ssl_context.get() if isinstance(settings, SSLConnection) else None
-        try:
-            return (await loop.create_connection(make, host, port, ssl=tls))[1], f"{host}:{port}"
-        except OSError:
+            async with asyncio.timeout(settings.socket_connect_timeout):
+                line = await self._connected(settings)
+                self._place.meet(said_in(await line.introduced(settings)))
+            self._line = line
+        except (RedisError, OSError, RuntimeError, hiredis.HiredisError):
+            # The pool meets the same error, and says what it means. uvloop has a RuntimeError for a lost connection.
             self._place.doubt()
-            raise
+        finally:
+            if line and self._line is not line:
+                line.transport.abort()
 
-
-async def _greeting(settings: Any) -> list[tuple[str | int, ...]]:
-    """Say what a connection sends first: who it is, its name, and which database."""
-    provider = settings.credential_provider
-    if not provider and (settings.username or settings.password):
-        provider = UsernamePasswordCredentialProvider(settings.username, settings.password)
-    greeting: list[tuple[str | int, ...]] = []
-    if provider:
-        greeting.append(("AUTH", *await provider.get_credentials_async()))
-    if settings.client_name:
-        greeting.append(("CLIENT", "SETNAME", settings.client_name))
-    if settings.db:
-        greeting.append(("SELECT", settings.db))
-    return greeting
+    async def _connected(self, settings: Any) -> "_Line":
+        loop = asyncio.get_running_loop()
+        if path := getattr(settings, "path", ""):
+            return (await loop.create_unix_connection(_Line, path))[1]
+        tls = getattr(settings, "ssl_context", None)
+        return (await loop.create_connection(_Line, *await self._place.find(), ssl=tls and tls.get()))[1]
 
 
 class _Line(asyncio.Protocol):
     """An open connection, and who waits for its answers."""
 
-    def __init__(self, encoding: str, errors: str) -> None:
-        self._reader = hiredis.Reader(encoding=encoding, errors=errors, notEnoughData=_NOT_YET)
-        self._waiting: deque[asyncio.Future[Any]] = deque()
-        self._answered = 0
-        self._watch: asyncio.TimerHandle | None = None
-        self._loop = asyncio.get_running_loop()
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
+        self.transport = cast("asyncio.Transport", transport)
+        self._reader: Any = hiredis.Reader(encoding="utf-8", notEnoughData=_NOT_YET)
+        self._waiting: deque[asyncio.Future[Any]] = deque()
+        self._loop = asyncio.get_running_loop()
+        self._look(None)
 
-    @property
-    def is_closing(self) -> bool:
-        return self._transport.is_closing()
+    async def introduced(self, settings: Any) -> object:
+        """Say who connects, and to which database, as redis-py does, and give the answer to INFO."""
+        known = settings.username, settings.password
+        login = settings.credential_provider or UsernamePasswordCredentialProvider(*known)
+        for words, values in (
+            (["AUTH"], await login.get_credentials_async()),
+            (["CLIENT", "SETNAME"], [settings.client_name]),
+            (["SELECT"], [settings.db]),
+        ):
+            if any(values) and isinstance(refused := await self.send(*words, *values), Exception):
+                raise refused
+        info = await self.send("INFO")
+        if isinstance(info, RedisError):
+            raise info
+        return info
 
-    def send(self, command: tuple[str | float, ...]) -> asyncio.Future[Any]:
-        self._transport.write(hiredis.pack_command(command))  # type: ignore[arg-type]  # it types one argument only
+    def send(self, *command: str | float) -> asyncio.Future[Any]:
+        self.transport.write(hiredis.pack_command(command))  # type: ignore[arg-type]  # it types one argument only
         answer = self._loop.create_future()
         self._waiting.append(answer)
-        self._watch = self._watch or self._loop.call_later(ANSWERS_WITHIN, self._look, self._answered)
-        return answer
-
-    async def ask(self, *command: str | int) -> Any:
-        answer = await self.send(command)
-        if isinstance(answer, Exception):
-            raise answer
         return answer
 
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)
         while self._waiting:
-            answer: Any
             try:
                 answer = self._reader.gets()
             except UnicodeDecodeError as error:
                 answer = error
             if answer is _NOT_YET:
                 return
-            self._answered += 1
             waiting = self._waiting.popleft()
-            # Nobody waits for an answer any more whose caller was cancelled.
+            # Nobody waits any more where a caller was cancelled.
             if not waiting.done():
                 waiting.set_result(answer)
-            # A server that refuses may not be the right one any more.
-            if isinstance(answer, hiredis.ReplyError) and not str(answer).startswith("NOSCRIPT"):
-                self.close()
+            if isinstance(answer, hiredis.ReplyError) and not str(answer).startswith(_OF_THE_COMMAND):
+                self.transport.abort()
 
     def connection_lost(self, _: Exception | None) -> None:
-        if self._watch:
-            self._watch.cancel()
+        self._watch.cancel()
         for waiting in self._waiting:
             if not waiting.done():
-                waiting.set_result(_LOST)
+                waiting.set_result(RedisConnectionError("the connection was lost"))
 
-    def close(self) -> None:
-        self._transport.abort()
-
-    def _look(self, answered: int) -> None:
-        """End a connection over which nothing has come since the last look, though something is waited for."""
-        self._watch = None
-        if self._waiting and answered == self._answered:
-            self.close()
-        elif self._waiting:
-            self._watch = self._loop.call_later(ANSWERS_WITHIN, self._look, self._answered)
+    def _look(self, oldest: asyncio.Future[Any] | None) -> None:
+        """Close it if the one that has waited longest is still the same."""
+        if oldest and self._waiting and self._waiting[0] is oldest:
+            self.transport.abort()
+        else:
+            oldest = self._waiting[0] if self._waiting else None
+            self._watch = self._loop.call_later(ANSWERS_WITHIN, self._look, oldest)

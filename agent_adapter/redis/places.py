@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -23,6 +23,11 @@ _ANSWER_WITHIN = 1.0
 _LOOKS_EVERY = 1.0
 """Seconds until the Sentinels are asked again, while commands are sent: a former primary takes writes for ten seconds more."""
 _SAID = re.compile(r"^(run_id|role):(\w+)", re.MULTILINE)
+
+
+def said_in(info: object) -> dict[str, str]:
+    """Read which server an answer to INFO is from; nothing where a user may not ask, and gets an error."""
+    return dict(_SAID.findall(info)) if isinstance(info, str) else {}
 
 
 class Place:
@@ -50,16 +55,16 @@ class Place:
     def doubt(self) -> None:
         """Ask again before the next connection: the server does not answer, or says that it is not the right one any more."""
 
-    def meet(self, info: str, _: str) -> None:
-        """Note which run of which server answers at a host and port, by its INFO; empty where this user may not ask.
+    def meet(self, said: Mapping[str, str]) -> None:
+        """Note which run of which server answers. Its INFO says it, where a user may ask.
 
         Raises:
             ConnectionError: when it is not the right server.
         """
-        self._note_run(_said(info).get("run_id", ""))
-
-    def _note_run(self, run: str) -> None:
+        run = said.get("run_id", "")
         if run and self._run not in {"", run}:
+            # Other connections may still lead to the former one, which answers what it knew then.
+            self.generation += 1
             self.on_change()
         self._run = run or self._run
 
@@ -83,12 +88,12 @@ class FoundPlace(Place):
     def doubt(self) -> None:
         self._known = None
 
-    def meet(self, info: str, at: str) -> None:
-        said = _said(info)
+    def meet(self, said: Mapping[str, str]) -> None:
+        at = shown_hosts([self._last] if self._last else [])
         if said.get("role") == "slave":
             self.doubt()
             raise RedisConnectionError(f"{at} is not the primary any more")
-        self._note_run(said.get("run_id", at))
+        super().meet({"run_id": at, **said})
 
     async def _find(self) -> Host:
         if self._finding is None or self._finding.done():
@@ -142,15 +147,11 @@ class BehindSentinels(FoundPlace):
 
     async def replicas(self) -> int:
         """Count the replicas that the Sentinels know. They forget none by themselves."""
-        counted, sentinel = 0, self._sentinel()
-        try:
-            for each in sentinel.sentinels:
-                with suppress(RedisError, OSError):
-                    state: Any = await each.sentinel_master(self._service)
-                    counted = max(counted, int(state["num-slaves"]))
-        finally:
-            await _close(sentinel)
-        return counted
+        sentinel = self._sentinel()
+        asking = (each.sentinel_master(self._service) for each in sentinel.sentinels)
+        answers = await asyncio.gather(*asking, return_exceptions=True)
+        await _close(sentinel)
+        return max((int(each["num-slaves"]) for each in answers if isinstance(each, dict)), default=0)
 
     async def _look(self) -> None:
         # Commands go on while no Sentinel answers: the primary does not need them.
@@ -205,10 +206,6 @@ class InCluster(FoundPlace):
         )
         assert node
         return node.host, int(node.port)
-
-
-def _said(info: str) -> dict[str, str]:
-    return dict(_SAID.findall(info))
 
 
 def _limits() -> dict[str, Any]:

@@ -7,14 +7,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from redis.asyncio import (
-    BlockingConnectionPool,
-    Connection,
-    ConnectionPool,
-    Redis,
-    SSLConnection,
-    UnixDomainSocketConnection,
-)
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis, SSLConnection
 from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
@@ -28,7 +21,7 @@ from agent_adapter.redis.address import Address
 from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
 from agent_adapter.redis.credentials import Credentials
 from agent_adapter.redis.pipelined import Pipelined
-from agent_adapter.redis.places import BehindSentinels, FoundPlace, InCluster, Place
+from agent_adapter.redis.places import BehindSentinels, FoundPlace, InCluster, Place, said_in
 from agent_adapter.redis.server_check import NO_WRITES, check_keys, code_of, explaining
 
 try:
@@ -50,17 +43,15 @@ REPEAT_WITHIN = 8.0
 
 
 class _Sending(AbstractConnection):
-    """Writes commands with hiredis if it is installed, and turns uvloop's error about a lost connection into redis-py's.
+    """Writes commands with hiredis if it is installed, and turns what uvloop says of a lost connection into redis-py's error.
 
-    redis-py does not notice that an idle connection was reset, and writes to it. asyncio's own loop then raises an
-    OSError, and redis-py tries again. uvloop raises a RuntimeError, which redis-py does not expect. A connection that is
-    closed while it writes is an AttributeError there.
+    redis-py writes to an idle connection that was reset. asyncio's own loop then raises an OSError, which is retried. uvloop
+    raises a RuntimeError, and a connection that is closed while it writes an AttributeError.
 
-    A connection of a generation that is over is made again before it is used. Before its first command, it asks which server
-    answers.
+    It is made again once its generation is over, and asks which server answers before its first command. A former primary ends
+    it: all that was sent is then sent again, to the server that is found anew.
 
-    It also ends in a cancellation that Python 3.11 loses: its `asyncio.wait_for`, in which redis-py writes, ignores one
-    that comes in the moment when the write ends.
+    Nor does it lose a cancellation, as `asyncio.wait_for` of Python 3.11 does when it comes while the write ends.
     """
 
     def __init__(self, *, place: Place | None = None, **options: Any) -> None:
@@ -69,9 +60,18 @@ class _Sending(AbstractConnection):
         super().__init__(**options)
 
     async def connect(self) -> None:
+        self._place.look()
         if self.is_connected and self._made_in != self._place.generation:
             await self.disconnect()
         await super().connect()  # type: ignore[no-untyped-call]  # redis-py does not type it
+
+    async def _connect(self) -> None:
+        try:
+            self.host, self.port = await self._place.find()
+            await super()._connect()  # type: ignore[no-untyped-call,safe-super]  # the class of the connection has it
+        except (RedisError, OSError, TimeoutError):
+            self._place.doubt()
+            raise
 
     async def on_connect_check_health(self, *args: Any, **kwargs: Any) -> None:
         self._made_in = self._place.generation
@@ -92,8 +92,7 @@ class _Sending(AbstractConnection):
         except ResponseError:
             # Some users and managed servers may not ask.
             answer = ""
-        said = answer.decode(errors="replace") if isinstance(answer, bytes) else answer
-        self._place.meet(said, f"{getattr(self, 'host', '')}:{getattr(self, 'port', '')}")
+        self._place.meet(said_in(answer))
 
     def pack_command(self, *args: Any) -> list[bytes]:
         # redis-py reads with hiredis but writes in Python: twelve calls for each of a script's thirty arguments.
@@ -120,43 +119,21 @@ class _Sending(AbstractConnection):
             await self.disconnect(nowait=True)
             raise asyncio.CancelledError
 
-
-class _Finding(_Sending):
-    """A connection to the server that has the namespace in the moment in which it connects.
-
-    A former one that answers ends the connection. Whatever was sent is then sent again, to the one that is found anew: all of
-    it, if it was several commands.
-    """
-
-    _place: FoundPlace
-
-    async def connect(self) -> None:
-        self._place.look()
-        await super().connect()
-
-    async def _connect(self) -> None:
-        try:
-            self.host, self.port = await self._place.find()
-            await super()._connect()  # type: ignore[no-untyped-call,safe-super]  # the class of the connection has it
-        except (RedisError, OSError, TimeoutError):
-            self._place.doubt()
-            raise
-
     async def read_response(self, *args: Any, **options: Any) -> Any:
         try:
             return await super().read_response(*args, **options)
         except ResponseError as error:
-            code = code_of(error)
+            code, place = code_of(error), self._place
             if code in NO_WRITES:
                 # A former primary has lost its replicas.
-                self._place.doubt()
-            if code not in _ELSEWHERE:
+                place.doubt()
+            if code not in _ELSEWHERE or not isinstance(place, FoundPlace):
                 raise
-            self._place.doubt()
+            place.doubt()
             # ASK is not followed. The server that it names has some of the slot's keys, and a script would take the others
             # for keys that do not exist. A moment later, it has all of them.
             if isinstance(error, MovedError) and error.host:
-                self._place.note((error.host, error.port))
+                place.note((error.host, error.port))
             await self.disconnect()
             raise RedisConnectionError(f"this server is not the right one any more: {error}") from error
 
@@ -172,35 +149,10 @@ class _Pool(BlockingConnectionPool):
         await super().disconnect(*args, **options)
 
 
-class _Tcp(_Sending, Connection):
-    pass
+def _sending(kind: type[AbstractConnection]) -> type[AbstractConnection]:
+    return type(f"Sending{kind.__name__}", (_Sending, kind), {})
 
 
-class _Tls(_Sending, SSLConnection):
-    pass
-
-
-class _Unix(_Sending, UnixDomainSocketConnection):
-    pass
-
-
-class _FindingTcp(_Finding, Connection):
-    pass
-
-
-class _FindingTls(_Finding, SSLConnection):
-    pass
-
-
-_SENDING: dict[type[AbstractConnection], type[AbstractConnection]] = {
-    Connection: _Tcp,
-    SSLConnection: _Tls,
-    UnixDomainSocketConnection: _Unix,
-}
-_FINDING: dict[type[AbstractConnection], type[AbstractConnection]] = {
-    Connection: _FindingTcp,
-    SSLConnection: _FindingTls,
-}
 _ELSEWHERE = frozenset({"READONLY", "MASTERDOWN", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "UNBLOCKED"})
 """What a server answers that is not, or not yet, or not any more the one that has the namespace."""
 
@@ -219,11 +171,15 @@ class _Patience(Retry):
         if until is None:
             until = time.monotonic() + REPEAT_WITHIN
         outer = _repeating_until.set(until)
+        before = await cancellations()
         try:
             while True:
                 try:
                     return await do()
                 except self._supported_errors as error:
+                    if was_cancelled_since(before):
+                        # redis-py may turn a cancellation during a connect into a time-out.
+                        raise asyncio.CancelledError from error
                     failures += 1
                     await (fail(error, failures) if options.get("with_failure_count") else fail(error))
                     is_final = isinstance(error, AuthenticationError) or failures > self._retries
@@ -263,10 +219,8 @@ def open_redis(
         credentials,
         max_connections=connections,
         timeout=TURN_TIMEOUT,
-        decode_responses=True,
         encoding_errors="surrogateescape" if keeps_bytes else "strict",
         socket_timeout=COMMAND_TIMEOUT,
-        socket_connect_timeout=CONNECT_TIMEOUT,
         health_check_interval=30,
         # redis-py 8 retries nothing on an explicit pool without this.
         retry=_Patience(ExponentialWithJitterBackoff(base=0.05, cap=1), retries),
@@ -292,12 +246,10 @@ def open_blocking_redis(
         namespace,
         credentials,
         max_connections=1,
-        decode_responses=True,
         # An entry with bytes that are not UTF-8 must not stop the loop from reading the entries after it.
         encoding_errors="surrogateescape",
         # A socket time-out below BLOCK would cut every quiet wait. No time-out would hang on a dead connection.
         socket_timeout=block + COMMAND_TIMEOUT,
-        socket_connect_timeout=CONNECT_TIMEOUT,
         retry=Retry(NoBackoff(), 0),
         place=_place(beside) if beside else None,
     )
@@ -313,11 +265,19 @@ def _open(
     **options: Any,
 ) -> Redis:
     address = Address.of(url)
+    options |= {"decode_responses": True, "socket_connect_timeout": CONNECT_TIMEOUT}
     pool = kind.from_url(address.server_url, **options)
-    _authenticate(pool, credentials)
+    if credentials and {"username", "password"} & pool.connection_kwargs.keys():
+        raise InvalidRequestError(
+            "the address of Redis has a user or a password, and a provider gives them, too: leave one of them out"
+        )
+    if credentials:
+        pool.connection_kwargs["credential_provider"] = Credentials.of(credentials)
     # The pool's class by then says whether the connections are encrypted.
-    pool.connection_kwargs["place"] = place or _place_of(address, namespace, pool)
-    pool.connection_class = (_FINDING if address.hosts else _SENDING)[pool.connection_class]
+    pool.connection_kwargs["place"] = place = place or _place_of(address, namespace, pool)
+    pool.connection_class = _sending(pool.connection_class)
+    if hiredis and isinstance(pool, _Pool):
+        pool.pipelined = Pipelined(pool.make_connection, place)
     return Redis.from_pool(pool)
 
 
@@ -334,21 +294,6 @@ def _place_of(address: Address, namespace: str, pool: ConnectionPool) -> Place:
     return Place((pool.connection_kwargs.get("host", "localhost"), pool.connection_kwargs.get("port", 6379)))
 
 
-def _authenticate(pool: ConnectionPool, credentials: CredentialProvider | str | None) -> None:
-    """Have a provider give user and password of each connection.
-
-    Raises:
-        InvalidRequestError: when there is no such provider, or the address has a user or password, too.
-    """
-    if not credentials:
-        return
-    if {"username", "password"} & pool.connection_kwargs.keys():
-        raise InvalidRequestError(
-            "the address of Redis has a user or a password, and a provider gives them, too: leave one of them out"
-        )
-    pool.connection_kwargs["credential_provider"] = Credentials.of(credentials)
-
-
 def on_change(redis: Redis, call: Callable[[], None]) -> None:
     """Have something called before a command goes to another server than before, which may know less."""
     _place(redis).on_change = call
@@ -356,11 +301,7 @@ def on_change(redis: Redis, call: Callable[[], None]) -> None:
 
 def pipelined(redis: Redis) -> Pipelined | None:
     """Give the connection for scripts beside these connections; `None` without hiredis, or where a program has made them."""
-    pool = redis.connection_pool
-    if hiredis is None or not isinstance(pool, _Pool):
-        return None
-    pool.pipelined = pool.pipelined or Pipelined(pool.make_connection, _place(redis))
-    return pool.pipelined
+    return getattr(redis.connection_pool, "pipelined", None)
 
 
 async def known_replicas(redis: Redis) -> int:

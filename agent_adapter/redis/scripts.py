@@ -4,7 +4,6 @@ A script starts with `local req, card = unpack(KEYS)` and `local id, reason = un
 order of keys and arguments is written in one place only.
 """
 
-import asyncio
 import copy
 import hashlib
 import re
@@ -20,7 +19,6 @@ from redis.exceptions import NoScriptError, ResponseError
 from agent_adapter.cipher import MARK, Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import UnreadableRecordError
-from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
 from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.private import Private, is_private
 from agent_adapter.redis.server_check import answered
@@ -182,13 +180,7 @@ class Scripts:
             answer = await sent
             if not isinstance(answer, Exception):
                 return answer
-        before = await cancellations()
-        try:
-            return await self._run(script, keys, args, self.write)
-        finally:
-            if was_cancelled_since(before):
-                # redis-py may turn a cancellation during a connect into a time-out, and try again.
-                raise asyncio.CancelledError
+        return await self._run(script, keys, args)
 
     async def _closed(self, values: Sequence[Sent | Private], names: Mapping[str, str]) -> list[Sent]:
         """Encrypt what is private. What belongs to a question that was asked without encryption stays readable to its agent."""
@@ -213,10 +205,8 @@ class Scripts:
         closed = self.cipher.close(text, record=value.record or names["id"], field=value.field)
         return " ".join((*words, closed))
 
-    async def _run(
-        self, script: Script, keys: Sequence[str], args: Sequence[Sent], write: Send | None = None
-    ) -> Any:
-        call = self._evaluate(script, write, len(keys), *keys, *args)
+    async def _run(self, script: Script, keys: Sequence[str], args: Sequence[Sent]) -> Any:
+        call = self._evaluate(script, len(keys), *keys, *args)
         try:
             return await answered(call, self._redis, self._keys, self.address)
         except UnicodeDecodeError as error:
@@ -225,28 +215,22 @@ class Scripts:
     def _word(self, script: Script) -> str:
         return "EVALSHA_RO" if self._knows_read_only and script.verb in READ_ONLY else "EVALSHA"
 
-    async def _evaluate(self, script: Script, write: Send | None, count: int, *keys_and_args: Sent) -> Any:
-        if (word := self._word(script)) == "EVALSHA_RO":
-            try:
-                return await self._call(word, script.sha, count, *keys_and_args)
-            except NoScriptError:
-                # A script that EVAL_RO loads is not there for EVALSHA_RO in all versions.
-                return await self._call("EVAL_RO", script.text, count, *keys_and_args)
-            except ResponseError as error:
-                if "unknown command" not in str(error):
-                    raise
-                self._knows_read_only = False
-        if write and script.verb not in READ_ONLY:
+    async def _evaluate(self, script: Script, count: int, *keys_and_args: Sent) -> Any:
+        if self.write and script.verb not in READ_ONLY:
             # Whole, because what waits for more than the answer has no time to send it twice.
-            return await write("EVAL", script.text, count, *keys_and_args)
+            return await self.write("EVAL", script.text, count, *keys_and_args)
+        send: Send = self._redis.execute_command
+        word = self._word(script)
         try:
-            return await self._redis.evalsha(script.sha, count, *keys_and_args)
+            return await send(word, script.sha, count, *keys_and_args)
         except NoScriptError:
             # One request loads and runs it. redis-py itself sends two, and a server may restart in between.
-            return await self._redis.eval(script.text, count, *keys_and_args)
-
-    async def _call(self, *command: Sent) -> Any:
-        return await self._redis.execute_command(*command)  # type: ignore[no-untyped-call]  # redis-py does not type it
+            return await send(word.replace("SHA", ""), script.text, count, *keys_and_args)
+        except ResponseError as error:
+            if word == "EVALSHA" or "unknown command" not in str(error):
+                raise
+            self._knows_read_only = False
+            return await self._evaluate(script, count, *keys_and_args)
 
 
 async def read_hashes(

@@ -1,7 +1,7 @@
 """Which Redis servers can keep approvals, and what each refusal of a server means."""
 
 import re
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import Any, TypeVar
@@ -36,7 +36,6 @@ from agent_adapter.errors import (
 from agent_adapter.redis.address import is_cluster
 
 _T = TypeVar("_T")
-_DAY = 86_400
 
 _OF_SEVERAL = ("redis+", "rediss+")
 """How addresses of Sentinels and of a cluster begin."""
@@ -201,7 +200,6 @@ async def answered(call: Awaitable[_T], redis: Redis, keys: Keys, address: str) 
         failure = explained(address, error)
         if isinstance(failure, ServerFailedError):
             await check_keys(redis, keys, address)
-            await check_audit(redis, keys, address)
         raise failure from error
 
 
@@ -243,10 +241,13 @@ async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
     shared = keys.shared()
     counters = [key for key, kind in shared.items() if kind == "string"]
     with explaining(address):
-        kinds = await _in_one_go(redis, [("TYPE", key) for key in shared])
-        # For a key of another type, MGET returns nothing and no error.
-        numbers = await _in_one_go(redis, [("MGET", key) for key in counters], **{NEVER_DECODE: True})
-        answers = [_seen(answer) for answer in (*kinds, *numbers)]
+        async with redis.pipeline(transaction=False) as asking:
+            for key in shared:
+                asking.execute_command("TYPE", key)
+            for key in counters:
+                # For a key of another type, MGET returns nothing and no error.
+                asking.execute_command("MGET", key, **{NEVER_DECODE: True})
+            answers = [_seen(answer) for answer in await asking.execute(raise_on_error=False)]
     kinds, numbers = answers[: len(shared)], answers[len(shared) :]
     wrong = [
         (key, f"is a {found} and should be a {kind}")
@@ -257,38 +258,6 @@ async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
         for key, number in zip(counters, numbers, strict=True)
         if number and number[0] is not None and not number[0].isdigit()
     ]
-    _refuse(wrong, address)
-
-
-async def check_audit(redis: Redis, keys: Keys, address: str) -> None:
-    """Refuse a namespace in which something has given an entry of the audit trail a number far ahead of the time.
-
-    Later entries would have times after it, or find no number, and then nothing is decided. To read, nothing is wrong.
-
-    Raises:
-        ServerUnreachableError: when it does not answer.
-        ServerRefusesError: naming the key and the cure.
-    """
-    with explaining(address):
-        now, found = await _in_one_go(
-            redis, [("TIME",), ("XINFO STREAM", keys.audit)], **{NEVER_DECODE: True}
-        )
-    # There may be no stream yet, and not everybody may look at it.
-    if isinstance(now, Exception) or not isinstance(found, dict):
-        return
-    if int(found["last-generated-id"].partition(b"-")[0]) > (now[0] + _DAY) * 1000:
-        _refuse([(keys.audit, "gives new entries a time more than a day ahead, or none at all")], address)
-
-
-async def _in_one_go(redis: Redis, commands: Sequence[tuple[str, ...]], **options: Any) -> list[Any]:
-    """Run commands, and return the answers in order. An error is an answer, too."""
-    async with redis.pipeline(transaction=False) as asking:
-        for command in commands:
-            asking.execute_command(*command, **options)
-        return await asking.execute(raise_on_error=False)
-
-
-def _refuse(wrong: Sequence[tuple[str, str]], address: str) -> None:
     for key, what in wrong[:1]:
         raise ServerRefusesError(
             f"Redis at {address}: the key {key} was overwritten: it {what}. Stop what else writes to this Redis, "
@@ -364,12 +333,8 @@ def _refusal(info: dict[str, Any], address: str) -> str:
         return CLUSTER
     if info.get("role") == "slave":
         return f"{REPLICA} (it follows {info.get('master_host')}:{info.get('master_port')})"
-    version = str(info.get("redis_version", "unknown"))
-    if (
-        version != "unknown"
-        and tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < MINIMUM_VERSION
-    ):
-        return f"is {version}; 6.2 or newer (or Valkey) is needed: upgrade it"
+    if (version := version_in(info)) and version < MINIMUM_VERSION:
+        return f"is {info['redis_version']}; 6.2 or newer (or Valkey) is needed: upgrade it"
     policy = str(info.get("maxmemory_policy", "noeviction"))
     if int(info.get("maxmemory", 0)) > 0 and policy.startswith("allkeys"):
         return (
@@ -377,3 +342,8 @@ def _refusal(info: dict[str, Any], address: str) -> str:
             "set maxmemory-policy noeviction, or use a server of its own"
         )
     return ""
+
+
+def version_in(info: Mapping[str, Any]) -> tuple[int, ...]:
+    """Read the first two numbers of a server's version; nothing where it does not say so."""
+    return tuple(int(part) for part in re.findall(r"\d+", str(info.get("redis_version", "")))[:2])

@@ -18,7 +18,6 @@ from agent_adapter.redis.pool import (
 )
 from agent_adapter.redis.server_check import (
     FOR_NOW,
-    check_audit,
     check_keys,
     explained,
     judge_server,
@@ -29,7 +28,7 @@ from bot.cli.finding import Finding
 from bot.jobs.quarantine import Failing, Quarantine
 from bot.runtime.host_clock import apart
 from bot.runtime.settings import Access, Settings
-from bot.store.durability import durability_on, following, missing_on, unknown_on
+from bot.store.durability import durability_on, following, missing_on
 from bot.store.records import ApprovalStore
 
 BODIES_READ = 200
@@ -86,7 +85,6 @@ async def _namespace(
     if schema.verdict != "ok":
         return [schema]
     store = ApprovalStore(redis, Keys(namespace), address=address)
-    await check_audit(redis, store.keys, address)
     encrypted = judge_encryption(await _bodies(redis, store.keys), cipher)
     quarantine = Quarantine(store)
     foreign = [
@@ -194,7 +192,7 @@ def judge_durability(info: Mapping[str, Any], address: str, settings: Settings, 
         found = durability_on(info, address, mode, replicas, known)
     except AgentAdapterError as error:
         return [Finding("fail", "durability", str(error))]
-    if warning := unknown_on(info, address, found) or missing_on(info, found):
+    if warning := missing_on(info, found):
         return [Finding("warn", "durability", warning)]
     waits_for = "the append-only file" if mode == "fsync" else f"{found.replicas} of its replicas"
     return [Finding("ok", "durability", f"a click waits for {waits_for}")]

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from agent_adapter.errors import SigningError, UnreadableRecordError
-from agent_adapter.redis.confirmation import UnconfirmedError
 
 
 class BotError(Exception):
@@ -26,7 +25,7 @@ class StoreUnavailableError(BotError):
     """Redis did not take the write in time. Nothing was recorded."""
 
 
-class NotConfirmedError(StoreUnavailableError, UnconfirmedError):
+class NotConfirmedError(StoreUnavailableError):
     """Redis took the write, and nothing has confirmed in time that it is kept elsewhere or on disk."""
 
 

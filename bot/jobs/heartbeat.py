@@ -12,7 +12,6 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
 from agent_adapter.redis.server_check import (
-    check_audit,
     check_keys,
     explaining,
     judge_server,
@@ -115,7 +114,6 @@ class Heartbeat:
         # While no click can be confirmed, Slack shows each as failed.
         self.health.warn("durability", missing_on(info, self.store.durability))
         await check_keys(self.redis, self.store.keys, address)
-        await check_audit(self.redis, self.store.keys, address)
 
     async def _count(self, at: int) -> None:
         self.owed = await self.store.owed()

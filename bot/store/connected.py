@@ -17,7 +17,7 @@ from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Seal
 from bot.runtime.lateness import blaming
 from bot.runtime.statements import Signing
-from bot.store.durability import LOCAL, Confirming, Durability, ends
+from bot.store.durability import LOCAL, Confirming, Durability
 from bot.store.refused import Refused
 from bot.store.sealed import sealed_fact
 
@@ -97,14 +97,11 @@ class Connected:
 
     async def _in_time(self, call: Awaitable[_T], within: float) -> _T:
         due = time.monotonic() + max(0.0, within)
-        before = ends.set(due)
         try:
             async with asyncio.timeout(within):
                 return await call
         except (TimeoutError, ServerUnreachableError) as error:
             raise StoreUnavailableError(await blaming("Redis did not answer in time", due)) from error
-        finally:
-            ends.reset(before)
 
     async def _guarded(self, call: object) -> Any:
         try:

@@ -1,10 +1,7 @@
 """When a click counts as stored: as soon as Redis has it, once its replicas have it, or once it is on its disk."""
 
-import math
 import re
-import time
 from collections.abc import Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +11,7 @@ from redis.exceptions import NoPermissionError
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import ServerUnsuitableError
 from agent_adapter.redis.scripts import Sent
+from agent_adapter.redis.server_check import version_in
 from bot.domain.errors import NotConfirmedError
 from bot.runtime.settings import DurabilityMode
 
@@ -21,8 +19,8 @@ FSYNC_VERSION = (7, 2)
 """The first version with WAITAOF. Valkey names this version, too, or a later one."""
 LATE = 10
 """Seconds without a word from a replica after which it does not count. A replica that works reports each second."""
-_MOST, _ENDS_BEFORE = 0.75, 0.2
-"""Seconds to wait for a confirmation, and seconds that are left then: the caller still learns that it is written."""
+_MOST = 0.75
+"""Seconds to wait for a confirmation. A caller waits for a second, and so still learns that it is written."""
 _KEPT = 60_000
 """Milliseconds for which the mark stays that a write leaves."""
 
@@ -40,12 +38,10 @@ class Durability:
         """Seconds that a click may take longer. With `appendfsync everysec`, a file is written to disk once a second."""
         return 1.0 if self.mode == "fsync" else 0.0
 
-    def question(self, left: float) -> tuple[Sent, ...]:
-        """The command that waits for the writes of its own connection, and ends before these seconds have passed.
-
-        Redis looks at such time limits ten times a second.
-        """
-        within = max(1, int(1000 * min(_MOST + self.extra, left - _ENDS_BEFORE)))
+    @property
+    def question(self) -> tuple[Sent, ...]:
+        """The command that waits for the writes of its own connection, and ends while the caller still waits."""
+        within = int(1000 * (_MOST + self.extra))
         return ("WAIT", self.replicas, within) if self.mode == "replica" else ("WAITAOF", 1, 0, within)
 
     def is_met(self, answer: Any) -> bool:
@@ -54,9 +50,6 @@ class Durability:
 
 
 LOCAL = Durability()
-
-ends: ContextVar[float] = ContextVar("ends", default=math.inf)
-"""When the call of now has to have ended, by the monotonic clock."""
 
 
 class Confirming:
@@ -99,7 +92,7 @@ class Confirming:
         When the connection is lost, or the server is not the primary any more, all of them are sent again: to the one of now.
         """
         async with self._redis.pipeline(transaction=False) as asking:
-            for command in (*commands, self._durability.question(ends.get() - time.monotonic())):
+            for command in (*commands, self._durability.question):
                 asking.execute_command(*command)
             answer, *others = await asking.execute(raise_on_error=False)
         if isinstance(answer, Exception):
@@ -111,7 +104,7 @@ class Confirming:
         is_known = not any(isinstance(each, Exception) for each in others)
         if not (is_known and self._durability.is_met(others[-1])):
             raise NotConfirmedError(
-                f"Redis has taken the change, and {self._durability.mode} did not confirm it in time", answer
+                f"Redis has taken the change, and {self._durability.mode} did not confirm it in time"
             )
         return answer
 
@@ -146,27 +139,12 @@ def durability_on(
             f"Redis at {address} keeps no append-only file, and {wanted} waits for it: set appendonly yes, or set "
             "ASSENT_DURABILITY=local"
         )
-    version = str(info.get("redis_version", ""))
-    if mode == "fsync" and version and _numbers(version) < FSYNC_VERSION:
+    if mode == "fsync" and (version := version_in(info)) and version < FSYNC_VERSION:
         raise ServerUnsuitableError(
-            f"Redis at {address} is {version} and has no WAITAOF, which {wanted} needs: use Redis 7.2 or newer, or "
+            f"Redis at {address} is {info['redis_version']} and has no WAITAOF, which {wanted} needs: use Redis 7.2 or newer, or "
             "Valkey, or set ASSENT_DURABILITY=local"
         )
     return Durability(mode, replicas or max(known, following(info) or 1))
-
-
-def unknown_on(info: Mapping[str, Any], address: str, durability: Durability) -> str:
-    """Say that a managed server does not say whether it can confirm anything; empty when it says so."""
-    silent = {
-        "replica": following(info) is None and "whether replicas follow it",
-        "fsync": "aof_enabled" not in info and "whether it keeps an append-only file",
-    }
-    what = silent.get(durability.mode)
-    return (
-        f"Redis at {address} does not say {what}: only a click shows whether ASSENT_DURABILITY={durability.mode} works"
-        if what
-        else ""
-    )
 
 
 def missing_on(info: Mapping[str, Any], durability: Durability) -> str:
@@ -190,7 +168,3 @@ def following(info: Mapping[str, Any]) -> int | None:
     if not listed:
         return int(info["connected_slaves"])
     return len([each for each in listed if each.get("state") == "online" and each.get("lag", 0) <= LATE])
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])

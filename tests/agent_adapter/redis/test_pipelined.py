@@ -9,12 +9,11 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys
-from agent_adapter.errors import ServerUnreachableError, UnreadableRecordError
+from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis import pipelined as module
 from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.pool import on_change, open_redis, pipelined
 from agent_adapter.redis.scripts import AGENT_LUA, Scripts
-from playground.redis_server import RedisServer
 from tests.conftest import until
 from tests.support.failover import Failover
 from tests.support.proxy import Proxy, proxied
@@ -29,8 +28,7 @@ async def opened(redis: Redis) -> Pipelined:
     """Give the connection once it is there."""
     found = pipelined(redis)
     assert found
-    assert found.send("PING") is None
-    await until(lambda: found.is_open)
+    await until(lambda: found.send("PING"))
     return found
 
 
@@ -141,52 +139,68 @@ async def test_a_server_that_says_nothing_is_given_up(link, monkeypatch):
         await until(lambda: line.send("PING"))
 
 
-async def test_another_server_is_noticed_before_the_first_script_on_it(tmp_path: Path):
-    """Who remembers what the former one said can look again first."""
-    failover, changes = Failover(tmp_path), list[str]()
+@pytest.fixture
+async def failover(tmp_path: Path) -> AsyncIterator[Failover]:
+    failover = Failover(tmp_path)
     await failover.proxy.start()
-    try:
-        async with open_redis(failover.proxy.url) as redis:
-            on_change(redis, lambda: changes.append("changed"))
-            line = await opened(redis)
-            assert await line.send("SET", "name", "first") == "OK"
-            assert changes == []
-
-            await failover.happen()
-            await until(lambda: not line.is_open)
-            await opened(redis)
-
-            assert changes == ["changed"]
-            assert await line.send("GET", "name") is None
-    finally:
-        await failover.proxy.close()
-        failover.first.stop()
-        failover.second.stop()
+    yield failover
+    await failover.proxy.close()
+    failover.first.stop()
+    failover.second.stop()
 
 
-async def test_a_server_that_refuses_is_left_and_the_error_is_the_one_of_the_pool(tmp_path: Path):
-    """After a failover, an open connection may lead to what is a replica by now."""
-    server = RedisServer(tmp_path)
-    server.start()
-    async with open_redis(server.url) as redis:
-        line, scripts = await opened(redis), scripts_over(redis)
-        await redis.zadd("owed", {"billing.due": 1})
-        await redis.execute_command("REPLICAOF", "127.0.0.1", "1")
+async def test_another_server_is_noticed_before_the_first_script_on_it(failover):
+    """Who remembers what the former one said can look again first."""
+    changes = list[str]()
+    async with open_redis(failover.proxy.url) as redis:
+        on_change(redis, lambda: changes.append("changed"))
+        line = await opened(redis)
+        assert await line.send("SET", "name", "first") == "OK"
+        assert changes == []
 
-        with pytest.raises(ServerUnreachableError, match="is a replica"):
-            await scripts("lease_work", {"owed": "owed"}, limit=1, lease=1_000)
+        await failover.happen()
+        await until(lambda: not line.is_open)
+        await opened(redis)
+
+        assert changes == ["changed"]
+        assert await line.send("GET", "name") is None
+
+
+async def test_a_former_server_is_left_when_another_connection_meets_the_new_one(failover):
+    """It still answers, with what it knew then."""
+    async with open_redis(failover.proxy.url) as redis:
+        line = await opened(redis)
+        assert await line.send("SET", "name", "first") == "OK"
+
+        failover.proxy.lead_to(failover.second.url)
+        await redis.ping()
 
         assert not line.is_open
-    server.stop()
+        await until(lambda: line.send("PING"))
+        assert await line.send("GET", "name") is None
+
+
+async def test_a_server_that_takes_no_writes_any_more_is_left(failover):
+    """It may have become a replica. What is wrong with the command itself is no reason."""
+    async with open_redis(failover.first.url) as redis:
+        line = await opened(redis)
+        assert "wrong number of arguments" in str(await line.send("HGET"))
+        assert line.is_open
+
+        await redis.execute_command("REPLICAOF", "127.0.0.1", "1")
+
+        assert str(await line.send("SET", "name", "lost")).startswith("READONLY")
+        assert not line.is_open
 
 
 async def test_a_script_that_the_server_has_forgotten_is_loaded(redis):
     """It costs one more request, and not the connection."""
     line, scripts = await opened(redis), scripts_over(redis)
+    name = await line.send("CLIENT", "ID")
     for _ in range(2):
         await redis.script_flush()
         assert await scripts("read", NOBODY) == NOTHING
-    assert line.is_open
+    assert await line.send("CLIENT", "ID") == name
 
     await redis.config_resetstat()
     assert await scripts("read", NOBODY) == NOTHING
