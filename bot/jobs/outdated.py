@@ -2,14 +2,32 @@
 
 from collections.abc import Container
 
+from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.ids import KEPT, MessageId
-from bot.rendering.card.card import Part, draw_parts
+from bot.rendering.card.card import Part, messages_of, render_message
 from bot.rendering.card.ran import wrong_in
 
 
+class Pictures:
+    """What was drawn of a record. It is drawn again once the record was read again."""
+
+    def __init__(self) -> None:
+        self._of: tuple[Action, ...] = ()
+        self._parts: dict[MessageId, Part] = {}
+
+    def part(self, state: Approval, id: MessageId) -> Part:
+        """Draw a message, unless it was drawn: what a call of this process to Slack has changed since is in no picture."""
+        # `Approval.showing` keeps the actions.
+        if self._of is not state.actions:
+            self._of, self._parts = state.actions, {}
+        if id not in self._parts:
+            self._parts[id] = render_message(state, id)
+        return self._parts[id]
+
+
 def first_outdated(
-    state: Approval, only: MessageId | None = None, besides: Container[MessageId] = ()
+    state: Approval, pictures: Pictures, only: MessageId | None = None, besides: Container[MessageId] = ()
 ) -> Part | None:
     """Give the first message, or only this one, that does not show what the record says; none of those `besides`.
 
@@ -17,11 +35,14 @@ def first_outdated(
     are counted by one edit. What is missing in its thread comes after it: it may be gone.
     """
     above = None
-    for part in draw_parts(state, only):
-        shown = state.shown.get(part.id)
-        if part.id in besides or (shown and shown.digest in {part.digest, KEPT}):
+    for id in messages_of(state):
+        shown = state.shown.get(id)
+        if only not in {None, id} or id in besides or (shown and shown.digest == KEPT):
             continue
-        if not is_wanted(state, part.id) and part.id not in state.begun:
+        if not is_wanted(state, id) and id not in state.begun:
+            continue
+        part = pictures.part(state, id)
+        if shown and shown.digest == part.digest:
             continue
         if shown and part.id.kind == "card" and state.places[part.id.place].parts:
             above = above or part

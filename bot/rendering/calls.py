@@ -273,7 +273,7 @@ def typing_words(call: Action, *, agree: bool = False) -> str:
 
 
 def _named(action: Action, names: Sequence[str]) -> str:
-    return _code_spans(action.named(names))
+    return _code_spans(action.named(names)) if names else ""
 
 
 def _code_spans(names: Sequence[str]) -> str:

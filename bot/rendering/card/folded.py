@@ -68,8 +68,12 @@ def has_details(action: Action, held: frozenset[str]) -> bool:
 @once
 def decided_size(action: Action) -> int:
     """Bound the JSON characters of a decided call, without who decided it and their words."""
-    most = json_size([*_above(action), *_below(action)]) + (CARD_ARGUMENTS if action.is_alone else _FOLDED)
-    return min(call_size(action)[0] + (_ALONE if action.is_alone else _SPARE), most)
+    return _most(action, [*_above(action), *_below(action)])
+
+
+def _most(action: Action, around: list[Block]) -> int:
+    spare, values = (_ALONE, CARD_ARGUMENTS) if action.is_alone else (_SPARE, _FOLDED)
+    return min(call_size(action)[0] + spare, json_size(around) + values)
 
 
 @once_after
@@ -78,7 +82,7 @@ def _folded(action: Action, held: frozenset[str]) -> "_Folded":
     line, left = _line([pair for pair in pairs_of(action) if pair.is_changed or pair.name not in held])
     values = [rich_text(f"a:{action.index}:arguments", [line])] if line["elements"] else []
     whole = Packed.of([*above, *values, *below])
-    has_room = has_line(action) if held else whole.size <= decided_size(action)
+    has_room = has_line(action) if held else whole.size <= _most(action, [*above, *below])
     return _Folded(whole if has_room else Packed.of([*above, *below]), has_room, left)
 
 
