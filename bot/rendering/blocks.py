@@ -1,8 +1,6 @@
 """The few Block Kit blocks that we send. Words of the bot and words of others are in different kinds of them."""
 
-import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
@@ -196,27 +194,6 @@ def texts(node: Any) -> Iterator[str]:
     elif isinstance(node, dict | list):
         for child in node.values() if isinstance(node, dict) else node:
             yield from texts(child)
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """Blocks that are kept, as JSON: it takes little memory, and no caller can change it."""
-
-    json: str
-    size: int
-    """JSON characters."""
-
-    @classmethod
-    def of(cls, blocks: list[Block]) -> "Packed":
-        """Keep these blocks."""
-        written = encode(blocks)
-        return cls(written, units(written))
-
-    @property
-    def blocks(self) -> list[Block]:
-        """The blocks, for one message."""
-        found: list[Block] = json.loads(self.json)
-        return found
 
 
 def json_size(blocks: Block | list[Block]) -> int:

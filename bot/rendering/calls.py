@@ -1,5 +1,6 @@
 """What an action asks: the call as it will run, and what the agent says about it."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, groupby
@@ -18,7 +19,6 @@ from bot.domain.subject import unexpected
 from bot.rendering.arguments import Argument, argument_lines, arguments_of, count_shown
 from bot.rendering.blocks import (
     Block,
-    Packed,
     boxed,
     context,
     json_size,
@@ -32,7 +32,7 @@ from bot.rendering.blocks import (
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.question_card import options_in_sight
 from bot.sentences import in_text, on_action, words
-from bot.text.literal import clip, key_text, mrkdwn, one_line, visible
+from bot.text.literal import clip, key_text, mrkdwn, one_line, units, visible
 
 CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
@@ -202,20 +202,25 @@ def call_blocks(action: Action, *, alone: bool, held: frozenset[str] = frozenset
         alone: Whether it is the only one of its card, whose title then names the tool.
         held: The arguments that this title holds whole.
     """
-    blocks = _call(action, held).blocks
     # Where the policy gives the title, the tool is named here.
     is_named = alone and not action.terms.title
-    return [block for block in blocks if not (is_named and block["block_id"] == f"a:{action.index}:title")]
-
-
-def call_size(action: Action) -> tuple[int, int]:
-    """Measure `call_blocks`: JSON characters and blocks."""
-    drawn = _call(action, frozenset())
-    return drawn.size, len(drawn.blocks)
+    return [
+        block
+        for block in json.loads(_call(action, held))
+        if not (is_named and block["block_id"] == f"a:{action.index}:title")
+    ]
 
 
 @once
-def _call(action: Action, held: frozenset[str]) -> Packed:
+def call_size(action: Action) -> tuple[int, int]:
+    """Measure `call_blocks`: JSON characters and blocks."""
+    drawn = _call(action, frozenset())
+    return units(drawn), len(json.loads(drawn))
+
+
+@once
+def _call(action: Action, held: frozenset[str]) -> str:
+    # As JSON it takes little memory, and no caller can change it.
     at = f"a:{action.index}"
     cautions = caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True), action.description)
     blocks = [*title_blocks(action), *cautions, *description_blocks(at, action)]
@@ -228,7 +233,7 @@ def _call(action: Action, held: frozenset[str]) -> Packed:
         blocks += _arguments_blocks(at, action, held)
     if said := care_words(action):
         blocks.append(context(f"{at}:care", "\n".join(said)))
-    return Packed.of(blocks)
+    return encode(blocks)
 
 
 def description_blocks(at: str, action: Action) -> list[Block]:
