@@ -8,22 +8,8 @@ from bot.domain.ids import KEPT, MessageId
 from bot.rendering.card.card import Part, messages_of, render_message
 from bot.rendering.card.ran import wrong_in
 
-
-class Pictures:
-    """What was drawn of a record. It is drawn again once the record was read again."""
-
-    def __init__(self) -> None:
-        self._of: tuple[Action, ...] = ()
-        self._parts: dict[MessageId, Part] = {}
-
-    def part(self, state: Approval, id: MessageId) -> Part:
-        """Draw a message, unless it was drawn: what a call of this process to Slack has changed since is in no picture."""
-        # `Approval.showing` keeps the actions.
-        if self._of is not state.actions:
-            self._of, self._parts = state.actions, {}
-        if id not in self._parts:
-            self._parts[id] = render_message(state, id)
-        return self._parts[id]
+Pictures = dict[MessageId, tuple[tuple[Action, ...], Part]]
+"""What was drawn, each with the actions of its record."""
 
 
 def first_outdated(
@@ -41,7 +27,11 @@ def first_outdated(
             continue
         if not is_wanted(state, id) and id not in state.begun:
             continue
-        part = pictures.part(state, id)
+        drawn_of, part = pictures.get(id, ((), None))
+        # It is the same while the record was not read again: `Approval.showing` keeps the actions.
+        if part is None or drawn_of is not state.actions:
+            part = render_message(state, id)
+            pictures[id] = state.actions, part
         if shown and shown.digest == part.digest:
             continue
         if shown and part.id.kind == "card" and state.places[part.id.place].parts:

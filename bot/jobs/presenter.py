@@ -87,7 +87,7 @@ class Presenter:
             await self.store.set_notice(interrupt_id, FULL_NOTICE)
             return WORKSPACE_RETRY
         refused: dict[MessageId, int] = {}
-        pictures = Pictures()
+        pictures: Pictures = {}
         while isinstance(state, Approval) and (
             part := await offload(state, first_outdated, state, pictures, besides=refused)
         ):

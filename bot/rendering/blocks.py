@@ -146,7 +146,10 @@ def menu(action_id: str, about: str, buttons: list[Block]) -> Block:
 
 def without_primary(blocks: list[Block]) -> list[Block]:
     """Give blocks whose buttons have no green one among them, because another button of the message is."""
-    return _each_button(blocks, _plain_button)
+    return _each_button(
+        blocks,
+        lambda found: {name: each for name, each in found.items() if (name, each) != ("style", "primary")},
+    )
 
 
 def told_apart(blocks: list[Block], about: str) -> list[Block]:
@@ -166,10 +169,6 @@ def spoken(element: Block, about: str) -> Block:
     if element["type"] != "button":
         return element
     return {"accessibility_label": f"{element['text']['text']}: {about}"[:75], **element}
-
-
-def _plain_button(element: Block) -> Block:
-    return {name: found for name, found in element.items() if (name, found) != ("style", "primary")}
 
 
 def confirm(title: str, text: str, yes: str) -> Block:

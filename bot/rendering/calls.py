@@ -142,12 +142,6 @@ def _is_cut(action: Action) -> bool:
     return not action.named(action.terms.modal_only) or is_too_long(action)
 
 
-def _how_long(action: Action) -> str:
-    """Say how much a card shows only the beginning of, counted as the agent wrote it."""
-    longest, size = _longest(action)
-    return on_action.only_the_beginning(size, code_span(longest) if longest else "")
-
-
 def _longest(action: Action) -> tuple[str, int]:
     """Name the argument that has more than half of all characters, and count its characters; else an empty name, and count all."""
     sizes = {name: _characters(value) for name, value in action.shown(on_card=True).items()}
@@ -225,10 +219,9 @@ def _call(action: Action, held: frozenset[str]) -> str:
     cautions = caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True), action.description)
     blocks = [*title_blocks(action), *cautions, *description_blocks(at, action)]
     if _is_cut(action):
-        blocks += [
-            _beginning(f"{at}:arguments", action),
-            context(f"{at}:unread", _how_long(action)),
-        ]
+        longest, size = _longest(action)
+        how_long = on_action.only_the_beginning(size, code_span(longest) if longest else "")
+        blocks += [_beginning(f"{at}:arguments", action), context(f"{at}:unread", how_long)]
     else:
         blocks += _arguments_blocks(at, action, held)
     if said := care_words(action):
@@ -245,7 +238,11 @@ def description_blocks(at: str, action: Action) -> list[Block]:
 
 def care_words(action: Action) -> list[str]:
     """Say what a person has to know of a call beside its arguments."""
-    return [*_unknown(action), *_unshown(action), *mask_words(action), *_care_words(action)]
+    said = [*_unknown(action), *_unshown(action), *mask_words(action)]
+    said += [typing_words(action)] if action.is_high_risk else []
+    if action.terms.needs_votes and not action.is_alone:
+        said.append(on_action.people_needed(action.terms.quorum, action.terms.reject_quorum))
+    return said
 
 
 def mask_words(action: Action) -> list[str]:
@@ -263,13 +260,6 @@ def _unknown(action: Action) -> list[str]:
 def _unshown(action: Action) -> list[str]:
     names = _named(action, action.terms.modal_only)
     return [on_action.in_reading_only(names, is_cut=_is_cut(action))] if names else []
-
-
-def _care_words(action: Action) -> list[str]:
-    said = [typing_words(action)] if action.is_high_risk else []
-    if action.terms.needs_votes and not action.is_alone:
-        said.append(on_action.people_needed(action.terms.quorum, action.terms.reject_quorum))
-    return said
 
 
 def typing_words(call: Action, *, agree: bool = False) -> str:

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
 from agent_adapter.redis.pool import open_redis
 from bot.domain.admission import Place
-from bot.jobs.outdated import Pictures, first_outdated
+from bot.jobs.outdated import first_outdated
 from bot.rendering.card.card import render_card
 from bot.store.codec import ADMISSION
 from bot.store.sealed import FACTS
@@ -159,7 +159,7 @@ async def test_whatever_stands_in_a_field_of_a_card_the_bot_reads_it_or_says_tha
         with contextlib.suppress(UnreadableRecordError):
             state = await store.load(interrupt_id)
             render_card(state)
-            first_outdated(state, Pictures())
+            first_outdated(state, {})
         async with redis.pipeline() as putting_back:
             await putting_back.delete(key).hset(key, mapping=before).execute()
 

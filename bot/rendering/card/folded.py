@@ -8,7 +8,7 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from bot.domain.action import Action
 from bot.domain.admission import Terms
-from bot.domain.kept import once, once_after
+from bot.domain.kept import once, once_as_asked
 from bot.domain.masking import hide
 from bot.rendering.arguments import Argument, arguments_of, is_same
 from bot.rendering.blocks import Block, json_size, leaves, rich_text
@@ -79,7 +79,7 @@ def _most(action: Action, around: list[Block]) -> int:
     return min(call_size(action)[0] + spare, json_size(around) + values)
 
 
-@once_after
+@once_as_asked
 def _folded(action: Action, held: frozenset[str]) -> tuple[str, bool, int]:
     """Give the blocks as JSON, whether a line is among them, and how many arguments it leaves out."""
     above, below = _above(action), _below(action)
@@ -107,7 +107,12 @@ def pairs_of(action: Action) -> list[Pair]:
     asked, decided = action.request.args, ran.request.args
     before, after = (_named(_seen(found, ran.terms, action.headline)) for found in (asked, decided))
     return [
-        Pair(name, before.get(name), after.get(name), not _is_same(asked, decided, name))
+        Pair(
+            name,
+            before.get(name),
+            after.get(name),
+            name not in asked or name not in decided or not is_same(asked[name], decided[name]),
+        )
         for name in dict.fromkeys([*before, *after])
     ]
 
@@ -118,10 +123,6 @@ def _named(args: dict[str, Any]) -> dict[str, Argument]:
 
 def _seen(args: dict[str, Any], terms: Terms, headline: Sequence[str]) -> dict[str, Any]:
     return headline_first(hide(args, terms.masked, terms.modal_only), headline)
-
-
-def _is_same(asked: dict[str, Any], decided: dict[str, Any], name: str) -> bool:
-    return name in asked and name in decided and is_same(asked[name], decided[name])
 
 
 def _line(pairs: Sequence[Pair]) -> tuple[Block, int]:
