@@ -238,7 +238,7 @@ async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
                     created, until = times[record]
                     own = {"created": created, "asked_until": until, "deadline": until}
                     admit(pipe, names, fields, actions=ACTIONS, is_due=0, covered=0, **own, **same)
-                    lease(pipe, names, **part, lease=30_000)
+                    lease(pipe, names, **part, lease=30_000, known="")
                     save(pipe, names, **part, picture=shown, remarks_from=REMARKS_FROM, mark="")
                 pipe.execute()
         # A bot would have taken it before it admitted them.

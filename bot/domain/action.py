@@ -181,21 +181,7 @@ class Action:
 
     @property
     def after(self) -> "Action":
-        """The call as it was decided, or while it is open as somebody proposes to run it. It is the same object each time."""
-        is_edited = self.recorded is not None and isinstance(self.recorded.decision, EditDecision)
-        if not (is_edited or self.votes or self.stricter):
-            return self
-        on = self.recorded, self.votes, self.stricter
-        known, found = self.kept.get("after", (on, None))
-        if found is None or any(now is not then for now, then in zip(on, known, strict=True)):
-            found = self._after()
-            # Of itself it would be a cycle, which only garbage collection ends.
-            if found is not self:
-                self.kept["after"] = on, found
-        after: Action = found
-        return after
-
-    def _after(self) -> "Action":
+        """The call as it was decided, or while it is open as somebody proposes to run it."""
         if self.recorded is None and (found := self.proposal) and isinstance(found.decision, EditDecision):
             return self.as_written(found)
         return self.as_it_ran

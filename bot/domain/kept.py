@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from bot.domain.action import Action
@@ -14,21 +14,24 @@ _OfAction = Callable[Concatenate["Action", _P], _T]
 
 def once(compute: _OfAction[_P, _T]) -> _OfAction[_P, _T]:
     """Compute something once from a call and its terms. It may not depend on what people decide, vote or propose."""
-    return _once(compute, lambda action: action.kept)
 
-
-def once_after(compute: _OfAction[_P, _T]) -> _OfAction[_P, _T]:
-    """Compute something once from a call as it was asked and as it became. It may not depend on anything else of a decision."""
-    return _once(compute, lambda action: action.after.kept)
-
-
-def _once(compute: _OfAction[_P, _T], place: Callable[["Action"], dict[Any, Any]]) -> _OfAction[_P, _T]:
     @wraps(compute)
     def found(action: "Action", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        place_of_it, name = place(action), (compute, args, *kwargs.items())
-        if name not in place_of_it:
-            place_of_it[name] = compute(action, *args, **kwargs)
-        result: _T = place_of_it[name]
-        return result
+        name = compute, args, *kwargs.items()
+        if name not in action.kept:
+            action.kept[name] = compute(action, *args, **kwargs)
+        kept: _T = action.kept[name]
+        return kept
+
+    return found
+
+
+def once_as_asked(compute: _OfAction[_P, _T]) -> _OfAction[_P, _T]:
+    """Do so while a call runs as it was asked; of what people do, it may depend on a change of the call only."""
+    keeping = once(compute)
+
+    @wraps(compute)
+    def found(action: "Action", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return (keeping if action.after is action else compute)(action, *args, **kwargs)
 
     return found

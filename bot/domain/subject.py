@@ -144,8 +144,9 @@ def as_number(value: Any) -> Decimal | None:
 
 
 def _is_nested(value: Any) -> bool:
-    inner = value if isinstance(value, list) else ()
-    return isinstance(value, dict) or any(isinstance(each, dict | list) for each in inner)
+    if isinstance(value, list):
+        return any(isinstance(each, dict | list) for each in value)
+    return isinstance(value, dict)
 
 
 def _holds_number(value: Any) -> bool:

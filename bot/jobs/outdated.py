@@ -2,14 +2,18 @@
 
 from collections.abc import Container
 
+from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.ids import KEPT, MessageId
-from bot.rendering.card.card import Part, draw_parts
+from bot.rendering.card.card import Part, messages_of, render_message
 from bot.rendering.card.ran import wrong_in
+
+Pictures = dict[MessageId, tuple[tuple[Action, ...], Part]]
+"""What was drawn, each with the actions of its record."""
 
 
 def first_outdated(
-    state: Approval, only: MessageId | None = None, besides: Container[MessageId] = ()
+    state: Approval, pictures: Pictures, only: MessageId | None = None, besides: Container[MessageId] = ()
 ) -> Part | None:
     """Give the first message, or only this one, that does not show what the record says; none of those `besides`.
 
@@ -17,11 +21,18 @@ def first_outdated(
     are counted by one edit. What is missing in its thread comes after it: it may be gone.
     """
     above = None
-    for part in draw_parts(state, only):
-        shown = state.shown.get(part.id)
-        if part.id in besides or (shown and shown.digest in {part.digest, KEPT}):
+    for id in messages_of(state):
+        shown = state.shown.get(id)
+        if only not in {None, id} or id in besides or (shown and shown.digest == KEPT):
             continue
-        if not is_wanted(state, part.id) and part.id not in state.begun:
+        if not is_wanted(state, id) and id not in state.begun:
+            continue
+        drawn_of, part = pictures.get(id, ((), None))
+        # It is the same while the record was not read again: `Approval.showing` keeps the actions.
+        if part is None or drawn_of is not state.actions:
+            part = render_message(state, id)
+            pictures[id] = state.actions, part
+        if shown and shown.digest == part.digest:
             continue
         if shown and part.id.kind == "card" and state.places[part.id.place].parts:
             above = above or part

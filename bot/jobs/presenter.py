@@ -21,7 +21,7 @@ from bot.domain.messages import Shown
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import FULL
 from bot.jobs.deadlines import stalled_after
-from bot.jobs.outdated import first_outdated, is_wanted
+from bot.jobs.outdated import Pictures, first_outdated, is_wanted
 from bot.jobs.patience import noted_by
 from bot.jobs.slack_call import Line, SlackCall
 from bot.jobs.slack_trouble import WORKSPACE_RETRY
@@ -87,15 +87,16 @@ class Presenter:
             await self.store.set_notice(interrupt_id, FULL_NOTICE)
             return WORKSPACE_RETRY
         refused: dict[MessageId, int] = {}
+        pictures: Pictures = {}
         while isinstance(state, Approval) and (
-            part := await offload(state, first_outdated, state, besides=refused)
+            part := await offload(state, first_outdated, state, pictures, besides=refused)
         ):
             shown = state.shown.get(part.id)
             if shown and (left := self.line.refused.wait(shown)):
                 # The other messages do not wait for it.
                 refused[part.id] = left
                 continue
-            drawn = await self._draw(state, part)
+            drawn = await self._draw(state, part, pictures)
             if isinstance(drawn, int):
                 return drawn
             state = drawn or await self.store.load(interrupt_id)
@@ -124,7 +125,7 @@ class Presenter:
             return await self.store.load(interrupt_id)
         return state
 
-    async def _draw(self, state: Approval, part: Part) -> Approval | int | None:
+    async def _draw(self, state: Approval, part: Part, pictures: Pictures) -> Approval | int | None:
         """Draw one message.
 
         Returns:
@@ -149,9 +150,9 @@ class Presenter:
         if wait := await self._turn(state, part):
             await line.trouble.say_if_nothing_is_posted(state, part.id)
             return self._queue.join(state.id, wait)
-        return await self._draw_now(state, part)
+        return await self._draw_now(state, part, pictures)
 
-    async def _draw_now(self, state: Approval, part: Part) -> Approval | int | None:
+    async def _draw_now(self, state: Approval, part: Part, pictures: Pictures) -> Approval | int | None:
         line = self.line
         owner, leased_until = secrets.token_hex(8), time.monotonic() + line.lease / 1000
         try:
@@ -166,7 +167,7 @@ class Presenter:
         newest = lease.state
         if newest is None:
             return None
-        now_due = await offload(newest, first_outdated, newest, part.id)
+        now_due = await offload(newest, first_outdated, newest, pictures, part.id)
         call = SlackCall(line, newest, now_due or part, owner, leased_until)
         if (since := self._may_be_there_since(newest, part, lease)) is not None:
             again_in = await call.adopt(since)

@@ -23,7 +23,7 @@ from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.refused_edits import TRIED_FOR, RefusedEdits
 from bot.jobs.slack_trouble import EDIT, POST, RETRY, SlackTrouble
 from bot.rendering.blocks import Block
-from bot.rendering.card.card import Part, draw_parts
+from bot.rendering.card.card import Part, render_message
 from bot.rendering.card.noted import plainer
 from bot.runtime.health import PLACE, Health
 from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
@@ -156,7 +156,7 @@ class SlackCall:
         state, id = self.state, self.part.id
         names = used_in(state, id)
         quiet = {name for name in names if id.kind == "card" or not await self.line.pacing.may_call(name)}
-        return next(draw_parts(replace(state, quiet=frozenset(quiet)), id)) if quiet else self.part
+        return render_message(replace(state, quiet=frozenset(quiet)), id) if quiet else self.part
 
     async def _update(self, shown: Shown) -> int | None:
         is_compared = self.part.id.kind not in {"remark", "told"}

@@ -1,8 +1,6 @@
 """The few Block Kit blocks that we send. Words of the bot and words of others are in different kinds of them."""
 
-import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
@@ -148,7 +146,10 @@ def menu(action_id: str, about: str, buttons: list[Block]) -> Block:
 
 def without_primary(blocks: list[Block]) -> list[Block]:
     """Give blocks whose buttons have no green one among them, because another button of the message is."""
-    return _each_button(blocks, _plain_button)
+    return _each_button(
+        blocks,
+        lambda found: {name: each for name, each in found.items() if (name, each) != ("style", "primary")},
+    )
 
 
 def told_apart(blocks: list[Block], about: str) -> list[Block]:
@@ -168,10 +169,6 @@ def spoken(element: Block, about: str) -> Block:
     if element["type"] != "button":
         return element
     return {"accessibility_label": f"{element['text']['text']}: {about}"[:75], **element}
-
-
-def _plain_button(element: Block) -> Block:
-    return {name: found for name, found in element.items() if (name, found) != ("style", "primary")}
 
 
 def confirm(title: str, text: str, yes: str) -> Block:
@@ -196,27 +193,6 @@ def texts(node: Any) -> Iterator[str]:
     elif isinstance(node, dict | list):
         for child in node.values() if isinstance(node, dict) else node:
             yield from texts(child)
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """Blocks that are kept, as JSON: it takes little memory, and no caller can change it."""
-
-    json: str
-    size: int
-    """JSON characters."""
-
-    @classmethod
-    def of(cls, blocks: list[Block]) -> "Packed":
-        """Keep these blocks."""
-        written = encode(blocks)
-        return cls(written, units(written))
-
-    @property
-    def blocks(self) -> list[Block]:
-        """The blocks, for one message."""
-        found: list[Block] = json.loads(self.json)
-        return found
 
 
 def json_size(blocks: Block | list[Block]) -> int:

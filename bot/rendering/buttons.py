@@ -162,13 +162,9 @@ def _leading(action: Action) -> Button:
     """Name the button that does what is asked for first: to finish what colleagues began, to read, or to answer."""
     if action.proposal:
         return AGREE
-    if not _is_decided_by_reading(action):
-        return APPROVE if action.allows("approve") else RESPOND
-    return READ
-
-
-def _is_decided_by_reading(action: Action) -> bool:
-    return action.must_read and (action.allows("approve") or action.allows("edit"))
+    if action.must_read and (action.allows("approve") or action.allows("edit")):
+        return READ
+    return APPROVE if action.allows("approve") else RESPOND
 
 
 def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:

@@ -1,5 +1,6 @@
 """What an action asks: the call as it will run, and what the agent says about it."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, groupby
@@ -18,7 +19,6 @@ from bot.domain.subject import unexpected
 from bot.rendering.arguments import Argument, argument_lines, arguments_of, count_shown
 from bot.rendering.blocks import (
     Block,
-    Packed,
     boxed,
     context,
     json_size,
@@ -32,7 +32,7 @@ from bot.rendering.blocks import (
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.question_card import options_in_sight
 from bot.sentences import in_text, on_action, words
-from bot.text.literal import clip, key_text, mrkdwn, one_line, visible
+from bot.text.literal import clip, key_text, mrkdwn, one_line, units, visible
 
 CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
@@ -142,12 +142,6 @@ def _is_cut(action: Action) -> bool:
     return not action.named(action.terms.modal_only) or is_too_long(action)
 
 
-def _how_long(action: Action) -> str:
-    """Say how much a card shows only the beginning of, counted as the agent wrote it."""
-    longest, size = _longest(action)
-    return on_action.only_the_beginning(size, code_span(longest) if longest else "")
-
-
 def _longest(action: Action) -> tuple[str, int]:
     """Name the argument that has more than half of all characters, and count its characters; else an empty name, and count all."""
     sizes = {name: _characters(value) for name, value in action.shown(on_card=True).items()}
@@ -202,33 +196,37 @@ def call_blocks(action: Action, *, alone: bool, held: frozenset[str] = frozenset
         alone: Whether it is the only one of its card, whose title then names the tool.
         held: The arguments that this title holds whole.
     """
-    blocks = _call(action, held).blocks
     # Where the policy gives the title, the tool is named here.
     is_named = alone and not action.terms.title
-    return [block for block in blocks if not (is_named and block["block_id"] == f"a:{action.index}:title")]
-
-
-def call_size(action: Action) -> tuple[int, int]:
-    """Measure `call_blocks`: JSON characters and blocks."""
-    drawn = _call(action, frozenset())
-    return drawn.size, len(drawn.blocks)
+    return [
+        block
+        for block in json.loads(_call(action, held))
+        if not (is_named and block["block_id"] == f"a:{action.index}:title")
+    ]
 
 
 @once
-def _call(action: Action, held: frozenset[str]) -> Packed:
+def call_size(action: Action) -> tuple[int, int]:
+    """Measure `call_blocks`: JSON characters and blocks."""
+    drawn = _call(action, frozenset())
+    return units(drawn), len(json.loads(drawn))
+
+
+@once
+def _call(action: Action, held: frozenset[str]) -> str:
+    # As JSON it takes little memory, and no caller can change it.
     at = f"a:{action.index}"
     cautions = caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True), action.description)
     blocks = [*title_blocks(action), *cautions, *description_blocks(at, action)]
     if _is_cut(action):
-        blocks += [
-            _beginning(f"{at}:arguments", action),
-            context(f"{at}:unread", _how_long(action)),
-        ]
+        longest, size = _longest(action)
+        how_long = on_action.only_the_beginning(size, code_span(longest) if longest else "")
+        blocks += [_beginning(f"{at}:arguments", action), context(f"{at}:unread", how_long)]
     else:
         blocks += _arguments_blocks(at, action, held)
     if said := care_words(action):
         blocks.append(context(f"{at}:care", "\n".join(said)))
-    return Packed.of(blocks)
+    return encode(blocks)
 
 
 def description_blocks(at: str, action: Action) -> list[Block]:
@@ -240,7 +238,11 @@ def description_blocks(at: str, action: Action) -> list[Block]:
 
 def care_words(action: Action) -> list[str]:
     """Say what a person has to know of a call beside its arguments."""
-    return [*_unknown(action), *_unshown(action), *mask_words(action), *_care_words(action)]
+    said = [*_unknown(action), *_unshown(action), *mask_words(action)]
+    said += [typing_words(action)] if action.is_high_risk else []
+    if action.terms.needs_votes and not action.is_alone:
+        said.append(on_action.people_needed(action.terms.quorum, action.terms.reject_quorum))
+    return said
 
 
 def mask_words(action: Action) -> list[str]:
@@ -260,20 +262,13 @@ def _unshown(action: Action) -> list[str]:
     return [on_action.in_reading_only(names, is_cut=_is_cut(action))] if names else []
 
 
-def _care_words(action: Action) -> list[str]:
-    said = [typing_words(action)] if action.is_high_risk else []
-    if action.terms.needs_votes and not action.is_alone:
-        said.append(on_action.people_needed(action.terms.quorum, action.terms.reject_quorum))
-    return said
-
-
 def typing_words(call: Action, *, agree: bool = False) -> str:
     """Say what is typed to approve a call of high risk, or to agree with it."""
     return on_action.to_type(f"`{mrkdwn(call.to_type.text)}`", agree=agree)
 
 
 def _named(action: Action, names: Sequence[str]) -> str:
-    return _code_spans(action.named(names))
+    return _code_spans(action.named(names)) if names else ""
 
 
 def _code_spans(names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from inspect import unwrap
+from itertools import chain
 from typing import Any
 
 from bot.domain.action import Action
@@ -103,12 +104,9 @@ def _found(texts: Iterable[str]) -> _Found:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, child in value.items():
-            yield key
-            yield from _texts(child)
-    elif isinstance(value, list):
-        for child in value:
-            yield from _texts(child)
+    nodes = chain.from_iterable(value.items()) if isinstance(value, dict) else value
+    for node in nodes if isinstance(value, dict | list) else [value]:
+        if isinstance(node, str):
+            yield node
+        elif isinstance(node, dict | list):
+            yield from _texts(node)

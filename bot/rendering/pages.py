@@ -35,7 +35,8 @@ def pages_of(action: Action) -> list[Sections]:
     if action.must_read and len(pages) != action.pages:
         # A version with another size of pages has fixed it.
         pages = _even(lines, action.pages)
-    return [_grouped(page) for page in pages]
+    by_name = [groupby(page, lambda pair: pair[0]) for page in pages]
+    return [[(name, [line for _, line in found]) for name, found in groups] for groups in by_name]
 
 
 def measure(interrupt: Interrupt, terms: Sequence[Terms]) -> tuple[Action, ...]:
@@ -92,7 +93,3 @@ def _even(lines: list[_Line], count: int) -> list[list[_Line]]:
 
 def _size(line: _Line) -> int:
     return units(line[1]) + 1
-
-
-def _grouped(page: list[_Line]) -> Sections:
-    return [(name, [line for _, line in found]) for name, found in groupby(page, lambda pair: pair[0])]

@@ -12,7 +12,7 @@ from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.action import Action
-from bot.domain.kept import once_after
+from bot.domain.kept import once_as_asked
 from bot.domain.masking import has_unshown
 from bot.domain.options import question_of
 from bot.domain.subject import Fact, Facts, Kind, as_number, largest_of, names_unit
@@ -41,7 +41,7 @@ _Before = Mapping[tuple[str, ...], Fact] | None
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 
-@once_after
+@once_as_asked
 def subject(action: Action, room: int = ROOM) -> str:
     """Say what a call is about: its tool and the values that matter, or what the policy says in its place.
 
@@ -86,7 +86,7 @@ def tool_of(action: Action) -> str:
     return safe_name(action.request) or words.UNUSUAL_TOOL
 
 
-@once_after
+@once_as_asked
 def held_by_title(action: Action) -> frozenset[str]:
     """Name the arguments that the policy puts into the title of a card and that the title holds whole and unchanged.
 
@@ -108,7 +108,7 @@ def held_by_title(action: Action) -> frozenset[str]:
     return frozenset(name for name, text in texts if _is_whole(args[name], text))
 
 
-@once_after
+@once_as_asked
 def named_by(action: Action) -> frozenset[str]:
     """Name the arguments whose value the title of a decided card holds whole: by the policy, or else by rank."""
     if action.terms.title or action.terms.headline:
@@ -178,7 +178,8 @@ def _by_policy(action: Action, after: Action) -> str:
 def _changed(action: Action, after: Action, names: Sequence[str]) -> list[str]:
     """Write these values, each as it was and as it becomes where that is different."""
     old, new = (_filled(call.shown(on_card=True), names) for call in (action, after))
-    return [*map(_change, old, new)]
+    both = zip(old, new, strict=True)
+    return [after if before == after else f"{before} {in_text.BECOMES} {after}" for before, after in both]
 
 
 def _filled(args: dict[str, Any], names: Sequence[str]) -> list[str]:
@@ -195,10 +196,6 @@ def _at(args: dict[str, Any], path: str) -> Any:
     first, _, second = path.partition(".")
     inner = args.get(first)
     return inner.get(second, _ABSENT) if second and isinstance(inner, dict) else args.get(path, _ABSENT)
-
-
-def _change(old: str, new: str) -> str:
-    return new if old == new else f"{old} {in_text.BECOMES} {new}"
 
 
 def _in_room(

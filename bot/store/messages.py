@@ -32,11 +32,17 @@ class Messages(Reading):
     """Keeps which messages exist, who draws them, and what they show."""
 
     async def lease_part(self, interrupt_id: str, part: MessageId, *, owner: str, lease: int) -> PartLease:
-        """Lease one message of a card for one call. The intent is noted before the call."""
+        """Lease one message of a card for one call. The intent is noted before the call.
+
+        A record that is as this process has read it is not read again.
+        """
+        known, tag = self.recall(interrupt_id), self._remembered.tag(interrupt_id)
         outcome, since, epoch, *record = await self.scripts(
-            "lease_part", self._of(interrupt_id), part=str(part), owner=owner, lease=lease
+            "lease_part", self._of(interrupt_id), part=str(part), owner=owner, lease=lease, known=tag
         )
-        state = as_admitted(await self._taken(interrupt_id, record[0])) if record else None
+        state = known if outcome in {"mine", "takeover"} else None
+        if record:
+            state = as_admitted(await self._taken(interrupt_id, record[0]))
         return PartLease(outcome, int(since), epoch, state)
 
     async def save_part(

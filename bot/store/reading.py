@@ -1,5 +1,6 @@
 """Records, read from Redis or from the cache of this process."""
 
+import hashlib
 import logging
 import re
 import time
@@ -40,16 +41,21 @@ class Memory:
     def __init__(self, most: int = REMEMBERED_BYTES) -> None:
         self._most = most
         self._states: dict[str, Published] = {}
+        self._tags: dict[str, str] = {}
         self.bytes = 0
 
     def get(self, interrupt_id: str) -> Published | None:
         """Give a record; `None` when it is not remembered."""
         return self._states.get(interrupt_id)
 
-    def put(self, state: Published) -> None:
+    def tag(self, interrupt_id: str) -> str:
+        """Give the digest of a record as it was read; empty when it is not remembered, or has changed since."""
+        return self._tags.get(interrupt_id, "")
+
+    def put(self, state: Published, tag: str = "") -> None:
         """Remember a record, and forget its earlier version."""
         self.forget(state.id)
-        self._states[state.id] = state
+        self._states[state.id], self._tags[state.id] = state, tag
         self.bytes += weight(state)
         while self.bytes > self._most and len(self._states) > 1:
             self.forget(next(iter(self._states)))
@@ -60,11 +66,13 @@ class Memory:
     def clear(self) -> None:
         """Forget everything."""
         self._states.clear()
+        self._tags.clear()
         self.bytes = 0
 
     def forget(self, interrupt_id: str) -> None:
         """Forget a record."""
         if known := self._states.pop(interrupt_id, None):
+            del self._tags[interrupt_id]
             self.bytes -= weight(known)
 
 
@@ -125,7 +133,7 @@ class Reading(Writing):
             raise UnreadableRecordError(
                 f"{interrupt_id} says that it is of the agent {state.interrupt.agent}"
             )
-        self._remembered.put(state)
+        self._remembered.put(state, _tag_of(record))
         return state
 
     async def _drop(self, interrupt_id: str, card: Fields, forged: Sequence[str]) -> None:
@@ -169,6 +177,12 @@ class Reading(Writing):
         except Exception:
             logger.exception("record.unreadable", extra={"interrupt_id": interrupt_id})
             return None
+
+
+def _tag_of(record: Record) -> str:
+    """Digest what is stored, as `lease_part` does."""
+    stored = "\0".join([*record[0], "", *record[1]])
+    return hashlib.sha1(stored.encode(), usedforsecurity=False).hexdigest()
 
 
 def referred(text: str) -> tuple[str, int] | None:

@@ -8,9 +8,12 @@ import pytest
 
 import bot
 from agent_adapter.redis.scripts import Scripts
+from bot.domain.ids import MessageId
+from bot.jobs import outdated
 from bot.listeners.deliveries import Deliveries
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt, review
+from tests.support.people import Someone
 
 ROOT = Path(bot.__file__).parents[1]
 OURS = (f"{ROOT}/bot/", f"{ROOT}/agent_adapter/")
@@ -76,3 +79,23 @@ def _is_of_a_delivery(frame):
     while frame and frame.f_code is not Deliveries.take.__code__:
         frame = frame.f_back
     return frame is not None
+
+
+async def test_a_card_is_drawn_once_for_each_change(start_bot, client, slack, monkeypatch):
+    """Before its turn, under its lease and after the call it is the same picture."""
+    drawn, render = [], outdated.render_message
+
+    def counted(state, id):
+        drawn.append(state.stage)
+        return render(state, id)
+
+    monkeypatch.setattr(outdated, "render_message", counted)
+    bot, asked, erik = await start_bot(), an_interrupt(), Someone(slack, "U0ERIK")
+    await client.publish(asked)
+    await erik.press(await erik.showing("approve:0"), "approve:0")
+    await until(lambda: (shown := bot.store.recall(asked.id).shown) and shown[MessageId(0)].stage == "ended")
+    async with asyncio.timeout(10):
+        while (await bot.store.owed())["undrawn"]:
+            await asyncio.sleep(0.02)
+
+    assert drawn == ["open", "ended"]

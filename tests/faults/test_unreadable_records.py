@@ -159,7 +159,7 @@ async def test_whatever_stands_in_a_field_of_a_card_the_bot_reads_it_or_says_tha
         with contextlib.suppress(UnreadableRecordError):
             state = await store.load(interrupt_id)
             render_card(state)
-            first_outdated(state)
+            first_outdated(state, {})
         async with redis.pipeline() as putting_back:
             await putting_back.delete(key).hset(key, mapping=before).execute()
 

@@ -57,9 +57,10 @@ _ODD = 900
 def is_batch(calls: Sequence[Action]) -> bool:
     """Say whether calls can be shown as rows: several of one tool, alike in everything but their arguments and reasons."""
     first = calls[0]
+    alike = first.request.name, first.terms, first.config
     return (
         len(calls) >= FEWEST
-        and all(_is_alike(call, first) for call in calls)
+        and all((call.request.name, call.terms, call.config) == alike for call in calls)
         and safe_name(first.request) is not None
         and not first.is_high_risk
         and not first.terms.again
@@ -67,10 +68,6 @@ def is_batch(calls: Sequence[Action]) -> bool:
         and units("\n".join(_care(calls))) <= _WORDS
         and has_plain_names(table_of(calls))
     )
-
-
-def _is_alike(call: Action, other: Action) -> bool:
-    return (call.request.name, call.terms, call.config) == (other.request.name, other.terms, other.config)
 
 
 def rows_blocks(calls: Sequence[Action], *, is_over: bool = False) -> list[Block]:
@@ -87,7 +84,8 @@ def rows_blocks(calls: Sequence[Action], *, is_over: bool = False) -> list[Block
         blocks += [context("same:label", says), arguments_as_text("same:long", table.same)]
     if care := _care(calls):
         blocks.append(context("rows:care", "\n".join(care)))
-    return [*blocks, *_caution_blocks(calls)]
+    shown = [call.shown(on_card=True) for call in calls]
+    return [*blocks, *caution_blocks("rows:", calls[0].request.name, *shown, *_reasons(calls))]
 
 
 def _odd_blocks(table: Table) -> list[Block]:
@@ -157,11 +155,6 @@ def are_long(calls: Sequence[Action]) -> bool:
     """Whether rows are behind a button once all are decided: many of them, or with values that no row can hold."""
     table = table_of(calls)
     return bool(len(calls) > _IN_SIGHT or table.below or table.same)
-
-
-def _caution_blocks(calls: Sequence[Action]) -> list[Block]:
-    shown = [call.shown(on_card=True) for call in calls]
-    return caution_blocks("rows:", calls[0].request.name, *shown, *_reasons(calls))
 
 
 def _care(calls: Sequence[Action]) -> list[str]:

@@ -1,6 +1,6 @@
 """The buttons that decide several actions at once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.domain.action import Action
@@ -103,7 +103,8 @@ def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -
     value = value_of(state, calls_on(state, part) or state.places[part.place].actions)
     subject = _subject(part)
     ready = decided_together(state, still, "approve")
-    if not calls_on(state, part) or _unread(state, still) or len(ready) < 2:
+    is_unread = any(state.actions[each].allows("approve") and state.actions[each].must_read for each in still)
+    if not calls_on(state, part) or is_unread or len(ready) < 2:
         return [REVIEW.drawn(subject, value)]
     label = on_card.several(verb_for(state, ready), ready, len(still))
     asks = _confirm(state, ready, still)
@@ -145,23 +146,13 @@ def _not_approved_words(state: Approval, still: Sequence[int], *, has_buttons: b
     return [*said, on_card.not_to_be_approved(others)] if others else said
 
 
-def _unread(state: Approval, indices: Iterable[int]) -> list[int]:
-    found = (state.actions[index] for index in indices)
-    return [action.index for action in found if action.allows("approve") and action.must_read]
-
-
 def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Block:
     voted = put_to_vote(state, ready)
     at_once = [index for index in ready if index not in voted]
     said = [on_card.at_once_and_voted(at_once, voted) if at_once else on_card.YOUR_VOTE] if voted else []
-    said += _left_out(state, still)
+    said += [on_card.left_out_proposed(proposed)] if (proposed := with_proposal(state, still)) else []
     said += [in_text.MISLEADS] if any(misleads(state.actions[index]) for index in ready) else []
     room = _CONFIRM - units("\n".join(said)) - _WHICH
     what = on_card.which(ready, subject_of([state.actions[index] for index in ready], room))
     yes = in_form.several(verb_for(state, ready), len(ready))
     return confirm(f"{yes}?", clip("\n".join([what, *said]), _CONFIRM), yes)
-
-
-def _left_out(state: Approval, still: Sequence[int]) -> list[str]:
-    proposed = with_proposal(state, still)
-    return [on_card.left_out_proposed(proposed)] if proposed else []

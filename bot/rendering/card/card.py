@@ -64,17 +64,11 @@ class Part:
 
 def render_card(state: Approval) -> tuple[Part, ...]:
     """Draw every message of an interrupt's card, in each place where it is asked."""
-    return tuple(draw_parts(state))
+    return tuple(render_message(state, id) for id in messages_of(state))
 
 
-def draw_parts(state: Approval, only: MessageId | None = None) -> Iterator[Part]:
-    """Draw the messages of an interrupt's card one after the other, or only one of them."""
-    for id in _messages(state):
-        if only in {None, id}:
-            yield _render(state, id)
-
-
-def _messages(state: Approval) -> Iterator[MessageId]:
+def messages_of(state: Approval) -> Iterator[MessageId]:
+    """Name the messages of an interrupt's card."""
     for number, place in state.places.items():
         card = MessageId(number)
         yield card
@@ -92,7 +86,8 @@ def _messages(state: Approval) -> Iterator[MessageId]:
             yield id
 
 
-def _render(state: Approval, id: MessageId) -> Part:
+def render_message(state: Approval, id: MessageId) -> Part:
+    """Draw one message of an interrupt's card."""
     if id.kind == "told" and (told := state.told):
         text, blocks = told_text(state, told), told_blocks(state, told)
         return Part(id, told.channel, told.thread_ts, None, text, blocks, ())
@@ -176,9 +171,7 @@ def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[B
 
 def _words(action: Action) -> str:
     """Give the text of a decision, as far as the line of its call does not say it."""
-    if action.recorded is None:
-        return ""
-    return folded_text(action) if has_line(action) else outcome_text(action)
+    return folded_text(action) if is_edited(action) and has_line(action) else outcome_text(action)
 
 
 def _one(state: Approval, place: Place, action: Action, *, has_buttons: bool) -> list[Block]:

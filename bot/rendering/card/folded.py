@@ -1,15 +1,17 @@
 """A call that is decided, folded: what ran on one line that Slack wraps. *Details* shows all of it."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agent_adapter.contract.arguments import encode
 from bot.domain.action import Action
 from bot.domain.admission import Terms
-from bot.domain.kept import once, once_after
+from bot.domain.kept import once, once_as_asked
 from bot.domain.masking import hide
 from bot.rendering.arguments import Argument, arguments_of, is_same
-from bot.rendering.blocks import Block, Packed, json_size, leaves, rich_text
+from bot.rendering.blocks import Block, json_size, leaves, rich_text
 from bot.rendering.calls import (
     CARD_ARGUMENTS,
     call_size,
@@ -52,42 +54,40 @@ class Pair:
 
 def folded_blocks(action: Action, held: frozenset[str] = NOTHING) -> list[Block]:
     """Draw a call without what was needed to decide it, and without the values that the title holds."""
-    return _folded(action, held).drawn.blocks
+    found: list[Block] = json.loads(_folded(action, held)[0])
+    return found
 
 
 def has_line(action: Action) -> bool:
     """Whether a line holds the values of a decided action, with every change. The place for it was measured before."""
-    return _folded(action, NOTHING).has_line
+    return _folded(action, NOTHING)[1]
 
 
 def has_details(action: Action, held: frozenset[str]) -> bool:
     """Whether a folded call leaves something out."""
-    return bool(action.must_read or action.description or _folded(action, held).left)
+    return bool(action.must_read or action.description or _folded(action, held)[2])
 
 
 @once
 def decided_size(action: Action) -> int:
     """Bound the JSON characters of a decided call, without who decided it and their words."""
-    most = json_size([*_above(action), *_below(action)]) + (CARD_ARGUMENTS if action.is_alone else _FOLDED)
-    return min(call_size(action)[0] + (_ALONE if action.is_alone else _SPARE), most)
+    return _most(action, [*_above(action), *_below(action)])
 
 
-@once_after
-def _folded(action: Action, held: frozenset[str]) -> "_Folded":
+def _most(action: Action, around: list[Block]) -> int:
+    spare, values = (_ALONE, CARD_ARGUMENTS) if action.is_alone else (_SPARE, _FOLDED)
+    return min(call_size(action)[0] + spare, json_size(around) + values)
+
+
+@once_as_asked
+def _folded(action: Action, held: frozenset[str]) -> tuple[str, bool, int]:
+    """Give the blocks as JSON, whether a line is among them, and how many arguments it leaves out."""
     above, below = _above(action), _below(action)
     line, left = _line([pair for pair in pairs_of(action) if pair.is_changed or pair.name not in held])
     values = [rich_text(f"a:{action.index}:arguments", [line])] if line["elements"] else []
-    whole = Packed.of([*above, *values, *below])
-    has_room = has_line(action) if held else whole.size <= decided_size(action)
-    return _Folded(whole if has_room else Packed.of([*above, *below]), has_room, left)
-
-
-@dataclass(frozen=True, slots=True)
-class _Folded:
-    drawn: Packed
-    has_line: bool
-    left: int
-    """How many arguments are not on the line."""
+    whole, around = [*above, *values, *below], [*above, *below]
+    has_room = has_line(action) if held else json_size(whole) <= _most(action, around)
+    return encode(whole if has_room else around), has_room, left
 
 
 def _above(action: Action) -> list[Block]:
@@ -107,7 +107,12 @@ def pairs_of(action: Action) -> list[Pair]:
     asked, decided = action.request.args, ran.request.args
     before, after = (_named(_seen(found, ran.terms, action.headline)) for found in (asked, decided))
     return [
-        Pair(name, before.get(name), after.get(name), not _is_same(asked, decided, name))
+        Pair(
+            name,
+            before.get(name),
+            after.get(name),
+            name not in asked or name not in decided or not is_same(asked[name], decided[name]),
+        )
         for name in dict.fromkeys([*before, *after])
     ]
 
@@ -118,10 +123,6 @@ def _named(args: dict[str, Any]) -> dict[str, Argument]:
 
 def _seen(args: dict[str, Any], terms: Terms, headline: Sequence[str]) -> dict[str, Any]:
     return headline_first(hide(args, terms.masked, terms.modal_only), headline)
-
-
-def _is_same(asked: dict[str, Any], decided: dict[str, Any], name: str) -> bool:
-    return name in asked and name in decided and is_same(asked[name], decided[name])
 
 
 def _line(pairs: Sequence[Pair]) -> tuple[Block, int]:

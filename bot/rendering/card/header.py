@@ -92,12 +92,6 @@ def run_words(state: Approval, place: Place) -> list[str]:
     return [on_card.WAITING] if state.status == "decided" else not_run_words(state, place)
 
 
-def _how_it_went_on(state: Approval, place: Place) -> list[str]:
-    """Say how the run goes on. Where every outcome is known, the title says more than that it went on."""
-    is_known = state.resumed_at is not None and all_reported_at(state, place) is not None
-    return [] if is_known else run_words(state, place)
-
-
 def _line(state: Approval, place: Place) -> str:
     verified = state.admission.agent_verified
     decided = common_outcome(state, place, how(state, place))
@@ -107,7 +101,9 @@ def _line(state: Approval, place: Place) -> str:
         if state.status == "withdrawn"
         else on_card.asked_by(*who, verified=verified)
     )
-    went_on = _how_it_went_on(state, place)
+    # Where every outcome is known, the title says more than that it went on.
+    is_known = state.resumed_at is not None and all_reported_at(state, place) is not None
+    went_on = [] if is_known else run_words(state, place)
     is_not_run = went_on == not_run_words(state, place)
     said = [
         # What matters most comes first, where it is known.
@@ -141,11 +137,8 @@ def _open_line(state: Approval, place: Place) -> str:
     deciders = _deciders(state, place)
     unless = on_card.UNLESS_THEY_DO if len(deciders) == 1 and _needed(state, place) == 1 else ""
     said = [*for_whom, *deciders, _until(state, place.actions, unless), *_asked_also(state, place)]
-    return "\n".join([" · ".join([*said, *_verified(state)]), *_unsigned_words(state, place)])
-
-
-def _verified(state: Approval) -> list[str]:
-    return [on_card.VERIFIED_AGENT] if state.admission.agent_verified else []
+    said += [on_card.VERIFIED_AGENT] if state.admission.agent_verified else []
+    return "\n".join([" · ".join(said), *_unsigned_words(state, place)])
 
 
 def _unsigned_words(state: Approval, place: Place) -> list[str]:

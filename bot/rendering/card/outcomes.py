@@ -31,12 +31,14 @@ def status_of(state: Approval, action: Action) -> str:
         return on_action.NOT_SIGNED
     if state.is_open:
         return on_action.OPEN
+    asked = state.interrupt.request.review_configs[action.index]
     match state.status:
         case "withdrawn":
             return on_action.WITHDRAWN
         case "refused":
             return on_action.REFUSED
-        case "expired" if not state.raises_at_deadline and "reject" in _allowed_by_agent(state, action):
+        # Silence rejects wherever the agent accepts that, even if the policy offers no button for it.
+        case "expired" if not state.raises_at_deadline and "reject" in asked.allowed_decisions:
             return on_action.rejected_in_silence(votes_text(action))
         case _:
             return on_action.not_decided(votes_text(action))
@@ -55,11 +57,6 @@ def mark_of(state: Approval, action: Action) -> str:
         is_over = action.recorded is None or action.recorded.decided_by == EXPIRED
         return on_card.MARKS["over" if is_over else "rejected"].strip()
     return ""
-
-
-def _allowed_by_agent(state: Approval, action: Action) -> tuple[str, ...]:
-    # Silence rejects wherever the agent accepts that, even if the policy offers no button for it.
-    return state.interrupt.request.review_configs[action.index].allowed_decisions
 
 
 def is_void(state: Approval) -> bool:

@@ -29,10 +29,11 @@ def action_blocks(state: Approval, action: Action, *, alone: bool, has_buttons: 
     held = held_in_title(state, action) if alone else NOTHING
     if state.is_open_at(action.index):
         buttons = button_blocks(action, value_of(state, [action.index])) if has_buttons else []
+        said = words_while_open(state, action)
         return [
             *call_blocks(action, alone=alone, held=held),
             *again_blocks(action),
-            *_standing_blocks(state, action),
+            *([context(f"a:{action.index}:approvers", "\n".join(said))] if said else []),
             *buttons,
         ]
     outcome = [] if alone else [_outcome(state, action)]
@@ -52,11 +53,6 @@ def _outcome(state: Approval, action: Action) -> Block:
     mark, reported = mark_of(state, action), state.outcomes.get(action.index)
     ran = reported.outcome.status if reported and mark else ""
     return context(f"a:{action.index}:outcome", on_action.folded(action.number, name, line, mark, ran))
-
-
-def _standing_blocks(state: Approval, action: Action) -> list[Block]:
-    said = words_while_open(state, action)
-    return [context(f"a:{action.index}:approvers", "\n".join(said))] if said else []
 
 
 def words_while_open(state: Approval, action: Action) -> list[str]:

@@ -47,7 +47,8 @@ def about(state: Approval, place: Place, *, room: int = ROOM, has_values: bool =
 def _framed(state: Approval, place: Place, what: str) -> str:
     """Put the state around what a card is about."""
     if any(state.is_open_at(index) for index in place.actions):
-        again, asks = bool(state.interrupt.context.again), _is_question(state, place)
+        (first, *others), again = place.actions, bool(state.interrupt.context.again)
+        asks = not others and question_of(state.actions[first]) is not None
         return on_card.wants(state.interrupt.agent, what, again=again, asks=asks)
     news, found = run_suffix(state, place), alarm(state, place)
     if found or failed_in(state, place):
@@ -55,10 +56,6 @@ def _framed(state: Approval, place: Place, what: str) -> str:
     else:
         said = on_card.ended(how(state, place), what) + news
     return _mark(state, place) + said
-
-
-def _is_question(state: Approval, place: Place) -> bool:
-    return len(place.actions) == 1 and question_of(state.actions[place.actions[0]]) is not None
 
 
 def _mark(state: Approval, place: Place) -> str:

@@ -5,18 +5,21 @@
 --       part
 --       owner
 --       lease  milliseconds
+--       known  the digest of the record as the caller read it, or ''
 -- Returns {'mine', since, epoch, record} | {'takeover', since, epoch, record}: somebody may have posted it and not saved that
 --         | {'busy', milliseconds, epoch} | {'gone', 0, epoch}: the record has ended its retention
---         `since` is when the first intent was noted, `epoch` how many heartbeats all bots have sent, `record` as `read` gives it
+--         `since` is when the first intent was noted, `epoch` how many heartbeats all bots have sent, `record` as `read` gave it
+--         before; without it, the record is as the caller knows it
 
 local req, card, epoch = unpack(KEYS)
-local prefix, part, owner, lease = unpack(ARGV)
+local prefix, part, owner, lease, known = unpack(ARGV)
 
 local epochs = tonumber(redis.call('GET', epoch) or 0)
 if redis.call('EXISTS', card) == 0 then
   return { 'gone', 0, epochs }
 end
 local at = now()
+local record = read_record(req, card, at)
 local held = redis.call('HGET', card, 'lease:' .. part)
 local outcome, since = 'mine', text(at)
 if held then
@@ -37,4 +40,8 @@ if held then
   end
 end
 redis.call('HSET', card, 'lease:' .. part, owner .. ' ' .. text(at + lease) .. ' ' .. since)
-return { outcome, since, epochs, read_record(req, card, at) }
+local stored = table.concat(record[1], '\0') .. '\0\0' .. table.concat(record[2], '\0')
+if redis.sha1hex(stored) == known then
+  return { outcome, since, epochs }
+end
+return { outcome, since, epochs, record }

@@ -413,6 +413,22 @@ async def test_one_process_draws_a_part_at_a_time(client: ApprovalClient, store:
     ).outcome == "mine"
 
 
+async def test_a_lease_brings_the_record_again_only_where_it_changed(
+    client: ApprovalClient, store: ApprovalStore
+):
+    """What another process has written since is in it."""
+    state = await admitted(client, store)
+    known = await store.load(state.id)
+
+    unchanged = await store.lease_part(state.id, CARD, owner="me", lease=60_000)
+    await decide(store, state, {0: ApproveDecision()})
+    changed = await store.lease_part(state.id, CARD, owner="me", lease=60_000)
+
+    assert unchanged.state is known
+    assert changed.state
+    assert changed.state.decided == {0}
+
+
 async def test_a_post_that_was_not_saved_is_a_takeover(client: ApprovalClient, store: ApprovalStore):
     """Whoever comes after a lapsed lease learns since when a message may be there."""
     state = await admitted(client, store)
