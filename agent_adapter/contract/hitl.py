@@ -20,10 +20,16 @@ from agent_adapter.errors import WrongArgumentError
 class WireModel(BaseModel):
     """A frozen message. Reading ignores unknown fields, which a newer version may have written."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
-class WrittenModel(WireModel):
+class DescribedModel(WireModel):
+    """A message whose JSON Schema says what each field is. To read that from the source takes long at the start."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class WrittenModel(DescribedModel):
     """A message that users of the library write: calling the class refuses unknown fields, `model_validate` ignores them."""
 
     def __init__(self, /, *unnamed: Any, **given: Any) -> None:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 
 from agent_adapter.contract.hitl import (
     Decision,
+    DescribedModel,
     EditedAction,
     HITLRequest,
     KnownDecision,
@@ -114,7 +115,7 @@ class Interrupt(WrittenModel):
     """The pause itself, for the HTTP API, which writes the answer in the pause's dialect for the agent."""
 
 
-class DecisionRecord(WireModel):
+class DecisionRecord(DescribedModel):
     """Who decided an action, when, and their note."""
 
     decided_by: str

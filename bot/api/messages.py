@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agent_adapter.contract.hitl import Decision, WireModel, first_problem
+from agent_adapter.contract.hitl import Decision, DescribedModel, first_problem
 from agent_adapter.contract.interrupt import Context, DecisionRecord, Link, OnExpiry, Status
 from agent_adapter.contract.names import Claim
 from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE, dump_decision
@@ -120,7 +120,7 @@ class Report(Body):
     """The name under which the run was claimed. With a name, that claim has to be the current one."""
 
 
-class ReportedOutcome(WireModel):
+class ReportedOutcome(DescribedModel):
     """What became of an approved call."""
 
     status: Literal["done", "failed"]
@@ -130,7 +130,7 @@ class ReportedOutcome(WireModel):
     reported_at: datetime
 
 
-class State(WireModel):
+class State(DescribedModel):
     """An interrupt as it is now."""
 
     id: str
@@ -165,7 +165,7 @@ class State(WireModel):
         return {**self.model_dump(mode="json"), "decisions": decisions, "resume": self.resume}
 
 
-class DecisionEvent(WireModel):
+class DecisionEvent(DescribedModel):
     """One decision, as soon as it was made."""
 
     index: int
@@ -177,7 +177,7 @@ class DecisionEvent(WireModel):
         return {"index": self.index, "decision": dump_decision(self.decision)}
 
 
-class Problem(WireModel):
+class Problem(DescribedModel):
     """What is wrong with a request."""
 
     code: str
@@ -186,7 +186,7 @@ class Problem(WireModel):
     """For people: the place, and what to do."""
 
 
-class Failure(WireModel):
+class Failure(DescribedModel):
     """The one form of every error."""
 
     error: Problem

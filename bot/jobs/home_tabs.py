@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 
 from agent_adapter.errors import AgentAdapterError
@@ -40,8 +40,7 @@ class HomeTabs:
             try:
                 looks = await self.home.store.home_looks() if self._changed else {}
                 while self._changed:
-                    people = await self.home.concerned(self._changed.pop(), looks.keys())
-                    self._stale.update(dict.fromkeys(sorted(people)))
+                    await self._look_at(self._changed.pop(), looks.keys())
                 await self._write(loop)
                 loop.beat()
             except SlackError as error:
@@ -51,11 +50,21 @@ class HomeTabs:
                 loop.hinder(str(error))
             await asyncio.sleep(EVERY)
 
+    async def _look_at(self, interrupt_id: str, people: Collection[str]) -> None:
+        try:
+            concerned = await self.home.concerned(interrupt_id, people)
+        except AgentAdapterError:
+            # Nobody notes it again when Redis answers.
+            self._changed.add(interrupt_id)
+            raise
+        self._stale.update(dict.fromkeys(sorted(concerned)))
+
     async def _write(self, loop: Loop) -> None:
         while self._stale and not await self.pacing.turn_to_publish():
             loop.expect()
+            # They may have turned a page since.
+            looks = await self.home.store.home_looks()
             user = next(iter(self._stale))
             del self._stale[user]
-            # They may have turned a page since.
-            if look := (await self.home.store.home_looks()).get(user):
+            if look := looks.get(user):
                 await self.write(user, look)

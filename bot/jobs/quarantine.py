@@ -1,6 +1,5 @@
 """Records that could not be handled. Each is tried again after longer and longer pauses, and then set aside for an operator."""
 
-import logging
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,8 +16,6 @@ from bot.domain.errors import BotError
 from bot.runtime.settings import Settings
 from bot.store.records import ApprovalStore
 from bot.store.work import Work, WorkSet, set_of
-
-logger = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 """Failed attempts after which a record is set aside."""
@@ -52,8 +49,6 @@ class Quarantine:
 
     def __init__(self, store: ApprovalStore) -> None:
         self._store = store
-        self._named: set[str] = set()
-        """Foreign entries that were logged before."""
 
     async def failed(self, work: Work, error: Exception, *, first_pause: int) -> str:
         """Note a failed attempt.
@@ -102,9 +97,6 @@ class Quarantine:
                 found.append(_read(name, text))
             except (ValueError, LookupError, OverflowError, OSError):
                 foreign.append(f"{self._store.keys.failing} {name}")
-        for entry in set(foreign) - self._named:
-            logger.warning("failing.foreign", extra={"entry": entry})
-        self._named = set(foreign)
         return found, foreign
 
 

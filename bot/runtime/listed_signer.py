@@ -4,13 +4,15 @@ import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pkgutil import resolve_name
-
-from securesystemslib.signer import CryptoSigner, Signature, Signer
+from typing import TYPE_CHECKING
 
 from agent_adapter.errors import SigningError
 from agent_adapter.receipts.ring import Purpose, Ring, RingKey
 from agent_adapter.receipts.signer import CREATE, CREATE_FOR_LOG, read_signer, sign
 from bot.domain.errors import KeyUnfitError, SettingsError
+
+if TYPE_CHECKING:
+    from securesystemslib.signer import Signature, Signer
 
 START = b"assent: this key works"
 """What a bot signs at its start. It is not an envelope, so nobody can use it as a proof."""
@@ -24,7 +26,7 @@ _SIGNS: dict[Purpose, str] = {"receipts": "a bot signs receipts", "log": "this o
 class ListedSigner:
     """Signs only while the ring accepts it, and gives only signatures that are valid under its public key."""
 
-    inner: Signer
+    inner: "Signer"
     ring: Ring
     namespace: str
     purpose: Purpose = "receipts"
@@ -44,7 +46,7 @@ class ListedSigner:
         """Why nobody would accept what this key signs now; `None` when they would."""
         return why_unfit(self.key, self.kid, self.namespace, self.purpose)
 
-    async def sign(self, data: bytes) -> Signature:
+    async def sign(self, data: bytes) -> "Signature":
         """Return the signature.
 
         Raises:
@@ -53,6 +55,8 @@ class ListedSigner:
         """
         if problem := self.problem:
             raise KeyUnfitError(problem)
+        from securesystemslib.signer import CryptoSigner  # noqa: PLC0415  # only with a key
+
         signature = await sign(self.inner, data)
         if not isinstance(self.inner, CryptoSigner):
             self._check(signature, data)
@@ -73,7 +77,9 @@ class ListedSigner:
         except SigningError as error:
             raise SettingsError(f"{name} cannot be used: {error.__cause__ or error}") from error
 
-    def _check(self, signature: Signature, data: bytes) -> None:
+    def _check(self, signature: "Signature", data: bytes) -> None:
+        from securesystemslib.signer import Signature  # noqa: PLC0415  # as above
+
         key = self.key
         is_its = isinstance(signature, Signature) and signature.keyid == self.kid
         if key is None or not is_its or not key.verifies(bytes.fromhex(signature.signature), data):
@@ -82,7 +88,7 @@ class ListedSigner:
             )
 
 
-def load_signer(made_by: str | None, text: str | None, *, name: str, variable: str) -> Signer | None:
+def load_signer(made_by: str | None, text: str | None, *, name: str, variable: str) -> "Signer | None":
     """Return what signs: a key in a setting, or a service that a function names; `None` when neither is set.
 
     Args:
@@ -120,7 +126,9 @@ def why_unfit(key: RingKey | None, kid: str, namespace: str, purpose: Purpose) -
     return None
 
 
-def _from_code(made_by: str, name: str) -> Signer:
+def _from_code(made_by: str, name: str) -> "Signer":
+    from securesystemslib.signer import Signer  # noqa: PLC0415  # as above
+
     try:
         signer = resolve_name(made_by)()
         if not isinstance(signer, Signer):

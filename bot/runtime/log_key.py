@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-
-from securesystemslib.signer import CryptoSigner
+from typing import TYPE_CHECKING
 
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.ring import RING_VARIABLE, Ring, RingKey
@@ -12,6 +11,9 @@ from agent_adapter.receipts.signer import CREATE_FOR_LOG, read_signer
 from bot.domain.errors import SettingsError
 from bot.runtime.listed_signer import why_unfit
 from bot.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from securesystemslib.signer import CryptoSigner
 
 
 def keys_of_log(ring: Ring, namespace: str) -> Mapping[str, RingKey]:
@@ -36,7 +38,7 @@ def problem_of(keys: Mapping[str, RingKey], head: Mapping[str, str], signature: 
 class LogKey:
     """Signs the heads. The ring says which keys count, so a log goes on after a rotation."""
 
-    signer: CryptoSigner
+    signer: "CryptoSigner"
     ring: Ring
     namespace: str
 

@@ -35,9 +35,7 @@ def char_ranges(chars: Iterable[str]) -> str:
 
 # Quick checks of a text. Outside of the basic plane they find too much.
 _BLANK = re.compile(f"[{char_ranges(map(chr, sorted(IGNORABLE)))}]")
-_DRAWN_OVER = (
-    char for char in map(chr, _SCRIPTS) if char <= "\uffff" and unicodedata.category(char) in {"Mn", "Me"}
-)
+_DRAWN_OVER = (char for char in map(chr, range(0x300, 0x10000)) if unicodedata.category(char) in {"Mn", "Me"})
 _MANY_MARKS = re.compile(f"[{char_ranges(_DRAWN_OVER)}]{{{_MAX_MARKS + 1}}}|[\U00010000-\U0001e94f]")
 # Characters that Unicode may join with the letter before: marks, and the vowels and consonants of some scripts.
 _MARKS = char_ranges(filter(unicodedata.combining, map(chr, _SCRIPTS))) + (

@@ -2,11 +2,14 @@
 
 import asyncio
 import time
+from copy import copy
+from dataclasses import replace
 from itertools import chain
 
 import pytest
 
 from agent_adapter import HITLRequest
+from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.loops import Loop
 from bot.jobs.home_tabs import HomeTabs
 from bot.slack.pacing import Limit, Pacing
@@ -166,6 +169,38 @@ async def test_a_burst_writes_each_tab_once_and_within_slacks_limits(ask, home, 
 
     assert written == ["U0DANA"]
     assert [*tabs._stale] == ["U0ERIK"]
+
+
+async def test_a_change_is_not_lost_while_redis_does_not_answer(ask, home, bot, monkeypatch):
+    """The tab is written once it does."""
+    monkeypatch.setattr("bot.jobs.home_tabs.EVERY", 0.01)
+    written, failures, store, admitted = (
+        [],
+        [ServerUnreachableError("away")],
+        copy(bot.store),
+        bot.store.admitted,
+    )
+
+    async def admitted_later(interrupt_id):
+        if failures:
+            raise failures.pop()
+        return await admitted(interrupt_id)
+
+    async def write(user, _):
+        written.append(user)
+
+    monkeypatch.setattr(store, "admitted", admitted_later)
+    tabs = HomeTabs(replace(bot.served.home.home, store=store), Pacing(store.scripts, store.keys), write)
+    await home("U0DANA")
+    await ask(an_action("transfer"))
+    [spot] = await bot.store.waiting(["U0DANA"], limit=1)
+    tabs.note(spot.interrupt_id)
+
+    looking = asyncio.create_task(tabs.run(Loop("home tabs", within=60)))
+    await until(lambda: written)
+    looking.cancel()
+
+    assert (written, failures) == (["U0DANA"], [])
 
 
 async def test_a_click_on_what_somebody_else_decided_meanwhile_says_so(

@@ -137,6 +137,8 @@ async def test_a_rejection_that_somebody_hides_in_redis_is_no_silence(
     interrupt_id = await client.publish(asked("note"))
     shown = await dana.card("note")
     with connected(redis_url) as redis:
+        # A message is in Slack a moment before its record knows it.
+        await until(lambda: redis.hexists(KEYS.card(interrupt_id), "part:0:0"))
         before, due = redis.dump(KEYS.card(interrupt_id)), redis.zscore(KEYS.due, interrupt_id)
 
         await dana.fill(await dana.opened(shown, "reject:0"), reason="never")

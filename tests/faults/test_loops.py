@@ -164,3 +164,24 @@ async def test_a_redis_that_does_not_answer_does_not_cause_a_restart(start_bot, 
         while not bot.health.ready:
             assert bot.health.stuck == {}
             await asyncio.sleep(0.05)
+
+
+async def test_a_bot_that_has_nothing_to_do_asks_redis_little(start_bot, redis, monkeypatch):
+    """In the time of 18 heartbeats it opens no connection, and looks at the server and at each key that is shared 3 times."""
+    monkeypatch.setattr("bot.jobs.wake_ups.QUIET", 0.1)
+    bot = await start_bot(sweep_seconds=0.1)
+
+    async def beats(count):
+        until_beat = int(await redis.get(bot.store.keys.epoch)) + count
+        async with asyncio.timeout(30):
+            while int(await redis.get(bot.store.keys.epoch)) < until_beat:
+                await asyncio.sleep(0.01)
+
+    await beats(6)
+    await redis.config_resetstat()
+    await beats(18)
+
+    commands = await redis.info("commandstats")
+    assert (await redis.info("stats"))["total_connections_received"] == 0
+    assert commands["cmdstat_ping"]["calls"] > 1
+    assert commands["cmdstat_type"]["calls"] <= 4 * len(bot.store.keys.shared())
