@@ -172,7 +172,7 @@ def test_the_fixture_checks_that_everything_was_asked(pytester, monkeypatch):
         """
     )
 
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--disable-plugin-autoload")
 
     result.assert_outcomes(passed=2, errors=1)
     result.stdout.fnmatch_lines(["*answers that nobody asked for: pay; the questions were about nothing*"])

@@ -22,6 +22,7 @@ from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAct
 from agent_adapter.errors import ConsumedError, InvalidRequestError, UnknownInterruptError
 from agent_adapter.redis.pool import end_task
 from agent_adapter.worker import ResumeWorker
+from agent_adapter.worker.__main__ import main
 from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.listing import allow_again, lines
 from agent_adapter.worker.openai_agents import ResumableAgent
@@ -468,7 +469,7 @@ async def test_tool_that_raised_after_its_approval_does_not_run_again_by_itself(
     assert notes.keys == 3 * [("delete_file report.txt", f"{asked.interrupt_id}:1")]
 
 
-async def test_again_is_for_the_failure_that_was_seen(redis_url, approvals, store, notes):
+async def test_again_is_for_the_failure_that_was_seen(redis_url, approvals, store, notes, again):
     """Two operators who act on one line of `--list` let the call run once; the second is told that nothing was done."""
     agent = one_that_raises("per_call", notes)
     asked = await agent.start(GO, approvals=approvals, config=thread("t"))
@@ -477,29 +478,33 @@ async def test_again_is_for_the_failure_that_was_seen(redis_url, approvals, stor
         (line,) = await eventually_all_left(redis_url, 1)
         seen = line[3].rpartition(" ")[2]
     assert seen == f"{asked.interrupt_id}#1"
-    assert await again(redis_url, seen) == (0, f"{asked.interrupt_id}: the run will go on")
-    code, said = await again(redis_url, asked.interrupt_id)
+    assert await again(seen) == (0, f"{asked.interrupt_id}: the run will go on")
+    code, said = await again(asked.interrupt_id)
     assert (code, "is not set aside" in said) == (1, True)
 
     async with working(approvals, agent):
         await eventually(lambda: ran(notes, 2))
         await eventually(lambda: listed_with(redis_url, f"{asked.interrupt_id}#2"))
-        code, said = await again(redis_url, seen)
+        code, said = await again(seen)
         assert (code, "has failed again since" in said) == (1, True)
         await settled_down(redis_url)
     assert len(notes.calls) == 2
 
 
-async def again(redis_url, which):
-    """Run the command as an operator does; give its exit code and what it says."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "agent_adapter.worker", "--again", which),
-        env={**os.environ, "REDIS_URL": redis_url},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    said, _ = await process.communicate()
-    return process.returncode, said.decode().strip()
+@pytest.fixture
+def again(redis_url, monkeypatch, capsys):
+    """Run the command as an operator does: gives its exit code and what it says."""
+
+    async def command(which):
+        monkeypatch.setattr(sys, "argv", ["agent_adapter.worker", "--again", which])
+        try:
+            await asyncio.to_thread(main)
+        except SystemExit as ended:
+            return 1, str(ended)
+        return 0, capsys.readouterr().out.strip()
+
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    return command
 
 
 async def listed_with(redis_url, words):

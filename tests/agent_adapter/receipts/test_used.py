@@ -62,6 +62,7 @@ def _take(path, answers):
     answers.put(SqliteUsed(path)(KEY, soon()))
 
 
+@pytest.mark.nightly
 def test_of_many_processes_one_gets_it(tmp_path):
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()
