@@ -17,9 +17,7 @@ from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import (
     AgentAdapterError,
     ConsumedError,
-    InterruptWithdrawnError,
     InvalidRequestError,
-    UnknownInterruptError,
     WrongArgumentError,
 )
 from agent_adapter.integrations.functions import asking, requires_approval
@@ -79,10 +77,6 @@ class Desk:
             for index, decision in decisions.items()
         }
         await record(self.store, interrupt_id, texts, token=str(decisions), person="U0ERIK")
-
-    def withdraw(self, interrupt_id):
-        state = self.approvals.run(self.store.load(interrupt_id))
-        self.approvals.run(self.store.settle(interrupt_id, "withdrawn", reason=state.withdraw_asked))
 
 
 @pytest.fixture
@@ -150,18 +144,6 @@ def test_an_error_in_the_body_is_the_callers_own(approvals, desk, error):
 
     with approvals.resuming(interrupt_id) as resume:
         assert resume.decisions == (ApproveDecision(),)
-
-
-def test_errors_of_the_client_come_through(approvals, desk):
-    """The verbs raise what the asynchronous ones raise."""
-    with pytest.raises(UnknownInterruptError):
-        approvals.wait("billing.never")
-    interrupt_id = approvals.publish(an_interrupt())
-    approvals.withdraw(interrupt_id, "plans changed")
-    desk.withdraw(interrupt_id)
-
-    with pytest.raises(InterruptWithdrawnError, match="plans changed"), approvals.resuming(interrupt_id):
-        pass
 
 
 @contextmanager

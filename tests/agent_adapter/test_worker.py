@@ -403,22 +403,6 @@ async def test_question_that_ended_without_an_answer_resumes_nothing(
     assert 29 < await eventually(seconds_left) / 86_400 <= 30
 
 
-@pytest.mark.parametrize("kind", ["graph", "openai"])
-async def test_run_that_expired_goes_on_with_rejections(approvals, store, notes, kind):
-    """Silence is no approval, and no reason to leave the run standing either."""
-    agent = one_of(kind, notes, InMemorySaver())
-    asked = await started(agent, approvals, kind, expires_in=timedelta(seconds=1))
-
-    async def expired():
-        return await store.settle(asked.interrupt_id, "expired") == "settled"
-
-    await eventually(expired)
-    async with working(approvals, agent):
-        await next_question(store, after=[asked.interrupt_id])
-
-    assert notes.calls == []
-
-
 async def test_failed_resume_is_logged_and_tried_again_later(redis_url, approvals, store, notes, caplog):
     """The tool ran, the model's server was away: the run goes on from there once it is back, and the tool does not run again."""
     agent = a_graph(notes, InMemorySaver())

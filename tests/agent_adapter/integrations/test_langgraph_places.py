@@ -74,31 +74,21 @@ class Desk:
 ORDERS = pytest.mark.parametrize("calls", [(DEPLOY, ASK, FETCH), (FETCH, ASK, DEPLOY), (ASK, FETCH, DEPLOY)])
 
 
+@pytest.mark.parametrize("goes_to_the_model", [False, True])
 @ORDERS
-async def test_tools_keep_their_reading_when_another_of_the_turn_raises(calls):
-    """The run breaks, somebody goes on with the thread, and each tool hears what it reads."""
+async def test_tools_keep_their_reading_when_another_of_the_turn_raises(calls, goes_to_the_model):
+    """The run breaks and somebody goes on with the thread, or the model reads the error: each tool hears what it reads."""
     desk = Desk()
-    agent = desk.agent(*calls)
-    with pytest.raises(OSError, match="no route"):
-        await desk.run(agent)
+    handled = [ToolErrorMiddleware(lambda error, request: str(error))] if goes_to_the_model else []
+    agent = desk.agent(*calls, middleware=handled)
+    if not goes_to_the_model:
+        with pytest.raises(OSError, match="no route"):
+            await desk.run(agent)
+        desk.broken = False
 
-    desk.broken = False
-    await desk.run(agent, None)
+    await desk.run(agent, GO if goes_to_the_model else None)
 
     assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}
-
-
-@ORDERS
-async def test_tools_keep_their_reading_beside_an_error_that_goes_to_the_model(calls):
-    """The run goes on, and the questions are asked as if nothing had happened."""
-    desk = Desk()
-
-    result = await desk.run(
-        desk.agent(*calls, middleware=[ToolErrorMiddleware(lambda error, request: str(error))])
-    )
-
-    assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}
-    assert [m.status for m in result["messages"] if m.type == "tool" and m.name == "fetch"] == ["error"]
 
 
 async def test_calls_that_share_an_id_do_not_lend_each_other_their_reading():

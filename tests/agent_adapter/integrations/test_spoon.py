@@ -105,20 +105,6 @@ async def test_numbers_are_shown_as_spoonai_has_read_them(office):
     assert [encode(action.args) for action in approvals.reviewer.asked] == [encode(shown)]
 
 
-async def test_only_gated_calls_are_asked_about(office):
-    """`False`, a tool left out and a `when` that says no let a call run."""
-    approvals = deciding(send_email=approve())
-    turn = says(
-        ("send_email", MAIL), ("send_email", {**MAIL, "to": "me@x.com"}), ("read_file", {"path": "x"})
-    )
-    gated = {"send_email": {"when": lambda call: not call.args["to"].startswith("me@")}, "delete_file": False}
-
-    await run(office.agent(turn, DONE), "go", approvals=approvals, interrupt_on=gated)
-
-    assert [action.id for action in approvals.reviewer.asked] == ["call_1"]
-    assert office.names() == ["send_email", "send_email", "read_file"]
-
-
 async def test_a_description_is_asked_of_the_users_function(office):
     """With the call, the agent's state and the runtime, as SpoonAI documents it."""
     given = []
