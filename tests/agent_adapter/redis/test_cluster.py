@@ -73,6 +73,7 @@ async def test_a_server_of_a_cluster_alone_is_refused(cluster, redis):
             await check_server(alone, url)
 
 
+@pytest.mark.server
 async def test_a_single_server_behind_the_address_of_a_cluster_is_refused():
     """The sentence says how to write its address."""
     with redis_on_a_port(0) as server:
