@@ -494,15 +494,17 @@ async def test_a_question_that_redis_forgot_before_it_was_claimed_is_asked_again
             answers.append(resume.decisions[0].type)
             if len(answers) == 1:
                 await store._redis.flushall()
+                forgot.set()
             return resume
 
-    answers: list[str] = []
+    answers, forgot = [], asyncio.Event()
     async with Late.from_url(url_of(client), agent="billing") as late:
         reviewing = asyncio.create_task(late.review(batch("a"), expires_in=timedelta(minutes=1)))
         for decision in (ApproveDecision(), RejectDecision()):
             interrupt_id = await first_owed(store)
             await admit(store, interrupt_id)
             await decide(store, interrupt_id, 0, decision)
+            await forgot.wait()
 
         assert (await reviewing).decisions[0].type == "reject"
     assert answers == ["approve", "reject"]

@@ -46,6 +46,7 @@ from tests.support.workers import (
     working,
 )
 
+LONG = timedelta(minutes=1)
 WENT_ON = "the thread 't' went on without this answer, and does not wait for it any more: nothing was resumed"
 
 
@@ -136,10 +137,10 @@ def started(agent, client, kind, id="t", **asking):
 async def test_two_workers_resume_a_run_once(redis_url, store, notes, kind):
     """Both look for work all the time; each tool runs once."""
     saver = InMemorySaver()
-    async with a_client(redis_url) as one, a_client(redis_url) as other:
+    async with a_client(redis_url, lease=LONG) as one, a_client(redis_url, lease=LONG) as other:
         agents = [one_of(kind, notes, saver) for _ in range(2)]
         asked = await started(agents[0], one, kind)
-        async with working(one, agents[0]), working(other, agents[1]):
+        async with working(one, agents[0], lease=LONG), working(other, agents[1], lease=LONG):
             await decide(store, asked.interrupt_id)
             await decide(store, await next_question(store, after=[asked.interrupt_id]))
             await is_over(notes, store)

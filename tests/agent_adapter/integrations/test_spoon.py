@@ -22,6 +22,7 @@ from spoon_ai.tools.hitl import ApprovalDecision, ApprovalResponse, DecisionInpu
 from spoon_ai.tools.hitl import HumanInTheLoopMiddleware as Stock
 
 from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import DecisionNotAllowedError, InterruptExpiredError, InvalidRequestError
 from agent_adapter.integrations.spoon import (
     HITLMiddleware,
@@ -552,6 +553,15 @@ async def test_an_answer_is_for_the_one_pause_that_waits_for_it(office):
 
     with pytest.raises(InvalidRequestError, match="2 runs wait for an answer here"):
         gate.set_resume_data({"decisions": GOOD})
+
+
+async def test_an_answer_to_a_question_that_was_withdrawn_is_not_handed_back(office):
+    """Also where people had decided all of it before."""
+    pause = await paused(office.agent(MAILS, DONE, middleware=[HumanInTheLoopMiddleware(GATED)]))
+    resume = Resume(interrupt_id="test.x", status="withdrawn", decisions=(approve(),), records=(None,))
+
+    with pytest.raises(DecisionNotAllowedError, match=r"test.x was withdrawn"):
+        to_resume(resume, pause)
 
 
 # --- Agents, subagents and policies ----------------------------------------------------------------------------------
