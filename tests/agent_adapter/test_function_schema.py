@@ -219,13 +219,6 @@ def test_computed_values_of_a_model_are_not_arguments():
     assert shown(one(Order), value=Order(count=2)) == {"value": {"count": 2}}
 
 
-def test_json_of_a_model_becomes_the_functions_types():
-    """Arguments that a model wrote are read like those of a person's edit."""
-    inputs = Inputs.of(one(list[Colour]))
-
-    assert inputs.read({"value": ["red"]}) == {"value": [Colour.RED]}
-
-
 class Item(BaseModel):
     sku: str
     quantity: int = Field(1, alias="qty")
@@ -741,8 +734,3 @@ def test_words_may_stand_for_a_result_where_it_may_be_text(returns, text):
     function.__annotations__["return"] = returns
 
     assert Inputs.of(function).returns_text is text
-
-
-def test_a_function_that_does_not_say_what_it_returns_may_return_words():
-    """Nothing speaks against it."""
-    assert Inputs.of(one(int)).returns_text

@@ -9,6 +9,7 @@ from agent_adapter import loops
 from agent_adapter.errors import LoopBrokenError
 from agent_adapter.loops import FEW, Loop, Loops, supervise
 from agent_adapter.redis.pool import end_task
+from tests.conftest import until
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +92,7 @@ async def test_a_loop_without_progress_is_overdue(monkeypatch):
     """It says for how long nothing has happened; a round that came to its end makes that good."""
     monkeypatch.setattr(loops, "SHORTEST_PATIENCE", 0.0)
     loop = Loop("drawing", within=0.01)
-    await asyncio.sleep(0.05)
+    await until(lambda: loop.trouble)
     assert loop.trouble.startswith("no progress for 0 seconds")
 
     loop.beat(within=60)

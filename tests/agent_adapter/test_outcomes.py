@@ -224,6 +224,7 @@ async def test_a_report_in_the_background_is_kept_by_the_time_the_client_is_clos
         assert await outcomes(client, interrupt_id) == [Outcome.done("paid")]
 
 
+@pytest.mark.server
 async def test_a_report_that_redis_does_not_take_is_given_up_and_logged(tmp_path, caplog, monkeypatch):
     """The run goes on. The log names the call, and not the words of its outcome."""
     monkeypatch.setattr(reports, "WITHIN", 0.2)

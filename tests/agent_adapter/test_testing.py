@@ -1,6 +1,7 @@
 """The twin without Redis behaves as the real client, and the scripted reviewer fails closed."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ from agent_adapter.testing import (
     reject,
     respond,
 )
-from tests.support.workers import GO, Notes, a_graph, an_openai_agent, thread, working
+from agent_adapter.worker import ResumeWorker
+from tests.conftest import until
+from tests.support.workers import GO, Notes, a_graph, an_openai_agent, thread
 
 pytest_plugins = ["pytester"]
 
@@ -172,7 +175,7 @@ def test_the_fixture_checks_that_everything_was_asked(pytester, monkeypatch):
         """
     )
 
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--disable-plugin-autoload")
 
     result.assert_outcomes(passed=2, errors=1)
     result.stdout.fnmatch_lines(["*answers that nobody asked for: pay; the questions were about nothing*"])
@@ -191,9 +194,11 @@ async def test_a_worker_goes_on_with_what_was_decided(kind, caplog):
     given = {"config": thread("t")} if kind == "graph" else {}
 
     await agent.start(GO if kind == "graph" else "go", approvals=approvals, **given)
-    async with working(approvals, agent), asyncio.timeout(30):
-        while not notes.over:
-            await asyncio.sleep(0.01)
+    worker = ResumeWorker(approvals, [agent], sweep=timedelta(milliseconds=20))
+    running = asyncio.create_task(worker.run())
+    await until(lambda: notes.over)
+    worker.stop()
+    await running
 
     assert notes.calls == ["send_email al", "send_email bo"]
     assert [receipt.args for receipt in notes.receipts] == ['{"to":"al"}', '{"to":"bo"}']

@@ -22,6 +22,7 @@ from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAct
 from agent_adapter.errors import ConsumedError, InvalidRequestError, UnknownInterruptError
 from agent_adapter.redis.pool import end_task
 from agent_adapter.worker import ResumeWorker
+from agent_adapter.worker.__main__ import main
 from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.listing import allow_again, lines, owed_runs
 from agent_adapter.worker.openai_agents import ResumableAgent
@@ -45,6 +46,7 @@ from tests.support.workers import (
     working,
 )
 
+LONG = timedelta(minutes=1)
 WENT_ON = "the thread 't' went on without this answer, and does not wait for it any more: nothing was resumed"
 
 
@@ -135,10 +137,10 @@ def started(agent, client, kind, id="t", **asking):
 async def test_two_workers_resume_a_run_once(redis_url, store, notes, kind):
     """Both look for work all the time; each tool runs once."""
     saver = InMemorySaver()
-    async with a_client(redis_url) as one, a_client(redis_url) as other:
+    async with a_client(redis_url, lease=LONG) as one, a_client(redis_url, lease=LONG) as other:
         agents = [one_of(kind, notes, saver) for _ in range(2)]
         asked = await started(agents[0], one, kind)
-        async with working(one, agents[0]), working(other, agents[1]):
+        async with working(one, agents[0], lease=LONG), working(other, agents[1], lease=LONG):
             await decide(store, asked.interrupt_id)
             await decide(store, await next_question(store, after=[asked.interrupt_id]))
             await is_over(notes, store)
@@ -402,22 +404,6 @@ async def test_question_that_ended_without_an_answer_resumes_nothing(
     assert 29 < await eventually(seconds_left) / 86_400 <= 30
 
 
-@pytest.mark.parametrize("kind", ["graph", "openai"])
-async def test_run_that_expired_goes_on_with_rejections(approvals, store, notes, kind):
-    """Silence is no approval, and no reason to leave the run standing either."""
-    agent = one_of(kind, notes, InMemorySaver())
-    asked = await started(agent, approvals, kind, expires_in=timedelta(seconds=1))
-
-    async def expired():
-        return await store.settle(asked.interrupt_id, "expired") == "settled"
-
-    await eventually(expired)
-    async with working(approvals, agent):
-        await next_question(store, after=[asked.interrupt_id])
-
-    assert notes.calls == []
-
-
 async def test_failed_resume_is_logged_and_tried_again_later(redis_url, approvals, store, notes, caplog):
     """The tool ran, the model's server was away: the run goes on from there once it is back, and the tool does not run again."""
     agent = a_graph(notes, InMemorySaver())
@@ -468,7 +454,7 @@ async def test_tool_that_raised_after_its_approval_does_not_run_again_by_itself(
     assert notes.keys == 3 * [("delete_file report.txt", f"{asked.interrupt_id}:1")]
 
 
-async def test_again_is_for_the_failure_that_was_seen(redis_url, approvals, store, notes):
+async def test_again_is_for_the_failure_that_was_seen(redis_url, approvals, store, notes, again):
     """Two operators who act on one line of `--list` let the call run once; the second is told that nothing was done."""
     agent = one_that_raises("per_call", notes)
     asked = await agent.start(GO, approvals=approvals, config=thread("t"))
@@ -477,29 +463,33 @@ async def test_again_is_for_the_failure_that_was_seen(redis_url, approvals, stor
         (line,) = await eventually_all_left(redis_url, 1)
         seen = line[3].rpartition(" ")[2]
     assert seen == f"{asked.interrupt_id}#1"
-    assert await again(redis_url, seen) == (0, f"{asked.interrupt_id}: the run will go on")
-    code, said = await again(redis_url, asked.interrupt_id)
+    assert await again(seen) == (0, f"{asked.interrupt_id}: the run will go on")
+    code, said = await again(asked.interrupt_id)
     assert (code, "is not set aside" in said) == (1, True)
 
     async with working(approvals, agent):
         await eventually(lambda: ran(notes, 2))
         await eventually(lambda: listed_with(redis_url, f"{asked.interrupt_id}#2"))
-        code, said = await again(redis_url, seen)
+        code, said = await again(seen)
         assert (code, "has failed again since" in said) == (1, True)
         await settled_down(redis_url)
     assert len(notes.calls) == 2
 
 
-async def again(redis_url, which):
-    """Run the command as an operator does; give its exit code and what it says."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "agent_adapter.worker", "--again", which),
-        env={**os.environ, "REDIS_URL": redis_url},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    said, _ = await process.communicate()
-    return process.returncode, said.decode().strip()
+@pytest.fixture
+def again(redis_url, monkeypatch, capsys):
+    """Run the command as an operator does: gives its exit code and what it says."""
+
+    async def command(which):
+        monkeypatch.setattr(sys, "argv", ["agent_adapter.worker", "--again", which])
+        try:
+            await asyncio.to_thread(main)
+        except SystemExit as ended:
+            return 1, str(ended)
+        return 0, capsys.readouterr().out.strip()
+
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    return command
 
 
 async def listed_with(redis_url, words):

@@ -144,14 +144,16 @@ def an_openai_agent(notes: Notes, *, version: str = "1", **given: Any) -> Resuma
     return ResumableAgent("office", agent, version=version, over=notes.tell, **given)
 
 
-def a_client(redis_url: str, *, agent: str = "billing", keys: Sequence[str] = ()) -> ApprovalClient:
-    """A client whose leases are short."""
+def a_client(
+    redis_url: str, *, agent: str = "billing", keys: Sequence[str] = (), lease: timedelta = SHORT
+) -> ApprovalClient:
+    """A client whose leases are short, or as long as nobody is meant to take over."""
     return ApprovalClient.from_url(
         redis_url,
         agent=agent,
         state_cipher=Cipher(keys, variable=STATE_KEY),
         grace=SHORT,
-        claim_lease=SHORT,
+        claim_lease=lease,
         reconcile_every=timedelta(seconds=1),
     )
 

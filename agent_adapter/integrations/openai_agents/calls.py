@@ -19,7 +19,7 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.record import EXPIRED_MESSAGE
-from agent_adapter.dialects.answers import check_answers
+from agent_adapter.dialects.answers import check_answers, share_out
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.openai_agents.tools import (
     Edit,
@@ -203,12 +203,9 @@ def _editable(item: ToolApprovalItem) -> Editable | None:
 
 def answers_to(resume: Resume, items: Sequence[ToolApprovalItem], allow_always: Collection[str]) -> Answers:
     """Pair each call with its decision, after checking that the decision fits."""
-    if resume.status not in {"decided", "expired"}:
-        raise DecisionNotAllowedError(
-            f"{resume.interrupt_id} was {resume.status}: there is nothing to resume with"
-        )
     request = to_request(items, allow_always=allow_always)
-    decisions = check_answers(resume.decisions, request)
+    (given,) = share_out(resume, [request])
+    decisions = check_answers(given, request)
     answers = list(zip(items, decisions, strict=True))
     for (item, decision), asked in zip(answers, request.action_requests, strict=True):
         if isinstance(decision, EditDecision) and (tool := _editable(item)):

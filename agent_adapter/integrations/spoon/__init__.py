@@ -13,6 +13,7 @@ from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.dialects import spoon as dialect
+from agent_adapter.dialects.answers import share_out
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.extras import needs
 from agent_adapter.gating import InterruptOn
@@ -78,7 +79,9 @@ def to_resume(resume: Resume, pause: Pause, *, tools: Iterable[BaseTool] = ()) -
     Raises:
         DecisionNotAllowedError: when a decision does not fit its action.
     """
-    decisions = fitting(resume.decisions, to_request(pause, tools=tools))
+    request = to_request(pause, tools=tools)
+    (given,) = share_out(resume, [request])
+    decisions = fitting(given, request)
     return Command(resume=dialect.to_resume(decisions, value_of(pause)))
 
 

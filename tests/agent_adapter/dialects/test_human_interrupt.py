@@ -36,15 +36,6 @@ def test_flags_say_what_is_offered(flags, allowed, effects):
     assert allowed_by(pause(flags)) == (allowed, effects)
 
 
-@pytest.mark.parametrize("name", ["dev_utils", "human_interrupt_classic"])
-def test_naming_the_dialect_offers_edit_where_the_keys_do_not_tell_its_shape(name):
-    """The caller knows which program asks."""
-    flags = {"allow_accept": True, "allow_edit": True}
-
-    assert allowed_by(pause(flags)) == (("approve",), ())
-    assert allowed_by(pause(flags), name) == (("approve", "edit"), ())
-
-
 def test_words_that_only_repeat_the_call_are_dropped():
     """langchain-dev-utils names the tool, LangChain's template name and arguments; the card does both."""
     says_nothing = ["Please review tool call: pay", f"P\n\nTool: pay\nArgs: {CALL['args']}", "", None]

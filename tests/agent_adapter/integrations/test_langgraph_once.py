@@ -93,20 +93,6 @@ async def test_nobody_else_runs_a_thread_while_its_graph_runs(go, input):
     assert till.ran == [1]
 
 
-async def test_stream_that_is_left_early_frees_the_thread():
-    """Somebody stops reading while the graph runs; the next caller goes on."""
-    till = Till()
-    graph, approvals = a_release(till), deciding(approve())
-    settings = {"approvals": approvals, "config": CONFIG, "dialect": "boolean"}
-    till.goes_on.set()
-    async with aclosing(stream(graph, {}, **settings)) as chunks:
-        async for chunk in chunks:
-            if "ask" in chunk or "__interrupt__" not in chunk:
-                break
-    await run(graph, None, **settings)
-    assert (await graph.aget_state(CONFIG)).values["done"] == ["released"]
-
-
 async def renewed(redis_url, times):
     """Wait until the right to run the thread was renewed so often."""
     async with open_redis(redis_url) as redis, asyncio.timeout(60):

@@ -1,6 +1,5 @@
 """Tools that ask by themselves: each pause is read as its own tool reads the answer, or nobody is asked."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from langgraph.types import Send, interrupt
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, respond
 from tests.agent_adapter.integrations.office import DONE, GO, run_thread
+from tests.conftest import until
 from tests.support.scripted_model import ScriptedModel, says
 
 DEPLOY, ASK, FETCH = ("deploy", {"build": 17}), ("ask_user", {"question": "Who?"}), ("fetch", {"url": "x"})
@@ -29,7 +29,7 @@ class Desk:
     """Two tools that ask and read different answers, and one that fails until it is mended."""
 
     def __init__(self, question: Any = "Deploy?"):
-        self.question, self.broken = question, True
+        self.question, self.broken, self.asking = question, True, 0
         self.heard: dict[str, list[Any]] = {"deploy": [], "ask_user": []}
         # `deploy` is approved, in whichever form it asks, and `ask_user` is answered.
         answers = {"interrupt": lambda a: respond("Noor") if a.args["value"] == "Who?" else approve()}
@@ -40,18 +40,21 @@ class Desk:
     def tools(self):
         async def deploy(build: int) -> str:
             """Deploy a build."""
+            self.asking += 1
             self.heard["deploy"].append(interrupt(self.question))
             return "deployed"
 
         async def ask_user(question: str) -> str:
             """Ask the user."""
+            self.asking += 1
             self.heard["ask_user"].append(interrupt(question))
             return "asked"
 
         async def fetch(url: str) -> str:
             """Fetch a page."""
-            # The others have asked by then.
-            await asyncio.sleep(0.05)
+            if self.broken:
+                # The others of the turn have asked by then.
+                await until(lambda: self.asking)
             if self.broken:
                 raise OSError("no route to host")
             return "page"
@@ -71,31 +74,21 @@ class Desk:
 ORDERS = pytest.mark.parametrize("calls", [(DEPLOY, ASK, FETCH), (FETCH, ASK, DEPLOY), (ASK, FETCH, DEPLOY)])
 
 
+@pytest.mark.parametrize("goes_to_the_model", [False, True])
 @ORDERS
-async def test_tools_keep_their_reading_when_another_of_the_turn_raises(calls):
-    """The run breaks, somebody goes on with the thread, and each tool hears what it reads."""
+async def test_tools_keep_their_reading_when_another_of_the_turn_raises(calls, goes_to_the_model):
+    """The run breaks and somebody goes on with the thread, or the model reads the error: each tool hears what it reads."""
     desk = Desk()
-    agent = desk.agent(*calls)
-    with pytest.raises(OSError, match="no route"):
-        await desk.run(agent)
+    handled = [ToolErrorMiddleware(lambda error, request: str(error))] if goes_to_the_model else []
+    agent = desk.agent(*calls, middleware=handled)
+    if not goes_to_the_model:
+        with pytest.raises(OSError, match="no route"):
+            await desk.run(agent)
+        desk.broken = False
 
-    desk.broken = False
-    await desk.run(agent, None)
+    await desk.run(agent, GO if goes_to_the_model else None)
 
     assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}
-
-
-@ORDERS
-async def test_tools_keep_their_reading_beside_an_error_that_goes_to_the_model(calls):
-    """The run goes on, and the questions are asked as if nothing had happened."""
-    desk = Desk()
-
-    result = await desk.run(
-        desk.agent(*calls, middleware=[ToolErrorMiddleware(lambda error, request: str(error))])
-    )
-
-    assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}
-    assert [m.status for m in result["messages"] if m.type == "tool" and m.name == "fetch"] == ["error"]
 
 
 async def test_calls_that_share_an_id_do_not_lend_each_other_their_reading():
@@ -209,7 +202,7 @@ def in_a_function(tools):
 WRAPS = {
     "bare": lambda tools: tools,
     "configured": lambda tools: tools.with_config(tags=["x"]),
-    "retried": lambda tools: tools.with_retry(),
+    "retried": lambda tools: tools.with_retry(wait_exponential_jitter=False),
     "last": lambda tools: RunnableLambda(lambda state: state) | tools.with_config(tags=["x"]),
     "function": in_a_function,
     "function, configured": lambda tools: in_a_function(tools.with_config(tags=["x"])),

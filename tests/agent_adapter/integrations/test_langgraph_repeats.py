@@ -3,6 +3,7 @@
 import asyncio
 import operator
 from contextlib import aclosing
+from inspect import isawaitable
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -11,6 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import NodeCancelledError
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
+from langgraph.pregel import Pregel
 from langgraph.types import Command, Send, interrupt
 
 from agent_adapter.integrations.langgraph import stream
@@ -54,181 +56,104 @@ def one_node(ask, saver=None):
     return StateGraph(Notes).add_node("ask", ask).add_edge(START, "ask").compile(checkpointer=saver)
 
 
-def a_node(diary, saver):
-    """A node asks three times."""
-    return one_node(diary.asks("pay", "notify", "close"), saver)
+def calls(step, then=None):
+    """Give work that calls a task, or runs a graph, and what is done after it."""
+
+    async def work(state):
+        await (step.ainvoke(NEW) if isinstance(step, Pregel) else step(state))
+        if then:
+            await then(state)
+        return NEW
+
+    return work
 
 
-def sent(diary, saver):
-    """Two nodes ask twice each, side by side."""
-    builder = StateGraph(Notes).add_node("ask", diary.asks("pay", "notify"))
-    builder.add_conditional_edges(START, lambda state: [Send("ask", state)] * 2, ["ask"])
-    return builder.compile(checkpointer=saver)
+def runs_in_turn(graph):
+    """Give work that runs a graph twice, after each other."""
+    return calls(graph, calls(graph))
 
 
-def a_graph_as_node(diary, saver):
-    """A graph that is a node asks twice."""
-    return one_node(one_node(diary.asks("pay", "notify")), saver)
+def calls_twice(step):
+    """Give work that calls a task twice, side by side."""
+
+    async def work(state):
+        return [await begun for begun in [step(state) for _ in range(2)]]
+
+    return work
 
 
-def before_a_graph(diary, saver):
-    """A node asks, and then runs a graph that asks."""
-    inner, ask = one_node(diary.asks("pay", "notify")), diary.asks("start")
+def calls_first(steps):
+    """Give work that takes a task from where nothing says its name."""
+
+    async def work(state):
+        return await steps[0](state)
+
+    return work
+
+
+def after(ask, inner):
+    """Give a node that asks, and then runs a graph."""
 
     async def node(state):
         ask(state)
         await inner.ainvoke(NEW)
         return NEW
 
-    return one_node(node, saver)
+    return node
 
 
-def in_a_tool(tool, saver):
-    return create_agent(
-        ScriptedModel(turns=[says(("transfer", {"to": "al"})), DONE]), [tool], checkpointer=saver
-    )
+def sends(ask, times):
+    """Give a graph whose node is sent what it asks about, as often as this, side by side."""
+    builder = StateGraph(Notes).add_node("ask", ask)
+    return builder.add_conditional_edges(START, lambda state: [Send("ask", state)] * times, ["ask"])
 
 
-def a_tool(diary, saver):
-    """A tool asks twice."""
-    ask = diary.asks("pay", "notify")
-
-    def transfer(to: str) -> str:
-        """Pay."""
-        ask(to)
-        return "ok"
-
-    return in_a_tool(transfer, saver)
-
-
-def a_graph_in_a_tool(diary, saver):
-    """A tool runs a graph within a graph that asks twice; nothing of the tool says which."""
-    graphs = [one_node(one_node(diary.asks("pay", "notify")))]
+def in_a_tool(work, saver):
+    """Give an agent whose tool does this."""
 
     async def transfer(to: str) -> str:
         """Pay."""
-        await graphs[0].ainvoke(NEW)
+        if isawaitable(given := work(to)):
+            await given
         return "ok"
 
-    return in_a_tool(transfer, saver)
-
-
-def sent_in_a_tool(diary, saver):
-    """A tool runs two graphs after each other, whose nodes were sent what they ask about."""
-    builder = StateGraph(Notes).add_node("ask", diary.asks("pay", "notify"))
-    graphs = [builder.add_conditional_edges(START, lambda state: [Send("ask", state)], ["ask"]).compile()]
-
-    async def transfer(to: str) -> str:
-        """Pay."""
-        for _ in range(2):
-            await graphs[0].ainvoke(NEW)
-        return "ok"
-
-    return in_a_tool(transfer, saver)
+    model = ScriptedModel(turns=[says(("transfer", {"to": "al"})), DONE])
+    return create_agent(model, [transfer], checkpointer=saver)
 
 
 def in_a_function(work, saver):
+    """Give a workflow of LangGraph's functional API that does this."""
+
     @entrypoint(checkpointer=saver)
     async def workflow(state):
-        return await work(state)
+        return await given if isawaitable(given := work(state)) else given
 
     return workflow
 
 
-def a_function(diary, saver):
-    """A function of LangGraph's functional API asks twice."""
-    ask = diary.asks("pay", "notify")
-
-    async def work(state):
-        return ask(state)
-
-    return in_a_function(work, saver)
+def twice(diary):
+    return diary.asks("pay", "notify")
 
 
-def a_task(diary, saver):
-    """A function calls a task that asks twice."""
-    return in_a_function(task(diary.asks("pay", "notify")), saver)
-
-
-def tasks_after_each_other(diary, saver):
-    """A function calls a task that asks twice, and then one that asks once."""
-    ask, close = task(diary.asks("pay", "notify"), name="ask"), task(diary.asks("close"), name="close")
-
-    async def work(state):
-        await ask(state)
-        return await close(state)
-
-    return in_a_function(work, saver)
-
-
-def tasks_side_by_side(diary, saver):
-    """A function calls two tasks that ask twice each."""
-    ask = task(diary.asks("pay", "notify"))
-
-    async def work(state):
-        return [await begun for begun in [ask(state) for _ in range(2)]]
-
-    return in_a_function(work, saver)
-
-
-def a_task_in_a_task(diary, saver):
-    """A function calls a task that calls one that asks twice."""
-    ask = task(diary.asks("pay", "notify"))
-
-    @task
-    async def outer(state):
-        return await ask(state)
-
-    return in_a_function(outer, saver)
-
-
-def a_hidden_task(diary, saver):
-    """A function takes a task that asks twice from where nothing says its name."""
-    tasks = [task(diary.asks("pay", "notify"))]
-
-    async def work(state):
-        return await tasks[0](state)
-
-    return in_a_function(work, saver)
-
-
-def a_graph_in_a_task(diary, saver):
-    """A function calls a task that runs a graph that asks twice."""
-    inner = one_node(diary.asks("pay", "notify"))
-
-    @task
-    async def outer(state):
-        return await inner.ainvoke(state)
-
-    return in_a_function(outer, saver)
-
-
-def a_task_in_a_node(diary, saver):
-    """A node of a graph that is a node calls a task that asks twice."""
-    ask = task(diary.asks("pay", "notify"))
-
-    async def node(state):
-        return await ask(state)
-
-    return one_node(one_node(node), saver)
-
-
-def a_task_in_a_tool(diary, saver):
-    """A tool calls a task that asks twice."""
-    ask = task(diary.asks("pay", "notify"))
-
-    async def transfer(to: str) -> str:
-        """Pay."""
-        await ask(to)
-        return "ok"
-
-    return in_a_tool(transfer, saver)
-
-
-SHAPES = [
-    a_node, sent, a_graph_as_node, before_a_graph, a_tool, a_graph_in_a_tool, sent_in_a_tool, a_function, a_task,
-    tasks_after_each_other, tasks_side_by_side, a_task_in_a_task, a_graph_in_a_task, a_task_in_a_node, a_task_in_a_tool,
-]  # fmt: skip
+SHAPES = {
+    "a node": lambda diary, saver: one_node(diary.asks("pay", "notify", "close"), saver),
+    "sent": lambda diary, saver: sends(twice(diary), 2).compile(checkpointer=saver),
+    "a graph that is a node": lambda diary, saver: one_node(one_node(twice(diary)), saver),
+    "a node before a graph": lambda diary, saver: one_node(after(diary.asks("start"), one_node(twice(diary))), saver),
+    "a tool": lambda diary, saver: in_a_tool(twice(diary), saver),
+    "a graph in a tool": lambda diary, saver: in_a_tool(calls(one_node(one_node(twice(diary)))), saver),
+    "sent in a tool": lambda diary, saver: in_a_tool(runs_in_turn(sends(twice(diary), 1).compile()), saver),
+    "a function": lambda diary, saver: in_a_function(twice(diary), saver),
+    "a task": lambda diary, saver: in_a_function(task(twice(diary)), saver),
+    "tasks after each other": lambda diary, saver: in_a_function(
+        calls(task(twice(diary), name="ask"), task(diary.asks("close"), name="close")), saver),
+    "tasks side by side": lambda diary, saver: in_a_function(calls_twice(task(twice(diary))), saver),
+    "a task in a task": lambda diary, saver: in_a_function(task(calls(task(twice(diary)))), saver),
+    "a graph in a task": lambda diary, saver: in_a_function(task(calls(one_node(twice(diary)))), saver),
+    "a task in a node": lambda diary, saver: one_node(one_node(calls(task(twice(diary)))), saver),
+    "a task in a tool": lambda diary, saver: in_a_tool(calls(task(twice(diary))), saver),
+}  # fmt: skip
+HIDDEN = {"a hidden task": lambda diary, saver: in_a_function(calls_first([task(twice(diary))]), saver)}
 
 
 def says_no_to(no):
@@ -276,10 +201,10 @@ async def with_workers(graph, input, no):
 async def test_nothing_runs_more_often_than_by_hand(shape, no, go):
     """What stands before a question runs once for each answer, whoever gives it."""
     here, there = Diary(), Diary()
-    graph = shape(here, InMemorySaver())
-    input = GO if "tool" in shape.__name__ else NEW
+    graph = SHAPES[shape](here, InMemorySaver())
+    input = GO if "tool" in shape else NEW
 
-    await by_hand(shape(there, InMemorySaver()), input, no)
+    await by_hand(SHAPES[shape](there, InMemorySaver()), input, no)
     await go(graph, input, no)
 
     assert sorted(here.ran) == sorted(there.ran)
@@ -288,13 +213,16 @@ async def test_nothing_runs_more_often_than_by_hand(shape, no, go):
 
 
 @pytest.mark.parametrize("failure", [OSError, asyncio.CancelledError])
-@pytest.mark.parametrize("shape", [*SHAPES, a_hidden_task])
+@pytest.mark.parametrize("shape", [*SHAPES, *HIDDEN])
 async def test_old_answer_reaches_no_new_question(shape, failure):
     """Whoever approved to pay has not approved to notify, also when the run broke between the two questions."""
     diary = Diary(failure("down"))
-    graph, approvals = shape(diary, InMemorySaver()), InMemoryApprovalClient(says_no_to("notify"))
+    graph, approvals = (
+        {**SHAPES, **HIDDEN}[shape](diary, InMemorySaver()),
+        InMemoryApprovalClient(says_no_to("notify")),
+    )
     with pytest.raises((failure, NodeCancelledError)):
-        await run_thread(graph, approvals, GO if "tool" in shape.__name__ else NEW, dialect="boolean")
+        await run_thread(graph, approvals, GO if "tool" in shape else NEW, dialect="boolean")
 
     await run_thread(graph, approvals, None, dialect="boolean")
 

@@ -55,18 +55,6 @@ async def test_stream_of_a_paused_thread_starts_with_its_question():
     assert office.names() == ["read_file", "send_email"]
 
 
-async def test_stream_left_early_before_the_pause_asks_nobody():
-    """The caller may stop listening at any chunk."""
-    office, asked = Office(), approvals()
-
-    async with aclosing(stream(office.agent(TURN, DONE), GO, approvals=asked, config=CONFIG)) as chunks:
-        async for _ in chunks:
-            break
-
-    assert asked.reviewer.asked == []
-    assert office.ran == []
-
-
 async def test_stream_left_while_resuming_can_be_gone_on_with():
     """The claim is given back, so the same decisions still resume the thread."""
     office, asked = Office(), approvals()

@@ -428,15 +428,22 @@ async def test_a_subset_that_is_answered_by_hand_decides_no_other_call():
     assert len(result.interruptions) == 1
 
 
-async def test_a_bad_decision_leaves_the_state_as_it_was():
+@pytest.mark.parametrize(
+    ("resume", "says_what"),
+    [
+        (resume_with(approve(), None), r"\(cancel_order\) was left open"),
+        (resume_with(approve(), approve(), status="withdrawn"), "was withdrawn"),
+    ],
+)
+async def test_a_bad_decision_leaves_the_state_as_it_was(resume, says_what):
     """All decisions are checked before the first is applied."""
     desk = Desk()
     agent = desk.agent(says(("ask_user", {"question": "?"}), CANCEL), DONE)
     result = await Runner.run(agent, "go")
     state = result.to_state()
 
-    with pytest.raises(DecisionNotAllowedError, match=r"\(cancel_order\) was left open"):
-        to_resume(resume_with(approve(), None), state)
+    with pytest.raises(DecisionNotAllowedError, match=says_what):
+        to_resume(resume, state)
 
     assert len((await Runner.run(agent, state)).interruptions) == 2
     assert desk.ran == []

@@ -22,6 +22,7 @@ from spoon_ai.tools.hitl import ApprovalDecision, ApprovalResponse, DecisionInpu
 from spoon_ai.tools.hitl import HumanInTheLoopMiddleware as Stock
 
 from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import DecisionNotAllowedError, InterruptExpiredError, InvalidRequestError
 from agent_adapter.integrations.spoon import (
     HITLMiddleware,
@@ -103,20 +104,6 @@ async def test_numbers_are_shown_as_spoonai_has_read_them(office):
     shown = {"to": 9007199254740994.0, "subject": 1.1}
     assert office.ran == [("send_email", shown)]
     assert [encode(action.args) for action in approvals.reviewer.asked] == [encode(shown)]
-
-
-async def test_only_gated_calls_are_asked_about(office):
-    """`False`, a tool left out and a `when` that says no let a call run."""
-    approvals = deciding(send_email=approve())
-    turn = says(
-        ("send_email", MAIL), ("send_email", {**MAIL, "to": "me@x.com"}), ("read_file", {"path": "x"})
-    )
-    gated = {"send_email": {"when": lambda call: not call.args["to"].startswith("me@")}, "delete_file": False}
-
-    await run(office.agent(turn, DONE), "go", approvals=approvals, interrupt_on=gated)
-
-    assert [action.id for action in approvals.reviewer.asked] == ["call_1"]
-    assert office.names() == ["send_email", "send_email", "read_file"]
 
 
 async def test_a_description_is_asked_of_the_users_function(office):
@@ -566,6 +553,15 @@ async def test_an_answer_is_for_the_one_pause_that_waits_for_it(office):
 
     with pytest.raises(InvalidRequestError, match="2 runs wait for an answer here"):
         gate.set_resume_data({"decisions": GOOD})
+
+
+async def test_an_answer_to_a_question_that_was_withdrawn_is_not_handed_back(office):
+    """Also where people had decided all of it before."""
+    pause = await paused(office.agent(MAILS, DONE, middleware=[HumanInTheLoopMiddleware(GATED)]))
+    resume = Resume(interrupt_id="test.x", status="withdrawn", decisions=(approve(),), records=(None,))
+
+    with pytest.raises(DecisionNotAllowedError, match=r"test.x was withdrawn"):
+        to_resume(resume, pause)
 
 
 # --- Agents, subagents and policies ----------------------------------------------------------------------------------

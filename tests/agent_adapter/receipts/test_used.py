@@ -21,7 +21,9 @@ def soon():
     return datetime.now(UTC) + timedelta(hours=1)
 
 
-@pytest.fixture(params=["sqlite", "redis", "postgres"])
+@pytest.fixture(
+    params=["sqlite", *(pytest.param(kind, marks=pytest.mark.server) for kind in ("redis", "postgres"))]
+)
 def store(request, tmp_path):
     """Makes a store as each process of a tool would make it."""
     if request.param == "sqlite":
@@ -62,6 +64,7 @@ def _take(path, answers):
     answers.put(SqliteUsed(path)(KEY, soon()))
 
 
+@pytest.mark.nightly
 def test_of_many_processes_one_gets_it(tmp_path):
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()

@@ -116,6 +116,7 @@ def test_shared_scripts_are_known():
     assert {*SHARED_SCRIPTS} <= AGENTS
 
 
+@pytest.mark.server
 async def test_a_server_without_rights_to_read_alone_runs_the_same_scripts(tmp_path):
     """Redis 6.2 has no EVALSHA_RO: it is asked once, and then as before."""
     executable = carried_executable()

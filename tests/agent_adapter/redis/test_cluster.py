@@ -16,6 +16,7 @@ from agent_adapter.redis.address import Address, address_of
 from agent_adapter.redis.pool import on_change, open_blocking_redis, open_redis
 from agent_adapter.redis.server_check import check_server, explained
 from playground.redis_server import redis_on_a_port
+from tests.conftest import until
 
 KEYS = Keys("assent")
 
@@ -72,6 +73,7 @@ async def test_a_server_of_a_cluster_alone_is_refused(cluster, redis):
             await check_server(alone, url)
 
 
+@pytest.mark.server
 async def test_a_single_server_behind_the_address_of_a_cluster_is_refused():
     """The sentence says how to write its address."""
     with redis_on_a_port(0) as server:
@@ -122,7 +124,9 @@ async def test_no_command_runs_on_a_server_that_has_only_some_keys_of_a_slot(clu
         asyncio.create_task(redis.get(gone)),
         asyncio.create_task(redis.eval(create, 1, new, kept)),
     ]
-    await asyncio.sleep(0.2)
+    await until(
+        lambda: cluster.ask(source, "INFO", "errorstats").get("errorstat_ASK", {}).get("count", 0) > 1
+    )
     assert cluster.ask(target, "CLUSTER COUNTKEYSINSLOT", slot) == 1
 
     cluster.ask(source, "MIGRATE", "127.0.0.1", target, kept, 0, 5000)
@@ -138,7 +142,8 @@ async def test_who_waits_on_a_server_that_hands_over_is_told_and_finds_the_new_o
     stream = KEYS.replies("billing.here")
     async with open_blocking_redis(cluster.url, block=30) as waiting:
         reading = asyncio.create_task(waiting.xread({stream: "0-0"}, block=30_000))
-        await asyncio.sleep(0.2)
+        primary = cluster.primary_of(stream)
+        await until(lambda: any(each["cmd"] == "xread" for each in cluster.ask(primary, "CLIENT LIST")))
         await asyncio.to_thread(cluster.fail_over, cluster.primary_of(stream))
         with pytest.raises(RedisError) as unblocked:
             await reading
@@ -151,4 +156,4 @@ async def test_who_waits_on_a_server_that_hands_over_is_told_and_finds_the_new_o
                     assert await waiting.xread({stream: "0-0"}, block=5_000)
                     break
                 except RedisError:
-                    await asyncio.sleep(0.1)
+                    await asyncio.sleep(0.01)
