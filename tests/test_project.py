@@ -478,17 +478,19 @@ def test_one_environment_has_one_version_of_each_package(name):
     assert {each: found[each] for each in found.keys() & tested.keys() if found[each] != tested[each]} == {}
 
 
+COMPOSE = yaml.safe_load(page("deploy/compose.yaml"))
+BOT = COMPOSE["services"]["bot"]
+EXAMPLE = page("deploy/compose.env.example")
+KNOWN = {"slack_bot_token": "xoxb-1", "slack_app_token": "xapp-1", "approvers": "U0DANA", "channel": "C0OPS"}
+
+
 def test_the_compose_file_keeps_approvals():
     """Its Redis writes an append-only file, evicts nothing and refuses to write in time, and secrets come from files."""
-    services = yaml.safe_load(page("deploy/compose.yaml"))["services"]
-    environment = services["bot"]["environment"]
+    services, environment = COMPOSE["services"], BOT["environment"]
 
-    assert services["redis"]["command"][1:5] == ["--appendonly", "yes", "--maxmemory-policy", "noeviction"]
-    assert services["redis"]["command"][5:] == [
-        "--maxmemory",
-        "512mb",
-        "--aclfile",
-        "/run/secrets/redis_users",
+    assert services["redis"]["command"][1:] == [
+        *("--appendonly", "yes", "--maxmemory-policy", "noeviction"),
+        *("--maxmemory", "512mb", "--aclfile", "/run/secrets/redis_users"),
     ]
     assert "ports" not in services["redis"]
     assert all(each.startswith("127.0.0.1:") for each in services["bot"]["ports"])
@@ -502,103 +504,64 @@ def test_the_compose_file_keeps_approvals():
 @pytest.mark.parametrize("with_policy", [False, True])
 def test_the_compose_file_runs_with_ids_or_with_a_policy_file(with_policy):
     """Whatever of its example of an environment is left in, the bot finds who decides, and the file where it is mounted."""
-    written = page("deploy/compose.env.example")
-    lines = written.replace("# ASSENT_POLICY", "ASSENT_POLICY").splitlines()
+    lines = EXAMPLE.replace("# ASSENT_POLICY", "ASSENT_POLICY").splitlines()
     given = dict(line.split("=", 1) for line in lines if line.startswith("ASSENT_"))
     kept = {name: value for name, value in given.items() if (name == "ASSENT_POLICY") is with_policy}
-    service = yaml.safe_load(page("deploy/compose.yaml"))["services"]["bot"]
     environment = {
         name: re.sub(r"\$\{(\w+):-(\w*)\}", lambda found: kept.get(found[1], found[2]), value)
-        for name, value in service["environment"].items()
+        for name, value in BOT["environment"].items()
         if name.startswith("ASSENT_") and not name.endswith("_FILE")
     }
 
+    tokens = {name: KNOWN[name] for name in ("slack_bot_token", "slack_app_token")}
     settings = Settings.model_validate(
-        {
-            "slack_bot_token": "xoxb-1",
-            "slack_app_token": "xapp-1",
-            **{name.removeprefix("ASSENT_").lower(): value for name, value in environment.items()},
-        }
+        {**tokens, **{name.removeprefix("ASSENT_").lower(): value for name, value in environment.items()}}
     )
 
-    assert "./policy:/etc/assent:ro" in service["volumes"]
+    assert "./policy:/etc/assent:ro" in BOT["volumes"]
     assert settings.policy == ("/etc/assent/policy.yaml" if with_policy else None)
     assert bool(settings.approvers and settings.channel) is not with_policy
 
 
 def test_the_compose_file_passes_settings_on_under_their_own_names():
     """Where nothing is set, the bot gets its own defaults; what can be set stands in the example."""
-    environment = yaml.safe_load(page("deploy/compose.yaml"))["services"]["bot"]["environment"]
-    passed = {
-        name: re.fullmatch(r"\$\{(\w+):-(\w*)\}", value)
-        for name, value in environment.items()
-        if "$" in value
-    }
+    found = {name: re.fullmatch(r"\$\{(\w+):-(\w*)\}", value) for name, value in BOT["environment"].items()}
+    passed = {name: each for name, each in found.items() if "$" in BOT["environment"][name]}
 
     assert {name: found[1] for name, found in passed.items()} == {name: name for name in passed}
-    assert [name for name in passed if f"{name}=" not in page("deploy/compose.env.example")] == []
+    assert [name for name in passed if f"{name}=" not in EXAMPLE] == []
     given = {name.removeprefix("ASSENT_").lower(): found[2] for name, found in passed.items()}
-    known = {
-        "slack_bot_token": "xoxb-1",
-        "slack_app_token": "xapp-1",
-        "approvers": "U0DANA",
-        "channel": "C0OPS",
-    }
-    settings, default = (Settings.model_validate(each) for each in ({**given, **known}, known))
+    settings, default = (Settings.model_validate(each) for each in ({**given, **KNOWN}, KNOWN))
     assert settings == default
     assert {"pagerduty_token", "calendars", "namespace", "durability", "durability_replicas"} <= given.keys()
 
 
-def test_the_compose_file_takes_a_signing_key_and_starts_without_one(monkeypatch):
+def test_the_compose_file_takes_keys_and_starts_without_them(monkeypatch):
     """Where no file is named, its secret is empty, and that is as good as none."""
-    described = yaml.safe_load(page("deploy/compose.yaml"))
-    environment = described["services"]["bot"]["environment"]
-    given = {"ASSENT_SIGNING_KEY_FILE", "ASSENT_SEAL_KEY_FILE", "ASSENT_RING", "ASSENT_REQUIRE_SIGNED"}
-
-    assert given <= {*environment}
-    assert all(f"# {name}=" in page("deploy/compose.env.example") for name in given)
-    assert environment["ASSENT_SIGNING_KEY_FILE"] == "/run/secrets/signing_key"
-    for name in ("signing_key", "seal_key"):
-        assert name in described["services"]["bot"]["secrets"]
-        assert described["secrets"][name] == {"file": f"${{ASSENT_{name.upper()}_FILE:-/dev/null}}"}
-    known = {
-        "SLACK_BOT_TOKEN": "xoxb-1",
-        "SLACK_APP_TOKEN": "xapp-1",
-        "ASSENT_APPROVERS": "U0DANA",
-        "ASSENT_CHANNEL": "C0OPS",
-    }
-    empty = {"ASSENT_SIGNING_KEY_FILE": "/dev/null", "ASSENT_SEAL_KEY_FILE": "/dev/null"}
-    for name, value in {**known, **empty}.items():
-        monkeypatch.setenv(name, value)
-    assert load_bot_keys(load_settings(env_file=None)) is None
-
-
-def test_the_compose_file_has_a_place_for_the_audit_trail_and_the_keys_at_rest(monkeypatch):
-    """The volume belongs to the user of the bot. Without keys, the bot starts without them."""
-    described = yaml.safe_load(page("deploy/compose.yaml"))
-    service = described["services"]["bot"]
-    environment, example = service["environment"], page("deploy/compose.env.example")
-
-    (folder,) = re.findall(r"^# ASSENT_AUDIT_DIR=(.+)$", example, re.MULTILINE)
-    assert f"audit:{folder}" in service["volumes"]
-    assert "audit" in described["volumes"]
-    assert re.search(rf"--owner=10001 .* {folder}\nUSER 10001", page("deploy/Dockerfile"))
-    for name in ("record_key", "log_key"):
-        assert name in service["secrets"]
-        assert described["secrets"][name] == {"file": f"${{ASSENT_{name.upper()}_FILE:-/dev/null}}"}
-        assert environment[f"ASSENT_{name.upper()}_FILE"] == f"/run/secrets/{name}"
-        assert f"# ASSENT_{name.upper()}_FILE=" in example
-        monkeypatch.setenv(f"ASSENT_{name.upper()}_FILE", "/dev/null")
-    for name in (
-        "SLACK_BOT_TOKEN=xoxb-1",
-        "SLACK_APP_TOKEN=xapp-1",
-        "ASSENT_APPROVERS=U0DANA",
-        "ASSENT_CHANNEL=C0OPS",
-    ):
-        monkeypatch.setenv(*name.split("="))
+    for name in ("signing_key", "seal_key", "record_key", "log_key"):
+        variable = f"ASSENT_{name.upper()}_FILE"
+        assert name in BOT["secrets"]
+        assert COMPOSE["secrets"][name] == {"file": f"${{{variable}:-/dev/null}}"}
+        assert BOT["environment"][variable] == f"/run/secrets/{name}"
+        assert f"# {variable}=" in EXAMPLE
+        monkeypatch.setenv(variable, "/dev/null")
+    for name in ("ASSENT_RING", "ASSENT_REQUIRE_SIGNED"):
+        assert name in BOT["environment"]
+        assert f"# {name}=" in EXAMPLE
+    for name, value in KNOWN.items():
+        monkeypatch.setenv(variable_of(name), value)
     settings = load_settings(env_file=None)
+    assert load_bot_keys(settings) is None
     assert not settings.record_key
     assert load_log_key(settings) is None
+
+
+def test_the_compose_file_has_a_place_for_the_audit_trail():
+    """The volume belongs to the user of the bot."""
+    (folder,) = re.findall(r"^# ASSENT_AUDIT_DIR=(.+)$", EXAMPLE, re.MULTILINE)
+    assert f"audit:{folder}" in BOT["volumes"]
+    assert "audit" in COMPOSE["volumes"]
+    assert re.search(rf"--owner=10001 .* {folder}\nUSER 10001", page("deploy/Dockerfile"))
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is not a checkout")
