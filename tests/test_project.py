@@ -248,25 +248,10 @@ def test_the_settings_page_names_every_setting_with_its_default():
         assert rows[variable_of(field)].strip("`") == default
 
 
-def test_the_errors_page_names_every_error():
-    """An agent's author finds each of them."""
-    family = {
-        name
-        for name, value in vars(agent_adapter.errors).items()
-        if inspect.isclass(value) and issubclass(value, agent_adapter.errors.AgentAdapterError)
-    }
-
-    assert {name for name in family if f"`{name}`" not in page("docs/reference/errors.md")} == set()
-
-
 def test_every_error_is_exported():
     """An agent's author catches each of them by `agent_adapter.…Error`."""
-    own = {name for name, value in vars(agent_adapter.errors).items() if inspect.isclass(value)}
-
-    assert own - set(agent_adapter.__all__) == set()
-    assert [
-        name for name in own if getattr(agent_adapter, name) is not vars(agent_adapter.errors)[name]
-    ] == []
+    assert own_errors() <= {*agent_adapter.__all__}
+    assert all(getattr(agent_adapter, name) is getattr(agent_adapter.errors, name) for name in own_errors())
 
 
 def test_the_errors_page_names_every_reason_to_refuse():
@@ -293,25 +278,36 @@ def test_the_errors_page_names_every_reason_to_refuse():
     assert [code for code in (*ours, *AT_PLACE) if f"`{code}`" not in text] == []
 
 
-def test_the_dialects_page_names_every_effect():
-    """What a card says beside its buttons can be looked up."""
-    assert [effect for effect in EFFECTS if f"| `{effect}` |" not in page("docs/reference/dialects.md")] == []
+def own_errors():
+    return {name for name, each in vars(agent_adapter.errors).items() if inspect.isclass(each)}
 
 
-def test_the_redis_page_names_every_key():
-    """As they are spelt in Redis."""
-    keys, text = Keys(), page("docs/reference/redis.md")
-
-    spelt = [keys.meta, keys.api_keys, keys.api_keys_used, keys.req("<id>"), keys.card("<id>"), keys.run("<id>"),
-             keys.pause("<agent>", "<digest>"), keys.undrawn, keys.due, keys.unresumed, keys.standing, keys.inbox("<agent>"), keys.inboxes,
-             keys.replies("<agent>.<process>"), keys.bots, keys.audit, keys.pace("…")]  # fmt: skip
-
-    assert [key for key in spelt if f"`{key}`" not in text] == []
+def metrics():
+    """Give the names that Prometheus sees."""
+    gauges = build_registry(Health(), lambda: {"due": 1}, lambda: {"due": 1}).collect()
+    counters = [f"{f.name}_total" if f.type == "counter" else f.name for f in COUNTED.collect()]
+    return [*(family.name for family in gauges), *counters]
 
 
-def test_the_versions_page_names_the_schema_of_redis():
-    """The number that this version reads and writes."""
-    assert f"`schema` in `{{assent}}:meta`, which is {SCHEMA} today" in page("docs/reference/versions.md")
+NAMES = {
+    "docs/reference/errors.md": [f"`{name}`" for name in own_errors()],
+    "docs/reference/dialects.md": [f"| `{effect}` |" for effect in EFFECTS],
+    "docs/reference/redis.md": [f"`{key}`" for keys in [Keys()] for key in (
+        keys.meta, keys.api_keys, keys.api_keys_used, keys.req("<id>"), keys.card("<id>"), keys.run("<id>"),
+        keys.pause("<agent>", "<digest>"), keys.undrawn, keys.due, keys.unresumed, keys.standing, keys.inbox("<agent>"),
+        keys.inboxes, keys.replies("<agent>.<process>"), keys.bots, keys.audit, keys.pace("…"),
+    )],
+    "docs/reference/versions.md": [f"`schema` in `{{assent}}:meta`, which is {SCHEMA} today"],
+    "docs/reference/http.md": [f"`{name}" for name in metrics()],
+    "docs/how-to/connect-slack.md": [f"`{scope}`" for scope in (*SCOPES, GROUP_SCOPE, *DIRECT_SCOPES, COMMAND_SCOPE)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_names_all_that_it_is_about(name):
+    """Errors, effects, keys as they are spelt in Redis, metrics, scopes: whoever meets one of them finds it."""
+    assert NAMES[name]
+    assert [each for each in NAMES[name] if each not in page(name)] == []
 
 
 def test_the_redis_page_names_every_script():
@@ -320,25 +316,6 @@ def test_the_redis_page_names_every_script():
     table = page("docs/reference/redis.md").partition("## Scripts")[2].partition("## ")[0]
 
     assert set(re.findall(r"`([a-z_]+)`", table)) == scripts
-
-
-def test_the_http_page_names_every_metric():
-    """By the names that Prometheus sees."""
-    gauges = build_registry(Health(), lambda: {"due": 1}, lambda: {"due": 1}).collect()
-    counters = [f"{f.name}_total" if f.type == "counter" else f.name for f in COUNTED.collect()]
-    names = [*(family.name for family in gauges), *counters]
-
-    assert names
-    assert [name for name in names if f"`{name}" not in page("docs/reference/http.md")] == []
-
-
-def test_the_page_about_slack_names_every_scope():
-    """With what it is for."""
-    text = page("docs/how-to/connect-slack.md")
-
-    assert {
-        scope for scope in (*SCOPES, GROUP_SCOPE, *DIRECT_SCOPES, COMMAND_SCOPE) if f"`{scope}`" not in text
-    } == set()
 
 
 def test_the_playground_page_names_every_way_to_control_it(playground):
@@ -501,17 +478,19 @@ def test_one_environment_has_one_version_of_each_package(name):
     assert {each: found[each] for each in found.keys() & tested.keys() if found[each] != tested[each]} == {}
 
 
+COMPOSE = yaml.safe_load(page("deploy/compose.yaml"))
+BOT = COMPOSE["services"]["bot"]
+EXAMPLE = page("deploy/compose.env.example")
+KNOWN = {"slack_bot_token": "xoxb-1", "slack_app_token": "xapp-1", "approvers": "U0DANA", "channel": "C0OPS"}
+
+
 def test_the_compose_file_keeps_approvals():
     """Its Redis writes an append-only file, evicts nothing and refuses to write in time, and secrets come from files."""
-    services = yaml.safe_load(page("deploy/compose.yaml"))["services"]
-    environment = services["bot"]["environment"]
+    services, environment = COMPOSE["services"], BOT["environment"]
 
-    assert services["redis"]["command"][1:5] == ["--appendonly", "yes", "--maxmemory-policy", "noeviction"]
-    assert services["redis"]["command"][5:] == [
-        "--maxmemory",
-        "512mb",
-        "--aclfile",
-        "/run/secrets/redis_users",
+    assert services["redis"]["command"][1:] == [
+        *("--appendonly", "yes", "--maxmemory-policy", "noeviction"),
+        *("--maxmemory", "512mb", "--aclfile", "/run/secrets/redis_users"),
     ]
     assert "ports" not in services["redis"]
     assert all(each.startswith("127.0.0.1:") for each in services["bot"]["ports"])
@@ -525,103 +504,64 @@ def test_the_compose_file_keeps_approvals():
 @pytest.mark.parametrize("with_policy", [False, True])
 def test_the_compose_file_runs_with_ids_or_with_a_policy_file(with_policy):
     """Whatever of its example of an environment is left in, the bot finds who decides, and the file where it is mounted."""
-    written = page("deploy/compose.env.example")
-    lines = written.replace("# ASSENT_POLICY", "ASSENT_POLICY").splitlines()
+    lines = EXAMPLE.replace("# ASSENT_POLICY", "ASSENT_POLICY").splitlines()
     given = dict(line.split("=", 1) for line in lines if line.startswith("ASSENT_"))
     kept = {name: value for name, value in given.items() if (name == "ASSENT_POLICY") is with_policy}
-    service = yaml.safe_load(page("deploy/compose.yaml"))["services"]["bot"]
     environment = {
         name: re.sub(r"\$\{(\w+):-(\w*)\}", lambda found: kept.get(found[1], found[2]), value)
-        for name, value in service["environment"].items()
+        for name, value in BOT["environment"].items()
         if name.startswith("ASSENT_") and not name.endswith("_FILE")
     }
 
+    tokens = {name: KNOWN[name] for name in ("slack_bot_token", "slack_app_token")}
     settings = Settings.model_validate(
-        {
-            "slack_bot_token": "xoxb-1",
-            "slack_app_token": "xapp-1",
-            **{name.removeprefix("ASSENT_").lower(): value for name, value in environment.items()},
-        }
+        {**tokens, **{name.removeprefix("ASSENT_").lower(): value for name, value in environment.items()}}
     )
 
-    assert "./policy:/etc/assent:ro" in service["volumes"]
+    assert "./policy:/etc/assent:ro" in BOT["volumes"]
     assert settings.policy == ("/etc/assent/policy.yaml" if with_policy else None)
     assert bool(settings.approvers and settings.channel) is not with_policy
 
 
 def test_the_compose_file_passes_settings_on_under_their_own_names():
     """Where nothing is set, the bot gets its own defaults; what can be set stands in the example."""
-    environment = yaml.safe_load(page("deploy/compose.yaml"))["services"]["bot"]["environment"]
-    passed = {
-        name: re.fullmatch(r"\$\{(\w+):-(\w*)\}", value)
-        for name, value in environment.items()
-        if "$" in value
-    }
+    found = {name: re.fullmatch(r"\$\{(\w+):-(\w*)\}", value) for name, value in BOT["environment"].items()}
+    passed = {name: each for name, each in found.items() if "$" in BOT["environment"][name]}
 
     assert {name: found[1] for name, found in passed.items()} == {name: name for name in passed}
-    assert [name for name in passed if f"{name}=" not in page("deploy/compose.env.example")] == []
+    assert [name for name in passed if f"{name}=" not in EXAMPLE] == []
     given = {name.removeprefix("ASSENT_").lower(): found[2] for name, found in passed.items()}
-    known = {
-        "slack_bot_token": "xoxb-1",
-        "slack_app_token": "xapp-1",
-        "approvers": "U0DANA",
-        "channel": "C0OPS",
-    }
-    settings, default = (Settings.model_validate(each) for each in ({**given, **known}, known))
+    settings, default = (Settings.model_validate(each) for each in ({**given, **KNOWN}, KNOWN))
     assert settings == default
     assert {"pagerduty_token", "calendars", "namespace", "durability", "durability_replicas"} <= given.keys()
 
 
-def test_the_compose_file_takes_a_signing_key_and_starts_without_one(monkeypatch):
+def test_the_compose_file_takes_keys_and_starts_without_them(monkeypatch):
     """Where no file is named, its secret is empty, and that is as good as none."""
-    described = yaml.safe_load(page("deploy/compose.yaml"))
-    environment = described["services"]["bot"]["environment"]
-    given = {"ASSENT_SIGNING_KEY_FILE", "ASSENT_SEAL_KEY_FILE", "ASSENT_RING", "ASSENT_REQUIRE_SIGNED"}
-
-    assert given <= {*environment}
-    assert all(f"# {name}=" in page("deploy/compose.env.example") for name in given)
-    assert environment["ASSENT_SIGNING_KEY_FILE"] == "/run/secrets/signing_key"
-    for name in ("signing_key", "seal_key"):
-        assert name in described["services"]["bot"]["secrets"]
-        assert described["secrets"][name] == {"file": f"${{ASSENT_{name.upper()}_FILE:-/dev/null}}"}
-    known = {
-        "SLACK_BOT_TOKEN": "xoxb-1",
-        "SLACK_APP_TOKEN": "xapp-1",
-        "ASSENT_APPROVERS": "U0DANA",
-        "ASSENT_CHANNEL": "C0OPS",
-    }
-    empty = {"ASSENT_SIGNING_KEY_FILE": "/dev/null", "ASSENT_SEAL_KEY_FILE": "/dev/null"}
-    for name, value in {**known, **empty}.items():
-        monkeypatch.setenv(name, value)
-    assert load_bot_keys(load_settings(env_file=None)) is None
-
-
-def test_the_compose_file_has_a_place_for_the_audit_trail_and_the_keys_at_rest(monkeypatch):
-    """The volume belongs to the user of the bot. Without keys, the bot starts without them."""
-    described = yaml.safe_load(page("deploy/compose.yaml"))
-    service = described["services"]["bot"]
-    environment, example = service["environment"], page("deploy/compose.env.example")
-
-    (folder,) = re.findall(r"^# ASSENT_AUDIT_DIR=(.+)$", example, re.MULTILINE)
-    assert f"audit:{folder}" in service["volumes"]
-    assert "audit" in described["volumes"]
-    assert re.search(rf"--owner=10001 .* {folder}\nUSER 10001", page("deploy/Dockerfile"))
-    for name in ("record_key", "log_key"):
-        assert name in service["secrets"]
-        assert described["secrets"][name] == {"file": f"${{ASSENT_{name.upper()}_FILE:-/dev/null}}"}
-        assert environment[f"ASSENT_{name.upper()}_FILE"] == f"/run/secrets/{name}"
-        assert f"# ASSENT_{name.upper()}_FILE=" in example
-        monkeypatch.setenv(f"ASSENT_{name.upper()}_FILE", "/dev/null")
-    for name in (
-        "SLACK_BOT_TOKEN=xoxb-1",
-        "SLACK_APP_TOKEN=xapp-1",
-        "ASSENT_APPROVERS=U0DANA",
-        "ASSENT_CHANNEL=C0OPS",
-    ):
-        monkeypatch.setenv(*name.split("="))
+    for name in ("signing_key", "seal_key", "record_key", "log_key"):
+        variable = f"ASSENT_{name.upper()}_FILE"
+        assert name in BOT["secrets"]
+        assert COMPOSE["secrets"][name] == {"file": f"${{{variable}:-/dev/null}}"}
+        assert BOT["environment"][variable] == f"/run/secrets/{name}"
+        assert f"# {variable}=" in EXAMPLE
+        monkeypatch.setenv(variable, "/dev/null")
+    for name in ("ASSENT_RING", "ASSENT_REQUIRE_SIGNED"):
+        assert name in BOT["environment"]
+        assert f"# {name}=" in EXAMPLE
+    for name, value in KNOWN.items():
+        monkeypatch.setenv(variable_of(name), value)
     settings = load_settings(env_file=None)
+    assert load_bot_keys(settings) is None
     assert not settings.record_key
     assert load_log_key(settings) is None
+
+
+def test_the_compose_file_has_a_place_for_the_audit_trail():
+    """The volume belongs to the user of the bot."""
+    (folder,) = re.findall(r"^# ASSENT_AUDIT_DIR=(.+)$", EXAMPLE, re.MULTILINE)
+    assert f"audit:{folder}" in BOT["volumes"]
+    assert "audit" in COMPOSE["volumes"]
+    assert re.search(rf"--owner=10001 .* {folder}\nUSER 10001", page("deploy/Dockerfile"))
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is not a checkout")

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from playground import Timing
-from tests.playground.waiting import eventually
+from tests.support.faults import eventually
 
 OPENED = {"type": "app_home_opened", "user": "U0DANA", "channel": "C0SHARED"}
 

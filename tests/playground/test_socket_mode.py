@@ -9,7 +9,7 @@ from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 
 from playground import Timing
 from tests.playground.builders import actions
-from tests.playground.waiting import eventually
+from tests.support.faults import eventually
 
 CHANNEL = "C0APPROVALS"
 

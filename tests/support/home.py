@@ -1,15 +1,7 @@
 """Somebody's Home tab, as they open it and press its buttons."""
 
-import asyncio
-
+from tests.support.faults import eventually
 from tests.support.people import buttons, words
-
-
-async def eventually(condition, *, within=30.0):
-    """Wait until something holds that has to be asked."""
-    async with asyncio.timeout(within):
-        while not await condition():
-            await asyncio.sleep(0.02)
 
 
 class Home:

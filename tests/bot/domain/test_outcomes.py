@@ -7,10 +7,9 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from agent_adapter import Outcome
-from agent_adapter.contract.hitl import EditDecision
-from bot.domain.admission import Place, Terms
+from bot.domain.admission import Terms
 from bot.domain.outcomes import secrets_in, without_secrets
-from tests.support.builders import a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import a_state, an_action, an_interrupt, edited
 
 SECRET = 'sk-live/Ab+9 é"7'
 
@@ -21,8 +20,7 @@ def shown(text, secret=SECRET, **more):
 
 def secrets_of(secret, **fields):
     interrupt = an_interrupt(an_action("pay", {"key": secret, "amount": 5}))
-    admission = an_admission(places=(Place(channel="C1", actions=(0,)),), mask=("key",))
-    return secrets_in(a_state(interrupt, admission=admission, **fields))
+    return secrets_in(a_state(interrupt, mask=("key",), **fields))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +65,7 @@ def test_a_masked_value_at_the_end_of_a_shortened_text_leaves_no_beginning(cut):
 
 def test_a_value_that_only_the_edited_call_has_is_masked():
     """What ran counts, and not only what was asked."""
-    decided = {0: EditDecision(edited_action={"name": "pay", "args": {"key": "another-key", "amount": 5}})}
+    decided = {0: edited("pay", key="another-key", amount=5)}
     found = secrets_of(SECRET, decided=decided)
 
     assert without_secrets(Outcome.failed("no another-key"), found) == "no ••••"
@@ -76,10 +74,6 @@ def test_a_value_that_only_the_edited_call_has_is_masked():
 def test_the_masks_of_every_call_of_the_batch_count():
     """One call may answer with what another was given."""
     interrupt = an_interrupt(an_action("login", {"password": "hunter22"}), an_action("pay", {"amount": 5}))
-    admission = an_admission(
-        places=(Place(channel="C1", actions=(0, 1)),),
-        own={0: Terms(approvers=("U0ERIK",), mask=("password",))},
-    )
-    found = secrets_in(a_state(interrupt, admission=admission))
+    found = secrets_in(a_state(interrupt, own={0: Terms(approvers=("U0ERIK",), mask=("password",))}))
 
     assert without_secrets(Outcome.done("paid as hunter22"), found) == "paid as ••••"

@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter import Context
-from agent_adapter.contract.hitl import EditDecision, EditedAction
 from bot.domain.admission import Admission, Again, Place, Terms
 from bot.domain.approval import Assignment
 from bot.domain.ids import MessageId, button_value, parse_button_value
@@ -14,8 +13,7 @@ from bot.domain.messages import Shown
 from bot.domain.question import QUESTION_LENGTH, question
 from bot.domain.schedule import Step
 from bot.domain.standing import StandingLimits
-from bot.domain.votes import Vote, position_of
-from tests.support.builders import a_state, an_action, an_interrupt, on_terms
+from tests.support.builders import a_state, a_vote, an_action, an_interrupt, edited, on_terms
 
 ARGS = {"to": "al", "amount": 100}
 
@@ -40,6 +38,9 @@ def test_every_bot_names_what_it_asks_alike():
     assert len(here) == QUESTION_LENGTH
 
 
+LATER = (Step(kind="escalate", after=timedelta(hours=1), actions=(0,), approvers=("U0NOOR",)),)
+
+
 OTHERWISE = {
     "arguments": {"args": {**ARGS, "amount": 101}},
     "the order of arguments": {"args": dict(reversed(ARGS.items()))},
@@ -58,7 +59,7 @@ OTHERWISE = {
     "who vouches for that": {"admitted": {"requester_known": True}},
     "the place": {"admitted": {"places": (Place(channel="C0OTHER", actions=(0, 1)),)}},
     "the layout": {"admitted": {"places": (Place(channel="C1", actions=(0, 1), parts=((0,), (1,))),)}},
-    "who is asked later": {"admitted": {"steps": (Step(kind="escalate", after=timedelta(hours=1), actions=(0,), approvers=("U0NOOR",)),)}},
+    "who is asked later": {"admitted": {"steps": LATER}},
     "the run": {"interrupt": {"run": "another"}},
     "the words above the card": {"interrupt": {"context": Context(title="Invoices")}},
 }  # fmt: skip
@@ -117,18 +118,16 @@ def test_each_action_and_each_selection_of_them_asks_something_else():
 
 def test_neither_votes_nor_time_change_the_question():
     """Two people who click at once both count: what they approve is the same."""
-    steps = (Step(kind="escalate", after=timedelta(hours=1), actions=(0,), approvers=("U0NOOR",)),)
-    state = a_record(admitted={"steps": steps}, quorum=2)
-    edit = EditDecision(edited_action=EditedAction(name="pay", args={**ARGS, "amount": 1}))
+    state = a_record(admitted={"steps": LATER}, quorum=2)
     later = replace(
         state,
         now=state.now + timedelta(minutes=59),
         deadline=state.deadline + timedelta(hours=1),
-        votes={0: (Vote("U0DANA", position_of(edit), edit, "1", "t"),)},
+        votes={0: (a_vote("U0DANA", edited("pay", **{**ARGS, "amount": 1})),)},
         assignments={0: Assignment("U0ERIK", state.now, state.deadline)},
         shown={MessageId(0): Shown("C1", "1.1", "digest")},
         reached={0: True},
-        admission=state.admission.escalated(steps[0]),
+        admission=state.admission.escalated(LATER[0]),
     )
 
     assert later.admission.terms[0].approvers != state.admission.terms[0].approvers
@@ -146,10 +145,7 @@ def test_a_masked_value_cannot_be_guessed_from_the_question():
 
 
 def test_a_button_carries_record_actions_and_question():
-    assert parse_button_value(button_value("billing.1", (0, 12), "Ab-_9")) == (
-        "billing.1",
-        frozenset({0, 12}),
-        "Ab-_9",
-    )
-    assert parse_button_value("billing.1 0 12") == ("billing.1", frozenset({0, 12}), "")
+    found = ("billing.1", frozenset({0, 12}))
+    assert parse_button_value(button_value("billing.1", (0, 12), "Ab-_9")) == (*found, "Ab-_9")
+    assert parse_button_value("billing.1 0 12") == (*found, "")
     assert parse_button_value("billing.1") == ("billing.1", frozenset(), "")

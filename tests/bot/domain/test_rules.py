@@ -126,8 +126,7 @@ async def test_who_may_decide_what_by_which_rule(directory: Directory, slack: Co
 
 async def signs_for(directory: Directory, terms: Terms, person: str, rule: str) -> str:
     """Judge one person about one action, and write each answer as its sign once its sentence is the expected one."""
-    place = Place(channel="C0APPROVALS", actions=(0,))
-    state = a_state(admission=an_admission(**dict(terms), policy_version="1", places=(place,)))
+    state = a_state(admission=an_admission(**dict(terms)))
     found = ""
     for decision in KNOWN_DECISIONS:
         try:
@@ -169,11 +168,8 @@ async def test_an_old_answer_of_slack_never_allows_a_decision(directory, slack, 
 
 async def test_each_action_of_a_batch_is_judged_by_its_own_terms(directory: Directory):
     """One click on several actions gets an answer for each."""
-    place = Place(channel="C0APPROVALS", actions=(0, 1))
-    admission = an_admission(
-        approvers=("U0ERIK",), own={1: Terms(approvers=("U0MIRA",))}, policy_version="1", places=(place,)
-    )
-    state = a_state(an_interrupt(an_action(), an_action("b")), admission=admission)
+    batch = an_interrupt(an_action(), an_action("b"))
+    state = a_state(batch, approvers=["U0ERIK"], own={1: Terms(approvers=("U0MIRA",))})
 
     verdicts = await Judge(directory).may_decide(state, "U0MIRA", [0, 1], "approve")
 

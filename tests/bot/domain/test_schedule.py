@@ -7,14 +7,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision
-from bot.domain.admission import Place
 from bot.domain.admit import admit
 from bot.domain.approval import Assignment
 from bot.domain.policy import Policy
 from bot.domain.rules import Match, Rule
 from bot.domain.schedule import Escalation, Extension, QuietHours, Step
 from bot.jobs.deadlines import due_steps, milliseconds_left
-from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
+from tests.support.builders import NOW, a_state, an_action, an_interrupt
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -74,14 +73,8 @@ def remind(after: timedelta, *actions: int, **fields) -> Step:
 
 def timed(*steps: Step, extension: Extension | None = None, **fields):
     """Build a record with this schedule, by default of one action."""
-    count = len(fields.get("interrupt", an_interrupt()).request.action_requests)
-    admission = an_admission(
-        approvers=("U0DANA", "U0ERIK", "S0OPS", "channel"),
-        places=(Place(channel="C0APPROVALS", actions=tuple(range(count))),),
-        steps=steps,
-        extension=extension,
-    )
-    return a_state(admission=admission, **fields)
+    approvers = ["U0DANA", "U0ERIK", "S0OPS", "channel"]
+    return a_state(steps=steps, extension=extension, approvers=approvers, **fields)
 
 
 @pytest.mark.parametrize(

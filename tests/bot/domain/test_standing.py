@@ -81,11 +81,8 @@ def asked_now(
     **terms: Any,
 ) -> Approval:
     """Build a record that is about to be admitted."""
-    places = (Place(channel="C1", actions=(0,)),)
-    admission = an_admission(
-        policy_version="2", places=places, approvers=("U0ERIK",), standing=standing, **terms
-    )
-    return a_state(an_interrupt(*(action or (PAY,)), run=run, agent=agent), admission=admission)
+    interrupt = an_interrupt(*(action or (PAY,)), run=run, agent=agent)
+    return a_state(interrupt, policy_version="2", approvers=["U0ERIK"], standing=standing, **terms)
 
 
 LOW = {"risk": "low", "standing": StandingLimits(same="tool", scope="agent")}
@@ -208,8 +205,7 @@ async def test_what_holds_no_more_when_it_is_recorded_is_asked(client, store, ho
     if how == "withdrawn":
         await client.withdraw(interrupt_id, "no need")
     state = await loaded(store, interrupt_id)
-    places = (Place(channel="C1", actions=(0,)),)
-    admission = an_admission(places=places, approvers=("U0DANA",), standing=WIDE)
+    admission = an_admission(approvers=("U0DANA",), standing=WIDE)
     await store.admit(state, admission, matched=[using(before)], life=0 if how == "late" else None)
 
     assert (await loaded(store, interrupt_id)).recorded == (None,)
@@ -271,27 +267,13 @@ async def test_it_holds_only_while_its_giver_may_still_give_it(client, store, di
     before = await asked(client, store, approvals, interrupt, standing=WIDE)
     await give(store, before, StandingTerms(scope="agent"))
     state = await loaded(store, await client.publish(an_interrupt(PAY, context=Context(), run="later")))
-    places = (Place(channel="C0APPROVALS", actions=(0,)),)
 
-    matched = {
-        approvers: await approvals.matching(
-            state,
-            lay_out(
-                state.interrupt,
-                an_admission(
-                    places=places,
-                    approvers=(DANA, ERIK),
-                    standing=StandingLimits(scope="agent", approvers=approvers),
-                ),
-            ),
-        )
-        for approvers in ((), (DANA,), (ERIK,))
-    }
-    assert {approvers: bool(found) for approvers, found in matched.items()} == {
-        (): True,
-        (DANA,): True,
-        (ERIK,): False,
-    }
+    found = {}
+    for approvers in ((), (DANA,), (ERIK,)):
+        limits = StandingLimits(scope="agent", approvers=approvers)
+        admission = an_admission(approvers=(DANA, ERIK), standing=limits)
+        found[approvers] = bool(await approvals.matching(state, lay_out(state.interrupt, admission)))
+    assert found == {(): True, (DANA,): True, (ERIK,): False}
 
 
 # --- Against a model ----------------------------------------------------------------------------------------------
@@ -405,16 +387,9 @@ async def test_no_calls_run_without_asking_that_a_plain_model_does_not_let_run(
             model.append(Given(call, call.standing.uses))
 
 
-async def asked(
-    client: ApprovalClient,
-    store: ApprovalStore,
-    approvals: StandingApprovals,
-    interrupt: Interrupt,
-    **terms: Any,
-) -> Approval:
+async def asked(client, store, approvals: StandingApprovals, interrupt: Interrupt, **terms: Any) -> Approval:
     """Publish and admit, as the presenter does."""
     state = await loaded(store, await client.publish(interrupt))
-    places = (Place(channel="C0APPROVALS", actions=(0,)),)
-    admission = lay_out(interrupt, an_admission(places=places, approvers=(DANA, ERIK), **terms))
+    admission = lay_out(interrupt, an_admission(approvers=(DANA, ERIK), **terms))
     await store.admit(state, admission, matched=await approvals.matching(state, admission))
     return await loaded(store, state.id)
