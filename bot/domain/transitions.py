@@ -124,19 +124,12 @@ def cast(state: Approval, given: Cast) -> tuple[dict[int, Outcome], Change | Non
         The outcome of each action, and what changes; `None` when nothing does.
     """
     known = state.presses.get(given.press.name, frozenset())
-    counts = {
-        index: _Count.of(state, given, index)
-        for index in given.ballots
-        if index not in known and not _speaks_against(state, given, index)
-    }
-    outcomes = {
-        index: Outcome.REPEAT
-        if index in known
-        else counts[index].outcome
-        if index in counts
-        else _speaks_against(state, given, index) or Outcome.CLOSED
+    against = {
+        index: Outcome.REPEAT if index in known else _speaks_against(state, given, index)
         for index in given.ballots
     }
+    counts = {index: _Count.of(state, given, index) for index, found in against.items() if not found}
+    outcomes = {index: found or counts[index].outcome for index, found in against.items()}
     return outcomes, _cast(state, given, known, outcomes, counts)
 
 
