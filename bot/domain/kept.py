@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
     from bot.domain.action import Action
@@ -20,8 +20,7 @@ def once(compute: _OfAction[_P, _T]) -> _OfAction[_P, _T]:
         name = compute, args, *kwargs.items()
         if name not in action.kept:
             action.kept[name] = compute(action, *args, **kwargs)
-        kept: _T = action.kept[name]
-        return kept
+        return cast("_T", action.kept[name])
 
     return found
 

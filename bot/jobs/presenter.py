@@ -137,17 +137,18 @@ class Presenter:
                 return FIRST_RETRY
             await self.store.set_notice(state.id, f"Slack cannot be used: {fault}")
             return WORKSPACE_RETRY
-        shown = state.shown.get(part.id)
-        if (
-            shown
-            and not _is_urgent(state, shown)
-            and (left := line.pacing.edited_lately(shown.channel, shown.ts))
-        ):
-            # It is not held up when the last decision comes meanwhile.
+        shown, agent = state.shown.get(part.id), state.interrupt.agent
+        # A message that still asks what is over is not held up.
+        urgent = shown is not None and shown.stage == "open" and state.stage != "open"
+        if shown and not urgent and (left := line.pacing.edited_lately(shown.channel, shown.ts)):
             return left
         if shown and (wait := await self._learn(part, shown)):
             return self._queue.join(state.id, wait)
-        if wait := await self._turn(state, part):
+        if shown:
+            wait = await line.pacing.turn_to_edit(agent, urgent=urgent)
+        else:
+            wait = await line.pacing.turn_to_post(part.channel, agent)
+        if wait:
             await line.trouble.say_if_nothing_is_posted(state, part.id)
             return self._queue.join(state.id, wait)
         return await self._draw_now(state, part, pictures)
@@ -197,15 +198,3 @@ class Presenter:
         except SlackBusyError as error:
             await line.pacing.hold_reads("history", error.retry_after)
             return int(error.retry_after * 1000)
-
-    async def _turn(self, state: Approval, part: Part) -> int:
-        """Ask for a turn by Slack's limits: 0 when the call can be made now, else the milliseconds to wait."""
-        shown, pacing = state.shown.get(part.id), self.line.pacing
-        if shown is None:
-            return await pacing.turn_to_post(part.channel, state.interrupt.agent)
-        return await pacing.turn_to_edit(state.interrupt.agent, urgent=_is_urgent(state, shown))
-
-
-def _is_urgent(state: Approval, shown: Shown) -> bool:
-    """Whether a message still asks what is over."""
-    return state.stage != "open" and shown.stage == "open"

@@ -216,8 +216,11 @@ def button_blocks(action: Action, value: str, *, in_view: bool = False, has_menu
         own = [button for button in found if button.verb not in _ASIDE]
         shown = [_drawn(each, action, value, on_card.of_call(each.label, action.number)) for each in own]
     elif behind:
-        menu_of_them = _menu(action, behind)
-        shown.append(menu_of_them if _takes(menu_of_them) else MORE.drawn(action.index, value))
+        found_menu = menu(action_id("menu", action.index), _named(action)[:75], behind)
+        values = [choice["value"] for choice in found_menu["options"]]
+        # Slack takes a menu with so many choices, and with values of this length.
+        is_taken = len(values) <= IN_MENU and all(units(each) <= _CHOICE_VALUE for each in values)
+        shown.append(found_menu if is_taken else MORE.drawn(action.index, value))
     shown = [*([] if in_view else _options(action, value)), *shown]
     group = [actions(f"a:{action.index}:buttons", shown)] if shown else []
     return [*group, *_effect_blocks(action)]
@@ -261,16 +264,6 @@ def _votes_needed(button: Button, action: Action) -> int:
 
 def _named(action: Action) -> str:
     return on_action.named(action.number_shown, safe_name(action.request) or "")
-
-
-def _menu(action: Action, behind: list[Block]) -> Block:
-    return menu(action_id("menu", action.index), _named(action)[:75], behind)
-
-
-def _takes(menu: Block) -> bool:
-    """Whether Slack takes a menu with so many choices, and with values of this length."""
-    values = [choice["value"] for choice in menu["options"]]
-    return len(values) <= IN_MENU and all(units(value) <= _CHOICE_VALUE for value in values)
 
 
 def _effect_blocks(action: Action) -> list[Block]:

@@ -238,7 +238,10 @@ def description_blocks(at: str, action: Action) -> list[Block]:
 
 def care_words(action: Action) -> list[str]:
     """Say what a person has to know of a call beside its arguments."""
-    said = [*_unknown(action), *_unshown(action), *mask_words(action)]
+    said = _unknown(action)
+    if names := _named(action, action.terms.modal_only):
+        said.append(on_action.in_reading_only(names, is_cut=_is_cut(action)))
+    said += mask_words(action)
     said += [typing_words(action)] if action.is_high_risk else []
     if action.terms.needs_votes and not action.is_alone:
         said.append(on_action.people_needed(action.terms.quorum, action.terms.reject_quorum))
@@ -255,11 +258,6 @@ def _unknown(action: Action) -> list[str]:
     """Warn of arguments that are not in the schema: many tools ignore them."""
     names = unexpected(action.request.args, action.config.args_schema)
     return [on_action.not_in_schema(_code_spans(names), len(names))] if names else []
-
-
-def _unshown(action: Action) -> list[str]:
-    names = _named(action, action.terms.modal_only)
-    return [on_action.in_reading_only(names, is_cut=_is_cut(action))] if names else []
 
 
 def typing_words(call: Action, *, agree: bool = False) -> str:

@@ -64,16 +64,11 @@ def dump_look(look: Look) -> str:
 def load_look(text: str) -> Look:
     """Read what Slack carried back. What cannot be read is the first page."""
     match _json(text):
-        case [section, str(agent), str(tool), after, int(first)] if section in SECTIONS:
-            return Look(section, agent, tool, _spot(after), first)
+        case [section, str(agent), str(tool), [int(deadline), str(after)], int(first)] if section in SECTIONS:
+            return Look(section, agent, tool, Spot(deadline, after), first)
+        case [section, str(agent), str(tool), _, int(first)] if section in SECTIONS:
+            return Look(section, agent, tool, None, first)
     return Look()
-
-
-def _spot(after: object) -> Spot | None:
-    match after:
-        case [int(deadline), str(interrupt_id)]:
-            return Spot(deadline, interrupt_id)
-    return None
 
 
 def _json(text: str) -> object:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
-from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
@@ -149,9 +148,20 @@ def _rows(state: Approval, place: Place, frame: list[Block]) -> list[Block]:
 def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[Block]) -> list[Block]:
     """Draw actions. The texts of their decisions share the room that is left."""
     shown = [state.actions[index] for index in indices]
-    drawn = {action.index: _one(state, place, action, has_buttons=len(shown) == 1) for action in shown}
-
-    decided = {action.index: text for action in shown if (text := _words(action))}
+    alone = is_alone(place)
+    drawn = {
+        action.index: [
+            *([] if alone else [divider(f"a:{action.index}:divider")]),
+            *action_blocks(state, action, alone=alone, has_buttons=len(shown) == 1),
+        ]
+        for action in shown
+    }
+    # What the line of an edited call says is not said again.
+    texts = {
+        action.index: folded_text(action) if is_edited(action) and has_line(action) else outcome_text(action)
+        for action in shown
+    }
+    decided = {index: text for index, text in texts.items() if text}
     proposed = [
         (action, found) for action in shown if state.is_open_at(action.index) and (found := action.proposal)
     ]
@@ -167,14 +177,3 @@ def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[B
         if room >= OUTCOME_TEXT:
             drawn[action.index] = with_proposal(action, found, drawn[action.index], room)
     return [block for blocks in drawn.values() for block in blocks]
-
-
-def _words(action: Action) -> str:
-    """Give the text of a decision, as far as the line of its call does not say it."""
-    return folded_text(action) if is_edited(action) and has_line(action) else outcome_text(action)
-
-
-def _one(state: Approval, place: Place, action: Action, *, has_buttons: bool) -> list[Block]:
-    alone = is_alone(place)
-    separator = [] if alone else [divider(f"a:{action.index}:divider")]
-    return [*separator, *action_blocks(state, action, alone=alone, has_buttons=has_buttons)]

@@ -54,8 +54,7 @@ class Pair:
 
 def folded_blocks(action: Action, held: frozenset[str] = NOTHING) -> list[Block]:
     """Draw a call without what was needed to decide it, and without the values that the title holds."""
-    found: list[Block] = json.loads(_folded(action, held)[0])
-    return found
+    return [*json.loads(_folded(action, held)[0])]
 
 
 def has_line(action: Action) -> bool:
@@ -71,32 +70,26 @@ def has_details(action: Action, held: frozenset[str]) -> bool:
 @once
 def decided_size(action: Action) -> int:
     """Bound the JSON characters of a decided call, without who decided it and their words."""
-    return _most(action, [*_above(action), *_below(action)])
-
-
-def _most(action: Action, around: list[Block]) -> int:
     spare, values = (_ALONE, CARD_ARGUMENTS) if action.is_alone else (_SPARE, _FOLDED)
-    return min(call_size(action)[0] + spare, json_size(around) + values)
+    above, below = _around(action)
+    return min(call_size(action)[0] + spare, json_size([*above, *below]) + values)
 
 
 @once_as_asked
 def _folded(action: Action, held: frozenset[str]) -> tuple[str, bool, int]:
     """Give the blocks as JSON, whether a line is among them, and how many arguments it leaves out."""
-    above, below = _above(action), _below(action)
+    above, below = _around(action)
     line, left = _line([pair for pair in pairs_of(action) if pair.is_changed or pair.name not in held])
     values = [rich_text(f"a:{action.index}:arguments", [line])] if line["elements"] else []
-    whole, around = [*above, *values, *below], [*above, *below]
-    has_room = has_line(action) if held else json_size(whole) <= _most(action, around)
-    return encode(whole if has_room else around), has_room, left
+    whole = [*above, *values, *below]
+    has_room = has_line(action) if held else json_size(whole) <= decided_size(action)
+    return encode(whole if has_room else [*above, *below]), has_room, left
 
 
-def _above(action: Action) -> list[Block]:
+def _around(action: Action) -> tuple[list[Block], list[Block]]:
     is_titled = (action.is_alone and action.terms.title) or not safe_name(action.request)
-    return title_blocks(action)[-1:] if is_titled else []
-
-
-def _below(action: Action) -> list[Block]:
-    return caution_blocks(f"a:{action.index}:", action.request.name, action.shown(on_card=True))
+    below = caution_blocks(f"a:{action.index}:", action.request.name, action.shown(on_card=True))
+    return title_blocks(action)[-1:] if is_titled else [], below
 
 
 def pairs_of(action: Action) -> list[Pair]:

@@ -138,13 +138,9 @@ def _open_line(state: Approval, place: Place) -> str:
     unless = on_card.UNLESS_THEY_DO if len(deciders) == 1 and _needed(state, place) == 1 else ""
     said = [*for_whom, *deciders, _until(state, place.actions, unless), *_asked_also(state, place)]
     said += [on_card.VERIFIED_AGENT] if state.admission.agent_verified else []
-    return "\n".join([" · ".join(said), *_unsigned_words(state, place)])
-
-
-def _unsigned_words(state: Approval, place: Place) -> list[str]:
-    """Say, where the risk is high, that decisions about it are not signed."""
     is_high = any(state.actions[index].is_high_risk for index in place.actions if state.is_open_at(index))
-    return [on_card.UNSIGNED] if state.admission.unsigned and is_high else []
+    unsigned = [on_card.UNSIGNED] if state.admission.unsigned and is_high else []
+    return "\n".join([" · ".join(said), *unsigned])
 
 
 def _requester(state: Approval) -> str:

@@ -43,14 +43,10 @@ def _list(state: Approval, place: Place, about: Mapping[int, str]) -> Block:
     for call, name in zip(calls, names, strict=True):
         which = about.get(call.index) or on_card.in_part(part_of.get(call.index, "?"))
         tool = f"{name:<{width}}  " if width else ""
-        lines.append(f"{call.number:>2}  {tool}{', '.join([which, *_standing(state, call)])}")
+        unread = on_action.TO_BE_READ if call.must_read else ""
+        stands = unread if state.is_open_at(call.index) else status_of(state, call)
+        lines.append(f"{call.number:>2}  {tool}{', '.join(filter(None, [which, stands]))}")
     return literal("summary", "\n".join(lines))
-
-
-def _standing(state: Approval, action: Action) -> list[str]:
-    if not state.is_open_at(action.index):
-        return [status_of(state, action)]
-    return [on_action.TO_BE_READ] if action.must_read else []
 
 
 def _abouts(calls: Sequence[Action]) -> dict[int, str]:

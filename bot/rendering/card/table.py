@@ -97,7 +97,12 @@ class Table:
     def named(self, number: int) -> list[str]:
         """Write what a row has and most others do not, and what it does not have."""
         row = self.rows[number]
-        own = [f"{name}: {field.in_row}" for name, field in row.items() if self._is_own(name, field)]
+        elsewhere = {*self.columns, *self.apart}
+        own = [
+            f"{name}: {field.in_row}"
+            for name, field in row.items()
+            if name not in elsewhere and self.usual.get(name) != field
+        ]
         absent = [name for name in (*self.usual, *self.apart) if name not in row]
         return [*own, *(f"{name}: {in_text.LEFT_OUT}" for name in absent)]
 
@@ -105,9 +110,6 @@ class Table:
         """Write what a row is about: its value in the first column. Empty where it has none to show."""
         field = self.rows[number].get(self.columns[0]) if self.columns else None
         return field.cell or "" if field and field.whole.is_shown else ""
-
-    def _is_own(self, name: str, field: Field) -> bool:
-        return name not in self.columns and name not in self.apart and self.usual.get(name) != field
 
 
 def table_of(calls: Sequence[Action]) -> Table:

@@ -92,8 +92,10 @@ def run_suffix(state: Approval, place: Place) -> str:
 
 def how(state: Approval, place: Place) -> str:
     """Say in the words of a title how a card was decided, or how it ended."""
+    if state.status == "refused":
+        return on_card.MAY_HAVE_RUN if state.code == "went_back" else on_card.REFUSED
     if is_void(state):
-        return _void(state)
+        return on_card.WITHDRAWN if state.status == "withdrawn" else on_card.EXPIRED
     if not state.unsigned.isdisjoint(place.actions):
         return on_card.NOT_SIGNED
     if not state.is_open and state.status == "pending":
@@ -112,12 +114,6 @@ def how(state: Approval, place: Place) -> str:
             return on_card.IN_ADVANCE
         case _:
             return _by_people(outcome, [found for found in recorded if found])
-
-
-def _void(state: Approval) -> str:
-    if state.status == "refused":
-        return on_card.MAY_HAVE_RUN if state.code == "went_back" else on_card.REFUSED
-    return on_card.WITHDRAWN if state.status == "withdrawn" else on_card.EXPIRED
 
 
 def _outcome(recorded: Recorded | None) -> str:
