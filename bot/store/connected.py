@@ -11,7 +11,7 @@ from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
 from agent_adapter.redis.pool import pipelined
-from agent_adapter.redis.scripts import Scripts, Value
+from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Seal
@@ -86,14 +86,6 @@ class Connected:
                 self._guarded(self.confirming.ask()),
                 WITHIN + self.durability.extra,
             )
-
-    async def _within(self, verb: str, interrupt_id: str, **given: Value) -> str:
-        return str(await self._in_time(self.scripts(verb, self._of(interrupt_id), **given), WITHIN))
-
-    async def _stored(self, verb: str, interrupt_id: str, **given: Value) -> str:
-        """Run a script whose outcome a person is told."""
-        run = self.durable(verb, self._of(interrupt_id), **given)
-        return str(await self._in_time(run, WITHIN + self.durability.extra))
 
     async def _in_time(self, call: Awaitable[_T], within: float) -> _T:
         due = time.monotonic() + max(0.0, within)

@@ -22,10 +22,6 @@ local FOLLOWS = 'f:'
 -- Prefix of fields that end with the token of a click: its signed statements, one a line.
 local SIGNED = 'signed:'
 
-local function add_line(lines, line)
-  return lines and lines .. '\n' .. line or line
-end
-
 -- Prefix of fields that end with the index of an action: what became of it.
 local OUTCOME = 'outcome:'
 
@@ -67,11 +63,6 @@ local function unsure_for(prefix, lease, at, created)
   return (created or 0) <= since and math.min(lease, since + lease - at) or 0
 end
 
--- Note that a script of its own has changed a card, so that what was judged before is judged again.
-local function touch(card, at, ...)
-  redis.call('HSET', card, 'version', next_version(redis.call('HGET', card, 'version') or '', at, { ... }))
-end
-
 -- Return both halves of a record and the time, as `read` does: fields are name, value, name, value, …
 local function read_record(req, card, at)
   return { redis.call('HGETALL', req), redis.call('HGETALL', card), at }
@@ -98,21 +89,6 @@ local function try(...)
     return redis.call(...)
   end
   return answer
-end
-
--- Return the fields of a card that say where its messages are: `status`, `place:<n>`, `part:<n>` with its mark, and
--- `lease:<n>` of messages for which a call to Slack has started. Fields that are not plain text are left out, so that the
--- others can be read.
-local function message_fields(card_key)
-  local kinds = { place = true, part = true, lease = true, status = true }
-  local card, found = try('HGETALL', card_key) or {}, {}
-  for i = 1, #card, 2 do
-    local kind = string.match(card[i], '^%a+')
-    if (kinds[kind] or string.find(card[i], '^seal:part:')) and not string.find(card[i] .. card[i + 1], '[^ -~]') then
-      append(found, card[i], card[i + 1])
-    end
-  end
-  return found
 end
 
 -- While a bot lives, its last sign of life is at most this old.
@@ -173,14 +149,6 @@ end
 -- Have a record looked at, so that its next due time is computed again. LT: something may already be due earlier.
 local function queue_look(due, id, at)
   redis.call('ZADD', due, 'LT', text(at), id)
-end
-
--- Append a field of a card, with the mark of the bot that wrote it: '' where bots make none.
-local function append_marked(list, field, value, mark)
-  append(list, field, value)
-  if mark ~= '' then
-    append(list, 'seal:' .. field, mark)
-  end
 end
 
 -- The largest answer that a wake-up carries, in bytes.
@@ -314,12 +282,6 @@ local function add_waiting(prefix, id, circles, deadline, at)
   end
 end
 
-local function drop_waiting(prefix, id, circles)
-  for circle in string.gmatch(circles or '', '%S+') do
-    try('ZREM', prefix .. WAITING .. circle, id)
-  end
-end
-
 -- Return the lists of a person, a group or a channel: its own, and those of its circles. Circles without a list are forgotten.
 local function lists_of(prefix, entry)
   local found, circles = { prefix .. WAITING .. entry }, prefix .. CIRCLES .. entry
@@ -346,17 +308,6 @@ local function lists_of_all(prefix, keys)
     end
   end
   return found
-end
-
--- The newest records that a person asked for (`asked:`) or decided (`decided:`).
-local MINE_KEPT = 1000
-
-local function note_mine(mine, id, at)
-  -- What is listed already only moves.
-  if try('ZADD', mine, text(at), id) == 1 then
-    redis.call('ZREMRANGEBYRANK', mine, 0, -1 - MINE_KEPT)
-    redis.call('PEXPIRE', mine, text(KEPT_UNRESUMED))
-  end
 end
 
 -- The bots take old entries out of it. The time is that of the server. `seq` counts the entries, so that one

@@ -40,12 +40,33 @@ if is_late or not is_same then
   return read_record(req, card, at)
 end
 
+local function add_line(lines, line)
+  return lines and lines .. '\n' .. line or line
+end
+
 local function value(given)
   local later, after = string.match(given, '^@(%-?%d+)(.*)$')
   if later then
     return text(at + later) .. after
   end
   return string.sub(given, 3)
+end
+
+-- The newest records that a person asked for (`asked:`) or decided (`decided:`).
+local MINE_KEPT = 1000
+
+local function note_mine(mine, id, at)
+  -- What is listed already only moves.
+  if try('ZADD', mine, text(at), id) == 1 then
+    redis.call('ZREMRANGEBYRANK', mine, 0, -1 - MINE_KEPT)
+    redis.call('PEXPIRE', mine, text(KEPT_UNRESUMED))
+  end
+end
+
+local function drop_waiting(prefix, id, circles)
+  for circle in string.gmatch(circles or '', '%S+') do
+    try('ZREM', prefix .. WAITING .. circle, id)
+  end
 end
 
 for j = 2, #fields, 2 do

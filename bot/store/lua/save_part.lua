@@ -22,8 +22,9 @@ local function forget(each)
   local shown = redis.call('HGET', card, 'part:' .. each)
   if shown then
     local gone = redis.call('HGET', card, 'gone') or ''
-    touch(card, now(), each)
-    redis.call('HSET', card, 'gone', gone .. string.match(shown, PLACE_OF) .. '\n')
+    -- What was judged before is judged again.
+    local version = next_version(redis.call('HGET', card, 'version') or '', now(), { each })
+    redis.call('HSET', card, 'version', version, 'gone', gone .. string.match(shown, PLACE_OF) .. '\n')
   end
   redis.call('HDEL', card, 'part:' .. each, 'seal:part:' .. each, 'lease:' .. each, 'up:' .. each)
 end
@@ -44,8 +45,9 @@ elseif picture ~= '' then
   if not before or string.match(before, PLACE_OF) ~= string.match(picture, PLACE_OF) then
     redis.call('HSET', card, 'up:' .. part, text(now()))
   end
-  local fields = {}
-  append_marked(fields, 'part:' .. part, picture, mark)
-  redis.call('HSET', card, unpack(fields))
+  redis.call('HSET', card, 'part:' .. part, picture)
+  if mark ~= '' then
+    redis.call('HSET', card, 'seal:part:' .. part, mark)
+  end
 end
 return 'drawn'
