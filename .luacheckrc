@@ -9,10 +9,10 @@ max_line_length = 130
 
 local PRELUDE = {
   'DAY', 'KEPT_UNRESUMED', 'KEPT_RESUMED', 'WAITS', 'FOLLOWS', 'OUTCOME', 'LONGEST_SILENCE',
-  'server_identity', 'answers_since', 'unsure_for', 'now', 'text', 'append', 'try', 'agent_of', 'message_fields', 'clock_may_be_set', 'lease_left', 'time_left', 'failing_field',
-  'queue_drawing', 'note_for_bots', 'wake_bots', 'queue_look', 'queue_run', 'is_closed', 'add_remark', 'append_marked', 'wake_processes',
-  'expire_record', 'persist_record', 'store_continuation', 'SIGNED', 'add_line', 'decision_facts', 'write_audit',
-  'processes_of', 'add_waiting', 'join_waiting', 'drop_waiting', 'lists_of_all', 'note_mine', 'read_record',
+  'server_identity', 'next_version', 'answers_since', 'unsure_for', 'now', 'text', 'append', 'try', 'agent_of', 'clock_may_be_set', 'lease_left', 'time_left', 'failing_field',
+  'queue_drawing', 'note_for_bots', 'wake_bots', 'queue_look', 'queue_run', 'wake_processes',
+  'expire_record', 'persist_record', 'store_continuation', 'SIGNED', 'WAITING', 'write_audit',
+  'processes_of', 'add_waiting', 'lists_of_all', 'read_record',
 }
 files['**/lua/*.lua'] = { read_globals = PRELUDE }
 -- Each script takes what it needs of it.

@@ -20,13 +20,11 @@ from agent_adapter.redis.pool import open_redis
 from agent_adapter.redis.scripts import AGENT_LUA, read_script
 from bot.domain.admission import Admission
 from bot.domain.admit import admit
-from bot.domain.approval import Approval, Published
-from bot.domain.audit import facts_of_question
+from bot.domain.approval import Approval
 from bot.domain.codec import admission_fields, read_state
-from bot.domain.ids import REMARKS_FROM, MessageId
+from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
 from bot.domain.policy import Policy
-from bot.domain.waiting import circle_of, requester_of
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.store.records import ApprovalStore
@@ -216,33 +214,20 @@ def ask_in_bulk(redis: Redis, count: int) -> list[str]:
 
 async def show_in_bulk(url: str, ids: Sequence[str]) -> None:
     """Admit these records and note a card for each, as the bot does after it has posted; nothing is owed then."""
-    first, admitted, shown = await _show_one(url, ids[0])
-    fields = [part for field in admission_fields(admitted).items() for part in field]
-    same = {
-        "facts": facts_of_question(first, admitted),
-        "waiting": circle_of(admitted),
-        "requester": requester_of(first.interrupt, admitted),
-    }
-    with Redis.from_url(url) as redis:
-        admit, lease, save = (
-            _Piped(redis, "bot.store.lua", verb) for verb in ("admit", "lease_part", "save_part")
-        )
+    async with open_redis(url) as redis:
+        store = ApprovalStore(redis, KEYS)
         for chunk in _chunks(ids):
-            with redis.pipeline(transaction=False) as pipe:
-                for record in chunk:
-                    pipe.hmget(KEYS.req(record), "created", "deadline")
-                times = dict(zip(chunk, pipe.execute(), strict=True))
-            with redis.pipeline(transaction=False) as pipe:
-                for record in chunk:
-                    names, part = KEYS.of(record), {"part": str(PART), "owner": "bench"}
-                    created, until = times[record]
-                    own = {"created": created, "asked_until": until, "deadline": until}
-                    admit(pipe, names, fields, actions=ACTIONS, is_due=0, covered=0, **own, **same)
-                    lease(pipe, names, **part, lease=30_000, known="")
-                    save(pipe, names, **part, picture=shown, remarks_from=REMARKS_FROM, mark="")
-                pipe.execute()
+            await asyncio.gather(*(_show(store, record) for record in chunk))
         # A bot would have taken it before it admitted them.
-        redis.delete(KEYS.inbox(AGENT))
+        await redis.delete(KEYS.inbox(AGENT))
+
+
+async def _show(store: ApprovalStore, record: str) -> None:
+    state = await store.load(record)
+    assert state
+    await store.admit(state, admission(state.interrupt))
+    await store.lease_part(record, PART, owner="bench", lease=30_000)
+    await store.save_part(record, PART, owner="bench", shown=Shown(CHANNEL, TS, "0" * 24))
 
 
 async def all_drawn(url: str) -> None:
@@ -264,20 +249,6 @@ async def all_looked_at(url: str) -> None:
             KEYS.undrawn, "-inf", time.time() * 1000
         ):
             await asyncio.sleep(0.1)
-
-
-async def _show_one(url: str, record: str) -> tuple[Published, Admission, str]:
-    """Let the bot's own store write the first one; what it wrote there holds for all."""
-    async with open_redis(url) as redis:
-        store = ApprovalStore(redis, KEYS)
-        state = await store.load(record)
-        assert state
-        admitted = admission(state.interrupt)
-        await store.admit(state, admitted)
-        await store.lease_part(record, PART, owner="bench", lease=30_000)
-        await store.save_part(record, PART, owner="bench", shown=Shown(CHANNEL, TS, "0" * 24))
-        card = await redis.hgetall(KEYS.card(record))
-    return state, admitted, card[f"part:{PART}"]
 
 
 class _Piped:

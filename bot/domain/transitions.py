@@ -369,8 +369,9 @@ def assign(
     """
     if not state.is_open:
         return "closed", None
-    if state.assignments.get(place) != seen:
-        return "taken", None
+    if (known := state.assignments.get(place)) != seen:
+        # It may be this very assignment, whose answer was lost.
+        return "assigned" if known and known.user == to.user else "taken", None
     by = remark.by or "" if remark else ""
     text = f"{unix_milliseconds(to.since)} {unix_milliseconds(to.until)} {to.user}"
     fields: dict[str, Text] = {f"claim:{place}": text}
@@ -437,9 +438,7 @@ class Covered:
     """As it is signed; empty without a signing key."""
 
 
-def admit(
-    asked: Approval, fields: Mapping[str, str], covered: Sequence[Covered], *, facts: str
-) -> tuple[Approval, Change]:
+def admit(asked: Approval, fields: Mapping[str, str], covered: Sequence[Covered], *, facts: str) -> Change:
     """Fix the terms that judge every click. Nothing is fixed if somebody has changed the agent's times since.
 
     Args:
@@ -447,9 +446,6 @@ def admit(
         fields: The terms, as the card keeps them.
         covered: What standing approvals decide.
         facts: What the audit says about the question.
-
-    Returns:
-        The record as it is then, without what is covered.
     """
     policy, waiting = asked.admission.policy_version, circle_of(asked.admission)
     entries = [Entry("admitted", {"policy": policy, "facts": facts})]
@@ -480,7 +476,7 @@ def admit(
         mine=[f"asked:{requester}"] if requester else [],
     )
     signed = "\n".join(each.statement for each in covered if each.statement)
-    return replace(asked, waiting=waiting), change.signed(BY_STANDING, signed) if signed else change
+    return change.signed(BY_STANDING, signed) if signed else change
 
 
 def use(state: Approval, matched: StandingMatch) -> tuple[bool, Change | None]:

@@ -113,13 +113,13 @@ class Admitting(Changes, Committing):
         is_asking = asked.now < asked.deadline and state.withdraw_asked is None
         found = [await self._cover(asked, each) for each in (matched if is_asking else ())]
         covered = [each for each in found if each]
-        admitted, change = transitions.admit(asked, self._fields(asked), covered, facts=facts)
+        change = transitions.admit(asked, self._fields(asked), covered, facts=facts)
         times = {"created": state.created_at, "deadline": state.deadline}
         judged = {name: str(unix_milliseconds(time)) for name, time in times.items()}
         judged |= {"withdraw": ""} if covered else {}
         left = await self.commit(state, replace(change, judged=judged), is_told=False)
         if left is None:
-            return as_admitted(await self.load(state.id)) if covered else admitted
+            return await self.admitted(state.id)
         if left.status == "new":
             await self.scripts("queue_drawing", self._of(state.id))
         return as_admitted(left)

@@ -7,8 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Literal
 
-from agent_adapter.errors import InvalidRequestError, SigningError
-from agent_adapter.redis.scripts import read_hashes
+from agent_adapter.errors import InvalidRequestError, SigningError, UnreadableRecordError
 from bot.domain import transitions
 from bot.domain.approval import Approval, Published
 from bot.domain.codec import milliseconds, unix_milliseconds
@@ -65,15 +64,27 @@ class Endings(Committing):
         raise StoreUnavailableError("others kept changing this record")
 
     async def _end_unreadable(self, interrupt_id: str, status: Ending, reason: str, code: str) -> str:
-        """End a record of which only the status and the deadline are needed."""
-        req, card, now = await read_hashes(self.scripts, self.keys, interrupt_id)
-        if (known := card.get("status", "pending")) != "pending":
-            return known
-        if status == "expired" and now < int(card.get("deadline") or req.get("deadline") or 0):
-            return "early"
-        change = transitions.ended(status, reason=reason, code=code, policy=card.get("policy", ""))
-        is_left = await self.write(interrupt_id, card.get("version", ""), card.get("waiting", ""), change)
+        """End a record that cannot be read. Only its status, its deadline and for whom it waits are needed."""
+        names, key = ("status", "deadline", "version", "waiting", "policy"), self.keys.card(interrupt_id)
+        try:
+            stored = await self._guarded(self._redis.hmget(key, *names))
+            known, deadline, version, waiting, policy = (text or "" for text in stored)
+            if known not in {"", "pending"}:
+                return known
+            if status == "expired" and await self._is_early(interrupt_id, deadline):
+                return "early"
+            change = transitions.ended(status, reason=reason, code=code, policy=policy)
+            is_left = await self.write(interrupt_id, version, waiting, change) is not None
+        except UnreadableRecordError:
+            # It was changed meanwhile, and the answer is the record.
+            is_left = True
         return "early" if is_left else "settled"
+
+    async def _is_early(self, interrupt_id: str, deadline: str) -> bool:
+        asked = self._redis.hget(self.keys.req(interrupt_id), "deadline")
+        until = deadline or await self._guarded(asked) or "0"
+        seconds, microseconds = await self._guarded(self._redis.time())
+        return bool(1000 * seconds + microseconds // 1000 < int(until))
 
     async def _by_silence(self, state: Published, why_not: str) -> Mapping[int, Silent]:
         """Give what the deadline decides: something only when the agent still waits, and approvals only when people could answer."""

@@ -190,7 +190,7 @@ async def test_a_change_is_not_lost_while_redis_does_not_answer(ask, home, bot, 
         written.append(user)
 
     monkeypatch.setattr(store, "admitted", admitted_later)
-    tabs = HomeTabs(replace(bot.served.home.home, store=store), Pacing(store.scripts, store.keys), write)
+    tabs = HomeTabs(replace(bot.home.home, store=store), Pacing(store.scripts, store.keys), write)
     await home("U0DANA")
     await ask(an_action("transfer"))
     [spot] = await bot.store.waiting(["U0DANA"], limit=1)

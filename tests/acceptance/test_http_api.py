@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -111,7 +112,7 @@ async def test_the_same_question_sent_twice_is_asked_once(caller, dana, slack, s
     await dana.card()
 
     other = await start_bot()
-    async with speaking(other.port) as elsewhere:
+    async with speaking(other.http.port) as elsewhere:
         elsewhere.session.headers.update(caller.session.headers)
         status, second = await elsewhere.send("POST", "/interrupts", json=body)
 
@@ -245,18 +246,19 @@ async def test_a_forged_decision_is_not_handed_out_where_nothing_is_signed_eithe
 async def test_a_bot_that_stops_answers_open_waits(playground, redis_url):
     """Given requests that wait, when the bot is stopped, then they hear at once that it is pending, and may ask again."""
     key = await a_key(redis_url)
-    async with running(settings_for(playground, redis_url)) as bot:
-        await until(lambda: bot.health.ready)
-        async with speaking(bot.http.port, key) as caller:
-            interrupt_id = await caller.ask()
-            polls = [asyncio.create_task(read(caller, interrupt_id, wait=60)) for _ in range(3)]
-            stream = asyncio.create_task(caller.events(interrupt_id))
-            await asyncio.sleep(0.2)
-            async with asyncio.timeout(30):
-                stopping = asyncio.create_task(bot.stop())
-                states = await asyncio.gather(*polls)
-                events = await stream
-            await stopping
+    stack = AsyncExitStack()
+    bot = await stack.enter_async_context(running(settings_for(playground, redis_url)))
+    await until(lambda: bot.health.ready)
+    async with speaking(bot.http.port, key) as caller:
+        interrupt_id = await caller.ask()
+        polls = [asyncio.create_task(read(caller, interrupt_id, wait=60)) for _ in range(3)]
+        stream = asyncio.create_task(caller.events(interrupt_id))
+        await asyncio.sleep(0.2)
+        async with asyncio.timeout(30):
+            stopping = asyncio.create_task(stack.aclose())
+            states = await asyncio.gather(*polls)
+            events = await stream
+        await stopping
 
     assert [state["status"] for state in states] == ["pending"] * 3
     assert events == []

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from agent_adapter import Context
-from tests.conftest import until
+from bot.app import running
+from tests.conftest import settings_for, until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.people import Someone, block_of, buttons, words
 from tests.support.topologies import KEYS, opened
@@ -241,13 +242,15 @@ async def test_an_edit_cannot_get_fewer_people_than_the_call_took(bot, client, m
     assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0DANA")
 
 
-async def test_a_proposal_outlives_the_bot_that_asked_it(start_bot, finance, client, policy, erik, mira):
+async def test_a_proposal_outlives_the_bot_that_asked_it(
+    start_bot, finance, client, policy, erik, mira, playground, redis_url
+):
     """Its terms, its place and its votes are in the record; another bot goes on, whatever its rules are."""
-    first = await start_bot(policy=str(policy), approvers="", channel=None)
-    reviewing = review(client, an_action("pay", SMALL))
-    await edits(erik, amount="4000")
-    await in_channel(mira, "C0FINANCE", "1 of 2")
-    await first.stop()
+    asked_by = {"policy": str(policy), "approvers": "", "channel": None}
+    async with running(settings_for(playground, redis_url, **asked_by)):
+        reviewing = review(client, an_action("pay", SMALL))
+        await edits(erik, amount="4000")
+        await in_channel(mira, "C0FINANCE", "1 of 2")
     policy.write_text(RULES.replace("quorum: 2", "quorum: 1"))
     await start_bot(policy=str(policy), approvers="", channel=None)
     await agrees(mira, await in_channel(mira, "C0FINANCE", "1 of 2"))

@@ -45,11 +45,11 @@ async def test_an_agent_that_names_nobody_or_that_nobody_vouches_for_is_refused(
 async def test_a_key_vouches_for_whom_its_holder_names(strict, redis_url, dana, erik):
     """The same question with an ordinary key is refused."""
     asked = {"context": {"requested_by": "U0DANA"}}
-    async with speaking(strict.port, await a_key(redis_url)) as caller:
+    async with speaking(strict.http.port, await a_key(redis_url)) as caller:
         refused = await caller.ask(**asked)
         _, state = await caller.send("GET", f"/interrupts/{refused}", params={"wait": 10})
         assert (state["status"], state["code"]) == ("refused", "requester")
-    async with speaking(strict.port, await a_key(redis_url, may_name_requesters=True)) as caller:
+    async with speaking(strict.http.port, await a_key(redis_url, may_name_requesters=True)) as caller:
         interrupt_id = await caller.ask(**asked)
         card = await dana.card("for <@U0DANA> · <@U0ERIK> decides")
         await dana.press(card, "approve:0")
@@ -61,7 +61,7 @@ async def test_a_key_vouches_for_whom_its_holder_names(strict, redis_url, dana, 
 
 async def test_a_key_of_one_person_acts_for_that_person(strict, redis_url, dana):
     """Without a name it puts the person in, and another one is refused at once."""
-    async with speaking(strict.port, await a_key(redis_url, requester="U0DANA")) as caller:
+    async with speaking(strict.http.port, await a_key(redis_url, requester="U0DANA")) as caller:
         status, answer = await caller.send(
             "POST", "/interrupts", json={"payload": pause(), "context": {"requested_by": "U0ERIK"}}
         )

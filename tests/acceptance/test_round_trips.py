@@ -24,25 +24,16 @@ MOST = 8
 FIRST, LAST = "take_inbox", "save_part"
 
 
-async def test_a_card_is_posted_with_few_round_trips(start_bot, client, redis, monkeypatch):
-    """Counted is what the bot sends from the wake-up until it has noted what Slack shows. Looks for what is due are not for it."""
+async def test_a_card_is_posted_with_few_round_trips(start_bot, client, monkeypatch):
+    """Counted are the scripts from the wake-up until it has noted what Slack shows. Looks for what is due are not for it."""
     bot = await start_bot(sweep_seconds=60, pace=True)
-    pool, trips, named = bot.store.scripts._redis.connection_pool, [], {}
-    run, connect = Scripts._run, pool.get_connection
-    for script in bot.store.scripts._scripts.values():
-        # Otherwise the first call of each takes two.
-        await redis.script_load(script.text)
+    trips, run = [], Scripts.__call__
 
-    async def noted(scripts, script, keys, *given):
-        named[asyncio.current_task()] = "" if keys[0] == bot.store.keys.due else script.verb
-        return await run(scripts, script, keys, *given)
+    async def noted(scripts, verb, names, *given, **more):
+        trips.append("" if names.get("owed") == bot.store.keys.due else verb)
+        return await run(scripts, verb, names, *given, **more)
 
-    async def counted(*given, **more):
-        trips.append(named.pop(asyncio.current_task(), "a command"))
-        return await connect(*given, **more)
-
-    monkeypatch.setattr(Scripts, "_run", noted)
-    monkeypatch.setattr(pool, "get_connection", counted)
+    monkeypatch.setattr(Scripts, "__call__", noted)
     await client.publish(an_interrupt())
     await until(lambda: LAST in trips)
 
@@ -93,7 +84,7 @@ async def test_a_card_is_drawn_once_for_each_change(start_bot, client, slack, mo
     bot, asked, erik = await start_bot(), an_interrupt(), Someone(slack, "U0ERIK")
     await client.publish(asked)
     await erik.press(await erik.showing("approve:0"), "approve:0")
-    await until(lambda: (shown := bot.store.recall(asked.id).shown) and shown[MessageId(0)].stage == "ended")
+    await until(lambda: (state := bot.store.recall(asked.id)) and state.shown[MessageId(0)].stage == "ended")
     async with asyncio.timeout(10):
         while (await bot.store.owed())["undrawn"]:
             await asyncio.sleep(0.02)

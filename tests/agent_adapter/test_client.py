@@ -343,7 +343,8 @@ async def test_a_decision_that_leaves_others_open_makes_a_wait_read_nothing(clie
 
         reads = (await redis.info("commandstats"))["cmdstat_hgetall"]["calls"] // 2
 
-    assert reads <= 2
+    # Whoever decides has read the record, too.
+    assert reads - len(fingerprints) <= 2
 
 
 async def record_by_hand(store, interrupt_id, decision, fingerprint):

@@ -84,7 +84,7 @@ async def test_a_record_that_cannot_be_drawn_is_set_aside_and_reported(
     [finding] = [found async for found in examine(settings) if found.subject == "set aside"]
     assert finding.verdict == "warn"
     assert f"python -m bot release {broken.id}" in finding.sentence
-    await until(lambda: bot._aside == {"undrawn": 1, "due": 0})
+    await until(lambda: bot.heartbeat.aside == {"undrawn": 1, "due": 0})
     async with (
         aiohttp.ClientSession() as session,
         session.get(f"http://127.0.0.1:{bot.http.port}/metrics") as answer,

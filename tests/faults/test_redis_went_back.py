@@ -168,7 +168,7 @@ async def test_a_restart_that_loses_nothing_is_not_taken_for_a_step_back(
 
     await asyncio.to_thread(redis.server.kill)
     await asyncio.to_thread(redis.server.start)
-    await until(lambda: bot.restore_guard.doubts > 0)
+    await until(lambda: bot.guard.doubts > 0)
     await until(lambda: bot.health.ready, within=60)
 
     assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]

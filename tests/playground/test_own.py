@@ -92,8 +92,8 @@ async def test_the_playground_signs_with_the_keys_that_it_is_given(tmp_path, mon
     monkeypatch.setenv("ASSENT_SEAL_KEY_FILE", str(signing.seal_path))
 
     async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True) as stage:
-        assert stage.bot.bot_keys
-        assert stage.bot.bot_keys.signer.kid == signing.kid
+        assert stage.bot.store.signing
+        assert stage.bot.store.signing.issuer.kid == signing.kid
 
     monkeypatch.delenv("ASSENT_SEAL_KEY_FILE")
     with pytest.raises(SettingsError, match="ASSENT_SEAL_KEY is not"):

@@ -129,7 +129,12 @@ async def openai_sdk_stream(till, approvals, **options):
 
 async def realtime(till, approvals, **options):
     async with Talk(approvals, *_sdk_agent(till).tools, **options) as talk:
-        return await talk.says(json.dumps(CALL[1]))
+        said = await talk.says(json.dumps(CALL[1]))
+        # The model hears it before the answer is used up.
+        async with asyncio.timeout(30):
+            while any(task.get_name().startswith("review of") for task in asyncio.all_tasks()):
+                await asyncio.sleep(0)
+        return said
 
 
 async def spoon(till, approvals, **options):

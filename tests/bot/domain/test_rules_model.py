@@ -320,19 +320,13 @@ class Table:
         if "private_metadata" not in view:
             return
 
-        replies: list[dict[str, Any]] = []
-
-        async def ack(**reply: Any) -> None:
-            """Slack would show it; here only what is decided counts, and the last step of an edit."""
-            replies.append(reply)
-
         if asked := next((b["label"]["text"] for b in view["blocks"] if b["block_id"] == TYPED), ""):
             typed = {**typed, asked: asked.partition("type ")[2] if press.knows_value else "????"}
-        await self.forms.submit(ack, {"user": {"id": press.person}, "view": submitted(view, **typed)})
-        for reply in replies:
-            shown = reply.get("view", {})
-            if '"step":"check"' in shown.get("private_metadata", ""):
-                await self._submit(press, shown, **typed)
+        # Slack would show the reply; here only what is decided counts, and the last step of an edit.
+        reply = await self.forms.submit({"user": {"id": press.person}, "view": submitted(view, **typed)})
+        shown = (reply or {}).get("view", {})
+        if '"step":"check"' in shown.get("private_metadata", ""):
+            await self._submit(press, shown, **typed)
 
 
 async def begin(client, forms: Forms, policy: Policy, slots: Sequence[Slot], amounts: Sequence[int]) -> Table:

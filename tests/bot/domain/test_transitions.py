@@ -101,7 +101,7 @@ class InMemory:
             "created": str(self.at),
             "deadline": str(self.at + 3_600_000),
         }
-        _, change = transitions.admit(
+        change = transitions.admit(
             read_state(self.req, {}, now=self.at).admitted(ADMISSION), fields, (), facts="{}"
         )
         self.card = written({}, change, self.at)

@@ -17,7 +17,7 @@ from bot.domain.admission import Terms
 from bot.domain.ids import parse_action_id, parse_button_value
 from bot.domain.masking import holds
 from bot.domain.standing import StandingLimits
-from bot.listeners.table import TABLE, Decides, Opens
+from bot.listeners.table import TABLE, Stores
 from bot.rendering.card.card import render_card
 from bot.rendering.modal.forms import (
     render_agree_view,
@@ -448,7 +448,7 @@ def test_every_button_of_the_table_that_can_approve_is_covered():
     approving = {
         button.verb
         for button, does in TABLE.items()
-        if (isinstance(does, Decides) or (isinstance(does, Opens) and does.submit))
+        if (does.decides if isinstance(does, Stores) else does.reads or does.submit)
         and button.decision not in {"reject", "respond"}
         and button.scope != "place"
     }
