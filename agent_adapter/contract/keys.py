@@ -64,7 +64,7 @@ class Keys:
                                                     `told` where the requester reads the outcome, and its terms
                                                     `approvers` `named_only` `on_call` `requester` `decisions`
                                                     `once` `quorum` `reject_quorum` `risk` `confirm` `silence`
-                                                    `untold` `use_within` `type` `mask` `mask_random`
+                                                    `untold` `use_within` `type` `title` `mask` `mask_random`
                                                     `mask_key` `modal_only` `headline` `reject_reasons` `resembles`
                                                     `matched` `rule` its name, `sticky` the widest standing approval,
                                                     `again` which call it is proposed instead of, or
@@ -87,6 +87,8 @@ class Keys:
                                                     since when that message is there, `lease:<place>:<n>`,
                                                     `press:<digest>` for which actions a press is recorded,
                                                     `missed` when somebody tried to decide and could not,
+                                                    `taken` when its agent first took the answer, `noted:<event>:<i>`
+                                                    what its agent has noted,
                                                     `gone` channel and ts of messages that were deleted
     `{ns}:run:<id>`                         HASH    what a worker goes on with: `continuation`, notes of what was
                                                     done (`began`, `arrived`, `call:<i>`, `output:<i>`, `outcome`),

@@ -1,4 +1,8 @@
-"""One connection for many scripts at once. What it does not answer, the pool sends again: every script is idempotent."""
+"""One connection for many scripts at once. What it does not answer, the pool sends again.
+
+A script that ran and whose answer was lost runs twice. What it decides is decided once; an entry of the audit trail about a click
+that stored nothing may be there twice.
+"""
 
 import asyncio
 from collections import deque

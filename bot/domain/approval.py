@@ -99,7 +99,7 @@ class Published:
 
     @property
     def was_given_back(self) -> bool:
-        """Whether a process of the agent took the answer and gave it back."""
+        """Whether a process of the agent took the answer and did not go on: it gave it back, or its claim ran out."""
         return self.claims > 0
 
     @property

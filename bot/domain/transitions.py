@@ -194,7 +194,7 @@ def _cast(
 ) -> Change | None:
     said = {Outcome.RECORDED, Outcome.COUNTED, Outcome.REPEAT}
     # Also where it changes nothing: its person may decide otherwise before it is delivered again.
-    pressed = known | {index for index, outcome in outcomes.items() if outcome in said}
+    pressed = known | {index for index, found in outcomes.items() if found in said} - state.tokens.keys()
     fields: dict[str, Text] = {}
     if given.press.name and pressed != known:
         fields[f"press:{given.press.name}"] = " ".join(map(str, sorted(pressed)))
@@ -507,7 +507,8 @@ def end_standing(
     if approval is None:
         return "unknown", None
     if approval.ended:
-        return "known", None
+        # It may have ended just now by this very person, whose answer was lost.
+        return "ended" if by == approval.ended.by != "time" else "known", None
     if by == "time" and state.now < approval.until:
         return "early", None
     return "ended", Change(

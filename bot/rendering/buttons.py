@@ -24,7 +24,7 @@ from bot.text.literal import units
 
 Scope = Literal["action", "message", "place", "card", "standing", "page"]
 """What a button is about: an action; the actions of one message, or of one place; the whole request; a standing
-approval; a page of a reading; a reply in the thread, in a message that only its author sees."""
+approval; a page of a reading."""
 
 
 @dataclass(frozen=True, slots=True)

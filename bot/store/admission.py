@@ -10,7 +10,7 @@ from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.identity import interrupt_id as id_of
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import dump_recorded
-from agent_adapter.errors import SigningError
+from agent_adapter.errors import SigningError, UnreadableRecordError
 from bot.domain import transitions
 from bot.domain.admission import Admission
 from bot.domain.agent_limits import Limits, What
@@ -121,6 +121,9 @@ class Admitting(Changes, Committing):
         if left is None:
             return await self.admitted(state.id)
         if left.status == "new":
+            said = (state.created_at, state.deadline, state.withdraw_asked)
+            if (left.created_at, left.deadline, left.withdraw_asked) == said:
+                raise UnreadableRecordError(f"{state.id}: its times are not as they are written")
             await self.scripts("queue_drawing", self._of(state.id))
         return as_admitted(left)
 

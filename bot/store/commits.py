@@ -1,8 +1,11 @@
 """Writes what transitions change: one script, one round trip."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal, TypeVar
+from weakref import WeakValueDictionary
 
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import StoreUnavailableError
@@ -17,6 +20,16 @@ _T = TypeVar("_T")
 
 class Committing(Reading):
     """Writes a change, if nobody else has changed the record since it was read."""
+
+    def turn(self, interrupt_id: str) -> asyncio.Lock:
+        """Give what those who decide about a record in this process take in turn. Otherwise each would judge what the next one changes."""
+        turn = self._turns.get(interrupt_id) or asyncio.Lock()
+        self._turns[interrupt_id] = turn
+        return turn
+
+    @cached_property
+    def _turns(self) -> WeakValueDictionary[str, asyncio.Lock]:
+        return WeakValueDictionary()
 
     async def update(
         self,
@@ -47,7 +60,7 @@ class Committing(Reading):
             newest = await self.commit(state, change, is_told=is_told)
             if newest is None:
                 return outcome
-            state = as_admitted(newest) or replace(state, status="expired")
+            state = as_admitted(newest) or state
         raise StoreUnavailableError("others kept changing this record")
 
     async def commit(
@@ -73,8 +86,10 @@ class Committing(Reading):
             self._remembered.forget(state.id)
         if record is None:
             return None
-        # Nothing can be changed about a record that is gone.
-        return await self._taken(state.id, record) or replace(state, status="expired")
+        newest = await self._taken(state.id, record)
+        is_gone = newest is None or (isinstance(state, Approval) and not isinstance(newest, Approval))
+        # Nothing can be changed about a record that is gone, or that has lost what people were asked.
+        return replace(state, status="expired") if is_gone else newest
 
     async def note_click(
         self,

@@ -13,7 +13,7 @@ from bot.store.connected import WITHIN, Connected, flat
 from bot.store.sealed import is_fact, sealed_deadline
 
 Record: TypeAlias = tuple[Sequence[str], Sequence[str], int]
-"""A record as the script `read` gives it, and those that were about it anyway."""
+"""A record as scripts give it: the fields of the agent's side and of the card, and the milliseconds of the server."""
 
 
 class Writing(Connected):
@@ -29,7 +29,7 @@ class Writing(Connected):
         within: float = WITHIN,
         is_told: bool = False,
     ) -> Record | None:
-        """Write a change about a card of this version, which waits for these circles; as `commit`, without reading it."""
+        """Write a change about a card of this version, which waits for these circles; as `commit`. Gives what the script answers."""
         scripts = self.durable if is_told else self.scripts
         given: dict[str, Value] = {
             "seen": version,

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -10,6 +11,7 @@ from agent_adapter.contract.identity import digest
 from agent_adapter.contract.outcome import RUNS
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import SigningError
+from agent_adapter.receipts.statement import Statement
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_ballot
 from bot.domain.ballot import Ballot
@@ -27,7 +29,7 @@ from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
 from bot.domain.statement import Occasion, said_by_person, statement_of
-from bot.domain.transitions import Cast, cast, miss
+from bot.domain.transitions import Cast, Change, cast, miss
 from bot.domain.votes import Outcome, Vote
 from bot.runtime.metrics import decisions_of
 from bot.sentences import in_answer
@@ -42,6 +44,14 @@ logger = logging.getLogger(__name__)
 
 WRITE_WITHIN = 1.0
 """Seconds that Redis may take between a click and its acknowledgement; Slack waits three."""
+
+
+@dataclass(slots=True)
+class _Signature:
+    """The last statement of a click that was signed. It is signed again only when it says something else."""
+
+    of: Statement | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,47 +195,94 @@ class Voting:
             },
             standing=standing,
         )
+        asking, signature = Occasion(at=datetime.now(UTC), message=shown), _Signature()
+        judged = replace(given, refused=await self._judge_others(state, user, ballots, until))
+        # The key and Redis share this time, since Slack waits for both.
+        ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
+        _, change = cast(state, judged)
+        # Signed before its turn, so that a slow key keeps nobody else waiting.
+        if change:
+            await self._sign(state, judged, change, asking, signature, until=ends)
+        async with self._turn(state.id, ends):
+            return await self._commit(state, given, asking, signature, until=until, ends=ends)
+
+    @asynccontextmanager
+    async def _turn(self, interrupt_id: str, ends: float) -> AsyncIterator[None]:
+        turn = self.store.turn(interrupt_id)
+        try:
+            async with asyncio.timeout_at(ends):
+                await turn.acquire()
+        except TimeoutError as error:
+            raise StoreUnavailableError("others decide about this record, and Redis is slow") from error
+        try:
+            yield
+        finally:
+            turn.release()
+
+    async def _commit(
+        self,
+        state: Approval,
+        given: Cast,
+        asking: Occasion,
+        signature: "_Signature",
+        *,
+        until: float,
+        ends: float,
+    ) -> tuple[dict[int, Outcome], frozenset[str]]:
         is_fresh = False
         for _ in range(ATTEMPTS):
-            refused = await self._judge_others(state, user, ballots, until)
+            refused = await self._judge_others(state, given.user, given.ballots, until)
             judged = replace(given, refused=refused)
             outcomes, change = cast(state, judged)
+            newest: Approval | None
             if change:
-                # The key and Redis share this time, since Slack waits for both.
-                ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
-                if change.entries and (signed := await self._sign(state, judged, shown=shown, until=ends)):
-                    change = change.signed(given.token, signed)
+                change = await self._sign(state, judged, change, asking, signature, until=ends)
                 within = ends - asyncio.get_running_loop().time()
                 left = await self.store.commit(state, change, within=within)
                 if left is None:
                     return outcomes, _removed(state, refused)
                 newest = as_admitted(left)
+                if newest and newest.version == state.version:
+                    # Nobody has changed it: it is too late by the clock of Redis.
+                    newest = replace(newest, status="expired")
             elif is_fresh:
                 await self.store.confirm()
                 return outcomes, frozenset()
             else:
                 # Where Redis went back to an older state, it does not have what this process remembers.
                 newest = await self.store.admitted(state.id)
-            state, is_fresh = as_asked(newest or state, state, ballots), True
+            state, is_fresh = as_asked(newest or state, state, given.ballots), True
         raise StoreUnavailableError("others kept voting while this vote was recorded")
 
-    async def _sign(self, state: Approval, given: Cast, *, shown: str, until: float) -> str:
-        """Sign what these ballots say, if this bot has a key; empty if it has none.
+    async def _sign(
+        self,
+        state: Approval,
+        given: Cast,
+        change: Change,
+        asking: Occasion,
+        signature: "_Signature",
+        *,
+        until: float,
+    ) -> Change:
+        """Give a change with what these ballots say, signed, if this bot has a key and the change decides something.
 
         Raises:
             SigningError: when the key has not signed in time.
         """
-        if not (signing := self.store.signing):
-            return ""
+        signing = self.store.signing
+        if signing is None or not change.entries:
+            return change
         statement = statement_of(
             state,
             signing.issuer,
-            Occasion(at=datetime.now(UTC), message=shown),
+            asking,
             said_by_person(state, given),
             policy=next(iter(given.ballots.values())).policy,
             use_within=min(ballot.terms.use_within for ballot in given.ballots.values()),
         )
-        return await signing.sign(statement, until=until)
+        if statement != signature.of:
+            signature.of, signature.text = statement, await signing.sign(statement, until=until)
+        return change.signed(given.token, signature.text)
 
     async def _judge_others(
         self,

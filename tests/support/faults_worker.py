@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from agent_adapter import approval_key
 from agent_adapter.worker.resumable import Over
 from tests.support.faults_bot import end_with_parent
 from tests.support.workers import a_graph, an_openai_agent, threads_in
@@ -21,9 +22,9 @@ class NotesOnDisk:
     async def tell(self, over: Over) -> None:
         self._note(f"over {over.interrupt.run}")
 
-    def ran(self, call: str, key: str | None) -> None:
+    def ran(self, call: str, context: Any = None) -> None:
         time.sleep(float(os.environ.get("AGENT_SLOWNESS", "0")))
-        self._note(f"{call} {key}")
+        self._note(f"{call} {approval_key(context)}")
 
     async def inside(self) -> None:
         """Nothing more: these processes are killed from outside."""

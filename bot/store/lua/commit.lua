@@ -5,7 +5,7 @@
 --       seen      the version of the card as it was read
 --       till      when it is too late, in milliseconds, or '' for never
 --       drawn     1 to have the card drawn, else 0
---       looked    when something is due: 'now' computes it again, or ''
+--       looked    when something is due, in milliseconds; 'now' computes it again; ''
 --       wakes     WAITS when the record ends, FOLLOWS when something is decided, or ''
 --       runs      1 when its run is owed to a worker then, else 0
 --       circles   for whom it waits: from now on, or until now when it ends

@@ -19,9 +19,10 @@ from agent_adapter.contract.hitl import (
 )
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import InvalidRequestError, UnreadableRecordError
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published
+from bot.domain.codec import unix_milliseconds
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown
@@ -236,6 +237,15 @@ async def test_the_first_admission_counts(client: ApprovalClient, store: Approva
     newest = await store.load(state.id)
     assert newest.admission.terms[0].approvers == ("U0ERIK",)
     assert newest.deadline == state.deadline
+
+
+async def test_times_that_are_not_as_they_are_written_are_not_admitted(client, store, redis):
+    """Its agent may write them. Otherwise the bots would look at the record without end."""
+    state = await store.load(await publish(client, store))
+    await redis.hset(store.keys.req(state.id), "created", f"0{unix_milliseconds(state.created_at)}")
+
+    with pytest.raises(UnreadableRecordError, match="its times"):
+        await store.admit(await store.load(state.id), admission())
 
 
 async def test_what_was_fixed_is_read_as_it_was_written(client: ApprovalClient, store: ApprovalStore):

@@ -46,6 +46,7 @@ from tests.support.deciding import AS_BEFORE, extend, record
 from tests.support.properties import bounded
 
 DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
+MANY = tuple(f"U0MANY{number}" for number in range(40))
 RUNS = count()
 CARD = MessageId(0)
 
@@ -246,6 +247,32 @@ async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalCl
     recorded = (await newest(store, state)).recorded[0]
     assert len(set(recorded.agreed_by)) == 2
     assert recorded.agreed_by[-1] == recorded.decided_by
+
+
+async def test_forty_people_at_once_decide_forty_actions(client, store, directory, slack):
+    """However many press on one card in the same moment: nobody has to press again."""
+    state, people = await asked(client, store, 40, approvers=("S0OPS", *MANY)), MANY
+    for user in people:
+        await slack.person(user, name=user)
+    decisions = Decisions(store, Judge(directory), AS_BEFORE)
+
+    answers = await asyncio.gather(
+        *(decisions.decide(state, user, {index: APPROVE}) for index, user in enumerate(people))
+    )
+
+    assert all(answer.recorded for answer in answers)
+    assert [found.decided_by for found in (await newest(store, state)).recorded] == list(people)
+
+
+@pytest.mark.parametrize("key", ["card", "req"])
+async def test_a_record_that_is_gone_is_not_decided(client, store, redis, directory, key):
+    """This process remembers it, and Redis went back to a time before people were asked."""
+    state = await asked(client, store)
+    await redis.delete(getattr(store.keys, key)(state.id))
+
+    answer = await Decisions(store, Judge(directory), AS_BEFORE).decide(state, ERIK, {0: APPROVE})
+
+    assert (answer.recorded, "nothing was recorded" in answer.sentence) == (False, True)
 
 
 @pytest.mark.parametrize(
