@@ -25,10 +25,10 @@ def decided_by_silence(state: Approval, why_not: str) -> dict[int, Silent]:
         state: The record, whose deadline has passed.
         why_not: Why silence approves nothing. Empty when it was checked that silence may approve.
     """
-    if not state.is_shown_since(state.silent_from):
-        why_not = to_agent.SHOWN_TOO_SHORT
-    elif state.missed:
+    if state.missed:
         why_not = to_agent.MISSED
+    elif not state.is_shown_since(state.silent_from):
+        why_not = to_agent.SHOWN_TOO_SHORT
     found = {}
     for action in open_to_silence(state):
         config = state.interrupt.request.review_configs[action.index]
