@@ -55,20 +55,6 @@ end
 -- The newest records that a person asked for (`asked:`) or decided (`decided:`).
 local MINE_KEPT = 1000
 
-local function note_mine(mine, id, at)
-  -- What is listed already only moves.
-  if try('ZADD', mine, text(at), id) == 1 then
-    redis.call('ZREMRANGEBYRANK', mine, 0, -1 - MINE_KEPT)
-    redis.call('PEXPIRE', mine, text(KEPT_UNRESUMED))
-  end
-end
-
-local function drop_waiting(prefix, id, circles)
-  for circle in string.gmatch(circles or '', '%S+') do
-    try('ZREM', prefix .. WAITING .. circle, id)
-  end
-end
-
 for j = 2, #fields, 2 do
   local line = string.match(fields[j], '^%+(.*)$')
   fields[j] = line and add_line(redis.call('HGET', card, fields[j - 1]), value(line)) or value(fields[j])
@@ -100,7 +86,11 @@ for j = FIRST_ENTRY, #lists do
   write_audit(audit, event, id, unpack(words))
 end
 for _, list in ipairs(mine) do
-  note_mine(prefix .. list, id, at)
+  -- What is listed already only moves.
+  if try('ZADD', prefix .. list, text(at), id) == 1 then
+    redis.call('ZREMRANGEBYRANK', prefix .. list, 0, -1 - MINE_KEPT)
+    redis.call('PEXPIRE', prefix .. list, text(KEPT_UNRESUMED))
+  end
 end
 if #gone > 0 then
   redis.call('HDEL', card, unpack(gone))
@@ -110,6 +100,6 @@ redis.call('HSET', card, 'version', next_version(seen, at, ARGV), unpack(fields)
 if wakes ~= '' then
   wake_processes(req, prefix, id, wakes)
 end
-if wakes == WAITS then
-  drop_waiting(prefix, id, circles)
+for circle in string.gmatch(wakes == WAITS and circles or '', '%S+') do
+  try('ZREM', prefix .. WAITING .. circle, id)
 end
