@@ -78,12 +78,8 @@ class Committing(Reading):
             StoreUnavailableError, ServerUnreachableError, NotConfirmedError, UnreadableRecordError: as `update`.
         """
         waiting = state.waiting if isinstance(state, Approval) else ""
-        try:
-            record = await self.write(
-                state.id, state.version, waiting, change, within=within, is_told=is_told
-            )
-        finally:
-            self._remembered.forget(state.id)
+        # What is remembered of it stays: its parsed question and what was drawn of it serve the next reading.
+        record = await self.write(state.id, state.version, waiting, change, within=within, is_told=is_told)
         if record is None:
             return None
         newest = await self._taken(state.id, record)

@@ -54,11 +54,11 @@ class Memory:
 
     def put(self, state: Published, tag: str = "") -> None:
         """Remember a record, and forget its earlier version."""
-        self.forget(state.id)
+        self._forget(state.id)
         self._states[state.id], self._tags[state.id] = state, tag
         self.bytes += weight(state)
         while self.bytes > self._most and len(self._states) > 1:
-            self.forget(next(iter(self._states)))
+            self._forget(next(iter(self._states)))
 
     def __iter__(self) -> Iterator[Published]:
         return iter(self._states.values())
@@ -69,8 +69,7 @@ class Memory:
         self._tags.clear()
         self.bytes = 0
 
-    def forget(self, interrupt_id: str) -> None:
-        """Forget a record."""
+    def _forget(self, interrupt_id: str) -> None:
         if known := self._states.pop(interrupt_id, None):
             del self._tags[interrupt_id]
             self.bytes -= weight(known)
