@@ -300,7 +300,7 @@ def propose(
         index: The index of the action.
         proposal: What somebody proposes. Their earlier vote on the action no longer counts.
         remark: The message about it in the thread.
-        place: The other place where it is asked; `None` when there is no other.
+        place: Where it is asked as well, if anywhere.
         facts: What the audit says about it.
         at: When, by the clock of the bot.
     """

@@ -46,7 +46,7 @@ class HttpServer:
         )
 
     async def stop(self) -> None:
-        """Take no more requests, and answer those that run."""
+        """Stop listening, and finish the requests that have begun."""
         if self._listening:
             self._listening.close()
         await self._runner.cleanup()
