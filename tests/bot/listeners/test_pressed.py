@@ -1,5 +1,6 @@
 """Where a button counts: on the message that it acts on, and on no other."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,10 +9,13 @@ from bot.domain.admission import Place
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
 from bot.domain.press import UNNAMED
-from bot.listeners.payloads import Click
-from bot.listeners.pressed import has_button
-from bot.rendering.modal.view import ViewMeta
-from tests.support.builders import a_state, an_action, an_admission, an_interrupt
+from bot.domain.question import question
+from bot.listeners.payloads import Click, Submission
+from bot.listeners.pressed import has_button, has_form, why_not, why_not_submitted
+from bot.rendering.modal.view import ViewMeta, question_in
+from bot.sentences import in_answer
+from bot.use_cases.answers import Answer
+from tests.support.builders import a_state, a_vote, an_action, an_admission, an_interrupt, edited
 
 PLACES = (
     Place(channel="C1", actions=(0, 1), parts=((0,), (1,))),
@@ -42,7 +46,7 @@ def pressed(subject: str, channel: str, ts: str, **fields: Any) -> Click:
 def asked(**fields: Any) -> Any:
     admission = an_admission(approvers=("U0ERIK",), places=PLACES)
     interrupt = an_interrupt(an_action(), an_action(), an_action())
-    return a_state(interrupt, admission=admission, **{"shown": POSTED, **fields})
+    return a_state(**{"interrupt": interrupt, "admission": admission, "shown": POSTED, **fields})
 
 
 @pytest.mark.parametrize(
@@ -101,3 +105,100 @@ def test_a_page_is_turned_of_an_action_that_is_there(index: Any):
 
     assert has_button(asked(), turned(2), "page")
     assert not has_button(asked(), turned(index), "page")
+
+
+@pytest.mark.parametrize("index", [-1, 3, "0", True, None])
+def test_a_form_counts_for_an_action_that_is_there(index: Any):
+    """A negative index would be one from the end in Python, and decide an action that nobody named."""
+
+    def submitted(index: Any) -> Submission:
+        return Submission("U0DANA", "reject", ViewMeta("billing.abc", index), {"blocks": []}, UNNAMED)
+
+    assert has_form(asked(), submitted(2), "action")
+    assert not has_form(asked(), submitted(index), "action")
+
+
+REVIEWED = ViewMeta("billing.abc", 0, 1, calls=(0, 1), pieces=((0, 1),))
+
+
+@pytest.mark.parametrize(
+    ("where", "scope", "counts"),
+    [
+        ({"channel": "C1", "ts": "1.1"}, "action", True),
+        ({"channel": "C1", "ts": "1.1", "from_menu": True}, "action", False),
+        ({"is_on_home": True}, "action", False),
+        ({"view": {"callback_id": "home"}}, "action", False),
+        ({"view": {"callback_id": "reject"}, "meta": ViewMeta("billing.abc", 0)}, "action", False),
+        ({"view": {"callback_id": "read"}, "meta": ViewMeta("billing.abc", 0)}, "page", True),
+        ({"view": {"callback_id": "review"}, "meta": REVIEWED}, "page", False),
+        ({"view": {"callback_id": "review"}, "meta": REVIEWED}, "message", False),
+        ({"view": {"callback_id": "review"}, "meta": REVIEWED}, "action", True),
+        ({"view": {"callback_id": "review"}, "meta": replace(REVIEWED, pieces=((1, 1),))}, "action", False),
+    ],
+)
+def test_a_button_decides_where_its_call_is_shown_and_its_question_asked(
+    where: dict[str, Any], scope: Any, counts: bool
+):
+    """On a message, at the end of a reading, and on a page of a review that shows it. Menus and lists only open something."""
+    state = asked()
+    if meta := where.get("meta"):
+        of = "message" if meta.pieces else "action"
+        asks = {"meta": replace(meta, question=question_in(state, of, meta))}
+    else:
+        asks = {"question": question(state, [0])}
+    click = pressed("0", **{"channel": "", "ts": "", **where, **asks})
+
+    assert (why_not(state, click, scope, decides=True) is None) is counts
+
+
+OTHERWISE = {
+    "another call": lambda: asked(
+        interrupt=an_interrupt(an_action(args={"to": "x"}), an_action(), an_action())
+    ),
+    "other people": lambda: asked(admission=an_admission(approvers=("U0MALLORY",), places=PLACES)),
+}
+
+
+@pytest.mark.parametrize("now", OTHERWISE)
+def test_a_button_and_a_form_decide_nothing_once_their_record_asks_something_else(now: str):
+    """Whatever Redis says of the message. The card is drawn again, with what is asked now."""
+    before, state = asked(), OTHERWISE[now]()
+    review = {"view": {"callback_id": "review"}, "meta": REVIEWED}
+    buttons = {
+        "of its own": pressed("0", "C1", "1.1", question=question(before, [0])),
+        "of another action": pressed("1", "C1", "1.2", question=question(state, [0])),
+        "without a question": pressed("0", "C1", "1.1"),
+        "in a review": pressed("0", "", "", **_asking(review, before), question=question(state, [0])),
+    }
+    refused = Answer(False, in_answer.ASKS_OTHERWISE, draws_anew=True, why="outdated")
+
+    assert {name: why_not(state, click, "action") for name, click in buttons.items()} == dict.fromkeys(
+        buttons, refused
+    )
+    turning = pressed("0.2", "", "", **_asking(review, before))
+    assert why_not(state, turning, "message") == refused
+    for scope in ("action", "place"):
+        meta = ViewMeta("billing.abc", 0)
+        form = replace(meta, question=question_in(before, scope, meta))
+        assert not why_not_submitted(before, form, scope)
+        assert why_not_submitted(state, form, scope) == in_answer.ASKS_OTHERWISE
+
+
+def _asking(where: dict[str, Any], state: Any) -> dict[str, Any]:
+    return {**where, "meta": replace(where["meta"], question=question_in(state, "message", where["meta"]))}
+
+
+def test_the_last_step_of_an_edit_and_an_agreement_ask_about_what_they_showed():
+    """Whoever looked at one change decides no other one that was put into its place."""
+    older, newer = (a_vote("U0DANA", edited(to=to)) for to in ("a", "b"))
+    before, now = asked(votes={0: (older,)}), asked(votes={0: (replace(newer, position=older.position),)})
+    [name] = {vote.name for state in (before, now) for vote in state.actions[0].votes}
+
+    agreement = ViewMeta("billing.abc", 0, vote=name)
+    shown = replace(agreement, question=question_in(before, "action", agreement))
+    assert not why_not_submitted(before, shown, "action")
+    assert why_not_submitted(now, shown, "action") == in_answer.ASKS_OTHERWISE
+    edits = {
+        question_in(before, "action", ViewMeta("billing.abc", 0, shown=digest)) for digest in ("x", "y", "")
+    }
+    assert len(edits) == 3
