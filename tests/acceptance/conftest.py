@@ -35,16 +35,15 @@ from tests.support.topologies import (
 
 ENCRYPTED = {
     "test_deciding", "test_editing", "test_http_api", "test_langchain_agent", "test_proposals", "test_quorum", "test_review",
-    "test_words_of_decisions",
 }  # fmt: skip
 """The modules that show: with encryption, agents and people meet nothing else. The others find what Redis keeps as text."""
 
 FAILOVERS: dict[str, Callable[[Sentinels | Cluster], None]] = {
     "test_audit": hand_over,
-    "test_approvers": kill_primary,
+    "test_deciding": kill_primary,
     "test_functions": hand_over,
     "test_http_api": kill_primary,
-    "test_edits": hand_over,
+    "test_editing": hand_over,
 }
 """On Sentinels and in a cluster, what happens to the primary in each of these modules. None is about silence, standing
 approvals or buttons for several calls: for a while after a failover, nothing is approved by them."""

@@ -1,297 +1,315 @@
-"""What people see and may do on a card."""
+"""What people see and may do on a card: they approve, reject, answer and ask for changes, or read why they may not."""
 
 import asyncio
-import json
 from datetime import timedelta
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from agent_adapter import Context, HITLRequest
+from agent_adapter import Context
 from agent_adapter.errors import InterruptWithdrawnError
-from tests.support.builders import an_action
+from tests.support.builders import an_action, an_interrupt, review
+from tests.support.faults import asking, eventually, settled_card, watching
 from tests.support.people import Someone, buttons, words
 
-pytestmark = pytest.mark.usefixtures("bot")
+RULES = """
+default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
+rules:
+  - {name: mails, match: {tool: send_email}, reject_reasons: [wrong recipient, needs more detail]}
+  - {name: transfers, match: {tool: transfer}, confirm: true}
+  - {name: tables, match: {tool: drop_table}, risk: high, type: table}
+  - {name: quiet, match: {tool: remind}, approvers: [U0DANA, U0ERIK, S0OPS], notify: [U0DANA]}
+"""
 
 
 @pytest.fixture
-async def bot(start_bot):
-    return await start_bot()
+async def bot(start_bot, policy):
+    """A bot by these rules."""
+    return await start_bot(policy=str(policy), approvers="", channel=None)
 
 
-@pytest.fixture
-def people(slack):
-    return {
-        name: Someone(slack, f"U0{name.upper()}")
-        for name in ("dana", "erik", "noor", "guest", "conn", "left")
-    }
+@pytest.mark.usefixtures("bot")
+async def test_whoever_comes_second_reads_who_was_first(client, dana, erik):
+    """A late click changes nothing and is answered privately; a late form is replaced by a notice that closes."""
+    reviewing = review(client)
+    card = await dana.card()
+    form = await dana.opened(card, "reject:0")
+    await erik.press(card, "approve:0")
+    await dana.press(card, "approve:0")
+    answer = await dana.fill(form, reason="wrong recipient")
+
+    assert "already approved by <@U0ERIK>" in await dana.notice("already")
+    assert "already approved by <@U0ERIK>" in words(answer["views"][-1]["blocks"])
+    assert (await reviewing).decisions[0].type == "approve"
 
 
-def asking(*actions):
-    requests, configs = zip(*actions, strict=True)
-    return HITLRequest(action_requests=requests, review_configs=configs)
+@pytest.mark.usefixtures("bot")
+async def test_a_rejection_gives_the_agent_the_reason_that_was_chosen_and_the_words_beside_it(client, dana):
+    """The card shows them, too."""
+    reviewing = review(client)
+    form = await dana.opened(await dana.card(), "reject:0")
+    await dana.fill(form, Reason="wrong recipient", More="She left in May.")
+
+    assert (await reviewing).decisions[0].message == "wrong recipient\nShe left in May."
+    assert "wrong recipient\nShe left in May." in words((await dana.card("Rejected by Dana"))["blocks"])
 
 
-async def turned(slack, page):
-    """Have Dana turn a page, and wait for the next one."""
-    following = int(page["private_metadata"].split('"page":')[1].split(",")[0]) + 1
-    await slack.click_view("U0DANA", page["id"], f"page:{following}")
-    return await slack.wait_for_view("U0DANA", lambda v: f'"page":{following},' in v["private_metadata"])
+@pytest.mark.usefixtures("bot")
+async def test_all_calls_are_rejected_with_one_reason(client, dana):
+    """Reject all asks for it first, and gives it to each."""
+    reviewing = review(client, an_action("a"), an_action("b"))
+    await dana.fill(await dana.opened(await dana.card(), "reject_all:0"), reason="not today")
+
+    assert [decision.message for decision in (await reviewing).decisions] == ["not today"] * 2
 
 
-def review(client, *actions, **asked):
-    return asyncio.create_task(client.review(asking(*(actions or (an_action(),))), **asked))
+@pytest.mark.usefixtures("bot")
+async def test_a_note_reaches_the_agent_and_the_card_beside_a_plain_approval(client, dana):
+    reviewing = review(client, an_action("pay"))
+    await dana.fill(await dana.opened(await dana.card(), "approve_note:0"), Note="Agreed by phone.")
+
+    resume = await reviewing
+    assert (resume.decisions[0].type, resume.records[0].note) == ("approve", "Agreed by phone.")
+    assert "Agreed by phone." in words((await dana.card("Approved"))["blocks"])
 
 
-async def test_a_card_offers_just_what_the_agent_allows(client, people):
-    """In the review each action has the buttons of its own `allowed_decisions`, and bulk buttons act on what allows them."""
-    review(
-        client,
-        an_action("pay", allowed=("approve", "reject")),
-        an_action("mail", allowed=("approve", "edit", "new_kind")),
-        an_action("ask", allowed=("respond",)),
-    )
-    card = await people["dana"].showing("review:0")
-    page = await people["dana"].opened(card, "review:0")
+@pytest.mark.usefixtures("bot")
+async def test_whoever_asks_for_changes_rejects_with_words_that_the_model_can_act_on(client, dana):
+    """The card shows the person's words alone. Without words, the form stays open."""
+    reviewing = review(client, an_action("pay"))
+    form = await dana.opened(await dana.card(), "changes:0")
+    assert (await dana.fill(form, What=" "))["result"] == "errors"
+    await dana.fill(form, What="Pay the half of it.")
 
-    assert buttons(card) == ["approve_all:0", "review:0", "respond:2"]
-    assert buttons(page) == [
-        "approve:0", "reject:0", "approve:1", "edit:1", "respond:2", "turn:0.2",
-    ]  # fmt: skip
+    resume = await reviewing
+    assert resume.decisions[0].message.endswith("The reviewer wrote:\nPay the half of it.")
+    assert resume.records[0].changes == "Pay the half of it."
+    shown = words((await dana.card("Changes requested"))["blocks"])
+    assert "Pay the half of it." in shown
+    assert "call the tool again" not in shown
 
 
-async def test_an_offered_answer_is_one_press_and_reaches_the_agent_to_the_letter(
-    client, people, slack, playground
-):
-    """Its number is in the click, its text in the record. A number that the question does not offer records nothing."""
-    action = an_action("ask", {"question": "How much?", "options": ["no", "10 EUR"]}, allowed=("respond",))
-    reviewing = review(client, action)
-    card = await people["dana"].showing("option:0.1")
-    app = AsyncWebClient(playground.bot_token, base_url=playground.api_url)
-    forged = json.loads(json.dumps(card["blocks"]).replace("option:0.0", "option:0.7"))
-    await app.chat_update(channel=card["channel"], ts=card["ts"], text="forged", blocks=forged)
-    await people["dana"].press(card, "option:0.7")
-    await people["dana"].notice("nothing was recorded")
-
-    await people["dana"].press(card, "option:0.1")
+@pytest.mark.usefixtures("bot")
+async def test_an_offered_answer_is_one_press_and_reaches_the_agent_to_the_letter(client, dana):
+    """Its number is in the click, its text in the record."""
+    question = {"question": "How much?", "options": ["no", "10 EUR"]}
+    reviewing = review(client, an_action("ask", question, allowed=("respond",)))
+    await dana.press(await dana.showing("option:0.1"), "option:0.1")
 
     [decision] = (await reviewing).decisions
     assert (decision.type, decision.message) == ("respond", "10 EUR")
 
 
-async def test_the_second_of_two_people_reads_who_was_first(client, people):
-    """A late click changes nothing and is answered privately with who decided what and when."""
-    reviewing = review(client)
-    card = await people["dana"].card()
-    await people["dana"].press(card, "approve:0")
-    await people["erik"].press(card, "reject:0")
-
-    assert "already approved by <@U0DANA>" in await people["erik"].notice("already")
-    assert (await reviewing).decisions[0].type == "approve"
-
-
-async def test_a_form_submitted_after_somebody_else_decided_says_so(client, people):
-    """The form is replaced by a notice that closes; nothing is recorded."""
-    reviewing = review(client)
-    card = await people["dana"].card()
-    form = await people["dana"].opened(card, "reject:0")
-    await people["erik"].press(card, "approve:0")
-    answer = await people["dana"].fill(form, reason="no")
-
-    assert answer["result"] == "update"
-    assert "already approved by <@U0ERIK>" in words(answer["views"][-1]["blocks"])
-    assert (await reviewing).decisions[0].type == "approve"
-
-
-async def test_pressing_twice_is_recorded_once_and_says_nothing_new(client, people, slack):
-    """The same person pressing the same button again is no loser of a race."""
-    reviewing = review(client)
-    card = await people["dana"].card()
-    # The card keeps its buttons for a moment.
-    await slack.fault("chat.update", "delay", seconds=1.0)
-    assert (await people["dana"].press(card, "approve:0"))["ack"]["ok"]
-    assert (await people["dana"].press(card, "approve:0"))["ack"]["ok"]
-    await reviewing
-    await people["dana"].card("has resumed")
-
-    assert not [m for m in await slack.messages(as_user="U0DANA") if m.get("ephemeral_for")]
-
-
-async def test_an_edit_shows_errors_beside_the_field_and_then_before_and_after(client, people):
-    """A value that the schema refuses keeps the form open; the corrected one is shown as a change on the card."""
-    schema = {
-        "type": "object",
-        "properties": {"amount": {"type": "integer", "maximum": 100}, "to": {"type": "string"}},
-        "required": ["amount", "to"],
-    }
-    reviewing = review(client, an_action("pay", {"amount": 10, "to": "al"}, schema=schema))
-    card = await people["dana"].card()
-    form = await people["dana"].opened(card, "edit:0")
-
-    wrong = await people["dana"].fill(form, amount="1000")
-    assert wrong["result"] == "errors"
-    right = await people["dana"].fill(form, amount="50")
-    assert right["result"] in {"clear", "closed"}
-
-    edited = (await reviewing).decisions[0].edited_action
-    assert (edited.name, edited.args) == ("pay", {"amount": 50, "to": "al"})
-    done = words((await people["dana"].card("resumed"))["blocks"])
-    assert done.startswith("Changed by Dana: pay 10 → 50")
-    assert "amount 10 → 50" in done
-    assert "<@U0DANA> " in done
-
-
-async def test_an_approval_for_the_whole_run_reaches_the_agent(client, people):
-    """Its form shows the call. Who approves for this run says so on the card, and the agent hears it."""
-    reviewing = review(client, an_action(allow_always=True))
-    dana = people["dana"]
-    form = await dana.opened(await dana.card(), "for_run:0")
-    assert "dana@example.com" in words(form["blocks"])
-    await dana.slack.submit("U0DANA", form["id"])
-
-    assert (await reviewing).decisions[0].always
-    assert "Approved for this run" in words((await people["dana"].card("has resumed"))["blocks"])
-
-
-async def test_all_are_approved_at_once(client, people):
-    """Approve all decides what is open and allows it."""
-    reviewing = review(client, an_action("a"), an_action("b"), an_action("c"))
-    card = await people["dana"].card()
-    await people["dana"].press(card, "approve_all:0")
-
-    assert [d.type for d in (await reviewing).decisions] == ["approve"] * 3
-
-
-async def test_all_are_rejected_with_one_reason(client, people):
-    """Reject all asks for a reason first, and gives it to each."""
-    reviewing = review(client, an_action("a"), an_action("b"))
-    card = await people["dana"].card()
-    await people["dana"].fill(await people["dana"].opened(card, "reject_all:0"), reason="not today")
-
-    assert [d.message for d in (await reviewing).decisions] == ["not today"] * 2
-
-
-@pytest.mark.parametrize(
-    ("who", "sentence"),
-    [
-        ("noor", "can decide this"),
-        ("guest", "Guests may not decide here"),
-        ("conn", "People of other workspaces may not decide here"),
-    ],
-)
-async def test_a_person_who_may_not_decide_reads_why(client, people, slack, who, sentence):
-    """A click of somebody else is refused privately, and the action stays open."""
-    await slack.channel("C0APPROVALS", members=["U0BOT", "U0DANA", "U0NOOR", "U0GUEST", "U0CONN"])
-    reviewing = review(client)
-    card = await people["dana"].card()
-    await people[who].press(card, "approve:0")
-
-    await people[who].notice(sentence)
-    await people["dana"].press(card, "approve:0")
-    assert (await reviewing).records[0].decided_by == "U0DANA"
-
-
-async def test_the_requester_may_not_approve_but_may_reject(client, people):
-    """The person for whom the agent acts needs somebody else's yes."""
-    reviewing = review(client, context=Context(requested_by="U0DANA"))
-    card = await people["dana"].card()
-    await people["dana"].press(card, "approve:0")
-    await people["dana"].notice("The agent acts for you here")
-    await people["dana"].fill(await people["dana"].opened(card, "reject:0"))
-
-    assert (await reviewing).decisions[0].type == "reject"
-
-
-async def test_an_expired_card_says_so_and_has_no_buttons(client, people):
-    """At the deadline open actions are rejected, and a late click is told so."""
+async def test_an_expired_card_says_so_and_has_no_buttons(bot, client, dana):
+    """At the deadline what is open is rejected."""
     reviewing = review(client, expires_in=timedelta(seconds=1))
-    card = await people["dana"].card()
+    card = await dana.card()
     resume = await reviewing
 
     assert (resume.status, resume.decisions[0].type) == ("expired", "reject")
-    gone = await people["dana"].card("nobody decided by")
-    assert buttons(gone) == []
-    assert card["ts"] == gone["ts"]
+    over = await dana.card("nobody decided by")
+    assert (over["ts"], buttons(over)) == (card["ts"], [])
 
 
-async def test_a_withdrawn_card_says_so_and_the_agent_hears_it(client, people):
+async def test_a_withdrawn_card_says_so_and_the_agent_hears_it(bot, client, dana):
     """The agent takes its question back; the card loses its buttons."""
-    interrupt = client.interrupt(asking(an_action()))
-    reviewing = asyncio.create_task(_enter(client.reviewing(interrupt)))
-    await people["dana"].card()
+    interrupt = an_interrupt(context=Context())
+    reviewing = asyncio.create_task(client.reviewing(interrupt).__aenter__())
+    await dana.card()
     await client.withdraw(interrupt.id, "the customer called")
 
     with pytest.raises(InterruptWithdrawnError, match="the customer called"):
         await reviewing
-    assert buttons(await people["dana"].card("the customer called")) == []
+    assert buttons(await dana.card("the customer called")) == []
 
 
-async def _enter(context):
-    async with context:
-        pass
-
-
-async def test_long_arguments_are_approved_at_the_end_of_reading_them(client, people, slack):
-    """60 KB of arguments: no Approve on the card, all of it in pages, Approve below the last line. Its view says so then."""
+@pytest.mark.usefixtures("bot")
+async def test_long_arguments_are_approved_at_the_end_of_reading_them(client, dana, slack):
+    """No Approve on the card, all of it in pages, Approve below the last line. Its view says so then."""
     text = "".join(f"line {number}: transfer\n" for number in range(2_600))
     reviewing = review(client, an_action("run", {"script": text}))
-    dana = people["dana"]
     card = await dana.card("characters in all")
     assert buttons(card) == ["read:0", "reject:0", "respond:0", "changes:0"]
 
-    page, seen = await dana.opened(card, "read:0"), ""
+    page, seen, number = await dana.opened(card, "read:0"), "", 1
     while "finish:0" not in buttons(page):
         seen += words(page["blocks"])
-        page = await turned(slack, page)
+        number += 1
+        await slack.click_view("U0DANA", page["id"], f"page:{number}")
+        page = await dana.view(f"Page {number} of")
     seen += words(page["blocks"])
-    assert all(f"line {number}: transfer" in seen for number in range(2_600))
+    assert all(f"line {each}: transfer" in seen for each in range(2_600))
     await dana.press_in(page, "finish:0")
 
     await dana.view("You have approved what you read.")
     assert (await reviewing).decisions[0].type == "approve"
 
 
-async def test_nobody_approves_what_only_another_person_has_read(client, people, slack):
-    """Reading is per person: a forged approve without having read is refused."""
-    review(client, an_action("run", {"script": "x" * 9_000}))
-    card = await people["dana"].card("characters in all")
-    await people["dana"].opened(card, "read:0")
-    with pytest.raises(Exception, match="approve:0"):
-        await people["erik"].press(card, "approve:0")
+@pytest.mark.usefixtures("bot")
+async def test_what_is_of_high_risk_is_approved_by_typing_a_value_of_the_call(client, dana):
+    """A wrong one is an error beside the field, and what was typed stays."""
+    reviewing = review(client, an_action("drop_table", {"table": "invoices_2019", "cascade": True}))
+    card = await dana.card("To approve, type `invoices_2019`")
+    assert "approve:0" not in buttons(card)
+    form = await dana.opened(card, "confirm:0")
+    answer = await dana.fill(form, To_approve="invoices_2018")
+    assert answer["errors"] == {"typed": "Type it exactly. Nothing was recorded."}
+
+    await dana.fill(form, To_approve="invoices_2019 ")
+    assert (await reviewing).decisions[0].type == "approve"
 
 
-async def test_fifty_actions_take_a_parent_and_parts_in_its_thread(client, people, slack):
-    """A batch of any size is reachable; one click edits the part that it was made on and the count above."""
-    reviewing = review(client, *(an_action(f"tool_{n}", {"text": "word " * 60}) for n in range(50)))
-    parent = await people["dana"].card("billing: tool_0")
-    await people["dana"].card("tool_49`")
-    first = await people["dana"].card("tool_0`")
-    assert first["thread_ts"] == parent["ts"]
-    await asyncio.sleep(0.3)
+@pytest.mark.usefixtures("bot")
+async def test_where_the_rule_says_so_slack_asks_once_more_and_a_form_has_a_box_to_tick(client, slack, dana):
+    """Slack insists on the box, and so does the bot."""
+    reviewing = review(client, an_action("transfer", {"amount": 5}, allow_always=True))
+    card = await dana.showing("for_run:0")
+    asks = [e.get("confirm") for b in card["blocks"] for e in b.get("elements", ()) if "action_id" in e]
+    assert asks[0]["title"]["text"] == "Run transfer?"
+    form = await dana.opened(card, "for_run:0")
 
-    before = len(await slack.calls("chat.update"))
-    await people["dana"].press_one(first, "approve:0")
-    await people["dana"].card("*Approved* by")
-    await asyncio.sleep(0.5)
-    edits = [call["args"]["ts"] for call in (await slack.calls("chat.update"))[before:]]
-    assert edits == [first["ts"], parent["ts"]]
-    found = await slack.messages(parent["channel"])
-    parts = sorted((m for m in found if m.get("thread_ts") == parent["ts"] != m["ts"]), key=lambda m: m["ts"])
-    for number, part in enumerate(parts, 1):
-        await people["dana"].press(part, f"approve_all:0.{number}")
-    assert [d.type for d in (await reviewing).decisions] == ["approve"] * 50
+    answer = await slack.submit("U0DANA", form["id"], {})
+    assert (answer["result"], list(answer["errors"])) == ("invalid", ["confirm"])
+    await slack.submit("U0DANA", form["id"], {"confirm": ["yes"]})
+    assert (await reviewing).decisions[0].always
 
 
-async def test_a_deleted_card_of_an_open_question_is_asked_again(client, people, playground, slack):
-    """Somebody deleted the message; the next change finds it gone and posts the question anew."""
-    reviewing = review(client, an_action("a"), an_action("b"))
-    card = await people["dana"].card()
-    await slack.fault("chat.update", "error", error="message_not_found", times=1)
-    await people["dana"].press_one(card, "approve:0")
-    again = await slack.wait_for_message(
-        lambda m: bool(m.get("blocks")) and m["user"] == "U0BOT" and m["ts"] != card["ts"]
-    )
-    await people["erik"].press(again, "approve:1")
+@pytest.mark.usefixtures("bot")
+async def test_a_choice_of_a_menu_that_would_decide_at_once_decides_nothing(client, dana, playground):
+    """A menu asks no question. No version of the bot draws such a choice, so somebody else did."""
+    reviewing = review(client)
+    card = await dana.card()
+    value = next(block for block in card["blocks"] if block["type"] == "actions")["elements"][0]["value"]
+    option = {"text": {"type": "plain_text", "text": "Show more"}, "value": f"approve:0 {value}"}
+    menu = {"type": "overflow", "action_id": "menu:0", "options": [option]}
+    blocks = [*card["blocks"][:1], {"type": "actions", "block_id": "a:0:buttons", "elements": [menu]}]
+    app = AsyncWebClient(playground.bot_token, base_url=playground.api_url)
+    await app.chat_update(channel=card["channel"], ts=card["ts"], text="edited", blocks=blocks)
 
-    assert [d.type for d in (await reviewing).decisions] == ["approve", "approve"]
+    await dana.slack.click("U0DANA", card["channel"], card["ts"], "menu:0", selected=option["value"])
+
+    await dana.notice("nothing was recorded")
+    assert not reviewing.done()
+    reviewing.cancel()
+
+
+async def test_decisions_that_come_one_after_the_other_share_an_edit(start_bot, slack, client, dana):
+    """The person who clicks first sees it on the card, and whoever clicks last does not wait for the others."""
+    bot = await start_bot(pace=True)
+    async with watching(slack) as watcher:
+        asked = client.interrupt(asking(*(an_action(f"pay-{n}") for n in range(5))))
+        await client.publish(asked)
+        card = await watcher.card(asked.id)
+        shown = await dana.opened(card, "review:0")
+        await dana.press_in(shown, "approve:0")
+        first = await eventually(lambda: slack.calls("chat.update"))
+        for index in range(1, 5):
+            await dana.press_in(shown, f"approve:{index}")
+            # Longer than what happens at the same moment, which was one edit before.
+            await asyncio.sleep(0.2)
+        await settled_card(bot.store, watcher, asked.id, stage="ended")
+
+        assert len(first) == 1
+        assert len(await slack.calls("chat.update")) <= 3
+
+
+# --- Who may ----------------------------------------------------------------------------------------------------------
+
+
+async def test_members_of_a_user_group_decide(start_bot, slack, client, mira):
+    """Others read that they may not, and a new member may once Slack says so."""
+    await start_bot(approvers="S0OPS")
+    noor = Someone(slack, "U0NOOR")
+    reviewing = review(client)
+    card = await mira.card()
+    await noor.press(card, "approve:0")
+    assert "Only <!subteam^S0OPS>" in await noor.notice("can decide this")
+
+    await slack.group("S0OPS", users=["U0DANA", "U0NOOR"])
+    await slack.event({"type": "subteam_members_changed", "subteam_id": "S0OPS"})
+    await noor.press(card, "approve:0")
+
+    assert (await reviewing).records[0].decided_by == "U0NOOR"
+
+
+async def test_while_slack_does_not_say_who_somebody_is_they_decide_nothing(start_bot, slack, client, dana):
+    """A click is refused and can be repeated, and a form keeps what was typed."""
+    await start_bot(approvers="S0OPS")
+    reviewing = review(client)
+    card = await dana.card()
+    form = await dana.opened(card, "reject:0")
+    await slack.event({"type": "subteam_members_changed", "subteam_id": "S0OPS"})
+    await slack.fault("usergroups.users.list", "error", error="fatal_error", times=None)
+    await dana.press(card, "approve:0")
+    await dana.notice("Slack did not say in time who you are")
+    assert (await dana.fill(form, reason="no"))["result"] == "errors"
+    await slack.clear_faults()
+    await dana.fill(form, reason="no")
+
+    assert (await reviewing).decisions[0].message == "no"
+
+
+@pytest.mark.usefixtures("bot")
+async def test_a_card_names_whom_it_does_not_notify_and_they_decide(client, slack, dana, erik):
+    """Only Dana's phone makes a sound. Erik's name is text of his, and Slack takes nothing in it as a mention."""
+    await slack.person("U0ERIK", name="<!channel>")
+    reviewing = review(client, an_action("remind"))
+    shown = words((card := await dana.card())["blocks"])
+    for name in ("<@U0DANA>", "@ops", "&lt;!channel&gt;"):
+        assert name in shown
+    for mention in ("<@U0ERIK>", "<!subteam", "<!channel>"):
+        assert mention not in shown + card["text"]
+
+    await erik.press(card, "approve:0")
+    assert (await reviewing).records[0].decided_by == "U0ERIK"
+
+
+# --- What an agent writes ---------------------------------------------------------------------------------------------
+
+HOSTILE = [
+    "<!channel> <!here> <@U0DANA> <!subteam^S0OPS>",
+    "<https://evil.example|Approve here> <!date^1392734382^{date}|soon>",
+    "```\n*break out* https://evil.example @channel #general &lt;!channel&gt;\n```",
+    "right\u202eleft zero\u200bwidth soft\u00adhyphen tag\U000e0041",
+]
+
+
+@pytest.mark.usefixtures("bot")
+async def test_the_text_of_an_agent_is_only_ever_literal(slack, client, dana):
+    """Wherever it can put words, and in whatever is opened and typed: every call to Slack has them in literal leaves only."""
+    args = {text: [text] for text in HOSTILE} | {"short": HOSTILE[0]}
+    call = an_action("<!channel> *pay*", args, description="\n".join(HOSTILE))
+    context = Context(title=HOSTILE[0], subagent=HOSTILE[0], requested_by="U0NOOR")
+    reviewing = review(client, call, context=context)
+    card = await dana.card("if nobody")
+    await dana.opened(card, "edit:0")
+    await dana.close()
+    await dana.fill(await dana.opened(card, "reject:0"), reason=HOSTILE[0])
+    await reviewing
+    await dana.card("did not run")
+
+    sent = [call["args"] for call in await slack.calls() if call["method"].startswith(("chat.", "views."))]
+    assert len(sent) >= 4
+    for arguments in sent:
+        assert not list(active(arguments)), arguments
+        assert "\u202e" not in words(arguments.get("blocks") or arguments.get("view", {}).get("blocks"))
+
+
+def active(node, kind=""):
+    """Find every place of a payload where Slack would interpret one of these texts."""
+    if isinstance(node, str):
+        if kind in {"mrkdwn", "markdown", "button", "header", "fallback"} and any(
+            text in node for text in HOSTILE
+        ):
+            yield node
+    elif isinstance(node, list):
+        for child in node:
+            yield from active(child, kind)
+    elif isinstance(node, dict):
+        own = node.get("type", kind)
+        assert own not in {"link", "user", "usergroup", "broadcast", "emoji", "channel", "date"}
+        for name, child in node.items():
+            fallback = name == "text" and isinstance(child, str) and "type" not in node
+            # What a person typed into an input is shown to that person in the same input.
+            if name not in {"private_metadata", "initial_value", "metadata"}:
+                yield from active(child, "fallback" if fallback else own)
