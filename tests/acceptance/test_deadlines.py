@@ -1,43 +1,34 @@
 """While nobody decides: reminders, more people, more time, and somebody who is looking."""
 
 import asyncio
+import json
+import re
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 
-from agent_adapter import HITLRequest
 from playground.errors import ControlError
-from tests.support.builders import an_action
+from tests.support.builders import an_action, review
+from tests.support.faults import asking, eventually
 from tests.support.people import Someone, buttons, words
 
 SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
-async def finance(slack):
-    """A second channel, where the bot is."""
-    return await slack.channel("C0FINANCE", members=["U0BOT", "U0MIRA", "U0DANA"])
-
-
-@pytest.fixture
-def start(start_bot, finance, tmp_path) -> Callable:
+def start(start_bot, slack, tmp_path) -> Callable:
     """Start bots by a default with these keys."""
 
-    async def start(*keys: str, replicas: int = 1):
+    async def start(*keys: str, approvers: str = "[U0DANA, U0ERIK]", rules: str = "", replicas: int = 1):
+        await slack.channel("C0FINANCE", members=["U0BOT", "U0MIRA", "U0DANA"])
         path = tmp_path / "policy.yaml"
-        given = {"channel": "C0APPROVALS", "approvers": "[U0DANA, U0ERIK]"}
-        lines = [f"  {name}: {value}" for name, value in given.items()] + [f"  {key}" for key in keys]
-        path.write_text("\n".join(["default:", *lines]))
+        lines = [f"  {key}" for key in ("channel: C0APPROVALS", f"approvers: {approvers}", *keys)]
+        path.write_text("\n".join(["default:", *lines, rules]))
         return [await start_bot(policy=str(path), approvers="", channel=None) for _ in range(replicas)]
 
     return start
-
-
-def review(client, *actions, **fields):
-    requests, configs = zip(*(actions or (an_action("pay"),)), strict=True)
-    batch = HITLRequest(action_requests=requests, review_configs=configs)
-    return asyncio.create_task(client.review(batch, **fields))
 
 
 async def remarks(slack, channel="C0APPROVALS"):
@@ -49,35 +40,38 @@ async def remarks(slack, channel="C0APPROVALS"):
     ]
 
 
-async def remark(slack, saying, channel="C0APPROVALS"):
+async def remark(slack, saying):
     """Wait for a word in a thread."""
-    async with asyncio.timeout(30):
-        while not (found := [text for text in await remarks(slack, channel) if saying in text]):
-            await asyncio.sleep(0.02)
-    return found[0]
+
+    async def said():
+        return next((text for text in await remarks(slack) if saying in text), None)
+
+    return await eventually(said)
 
 
 async def card_in(slack, channel, saying=""):
     """Wait for the card of a channel."""
-    async with asyncio.timeout(30):
-        while True:
-            for message in await slack.messages(channel):
-                if message.get("thread_ts") in {None, message["ts"]} and saying in words(
-                    message.get("blocks")
-                ):
-                    return message
-            await asyncio.sleep(0.02)
+
+    async def look():
+        return next(
+            (
+                message
+                for message in await slack.messages(channel)
+                if message.get("thread_ts") in {None, message["ts"]}
+                and saying in words(message.get("blocks"))
+            ),
+            None,
+        )
+
+    return await eventually(look)
 
 
-async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack, client):
+async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack, client, mira):
     """Once, however many replicas run: a call in the thread, then a card elsewhere, for more people; each can decide."""
     await start(
-        "reminders: [1s]",
-        "escalation: {after: 3s, approvers: [U0MIRA], channel: C0FINANCE}",
-        replicas=2,
+        "reminders: [1s]", "escalation: {after: 3s, approvers: [U0MIRA], channel: C0FINANCE}", replicas=2
     )
-    mira = Someone(slack, "U0MIRA")
-    reviewing = review(client)
+    reviewing = review(client, an_action("pay"))
     card = await card_in(slack, "C0APPROVALS")
     await mira.press(card, "approve:0")
     await mira.notice("can decide this")
@@ -98,11 +92,11 @@ async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack,
     assert (len(await remarks(slack)), len(await remarks(slack, "C0FINANCE"))) == (2, 0)
 
 
-async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack, client):
+async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack, client, dana):
     """The button comes late, works once for each time that it is shown, and moves the agent's own deadline too."""
     await start("extend: {by: 20s, times: 2}")
-    dana, noor = Someone(slack, "U0DANA"), Someone(slack, "U0NOOR")
-    reviewing = review(client, expires_in=8 * SECOND)
+    noor = Someone(slack, "U0NOOR")
+    reviewing = review(client, an_action("pay"), expires_in=8 * SECOND)
     assert "extend:0" not in buttons(await card_in(slack, "C0APPROVALS"))
     card = await card_in(slack, "C0APPROVALS", "Extend by 20 seconds")
     await noor.press(card, "extend:0")
@@ -118,52 +112,92 @@ async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack
     assert len(await remarks(slack)) == 1
 
 
-async def test_somebody_looks_and_others_may_still_decide(start, slack, client):
-    """The card says who; it is over by itself."""
-    await start("assign: 4s")
-    dana, erik, noor = (Someone(slack, user) for user in ("U0DANA", "U0ERIK", "U0NOOR"))
-    reviewing = review(client)
+async def test_somebody_looks_and_hands_it_over_and_others_may_still_decide(start, slack, client, dana, erik):
+    """The card says who looks, and they are called in the thread. Whoever decides is not looking any more."""
+    await start("assign: 10m")
+    noor = Someone(slack, "U0NOOR")
+    reviewing = review(client, an_action("pay"), an_action("mail"))
     card = await card_in(slack, "C0APPROVALS")
     await noor.press(card, "claim:0")
     await noor.notice("can decide this")
-
     await dana.press(card, "claim:0")
-
     claimed = await card_in(slack, "C0APPROVALS", "<@U0DANA> is looking at this, until")
     assert "claim:0" not in buttons(claimed)
     await erik.press(claimed, "hand_over:0")
     await erik.notice("Only <@U0DANA>, who is looking at this, can hand it over.")
-    free = await card_in(slack, "C0APPROVALS", "I am looking at this")
-    assert "is looking at this, until" not in words(free["blocks"])
-    await dana.press(free, "claim:0")
-    await erik.press(await card_in(slack, "C0APPROVALS", "is looking at this, until"), "approve:0")
+    form = await dana.opened(claimed, "hand_over:0")
+    answer = await dana.fill(form, who="U0NOOR")
+    assert "<@U0NOOR> may not decide this, so it stays with you." in words(answer["views"][-1]["blocks"])
+    await dana.close()
 
-    assert (await reviewing).records[0].decided_by == "U0ERIK"
-    done = await card_in(slack, "C0APPROVALS", "the agent has resumed")
-    assert "is looking" not in words(done["blocks"])
+    await dana.fill(await dana.opened(claimed, "hand_over:0"), who="U0ERIK")
 
-
-async def test_the_assigned_person_hands_it_over_to_somebody_who_may_decide(start, slack, client):
-    """They are called in the thread, and the card says so."""
-    await start("assign: 10m")
-    dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
-    reviewing = review(client, an_action("pay"), an_action("mail"))
-    await dana.press(await card_in(slack, "C0APPROVALS"), "claim:0")
-    form = await dana.opened(await card_in(slack, "C0APPROVALS", "Hand over…"), "hand_over:0")
-    await dana.fill(form, who="U0NOOR")
-    refused = await slack.wait_for_view("U0DANA")
-    assert "<@U0NOOR> may not decide this, so it stays with you." in words(refused["blocks"])
-    await slack.close_view("U0DANA", refused["id"], clear=True)
-
-    form = await dana.opened(await card_in(slack, "C0APPROVALS", "Hand over…"), "hand_over:0")
-    await dana.fill(form, who="U0ERIK")
-
-    said = await remark(slack, "hands pay")
     asked = 'pay "dana@example.com", mail "dana@example.com"'
-    assert said == f"<@U0DANA> hands {asked} over to <@U0ERIK>. Everybody who may decide still can."
+    assert await remark(slack, "hands pay") == (
+        f"<@U0DANA> hands {asked} over to <@U0ERIK>. Everybody who may decide still can."
+    )
     card = await card_in(slack, "C0APPROVALS", "<@U0ERIK> is looking at this")
     await erik.press_one(card, "approve:0")
-    # Whoever decides is not looking any more.
-    card = await card_in(slack, "C0APPROVALS", "I am looking at this")
-    await erik.press(card, "approve:1")
-    assert [record.decided_by for record in (await reviewing).records] == ["U0ERIK", "U0ERIK"]
+    await dana.press(await card_in(slack, "C0APPROVALS", "I am looking at this"), "approve:1")
+    assert [record.decided_by for record in (await reviewing).records] == ["U0ERIK", "U0DANA"]
+
+
+# --- Everywhere a question stands -------------------------------------------------------------------------------------
+
+
+async def called(slack) -> Counter:
+    """Count for everybody the messages that were posted to others, too, and name them. Slack calls nobody for an edit."""
+    posted = [call["args"] for call in await slack.calls("chat.postMessage") if call["ok"]]
+    found = Counter()
+    for message in posted:
+        found.update(set(re.findall(r"<@(U\w+)>|<!subteam\^(S\w+)>", json.dumps(message["blocks"]))))
+    return Counter({person or group: count for (person, group), count in found.items()})
+
+
+async def test_people_who_may_decide_are_called_once_and_again_only_by_a_reminder(
+    start, slack, client, dana, erik
+):
+    """However many replicas draw, votes are counted, and calls a card has; whoever has voted is left alone."""
+    await start("quorum: 2", "reminders: [3s]", approvers="[U0DANA, U0ERIK, S0OPS]", replicas=2)
+    interrupt = client.interrupt(asking(*(an_action(f"pay-{n}") for n in range(2))))
+    await client.publish(interrupt)
+    card = await dana.showing("approve_all:0")
+    await dana.press(card, "approve_all:0")
+    await dana.card("1 of 2 approved")
+    assert await called(slack) == {"U0DANA": 1, "U0ERIK": 1, "S0OPS": 1}
+
+    await remark(slack, "Still waiting: ")
+    assert await called(slack) == {"U0DANA": 1, "U0ERIK": 2, "S0OPS": 2}
+    await erik.press(card, "approve_all:0")
+    assert (await client.wait(interrupt.id)).status == "decided"
+    await dana.card("waiting for the agent")
+    assert await called(slack) == {"U0DANA": 1, "U0ERIK": 2, "S0OPS": 2}
+
+
+ELSEWHERE = """\
+rules:
+  - {match: {tool: pay}, channel: C0FINANCE, approvers: [U0MIRA]}
+  - {match: {tool: ask}, channel: U0ERIK, approvers: [U0ERIK]}
+"""
+
+
+async def test_an_end_is_shown_in_every_place_and_no_button_is_left(start, slack, client, mira):
+    """In two channels, one of them with a card of several messages, and in a direct message; what was decided stands."""
+    await start(rules=ELSEWHERE)
+    many = [an_action("mail", {"to": "x" * 2_000 + str(n), "n": n}) for n in range(8)]
+    batch = asking(an_action("pay"), an_action("ask"), *many, an_action("pay", {"to": "bo"}))
+    interrupt_id = await client.publish(client.interrupt(batch))
+    await mira.press_one(await card_in(slack, "C0FINANCE"), "approve:0")
+    await mira.card("1 of 2 open")
+    await client.withdraw(interrupt_id, "not needed")
+
+    for channel in ("C0APPROVALS", "C0FINANCE", "D0ERIK"):
+        await card_in(slack, channel, "withdrawn by `")
+    assert "*Approved, not run*" in words((await card_in(slack, "C0FINANCE"))["blocks"])
+
+    async def no_buttons():
+        drawn = [message for message in await slack.messages() if message["user"] == "U0BOT"]
+        found = [e for m in drawn for b in m["blocks"] if b["type"] == "actions" for e in b["elements"]]
+        return all(element.get("text", {}).get("text") == "Details" for element in found)
+
+    await eventually(no_buttons)
