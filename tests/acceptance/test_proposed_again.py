@@ -8,20 +8,15 @@ from tests.support.builders import an_action, an_interrupt
 from tests.support.people import words
 
 RULES = """
-default:
-  channel: C0APPROVALS
-  approvers: [U0DANA, U0ERIK]
+default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
 rules:
   - name: logins
     match: {tool: connect, args: {properties: {step: {const: 1}}, required: [step]}}
     mask: [password]
-  - name: other logins
-    match: {tool: connect}
-    modal_only: [notes]
-  - name: small refunds
-    match: {tool: refund, args: {properties: {amount: {type: number, maximum: 600000}}, required: [amount]}}
-    channel: C0SHARED
+  - {name: other logins, match: {tool: connect}, modal_only: [notes]}
 """
+
+pytestmark = pytest.mark.usefixtures("bot")
 
 
 @pytest.fixture
@@ -30,15 +25,14 @@ async def bot(start_bot, policy):
     return await start_bot(policy=str(policy), approvers="", channel=None)
 
 
-def asking(*actions, pause, run="run-1"):
-    """Ask in one run, with pauses of its own."""
-    pauses = tuple(f"{pause}-{number}" for number in range(len(actions)))
-    asked = an_interrupt(*actions, run=run, id=interrupt_id("billing", run, pauses))
-    return asked.model_copy(update={"pauses": pauses})
+def asking(tool, args, *, pause):
+    """Ask in one run, with a pause of its own."""
+    asked = an_interrupt(an_action(tool, args), run="run-1", id=interrupt_id("billing", "run-1", (pause,)))
+    return asked.model_copy(update={"pauses": (pause,)})
 
 
 async def sent_back(client, dana, interrupt, saying):
-    """Ask, and have Dana ask for changes to the first call."""
+    """Ask, and have Dana ask for changes."""
     await client.publish(interrupt)
     card = await dana.card(saying)
     await dana.fill(await dana.opened(card, "changes:0"), What="Half of it.")
@@ -46,45 +40,30 @@ async def sent_back(client, dana, interrupt, saying):
     return card
 
 
-@pytest.mark.usefixtures("bot")
-async def test_the_next_proposal_says_what_is_different_and_links_to_the_one_before(client, dana):
-    """For the same tool in the same run. The third says that it is the third."""
-    first = await sent_back(client, dana, asking(an_action("pay", {"amount": 731946}), pause="a"), "731946")
+async def test_the_next_proposal_says_what_is_different_and_links_to_the_one_before(client, redis_url, dana):
+    """For the same tool in the same run. Another agent that names this run is told nothing of it."""
+    first = await sent_back(client, dana, asking("pay", {"amount": 731946}, pause="a"), "731946")
 
-    await client.publish(asking(an_action("pay", {"amount": 528317}), pause="b"))
-    second = await dana.card("2nd proposal")
-
-    shown = words(second["blocks"])
+    await client.publish(asking("pay", {"amount": 528317}, pause="b"))
+    shown = words((await dana.card("2nd proposal"))["blocks"])
     assert "<@U0DANA> asked for changes" in shown
     assert "amount: 731946 → 528317" in shown
     assert f"/archives/{first['channel']}/p{first['ts'].replace('.', '')}|" in shown
-    await dana.fill(await dana.opened(second, "changes:0"), What="Less.")
-    await client.publish(asking(an_action("pay", {"amount": 400}), pause="c"))
-    assert "amount: 528317 → 400" in words((await dana.card("3rd proposal"))["blocks"])
-
-
-@pytest.mark.usefixtures("bot")
-async def test_another_agent_with_the_same_run_is_told_nothing_of_the_call_before(client, redis_url, dana):
-    """An agent chooses the name of its run, so it could read what another one asked."""
-    await sent_back(client, dana, asking(an_action("pay", {"amount": 731946}), pause="a"), "731946")
 
     async with an_agent(redis_url, "rogue") as other:
-        call = an_interrupt(an_action("pay", {"amount": 528317}), agent="rogue", run="run-1")
-        await other.publish(call)
-        shown = words((await dana.card("528317"))["blocks"])
-
+        await other.publish(an_interrupt(an_action("pay", {"amount": 41}), agent="rogue", run="run-1"))
+        shown = words((await dana.card("rogue: pay 41"))["blocks"])
     assert "proposal" not in shown
     assert "731946" not in shown
 
 
-@pytest.mark.usefixtures("bot")
 async def test_what_one_of_the_two_may_not_show_is_on_neither_card(client, dana):
     """The first rule masks the password, the second keeps the notes for a modal; both hold for the comparison."""
     before = {"step": 1, "password": "hunter2", "notes": "patient 7", "host": "db-1"}
     after = {"step": 2, "password": "hunter3", "notes": "patient 8", "host": "db-2"}
-    await sent_back(client, dana, asking(an_action("connect", before), pause="a"), "db-1")
+    await sent_back(client, dana, asking("connect", before, pause="a"), "db-1")
 
-    await client.publish(asking(an_action("connect", after), pause="b"))
+    await client.publish(asking("connect", after, pause="b"))
     card = await dana.card("2nd proposal")
 
     compared = next(words(block) for block in card["blocks"] if block["block_id"] == "a:0:changed")
