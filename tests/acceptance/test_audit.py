@@ -1,26 +1,28 @@
-"""What the audit keeps of each decision, for somebody who asks a year later."""
+"""What the audit keeps of each decision and each click in vain, and the log that others can check."""
 
-import asyncio
 import json
+import subprocess
+import sys
 
 import pytest
 
-from agent_adapter.contract.hitl import HITLRequest
+from agent_adapter.receipts.key_files import read_keys, write_keys
+from agent_adapter.receipts.ring import RingKey
+from agent_adapter.receipts.signer import new_signer, public_of
+from bot.jobs.audit_mover import FULL, AuditMover, posting_to
+from tests.conftest import until
 from tests.support.builders import an_action, review
+from tests.support.faults import eventually
+from tests.support.people import Someone
+from tests.support.topologies import scanned
 
 RULES = """
-default:
-  channel: C0APPROVALS
-  approvers: [U0DANA, U0ERIK]
-  mask: [pin]
+default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK], mask: [pin]}
 rules:
-  - name: payments
-    match: {tool: pay}
-    quorum: 2
   - name: pings
     match: {tool: ping}
     risk: low
-    standing: {same: tool, scope: run, lasts: 1h, uses: 3}
+    standing: {same: tool, scope: agent, lasts: 1h, uses: 3}
 """
 
 
@@ -30,48 +32,22 @@ async def bot(start_bot, policy):
     return await start_bot(policy=str(policy), approvers="", channel=None)
 
 
-async def entries(bot, *events):
-    """Give the entries of these kinds, oldest first, each with what is known beside it."""
-    found = [fields for _, fields in await bot.store._redis.xrange(bot.store.keys.audit)]
-    return [
-        {**fields, **json.loads(fields.pop("facts", "{}"))} for fields in found if fields["event"] in events
-    ]
+async def entries(bot, event):
+    """Wait for the entries of a kind, oldest first, each with what is known beside it."""
+
+    async def found():
+        trail = [fields for _, fields in await bot.store._redis.xrange(bot.store.keys.audit)]
+        return [{**f, **json.loads(f.pop("facts", "{}"))} for f in trail if f["event"] == event]
+
+    return await eventually(found)
 
 
 async def test_a_click_and_a_form_say_who_decided_what_by_which_rule_and_how_long_it_took(
     bot, client, dana, erik
 ):
-    """With the name that the person had, and with digests of what was asked and of what runs."""
-    reviewing = review(client, an_action("mail", {"to": "ann"}), an_action("mail", {"to": "bob"}))
-    await dana.press_one(await dana.showing("review:0"), "approve:0")
-    form = await erik.opened(await erik.showing("reject:1"), "reject:1")
-    await erik.fill(form, reason="wrong Bob")
-    await reviewing
-
-    approved, rejected = await entries(bot, "decided")
-
-    assert (approved["by"], approved["name"], approved["how"], approved["decision"]) == (
-        "U0DANA",
-        "Dana",
-        "click",
-        "approve",
-    )
-    assert (approved["tool"], approved["rule"], approved["policy"]) == (
-        "mail",
-        "default",
-        bot.policies.policy.version,
-    )
-    assert approved["asked"] == approved["decided"] != rejected["asked"]
-    assert int(approved["waited"]) >= 0
-    assert (rejected["name"], rejected["how"], rejected["reason"]) == ("Erik", "form", "wrong Bob")
-    assert "decided" not in rejected
-
-
-async def test_a_masked_pin_cannot_be_found_by_trying_all_pins(bot, client, dana, erik):
-    """Two calls with different pins have equal digests, and no entry has a pin, also where somebody writes it."""
+    """With the name that the person had, and with digests that say nothing of a masked pin: all pins have the same."""
     asked = [
-        an_action("mail", {"to": "ann", "pin": pin}, description="the pin is 4711")
-        for pin in ("4711", "0815")
+        an_action("mail", {"to": "ann", "pin": pin}, description="it is 4711") for pin in ("4711", "0815")
     ]
     reviewing = review(client, *asked)
     await dana.press_one(await dana.showing("review:0"), "approve:1")
@@ -81,28 +57,118 @@ async def test_a_masked_pin_cannot_be_found_by_trying_all_pins(bot, client, dana
 
     approved, rejected = await entries(bot, "decided")
 
+    known = {"by": "U0DANA", "name": "Dana", "how": "click", "decision": "approve", "tool": "mail"}
+    known |= {"rule": "default", "policy": bot.policies.policy.version}
+    assert {name: approved[name] for name in known} == known
     assert rejected["asked"] == approved["asked"] == approved["decided"]
+    assert int(approved["waited"]) >= 0
+    assert (rejected["name"], rejected["how"]) == ("Erik", "form")
     assert "is not for Ann" in rejected["reason"]
+    assert "decided" not in rejected
     assert "4711" not in str(await bot.store._redis.xrange(bot.store.keys.audit))
 
 
 async def test_what_a_standing_approval_approves_says_so(bot, client, dana):
     """Nobody saw that call, so there is no name, and no time that it was shown."""
-    ping = an_action("ping", {"host": "a"})
-    first = asyncio.create_task(client.review(a_batch(ping), run="one", pauses=["1"]))
+    first = review(client, an_action("ping"))
     form = await dana.opened(await dana.card(), "sticky:0")
-    await dana.slack.submit("U0DANA", form["id"], {})
+    await dana.fill(form, Where="agent")
     await first
-    await client.review(a_batch(ping), run="one", pauses=["2"])
+    await review(client, an_action("ping"))
 
     given, used = await entries(bot, "decided")
 
     assert (given["how"], given["name"]) == ("form", "Dana")
     assert (used["how"], used["rule"]) == ("standing", "pings")
-    assert "name" not in used
-    assert "waited" not in used
+    assert not {"name", "waited"} & set(used)
 
 
-def a_batch(*actions):
-    requests, configs = zip(*actions, strict=True)
-    return HITLRequest(action_requests=requests, review_configs=configs)
+async def test_who_pressed_in_vain_is_entered_once_with_why_and_without_what_the_call_is_about(
+    bot, client, slack, dana
+):
+    """The record is judged twice, from memory and anew. So is a click that an error kept from being stored."""
+    reviewing = review(client, an_action("pay", {"iban": "DE44"}))
+    card = await dana.card()
+    await Someone(slack, "U0MIRA").press(card, "approve:0")
+    [refused] = await entries(bot, "click_refused")
+    refused = {name: text for name, text in refused.items() if name not in {"event", "id", "seq"}}
+    assert refused == {"index": "0", "by": "U0MIRA", "button": "approve", "code": "not_allowed"}
+
+    await slack.fault("users.info", "error", times=None, error="internal_error")
+    await slack.click("U0ERIK", card["channel"], card["ts"], "approve:0")
+    [failed] = await entries(bot, "click_failed")
+    assert (failed["by"], failed["button"], failed["code"][-5:]) == ("U0ERIK", "approve", "Error")
+    reviewing.cancel()
+
+
+# --- The log ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def logging_bot(start_bot, signing, tmp_path):
+    """A bot with a key for the log."""
+    signer = new_signer()
+    key = RingKey.of(public_of(signer), "log", namespace="assent")
+    write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
+    log = {"log_key": signer.private_bytes.decode(), "audit_dir": str(tmp_path / "trail")}
+    return await start_bot(**log, audit_channel="C0APPROVALS")
+
+
+def verify(folder, *options):
+    """Check a copy of the log as an auditor does. Gives the exit code and what is said."""
+    command = [sys.executable, "verifiers/assent_log.py", str(folder), *map(str, options)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+async def test_what_people_decided_is_in_a_log_that_others_can_check_with_a_head_from_slack(
+    logging_bot, client, dana, slack, signing, tmp_path
+):
+    """A bot writes it by itself. The one who cuts it back can write to the folder, and not to Slack."""
+    bot, folder, heads = logging_bot, tmp_path / "trail", tmp_path / "heads.txt"
+    await until(lambda: "audit" in {loop.name for loop in bot.health.loops})
+    reviewing = review(client, an_action("mail", {"to": "ann"}))
+    card = await dana.card()
+    await AuditMover(bot.audit, bot.health, bot.process, 10**9, 365).tidy()
+    before = {file: file.read_bytes() for file in folder.glob("*.jsonl")}
+    await dana.press(card, "approve:0")
+    await reviewing
+    post = posting_to(bot.slack, "C0APPROVALS")
+    await AuditMover(bot.audit, bot.health, bot.process, 10**9, 365, post).tidy()
+
+    (day,) = bot.audit.log.days()
+    assert [entry["event"] for entry in bot.audit.log.read(day)][:3] == ["published", "admitted", "decided"]
+    message = await slack.wait_for_message(lambda each: each["text"].startswith("Head of the audit log"))
+    heads.write_text(message["blocks"][1]["elements"][0]["elements"][0]["text"])
+    code, told = verify(folder, "--key", signing.ring_path, "--against", heads)
+    assert code == 0, told
+    for file, text in before.items():
+        file.write_bytes(text)
+    assert verify(folder, "--key", signing.ring_path)[0] == 0
+    code, told = verify(folder, "--key", signing.ring_path, "--against", heads)
+    assert (code, "it was cut" in told) == (1, True)
+
+
+async def test_while_too_much_is_not_in_the_log_nobody_is_asked_and_the_agent_learns_why(
+    logging_bot, client, dana
+):
+    """Open cards can still be decided. New ones come once the log can be written."""
+    bot = logging_bot
+    first = review(client, an_action("mail", {"to": "ann"}))
+    card = await dana.card()
+    bot.health.fault(FULL, "the log cannot be written")
+    second = review(client, an_action("pay", {"to": "bob"}))
+
+    async def is_told():
+        redis = bot.store._redis
+        cards = [await redis.hgetall(key) for key in await scanned(redis, "*:card:*")]
+        return "the audit trail is full" in str(cards)
+
+    await eventually(is_told)
+    await dana.press(card, "approve:0")
+    assert (await first).decisions[0].type == "approve"
+    assert not second.done()
+    bot.health.recover(FULL)
+    await dana.press(await dana.card("pay"), "approve:0")
+
+    assert (await second).decisions[0].type == "approve"
