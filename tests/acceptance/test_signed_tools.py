@@ -2,7 +2,6 @@
 
 import asyncio
 import importlib.util
-import json
 from pathlib import Path
 
 import pytest
@@ -10,23 +9,10 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent_adapter import (
-    ApprovalClient,
-    Context,
-    ReceiptError,
-    approval_key,
-    approval_receipt,
-    requires_receipt,
-)
-from agent_adapter.contract.hitl import ApproveDecision
-from agent_adapter.contract.identity import action_fingerprints
-from agent_adapter.contract.record import dump_recorded
+from agent_adapter import Context, approval_key, approval_receipt, requires_receipt
 from agent_adapter.integrations import functions, langgraph
 from agent_adapter.receipts.used import SqliteUsed
-from tests.support.redis_users import address_for
 from tests.support.scripted_model import ScriptedModel, says
-from tests.support.signing import unsigned
-from tests.support.topologies import KEYS, connected
 
 VERIFIER = Path(__file__).parents[2] / "verifiers/assent_verify.py"
 NOOR = Context(requested_by="U0NOOR")
@@ -96,35 +82,3 @@ async def test_the_verifier_in_one_file_says_who_approved_a_real_call(
         args='{"to":"ål"}'.encode(),
     )
     assert (proof["people"], proof["kind"], proof["how"]) == (["U0DANA"], "approve", "click")
-
-
-@unsigned
-async def test_a_decision_that_somebody_wrote_into_redis_runs_no_such_tool(redis_url, guard):
-    """Even where the agent has no ring and believes it."""
-    ran = []
-
-    @guard
-    async def pay(to: str) -> None:
-        ran.append(to)
-
-    async with ApprovalClient.from_url(address_for(redis_url, "agent", "billing"), agent="billing") as client:
-        calling = asyncio.create_task(functions.run(pay, {"to": "mallory"}, approvals=client))
-        with connected(redis_url, decode_responses=True) as redis:
-            while not (found := list(redis.scan_iter("*:req:*"))):
-                await asyncio.sleep(0.01)
-            interrupt_id = found[0].partition(":req:")[2]
-            record = await client.record(interrupt_id)
-            text = dump_recorded(
-                ApproveDecision(),
-                fingerprint=action_fingerprints(record.interrupt.request)[0],
-                decided_by="U0DANA",
-            )
-            redis.hset(
-                KEYS.card(interrupt_id),
-                mapping={"d:0": text, "at:0": "1795000000000", "status": "decided"},
-            )
-        with pytest.raises(ReceiptError) as refused:
-            await calling
-
-    assert (ran, refused.value.code) == ([], "missing")
-    assert json.loads(text)["decided_by"] == "U0DANA"

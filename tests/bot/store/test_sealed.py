@@ -99,7 +99,17 @@ def is_sealed(name):
 
 NAMES = sorted({name for each in (GENUINE, *OTHERS) for name in each.card if is_sealed(name)})
 NAMES += ["approvers:0", "quorum:0", "requester", "silence", "requested_by", "requester_known", "use_within"]
-NAMES += ["seen:0:U0EVIL", "reached:1", "place:2", "step:1", "claim:1", "remark:2", "part:1:0", "risk"]
+NAMES += [
+    "seen:0:U0EVIL",
+    "reached:1",
+    "place:2",
+    "place:-1",
+    "step:1",
+    "claim:1",
+    "remark:2",
+    "part:1:0",
+    "risk",
+]
 NAMES += ["seal:seen:0:U0EVIL", "seal:remark:2", "seal:place:2", "seal:reached:1", "seal:approvers"]
 VALUES = sorted({text for each in (GENUINE, *OTHERS) for text in each.card.values()})
 VALUES += ["", "0", "1", "U0EVIL", "-", "f:9", encode(["C9", None, [0], []])]
@@ -167,6 +177,7 @@ def test_what_a_bot_believes_of_a_sealed_record_is_what_bots_wrote(changes):
     for name in ("pages", "steps", "extension", "requested_by", "requester_known", "policy_version"):
         assert getattr(state.admission, name) == getattr(STATE.admission, name)
     assert {each.channel for each in state.admission.places} <= {"C1", "C2"}
+    assert state.place_of(0).channel == STATE.place_of(0).channel
     assert state.read.items() <= STATE.read.items()
     assert state.reached.items() <= STATE.reached.items()
     assert state.assignments.items() <= STATE.assignments.items()
