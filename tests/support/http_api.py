@@ -1,5 +1,6 @@
 """An agent that knows nothing but HTTP."""
 
+import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -58,6 +59,12 @@ class Caller:
         assert status in {200, 201}, state
         return str(state["id"])
 
+    async def read(self, interrupt_id: str, wait: float = 0) -> Json:
+        """Give the state of an interrupt, after waiting so long for its answer."""
+        status, state = await self.send("GET", f"/interrupts/{interrupt_id}", params={"wait": wait})
+        assert status == 200, state
+        return state
+
     async def events(self, interrupt_id: str, last: str | None = None) -> list[tuple[str, str, Json]]:
         """Read a stream of events to its end: (id, name, data)."""
         headers = {"Last-Event-ID": last} if last is not None else {}
@@ -68,7 +75,5 @@ class Caller:
 
 def read_event(block: str) -> tuple[str, str, Json]:
     """Read one event: (id, name, data)."""
-    import json
-
     fields = dict(line.split(": ", 1) for line in block.splitlines())
     return fields.get("id", ""), fields["event"], json.loads(fields["data"])
