@@ -34,7 +34,7 @@ from tests.support.topologies import (
 )
 
 ENCRYPTED = {
-    "test_deciding", "test_editing", "test_http_api", "test_langchain_agent", "test_proposals", "test_quorum", "test_review",
+    "test_deciding", "test_editing", "test_http_api", "test_langgraph", "test_proposals", "test_quorum", "test_review",
 }  # fmt: skip
 """The modules that show: with encryption, agents and people meet nothing else. The others find what Redis keeps as text."""
 

@@ -1,0 +1,290 @@
+"""Agents in LangGraph, real ones: people decide in Slack, exactly that runs, and is told to the model."""
+
+import asyncio
+import operator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+import pytest
+from deepagents import FilesystemPermission, create_deep_agent
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
+
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.integrations import langchain_dev_utils
+from agent_adapter.integrations.langgraph import run, stream
+from agent_adapter.sync import SyncApprovalClient
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject
+from tests.agent_adapter.integrations import till
+from tests.agent_adapter.integrations.office import (
+    CONFIG,
+    DONE,
+    GO,
+    MAIL,
+    TURN,
+    Office,
+    answers_to_model,
+)
+from tests.support.people import buttons, words
+from tests.support.redis_users import address_for
+from tests.support.scripted_model import ScriptedModel, says
+
+
+@pytest.fixture
+async def bot(request, start_bot, playground):
+    """A bot over Socket Mode, or one over signed HTTP."""
+    if getattr(request, "param", "socket") == "socket":
+        return await start_bot()
+    bot = await start_bot(SLACK_APP_TOKEN=None)
+    playground.deliver_to(f"http://127.0.0.1:{bot.http.port}/slack/events")
+    return bot
+
+
+@pytest.mark.usefixtures("bot")
+@pytest.mark.parametrize(("bot", "mode"), [("socket", "batched"), ("http", "per_call")], indirect=["bot"])
+async def test_edit_reject_and_respond_reach_the_agent_exactly(client, dana, mode):
+    """One turn of four calls: just what was decided runs and is told to the model."""
+    office = Office()
+    agent = office.agent(TURN, DONE, mode=mode)
+    running = asyncio.create_task(run(agent, GO, approvals=client, config=CONFIG))
+
+    card = await dana.card("if nobody")
+    await dana.fill(await dana.opened(card, "edit:0"), to="b@x.com", body="new text")
+    await dana.close()
+    await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the report.")
+    await dana.close()
+    await dana.fill(await dana.opened(card, "respond:2"), Your_answer="use staging")
+    said = answers_to_model(await running)
+
+    assert dict(office.ran)["send_email"] == {"to": "b@x.com", "subject": "Hi", "body": "new text"}
+    assert office.names() == ["read_file", "send_email"]
+    assert said["call_1"][1].endswith("sent to b@x.com")
+    assert "a human reviewer replaced this tool call" in said["call_1"][1]
+    rejected = "User rejected the tool call for `delete_file` with reason: Keep the report."
+    assert said["call_3"] == ("error", rejected)
+    assert said["call_4"] == ("success", "use staging")
+    done = await dana.card("the agent has resumed")
+    assert not {"approve:0", "approve:1", "approve_all:0"} & set(buttons(done))
+
+
+@pytest.mark.usefixtures("bot")
+async def test_decorated_calls_of_langchain_dev_utils_are_one_card_and_each_is_decided(client, dana):
+    """Each call pauses by itself; together they are one card, and each decision reaches the call it is about."""
+    desk = till.Till()
+    pay = desk.decorated("async", langchain_dev_utils.handler_async)
+    graph = till.agent(pay, *({"to": to} for to in ("al", "bo", "cy", "di")))
+    running = asyncio.create_task(langchain_dev_utils.run(graph, GO, approvals=client, config=CONFIG))
+
+    card = await dana.card("if nobody")
+    await dana.press_one(card, "approve:0")
+    for button, typed in (("edit:1", {"to": "ed", "amount": "7"}), ("reject:2", {"reason": "Too much."})):
+        await dana.fill(await dana.opened(card, button), **typed)
+        await dana.close()
+    last = await dana.opened(await dana.showing("respond:3"), "respond:3")
+    await dana.fill(last, Your_answer="Paid by hand.")
+    said = answers_to_model(await running)
+
+    assert sorted(desk.paid) == [("al", 5), ("ed", 7)]
+    rejected = "A person rejected this call of pay, and it was not executed. Their reason: Too much."
+    assert [text for _, text in said.values()] == ["paid 5 to al", "paid 7 to ed", rejected, "Paid by hand."]
+
+
+# --- Graphs that call `interrupt()` themselves ------------------------------------------------------------------------
+
+
+class State(MessagesState):
+    heard: Annotated[list[Any], operator.add]
+
+
+def deletion(path):
+    """Ask as LangGraph's older examples do."""
+    flags = {"allow_accept": True, "allow_edit": True, "allow_respond": True, "allow_ignore": True}
+    return [{"action_request": {"action": "delete_file", "args": {"path": path}}, "config": flags}]
+
+
+@pytest.mark.usefixtures("bot")
+async def test_questions_of_every_kind_side_by_side_are_one_card(client, dana):
+    """Words, a yes or no, a HumanInterrupt and the review of an agent pause together; each hears its own answer."""
+    office = Office()
+    mailer = office.agent(says(("send_email", MAIL)), DONE)
+    mailer.checkpointer = None
+    builder = StateGraph(State).add_node("mailer", mailer).add_edge(START, "mailer")
+    question = {"question": "Where to?", "build": 17, "targets": ["eu", "us"]}
+    for name, asked in (("words", question), ("yes", "Deploy?"), ("listed", deletion("a.txt"))):
+        builder.add_node(name, lambda state, q=asked: {"heard": [interrupt(q)]}).add_edge(START, name)
+    graph = builder.compile(checkpointer=InMemorySaver())
+    reads = {"words": "text", "yes": "boolean"}
+    running = asyncio.create_task(run(graph, GO, approvals=client, config=CONFIG, dialect=reads))
+
+    card = await dana.card("expires at")
+    said = words(card["blocks"])
+    asked = ["send_email", "Where to?", "Deploy?", "a.txt"]
+    mail, where, deploy, listed = (sorted(asked, key=said.index).index(each) for each in asked)
+    assert all(part in said for part in ("17", "eu", "us", "Asked by the subagent mailer."))
+    for button, typed in (
+        (f"edit:{mail}", {"to": "bo@x.com"}),
+        (f"respond:{where}", {"your_answer": "Only to eu."}),
+        (f"reject:{deploy}", {"reason": "Not on a Friday."}),
+        (f"edit:{listed}", {"path": "b.txt"}),
+    ):
+        await dana.fill(await dana.opened(card, button), **typed)
+        for _ in await dana.slack.views(dana.user):
+            await dana.close()
+    result = await running
+
+    assert office.ran == [("send_email", {**MAIL, "to": "bo@x.com"})]
+    edited = {"type": "edit", "args": {"action": "delete_file", "args": {"path": "b.txt"}}}
+    assert sorted(result["heard"], key=str) == sorted(["Only to eu.", False, [edited]], key=str)
+
+
+# --- Deep agents ------------------------------------------------------------------------------------------------------
+
+
+def lead(office, *calls, members=None, **options):
+    """Make an agent with two subagents that both ask, and that makes these calls itself."""
+    members = members or {"mailer": ("send_email", MAIL), "cleaner": ("delete_file", {"path": "a"})}
+    subagents = [
+        {
+            "name": name,
+            "description": name,
+            "system_prompt": "Do it.",
+            "model": ScriptedModel(turns=[says(call), says(text=f"{name} is done")]),
+            "tools": office.tools,
+        }
+        for name, call in members.items()
+    ]
+    tasks = [("task", {"description": "Do it.", "subagent_type": name}) for name in members]
+    asked = {"send_email": True, "delete_file": True}
+    return create_deep_agent(
+        ScriptedModel(turns=[says(*tasks, *calls), DONE]),
+        [],
+        subagents=subagents,
+        checkpointer=InMemorySaver(),
+        **{"interrupt_on": asked, **options},
+    )
+
+
+@pytest.mark.usefixtures("bot")
+async def test_calls_of_subagents_that_pause_side_by_side_are_one_card(client, dana):
+    """Beside each call stands who asks, also after a file that is asked about. Whoever listens hears of each pause."""
+    office, heard = Office(), []
+    secret = FilesystemPermission(operations=["write"], paths=["/secret/**"], mode="interrupt")
+    writes = [("write_file", {"file_path": f"/{at}.txt", "content": "one"}) for at in ("open", "secret/a")]
+    team = lead(office, *writes, permissions=[secret])
+
+    async def listen():
+        chunks = stream(
+            team, GO, approvals=client, config=CONFIG, stream_mode="updates", options={"subgraphs": True}
+        )
+        async for _, update in chunks:
+            heard.extend(update)
+
+    listening = asyncio.create_task(listen())
+    first = await dana.card("/secret/a.txt")
+    assert "/open.txt" not in words(first["blocks"])
+    await dana.fill(await dana.opened(first, "edit:0"), content="ONE")
+    card = await dana.showing("review:0")
+    before, said = list(heard), words(card["blocks"])
+    places = [said.index(part) for part in (MAIL["to"], "subagent mailer", "subagent cleaner")]
+    assert places == sorted(places)
+    await dana.press_one(card, "approve:0")
+    await dana.fill(await dana.opened(await dana.showing("reject:1"), "reject:1"))
+    await listening
+
+    assert before[-1] == "__interrupt__"
+    assert "tools" in heard[len(before) :]
+    assert office.ran == [("send_email", MAIL)]
+    files = (await team.aget_state(CONFIG)).values["files"]
+    assert {path: file["content"] for path, file in files.items()} == {
+        "/open.txt": "one",
+        "/secret/a.txt": "ONE",
+    }
+
+
+async def test_a_misspelt_tool_of_a_subagent_is_refused_before_anything_runs():
+    """The call that was meant would go out with nobody asked."""
+    office = Office()
+    team = lead(office, interrupt_on={"send_emails": True})
+
+    with pytest.raises(
+        InvalidRequestError, match=r"interrupt_on\['send_emails'\].*did you mean 'send_email'"
+    ):
+        await run(team, GO, approvals=InMemoryApprovalClient(ScriptedReviewer([])), config=CONFIG)
+    assert office.ran == []
+
+
+# --- Streams, and programs without a loop -----------------------------------------------------------------------------
+
+
+async def by_hand(agent, settings):
+    """Give every chunk as a caller gets it who answers the pauses without this library."""
+    async with aclosing(agent.astream(GO, CONFIG, **settings)) as chunks:
+        given = [chunk async for chunk in chunks]
+    answers = {}
+    for pause in (await agent.aget_state(CONFIG)).interrupts:
+        (action,) = pause.value["action_requests"]
+        kind = "approve" if action["name"] == "send_email" else "reject"
+        answers[pause.id] = {"decisions": [{"type": kind}]}
+    async with aclosing(agent.astream(Command(resume=answers), CONFIG, **settings)) as chunks:
+        return given + [chunk async for chunk in chunks]
+
+
+def shape(chunk):
+    """Tell chunks apart without the ids and times in them."""
+    match chunk:
+        case {"type": kind, "ns": namespace, "data": data}:
+            return kind, shape(namespace), shape(data)
+        case str():
+            return chunk.partition(":")[0]
+        case dict():
+            return tuple(sorted(chunk))
+        case tuple() | list():
+            return tuple(map(shape, chunk))
+        case _:
+            return type(chunk).__name__
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.parametrize("mode", ["values", "custom", "tasks", ["messages", "updates"]], ids=str)
+async def test_chunks_of_subagents_are_those_of_the_graph(mode, version):
+    """Two subagents pause side by side; what is streamed is what LangGraph streams, in every mode and version."""
+    settings = {"stream_mode": mode, "version": version}
+    expected = await by_hand(lead(Office()), {**settings, "subgraphs": True})
+    approvals = InMemoryApprovalClient(ScriptedReviewer({"send_email": approve(), "delete_file": reject()}))
+    chunks = stream(
+        lead(Office()), GO, approvals=approvals, config=CONFIG, **settings, options={"subgraphs": True}
+    )
+
+    found = [chunk async for chunk in chunks]
+
+    assert sorted(map(repr, map(shape, found))) == sorted(map(repr, map(shape, expected)))
+
+
+@pytest.mark.usefixtures("bot")
+async def test_a_program_without_a_loop_runs_and_listens(dana, redis_url):
+    """`SyncApprovalClient.run` drives `run`, and a function that iterates over `stream`, from any thread."""
+    office = Office()
+    turns = [says(("send_email", MAIL)), DONE, says(("delete_file", {"path": "a"})), DONE]
+    agent = office.agent(*turns)
+
+    def work():
+        address = address_for(redis_url, "agent", "billing")
+        with SyncApprovalClient.from_url(address, agent="billing") as approvals:
+            ask = {"approvals": approvals.client, "config": CONFIG}
+            result = approvals.run(run(agent, GO, **ask))
+
+            async def listen():
+                chunks = stream(agent, {"messages": [("user", "again")]}, **ask, stream_mode="updates")
+                return [name async for chunk in chunks for name in chunk]
+
+            return result["messages"][-1].content, approvals.run(listen())
+
+    working = asyncio.create_task(asyncio.to_thread(work))
+    await dana.press(await dana.card("send_email"), "approve:0")
+    await dana.press(await dana.card("delete_file"), "approve:0")
+    answer, heard = await working
+
+    assert answer == "done"
+    assert heard[-3:] == ["tools", "model", "HumanInTheLoopMiddleware.after_model"]
+    assert office.ran == [("send_email", MAIL), ("delete_file", {"path": "a"})]
