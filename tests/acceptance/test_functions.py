@@ -12,7 +12,6 @@ from pydantic import BaseModel, Field
 from agent_adapter import Context
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.functions import asking, requires_approval
-from agent_adapter.sync import SyncApprovalClient
 from tests.conftest import an_agent
 from tests.support.pages import run_page
 from tests.support.people import Someone, buttons, words
@@ -59,23 +58,32 @@ async def dana(start_bot, slack):
     return Someone(slack, "U0DANA")
 
 
-async def test_an_approved_function_runs_as_it_was_called(dana, client):
-    """Given a call, when the person reads all of its arguments and approves, then it runs with the caller's objects."""
+async def test_an_approved_function_runs_as_it_was_called_and_an_edited_one_with_what_the_form_says(
+    dana, client
+):
+    """The person reads all of the arguments. The function gets its own types, and the caller's objects where nobody edited."""
     bank = Bank()
     transfer = requires_approval(client, description=lambda call: f"Pay {call.args['amount']} EUR.")(
         bank.transfer
     )
     calling = asyncio.create_task(transfer(Decimal("19.90"), DANAS, due=DUE))
-
     card = await dana.card("transfer")
     for shown in ("Pay 19.90 EUR.", "19.90", "DE00 1234", "Dana", "2026-12-01", "normal"):
         assert shown in words(card["blocks"])
     await dana.press(card, "approve:0")
-
     assert await calling == "paid 19.90 to Dana"
-    assert bank.paid == [(Decimal("19.90"), DANAS, DUE, Priority.NORMAL)]
-    assert bank.paid[0][1] is DANAS
     assert "approve:0" not in buttons(await dana.card("the agent has resumed"))
+
+    calling = asyncio.create_task(transfer(Decimal("20.00"), DANAS, due=DUE))
+    form = await dana.opened(await dana.card("Pay 20.00 EUR."), "edit:0")
+    await dana.fill(form, amount="5.00", priority="1")
+    assert await calling == "paid 5.00 to Dana"
+
+    assert bank.paid == [
+        (Decimal("19.90"), DANAS, DUE, Priority.NORMAL),
+        (Decimal("5.00"), DANAS, DUE, Priority.URGENT),
+    ]
+    assert bank.paid[0][1] is bank.paid[1][1] is DANAS
 
 
 async def test_a_cancelled_call_takes_its_card_back(dana, client):
@@ -90,19 +98,6 @@ async def test_a_cancelled_call_takes_its_card_back(dana, client):
     withdrawn = await dana.card("withdrawn by `")
     assert "approve:0" not in buttons(withdrawn)
     assert "The call that asked was cancelled." in words(withdrawn["blocks"])
-
-
-async def test_an_edited_function_runs_with_what_the_form_says(dana, client):
-    """Given a call, when the person changes date and priority in the form, then the function gets its own types."""
-    bank = Bank()
-    calling = asyncio.create_task(requires_approval(client)(bank.transfer)(Decimal("19.90"), DANAS, due=DUE))
-
-    card = await dana.card("transfer")
-    await dana.fill(await dana.opened(card, "edit:0"), amount="5.00", priority="1")
-
-    assert await calling == "paid 5.00 to Dana"
-    assert bank.paid == [(Decimal("5.00"), DANAS, DUE, Priority.URGENT)]
-    assert bank.paid[0][1] is DANAS
 
 
 async def test_a_program_that_starts_again_finds_its_question(dana, redis_url):
@@ -126,25 +121,6 @@ async def test_a_program_that_starts_again_finds_its_question(dana, redis_url):
         await attempt()
     assert len(bank.paid) == 1
     assert (await dana.card("the agent has resumed"))["ts"] == card["ts"]
-
-
-async def test_a_blocking_function_waits_in_its_own_thread(dana, redis_url):
-    """Given plain functions in threads, when people decide, then each goes on with its own decision."""
-
-    def work():
-        with SyncApprovalClient(an_agent(redis_url)) as approvals:
-
-            @requires_approval(approvals, on_reject=str)
-            def delete(path: str) -> str:
-                return f"deleted {path}"
-
-            return [delete("a.txt"), delete("b.txt")]
-
-    working = asyncio.create_task(asyncio.to_thread(work))
-    await dana.press(await dana.card("a.txt"), "approve:0")
-    await dana.fill(await dana.opened(await dana.card("b.txt"), "reject:0"), reason="Keep it.")
-
-    assert await working == ["deleted a.txt", "delete was rejected and did not run: Keep it."]
 
 
 async def test_the_page_about_functions_runs(everything_is_approved, redis_url):

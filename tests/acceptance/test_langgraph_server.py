@@ -5,11 +5,10 @@ import uuid
 
 import pytest
 from langgraph.pregel.remote import RemoteGraph
-from langgraph.types import Interrupt as Pause
 from langgraph_sdk import get_client
 
-from agent_adapter.errors import ClaimedError, ConsumedError, InvalidRequestError
-from agent_adapter.integrations.langgraph import run, to_request, to_resume
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.integrations.langgraph import run
 from tests.support import langgraph_server
 from tests.support.lanes import require
 from tests.support.pages import run_page
@@ -56,23 +55,16 @@ def a_thread():
     return {"configurable": {"thread_id": str(uuid.uuid4())}}
 
 
-async def answer_and_approve(dana):
-    """Answer in place of the e-mail, and let the file go."""
-    await dana.press_one(await dana.card("if nobody"), "approve:1")
-    await dana.fill(
-        await dana.opened(await dana.showing("respond:0"), "respond:0"), Your_answer="I wrote to Al myself."
-    )
-
-
-@pytest.mark.parametrize("name", ["agent", "per_call"])
-async def test_run_on_the_server_is_decided_in_slack(start_bot, slack, client, server, ran, name):
+async def test_run_on_the_server_is_decided_in_slack(start_bot, slack, client, server, ran):
     """`RemoteGraph` is a graph like any other: what ran on the server is what was decided."""
     await start_bot()
     dana = Someone(slack, "U0DANA")
-    graph = RemoteGraph(name, client=server)
+    graph = RemoteGraph("agent", client=server)
     running = asyncio.create_task(run(graph, GO, approvals=client, config=a_thread()))
 
-    await answer_and_approve(dana)
+    await dana.press_one(await dana.card("if nobody"), "approve:1")
+    form = await dana.opened(await dana.showing("respond:0"), "respond:0")
+    await dana.fill(form, Your_answer="I wrote to Al myself.")
     result = await running
 
     assert ran() == ["delete_file a.txt"]
@@ -82,58 +74,12 @@ async def test_run_on_the_server_is_decided_in_slack(start_bot, slack, client, s
 
 
 @pytest.mark.nightly
-async def test_pauses_of_a_thread_are_answered_by_hand(start_bot, slack, client, server, ran):
-    """With nothing but the server's own client: its state in, its command out."""
-    await start_bot()
-    dana = Someone(slack, "U0DANA")
-    id = (await server.threads.create())["thread_id"]
-    await server.runs.wait(id, "agent", input=GO)
-    pauses = [Pause(**pause) for pause in (await server.threads.get_state(id))["interrupts"]]
-    asked = client.interrupt(
-        to_request(pauses),
-        run=id,
-        pauses=[pause.id for pause in pauses for _ in pause.value["action_requests"]],
-    )
-
-    async def decided():
-        async with client.reviewing(asked) as resume:
-            command = {"resume": to_resume(resume, pauses).resume}
-            return await server.runs.wait(id, "agent", command=command)
-
-    running = asyncio.create_task(decided())
-    await answer_and_approve(dana)
-    result = await running
-
-    assert ran() == ["delete_file a.txt"]
-    assert result["messages"][-1]["content"] == "done"
-
-
-@pytest.mark.nightly
 async def test_tools_on_the_server_are_refused_where_each_may_be_the_one_that_asks(client, server):
     """A server does not tell which pause is whose, so nobody is asked."""
     graph, config = RemoteGraph("asks_twice", client=server), a_thread()
     for given in (GO, None):
         with pytest.raises(InvalidRequestError, match=r"nobody was asked.*'deploy'.*does not tell"):
             await run(graph, given, approvals=client, config=config, dialect={"deploy": "boolean"})
-
-
-@pytest.mark.nightly
-async def test_two_who_attend_one_thread_resume_it_once(start_bot, slack, client, server, ran):
-    """Both find the same question; one resumes, the other is told so, and each tool ran once."""
-    await start_bot()
-    config, graph = a_thread(), RemoteGraph("agent", client=server)
-    first = asyncio.create_task(run(graph, GO, approvals=client, config=config))
-    dana = Someone(slack, "U0DANA")
-    await dana.card("if nobody")
-    second = asyncio.create_task(run(graph, None, approvals=client, config=config))
-
-    await answer_and_approve(dana)
-    outcomes = await asyncio.gather(first, second, return_exceptions=True)
-
-    assert ran() == ["delete_file a.txt"]
-    refused = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
-    assert all(isinstance(error, ClaimedError | ConsumedError) for error in refused)
-    assert len(refused) == 1
 
 
 @pytest.mark.nightly

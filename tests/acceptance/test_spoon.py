@@ -4,9 +4,6 @@
 
 import asyncio
 import contextlib
-import os
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,15 +11,12 @@ from tests.support.lanes import require_spoonai
 
 require_spoonai()
 
-from agent_adapter import Context
-from agent_adapter.integrations.spoon import HumanInTheLoopMiddleware, run
+from agent_adapter.integrations.spoon import run
 from playground.errors import ControlError
 from tests.agent_adapter.integrations.spoon_office import DONE, MAIL, Office, ScriptedBot, answers, says
 from tests.support.pages import run_page
 from tests.support.people import Someone, buttons, words
-from tests.support.redis_users import address_for
 
-ROOT = Path(__file__).parents[2]
 BATCH = says(
     ("send_email", MAIL),
     ("read_file", {"path": "notes.txt"}),
@@ -70,68 +64,6 @@ async def test_approve_edit_and_reject_in_one_batch(start_bot, slack, client, of
     assert {name.partition(":")[0] for name in buttons(await dana.card("the agent has resumed"))} <= {
         "review"
     }
-
-
-async def test_an_answer_stands_in_the_tools_place(start_bot, slack, client, office):
-    """Given a middleware of the agent's own, when a person answers, then the model hears the answer as the tool's."""
-    await start_bot()
-    gate = HumanInTheLoopMiddleware(GATED, approvals=client, context=Context(title="Invoices"))
-    agent, erik = office.agent(says(("send_email", MAIL)), DONE, middleware=[gate]), Someone(slack, "U0ERIK")
-    running = asyncio.create_task(agent.run("go"))
-
-    card = await erik.card("Invoices")
-    await erik.fill(await erik.opened(card, "respond:0"), your_answer="I have called them.")
-
-    assert await running == "done"
-    assert office.ran == []
-    assert answers(agent) == {"call_1": "I have called them."}
-
-
-async def test_a_run_that_is_cancelled_takes_its_question_back(start_bot, slack, client, office):
-    """Given a card, when the run ends, then nobody is asked any more: no other process could go on with it."""
-    await start_bot()
-    dana = Someone(slack, "U0DANA")
-    running = asyncio.create_task(
-        run(office.agent(says(("send_email", MAIL)), DONE), "go", approvals=client, interrupt_on=GATED)
-    )
-    await dana.card("send_email")
-
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-
-    card = await dana.card("withdrawn by `")
-    assert "the agent's run has ended" in words(card["blocks"])
-    assert "approve:0" not in buttons(card)
-    assert office.ran == []
-
-
-SENT = "To: dana@example.com\nSubject: Invoice 17\n\nDear Dana,\n\nyour invoice is due.\n\n"
-
-
-async def test_the_example_sends_what_was_approved(start_bot, slack, redis_url, tmp_path):
-    """Given the example and a bot, when a person approves, then the e-mail is sent."""
-    await start_bot()
-    dana = Someone(slack, "U0DANA")
-    environment = {name: value for name, value in os.environ.items() if name != "MODEL"}
-    agent = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "examples.spoon_agent",
-        cwd=tmp_path,
-        stdout=asyncio.subprocess.PIPE,
-        env={**environment, "REDIS_URL": address_for(redis_url, "agent", "billing"), "PYTHONPATH": str(ROOT)},
-    )
-    try:
-        await dana.press(await dana.card("send_email", within=40), "approve:0")
-        printed, _ = await agent.communicate()
-    finally:
-        if agent.returncode is None:
-            agent.kill()
-
-    assert printed.decode() == f"asking in Slack …\n{SENT}That is settled.\n"
-    assert agent.returncode == 0
-    assert list(tmp_path.iterdir()) == []
 
 
 async def somebody_approves(slack):
