@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("langgraph_server_graphs.py")
-GRAPHS = ("agent", "per_call", "lead", "crew", "question", "stops", "asks_once", "asks_twice")
+GRAPHS = ("agent", "asks_twice")
 
 
 def command() -> Path | None:

@@ -64,23 +64,9 @@ async def example(
     name: str, *arguments: str, port: int, key: str
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run a built example beside a bot."""
-    async with node(str(EXAMPLES / "dist" / f"{name}.js"), *arguments, port=port, key=key) as process:
-        yield process
-
-
-@asynccontextmanager
-async def script(name: str, *, port: int, key: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run a script of tests/node beside a bot, as if it stood among the examples."""
-    source = (SCRIPTS / f"{name}.mjs").read_text(encoding="utf-8")
-    async with node("--input-type=module", "--eval", source, port=port, key=key) as process:
-        yield process
-
-
-@asynccontextmanager
-async def node(*arguments: str, port: int, key: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run Node with the packages of the examples."""
     process = await asyncio.create_subprocess_exec(
         "node",
+        str(EXAMPLES / "dist" / f"{name}.js"),
         *arguments,
         cwd=EXAMPLES,
         stdout=asyncio.subprocess.PIPE,
