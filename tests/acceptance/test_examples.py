@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.people import Someone
+from tests.support.lanes import require_spoonai
 from tests.support.redis_users import address_for
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -48,14 +48,15 @@ async def example(
         ("deepagents_agent.py", "send_email", {}, "sent to dana@example.com: Invoice 17\nThat is settled."),
         ("langchain_dev_utils_agent.py", "pay", {"amount": "4"}, "paid 4 to Dana\nThat is settled."),
         ("openai_agents.py", "send_email", {}, "To: dana@example.com\nInvoice 17 is due.\n"),
+        ("spoon_agent.py", "send_email", {}, f"{SENT}That is settled."),
         ("plain_functions.py", "send_reminder", {}, "To: dana@example.com\nYour invoice 17 is due on 2026-12-01.\n\nsent"),
     ],
 )  # fmt: skip
-async def test_an_example_does_what_was_decided(start_bot, slack, redis_url, name, asks, typed, done):
+async def test_an_example_does_what_was_decided(start_bot, dana, redis_url, name, asks, typed, done):
     """Given an example and a bot, when a person approves or edits, then exactly that happens."""
+    if name == "spoon_agent.py":
+        require_spoonai()
     await start_bot()
-    dana = Someone(slack, "U0DANA")
-
     async with example(name, redis_url) as agent:
         card = await dana.card(asks, within=60)
         if typed:

@@ -88,25 +88,3 @@ async def test_one_process_asks_and_a_worker_sends_what_was_approved(start_bot, 
     assert worker.returncode == 0
     assert f"INFO run.paused interrupt_id={first} next=billing." in log
     assert "Traceback" not in log
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (
-            ["nowhere:registry", "--agent", "billing"],
-            "'nowhere:registry' is not a registry: write module:name",
-        ),
-        (["--again", "billing.unknown"], "billing.unknown: no such run waits in namespace 'assent'"),
-    ],
-)
-async def test_what_is_missing_is_said_in_one_sentence(redis_url, tmp_path, arguments, words):
-    """Given a command that cannot do anything, when it is run, then it ends and says what to write."""
-    operates = "--again" in arguments
-    user = address_for(redis_url, "operator") if operates else address_for(redis_url, "worker", "billing")
-    process = await python(tmp_path, user, "-m", "agent_adapter.worker", *arguments)
-    _, errors = await said(process)
-
-    assert words in errors
-    assert "Traceback" not in errors
-    assert process.returncode != 0

@@ -6,14 +6,11 @@ import json
 from examples.xpert_events import STREAMED
 from tests.acceptance.test_examples import example
 from tests.support.pages import run_page
-from tests.support.people import Someone
 
 
-async def test_xpert_conversation_resumes_with_what_was_decided(start_bot, slack, redis_url):
+async def test_xpert_conversation_resumes_with_what_was_decided(start_bot, dana, redis_url):
     """Given an event with two calls, when one is edited and one rejected, then XpertAI gets just that in its own words."""
     await start_bot()
-    dana = Someone(slack, "U0DANA")
-
     async with example("xpert_events.py", redis_url, "xpert") as agent:
         card = await dana.card("rejected at", within=60)
         await dana.fill(await dana.opened(card, "edit:0"), subject="Invoice 18")
@@ -22,27 +19,17 @@ async def test_xpert_conversation_resumes_with_what_was_decided(start_bot, slack
         printed, _ = await agent.communicate()
 
     asking, answer = printed.decode().splitlines()
-    assert asking == "asking in Slack …"
-    assert json.loads(answer) == {
-        "decisions": [
-            {
-                "type": "edit",
-                "editedAction": {
-                    "name": "send_email",
-                    "args": {"to": "dana@example.com", "subject": "Invoice 18"},
-                },
-            },
-            {"type": "reject", "message": "Keep the drafts."},
-        ]
-    }
-    assert agent.returncode == 0
+    assert (asking, agent.returncode) == ("asking in Slack …", 0)
+    edited = {"name": "send_email", "args": {"to": "dana@example.com", "subject": "Invoice 18"}}
+    decisions = [{"type": "edit", "editedAction": edited}, {"type": "reject", "message": "Keep the drafts."}]
+    assert json.loads(answer) == {"decisions": decisions}
     await dana.card("the agent has resumed")
 
 
-async def test_the_example_of_the_page_runs(start_bot, slack, redis_url):
+async def test_the_example_of_the_page_runs(start_bot, dana, redis_url):
     """Given the page's program, when everything is approved, then XpertAI is called with that."""
     await start_bot()
-    dana, sent = Someone(slack, "U0DANA"), []
+    sent = []
 
     async def resume_conversation(conversation, command):
         sent.append((conversation, command))

@@ -492,6 +492,15 @@ def again(redis_url, monkeypatch, capsys):
     return command
 
 
+async def test_a_command_that_cannot_do_anything_says_what_to_write(again, monkeypatch):
+    assert await again("billing.unknown") == (
+        1, "billing.unknown: no such run waits in namespace 'assent'",
+    )  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["agent_adapter.worker", "nowhere:registry", "--agent", "billing"])
+    with pytest.raises(SystemExit, match="'nowhere:registry' is not a registry: write module:name"):
+        await asyncio.to_thread(main)
+
+
 async def listed_with(redis_url, words):
     return any(words in line[3] for line in await listed(redis_url))
 
