@@ -167,6 +167,14 @@ def policy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+async def bot(request: pytest.FixtureRequest, start_bot: Callable[..., Awaitable[Bot]]) -> Bot:
+    """A bot by the `RULES` of the module, or by none."""
+    if not hasattr(request.module, "RULES"):
+        return await start_bot()
+    return await start_bot(policy=str(request.getfixturevalue("policy")))
+
+
 @pytest.fixture(autouse=True)
 def signed(request: pytest.FixtureRequest, signing: Signing, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Bots sign and seal, and agents check, except in tests that are marked as `unsigned`."""

@@ -26,12 +26,6 @@ rules:
 """
 
 
-@pytest.fixture
-async def bot(start_bot, policy):
-    """A bot by these rules."""
-    return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
 async def entries(bot, event):
     """Wait for the entries of a kind, oldest first, each with what is known beside it."""
 

@@ -26,7 +26,7 @@ def start(start_bot, slack, tmp_path) -> Callable:
         path = tmp_path / "policy.yaml"
         lines = [f"  {key}" for key in ("channel: C0APPROVALS", f"approvers: {approvers}", *keys)]
         path.write_text("\n".join(["default:", *lines, rules]))
-        return [await start_bot(policy=str(path), approvers="", channel=None) for _ in range(replicas)]
+        return [await start_bot(policy=str(path)) for _ in range(replicas)]
 
     return start
 

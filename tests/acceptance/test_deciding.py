@@ -22,12 +22,6 @@ rules:
 """
 
 
-@pytest.fixture
-async def bot(start_bot, policy):
-    """A bot by these rules."""
-    return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
 @pytest.mark.usefixtures("bot")
 async def test_whoever_comes_second_reads_who_was_first(client, dana, erik):
     """A late click changes nothing and is answered privately; a late form is replaced by a notice that closes."""
@@ -52,15 +46,6 @@ async def test_a_rejection_gives_the_agent_the_reason_that_was_chosen_and_the_wo
 
     assert (await reviewing).decisions[0].message == "wrong recipient\nShe left in May."
     assert "wrong recipient\nShe left in May." in words((await dana.card("Rejected by Dana"))["blocks"])
-
-
-@pytest.mark.usefixtures("bot")
-async def test_all_calls_are_rejected_with_one_reason(client, dana):
-    """Reject all asks for it first, and gives it to each."""
-    reviewing = review(client, an_action("a"), an_action("b"))
-    await dana.fill(await dana.opened(await dana.card(), "reject_all:0"), reason="not today")
-
-    assert [decision.message for decision in (await reviewing).decisions] == ["not today"] * 2
 
 
 @pytest.mark.usefixtures("bot")

@@ -32,7 +32,7 @@ async def test_what_is_sent_again_does_not_take_a_changed_vote_back(
     """Dana approves and then rejects. Her first click and her form, sent again, are answered as before and change nothing."""
     path = tmp_path / "policy.yaml"
     path.write_text(TWO_EACH)
-    await start(policy=str(path), approvers="", channel=None)
+    await start(policy=str(path))
     reviewing = review(client)
     card = await dana.card()
     click = await dana.press(card, "approve:0")

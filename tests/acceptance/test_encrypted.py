@@ -95,12 +95,6 @@ def watch(redis_url):
         yield watching
 
 
-@pytest.fixture
-async def bot(start_bot, policy):
-    """A bot by these rules, with the key."""
-    return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
 def a_call(tool, text, **given):
     return an_action(tool, {"text": f"{MARK} {text}", **given})
 

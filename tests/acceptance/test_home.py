@@ -25,12 +25,6 @@ rules:
 
 
 @pytest.fixture
-async def bot(start_bot, policy):
-    """A bot by these rules."""
-    return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
-@pytest.fixture
 async def ask(bot, client):
     """Ask for calls, and wait for their card; what is not decided is given up at the end."""
     asking = []

@@ -2,20 +2,22 @@
 
 import asyncio
 import operator
-from contextlib import aclosing
 from typing import Annotated, Any
 
 import pytest
 from deepagents import FilesystemPermission, create_deep_agent
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import interrupt
 
+from agent_adapter import Context, approval_key, requires_receipt
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.integrations import langchain_dev_utils
 from agent_adapter.integrations.langgraph import run, stream
 from agent_adapter.sync import SyncApprovalClient
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from tests.agent_adapter.integrations import till
 from tests.agent_adapter.integrations.office import (
     CONFIG,
@@ -88,6 +90,36 @@ async def test_decorated_calls_of_langchain_dev_utils_are_one_card_and_each_is_d
     assert sorted(desk.paid) == [("al", 5), ("ed", 7)]
     rejected = "A person rejected this call of pay, and it was not executed. Their reason: Too much."
     assert [text for _, text in said.values()] == ["paid 5 to al", "paid 7 to ed", rejected, "Paid by hand."]
+
+
+@pytest.mark.usefixtures("bot")
+async def test_tools_that_check_by_themselves_run_what_was_approved(client, dana, signing):
+    """Each call once, by the receipt that the bot has signed for it."""
+    ran, free = [], set()
+    guard = requires_receipt(
+        keys=signing.ring_path,
+        audience="billing",
+        used=lambda key, _at: key not in free and not free.add(key),
+    )
+
+    @guard
+    def pay(to: str, amount: int = 5) -> str:
+        """Pay."""
+        ran.append((to, amount, approval_key()[-2:]))
+        return "paid"
+
+    agent = create_agent(
+        ScriptedModel(turns=[says(("pay", {"to": "al"}), ("pay", {"to": "bo"})), DONE]),
+        [pay],
+        middleware=[HumanInTheLoopMiddleware({"pay": True})],
+        checkpointer=InMemorySaver(),
+    )
+    noor = Context(requested_by="U0NOOR")
+    running = asyncio.create_task(run(agent, GO, approvals=client, config=CONFIG, context=noor))
+    await dana.press(await dana.showing("approve_all:0"), "approve_all:0")
+    await running
+
+    assert sorted(ran) == [("al", 5, ":0"), ("bo", 5, ":1")]
 
 
 # --- Graphs that call `interrupt()` themselves ------------------------------------------------------------------------
@@ -215,50 +247,6 @@ async def test_a_misspelt_tool_of_a_subagent_is_refused_before_anything_runs():
 
 
 # --- Streams, and programs without a loop -----------------------------------------------------------------------------
-
-
-async def by_hand(agent, settings):
-    """Give every chunk as a caller gets it who answers the pauses without this library."""
-    async with aclosing(agent.astream(GO, CONFIG, **settings)) as chunks:
-        given = [chunk async for chunk in chunks]
-    answers = {}
-    for pause in (await agent.aget_state(CONFIG)).interrupts:
-        (action,) = pause.value["action_requests"]
-        kind = "approve" if action["name"] == "send_email" else "reject"
-        answers[pause.id] = {"decisions": [{"type": kind}]}
-    async with aclosing(agent.astream(Command(resume=answers), CONFIG, **settings)) as chunks:
-        return given + [chunk async for chunk in chunks]
-
-
-def shape(chunk):
-    """Tell chunks apart without the ids and times in them."""
-    match chunk:
-        case {"type": kind, "ns": namespace, "data": data}:
-            return kind, shape(namespace), shape(data)
-        case str():
-            return chunk.partition(":")[0]
-        case dict():
-            return tuple(sorted(chunk))
-        case tuple() | list():
-            return tuple(map(shape, chunk))
-        case _:
-            return type(chunk).__name__
-
-
-@pytest.mark.parametrize("version", ["v1", "v2"])
-@pytest.mark.parametrize("mode", ["values", "custom", "tasks", ["messages", "updates"]], ids=str)
-async def test_chunks_of_subagents_are_those_of_the_graph(mode, version):
-    """Two subagents pause side by side; what is streamed is what LangGraph streams, in every mode and version."""
-    settings = {"stream_mode": mode, "version": version}
-    expected = await by_hand(lead(Office()), {**settings, "subgraphs": True})
-    approvals = InMemoryApprovalClient(ScriptedReviewer({"send_email": approve(), "delete_file": reject()}))
-    chunks = stream(
-        lead(Office()), GO, approvals=approvals, config=CONFIG, **settings, options={"subgraphs": True}
-    )
-
-    found = [chunk async for chunk in chunks]
-
-    assert sorted(map(repr, map(shape, found))) == sorted(map(repr, map(shape, expected)))
 
 
 @pytest.mark.usefixtures("bot")

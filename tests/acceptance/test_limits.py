@@ -13,11 +13,6 @@ limits: [{agent: billing, pending: 1}, {per_minute: 2}]
 """
 
 
-@pytest.fixture
-async def bot(start_bot, policy):
-    return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
 @pytest.mark.usefixtures("bot")
 async def test_beyond_its_open_interrupts_an_agent_is_refused_until_one_is_decided(erik, client, redis_url):
     """The error names the limit and the cure, another agent is asked as ever, and a decision makes room."""

@@ -40,11 +40,6 @@ def built():
     build_examples()
 
 
-@pytest.fixture
-async def bot(start_bot):
-    return await start_bot()
-
-
 async def lines(process):
     printed, _ = await process.communicate()
     assert process.returncode == 0, printed.decode()

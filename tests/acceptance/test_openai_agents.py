@@ -20,11 +20,6 @@ CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
 
 
 @pytest.fixture
-async def bot(start_bot):
-    return await start_bot()
-
-
-@pytest.fixture
 def dana(slack, bot):
     return Someone(slack, "U0DANA")
 

@@ -19,11 +19,6 @@ from tests.support.people import words
 RULES = "default: {channel: C0APPROVALS, approvers: [U0DANA], mask: [token]}"
 
 
-@pytest.fixture
-async def bot(start_bot, policy):
-    return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
 async def pay(amount: int) -> str:
     """Pay."""
     if amount > 1_000:

@@ -34,7 +34,7 @@ SMALL = {"to": "al", "amount": 5, "more": {}}
 async def bot(start_bot, slack, policy):
     """A bot by these rules, which is in the channel of the second one."""
     await slack.channel("C0FINANCE", members=["U0BOT", "U0MIRA", "U0DANA", "U0ERIK"])
-    return await start_bot(policy=str(policy), approvers="", channel=None)
+    return await start_bot(policy=str(policy))
 
 
 async def in_channel(person, channel, saying):
@@ -69,7 +69,7 @@ async def test_an_edit_into_a_rule_without_edits_is_refused_beside_the_field(sta
     await slack.group("S0FINANCE", users=["U0ERIK", "U0MIRA"])
     for channel in ("C0ACCOUNTS", "C0FINANCE"):
         await slack.channel(channel, members=["U0BOT", "U0DANA", "U0ERIK", "U0MIRA"])
-    await start_bot(policy=str(PAYMENTS), approvers="", channel=None)
+    await start_bot(policy=str(PAYMENTS))
     args = {"amount": 5, "currency": "EUR", "iban": "DE02 1203 0000 0000 2020 51"}
     reviewing = review(client, an_action("pay_invoice", args), context=Context(requested_by="U0NOOR"))
     view = await dana.opened(await dana.showing("edit:0"), "edit:0")

@@ -19,12 +19,6 @@ rules:
 pytestmark = pytest.mark.usefixtures("bot")
 
 
-@pytest.fixture
-async def bot(start_bot, policy):
-    """A bot by these rules."""
-    return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
 def asking(tool, args, *, pause):
     """Ask in one run, with a pause of its own."""
     asked = an_interrupt(an_action(tool, args), run="run-1", id=interrupt_id("billing", "run-1", (pause,)))

@@ -22,12 +22,6 @@ LARGE = {"to": "al", "amount": 5000}
 pytestmark = pytest.mark.usefixtures("bot")
 
 
-@pytest.fixture
-async def bot(start_bot, policy):
-    """A bot by these rules."""
-    return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
 async def test_a_payment_over_1000_takes_two_people(client, dana, erik, mira):
     """Each is told what is missing, the card counts, and the agent hears who agreed."""
     reviewing = review(client, an_action("pay", LARGE), context=Context(requested_by="U0MIRA"))

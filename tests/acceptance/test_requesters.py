@@ -20,12 +20,6 @@ agents:
 MIRA = Context(requested_by="U0MIRA")
 
 
-@pytest.fixture
-async def bot(start_bot, policy):
-    """A bot by these rules."""
-    return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
 @pytest.mark.usefixtures("bot")
 async def test_an_agent_for_whom_nobody_vouches_names_no_requester(redis_url):
     """Leaving the name out lets nobody approve their own request, and neither does naming somebody else."""

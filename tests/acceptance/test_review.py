@@ -1,6 +1,5 @@
 """Batches: approved in two taps where the card shows all of it, and else part by part or at the end of a review."""
 
-import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.domain.ids import MessageId, button_value
@@ -10,11 +9,6 @@ from tests.support.people import buttons, words
 
 RULES = "default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}"
 REFUNDS = [("Ada Park", 64.95), ("Bo Lind", 12.0), ("Cy Marsh", 899.0), ("Di Noor", 45.5), ("Ed Stone", 7.25)]
-
-
-@pytest.fixture
-async def bot(start_bot, policy):
-    return await start_bot(policy=str(policy), approvers="", channel=None)
 
 
 def refunds():

@@ -23,7 +23,7 @@ def start(start_bot, slack, tmp_path):
         policy = tmp_path / "policy.yaml"
         policy.write_text(RULES.format(limit=limit))
         await slack.group("S0OPS", users=["U0ERIK"])
-        return await start_bot(policy=str(policy), approvers="", channel=None)
+        return await start_bot(policy=str(policy))
 
     return started
 

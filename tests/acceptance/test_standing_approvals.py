@@ -23,12 +23,6 @@ rules:
 
 
 @pytest.fixture
-async def bot(start_bot, policy):
-    """A bot by these rules."""
-    return await start_bot(policy=str(policy), approvers="", channel=None)
-
-
-@pytest.fixture
 async def review(bot, client):
     """Ask for a batch, in a run of its own; what is not decided is given up at the end."""
     waiting = []

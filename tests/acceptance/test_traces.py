@@ -1,19 +1,15 @@
 """One trace from a tool call to the run that goes on, with the real SDK of OpenTelemetry."""
 
 import asyncio
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -22,9 +18,8 @@ from agent_adapter import Context
 from agent_adapter.integrations.langgraph import run
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO
 from tests.conftest import until
-from tests.support.builders import an_action, an_interrupt, review
+from tests.support.builders import an_action, an_interrupt
 from tests.support.http_api import a_key, a_pause, speaking
-from tests.support.redis_users import address_for
 from tests.support.scripted_model import ScriptedModel, says
 from tests.support.topologies import KEYS
 
@@ -193,75 +188,3 @@ def test_without_opentelemetry_everything_is_imported():
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
-
-
-# --- The bot as a process ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-async def collector():
-    """What is sent to a collector, and its address."""
-    sent = []
-
-    async def collect(request):
-        sent.append(ExportTraceServiceRequest.FromString(await request.read()))
-        return web.Response(body=b"", content_type="application/x-protobuf")
-
-    application = web.Application()
-    application.add_routes([web.post("/v1/traces", collect)])
-    runner = web.AppRunner(application)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0][:2]
-    yield sent, f"http://{host}:{port}"
-    await runner.cleanup()
-
-
-async def test_a_bot_that_is_asked_to_stop_draws_to_the_end_and_sends_its_spans(
-    traces, playground, redis_url, slack, client, erik, collector
-):
-    """Under `opentelemetry-instrument`, with nothing but the variables that OpenTelemetry has for every program."""
-    sent, address = collector
-    kept = ("PATH", "ASSENT_SIGNING_KEY", "ASSENT_SEAL_KEY", "ASSENT_RING", "ASSENT_RECORD_KEY")
-    settings = {
-        **{name: os.environ[name] for name in kept if name in os.environ},
-        "SLACK_BOT_TOKEN": playground.bot_token,
-        "SLACK_APP_TOKEN": playground.app_token,
-        "SLACK_API_URL": playground.api_url,
-        "REDIS_URL": address_for(redis_url, "bot"),
-        "ASSENT_APPROVERS": "U0ERIK",
-        "ASSENT_CHANNEL": "C0APPROVALS",
-        "ASSENT_HTTP_PORT": "0",
-        "OTEL_EXPORTER_OTLP_ENDPOINT": address,
-        "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
-        "OTEL_SERVICE_NAME": "assent-bot",
-        "OTEL_METRICS_EXPORTER": "none",
-        "OTEL_LOGS_EXPORTER": "none",
-    }
-    instrument = "from opentelemetry.instrumentation import auto_instrumentation as it; it.run()"
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", instrument, sys.executable, "-m", "bot"),
-        cwd=ROOT,
-        env=settings,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    reviewing = review(client)
-    card = await erik.card("rejected at")
-    await slack.fault("chat.update", "delay", seconds=1.0)
-    await erik.press(card, "approve:0")
-    await reviewing
-    # By now the call that draws the decision is under way: Slack takes its second over it.
-    while "chat.update" in str((await slack.state())["faults"]):
-        await asyncio.sleep(0.02)
-    process.send_signal(signal.SIGTERM)
-    async with asyncio.timeout(30):
-        await process.communicate()
-
-    assert process.returncode == 0
-    assert "Approved by" in str(await slack.messages("C0APPROVALS"))
-    of_bot = [each for batch in sent for each in batch.resource_spans]
-    spans = [span for each in of_bot for scope in each.scope_spans for span in scope.spans]
-    assert {"assent.admit", "assent.post_card", "assent.click"} <= {span.name for span in spans}
-    assert {span.trace_id.hex() for span in spans} == trace_ids(traces.named("assent.publish"))
-    assert "assent-bot" in str(of_bot[0].resource)

@@ -83,22 +83,6 @@ async def test_a_click_that_is_not_stored_fails_visibly_where_the_reason_cannot_
     assert (await reviewing).decisions[0].type == "approve"
 
 
-async def test_a_missing_scope_is_named_and_heals_when_it_is_there(
-    playground, redis_url, slack, client, dana
-):
-    """The bot says which scope to add, draws nothing meanwhile, and goes on by itself."""
-    granted = ["chat:write", "channels:read", "groups:read", "channels:history", "groups:history"]
-    await slack.set_scopes(*granted)
-    async with running(settings_for(playground, redis_url)) as bot:
-        reviewing = review(client)
-        await until(lambda: "users:read" in (bot.health.slack_fault or ""))
-        await slack.set_scopes(*granted, "users:read")
-        await dana.press(await dana.card(within=60), "approve:0")
-
-        assert (await reviewing).decisions[0].type == "approve"
-        assert bot.health.ready
-
-
 async def test_a_bot_that_was_stopped_is_missed(playground, redis_url, client, caplog):
     """A clean stop takes its heartbeat along, so that an agent hears soon that no bot runs."""
     async with running(settings_for(playground, redis_url)) as bot:

@@ -49,7 +49,7 @@ async def shown(dana, name):
 @pytest.fixture
 def start(start_bot, policy):
     """Start a bot by these rules."""
-    return lambda: start_bot(policy=str(policy), approvers="", channel=None)
+    return lambda: start_bot(policy=str(policy))
 
 
 async def test_the_card_says_that_the_agent_is_verified_while_it_is_open_and_later(

@@ -105,7 +105,7 @@ async def test_silence_does_not_approve_an_hour_early_when_the_clock_is_set_forw
     """People had not had their time: what was open is rejected, and the agent is told."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(SILENCE)
-    await start_bot(policy=str(policy), approvers="", channel=None)
+    await start_bot(policy=str(policy))
     interrupt = an_interrupt(an_action("restart_job", {}), expires_in=timedelta(hours=2))
     agent = asyncio.create_task(take(client, interrupt))
     await watcher.card(interrupt.id)

@@ -33,7 +33,7 @@ async def test_silence_does_not_approve_what_somebody_rejected_before_a_failover
     """A bot had seen the card a moment before the click, when it looked for another one at its deadline."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY)
-    bot, ended = await start_bot(policy=str(policy), approvers="", channel=None), asyncio.Event()
+    bot, ended = await start_bot(policy=str(policy)), asyncio.Event()
 
     async def others_ask():
         while not ended.is_set():

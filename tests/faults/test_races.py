@@ -122,7 +122,7 @@ async def two_person_bots(start_bot, tmp_path):
     """Two replicas by a rule of two people."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(TWO)
-    return [await start_bot(policy=str(policy), approvers="", channel=None) for _ in range(2)]
+    return [await start_bot(policy=str(policy)) for _ in range(2)]
 
 
 @pytest.mark.usefixtures("two_person_bots")

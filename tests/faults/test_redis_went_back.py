@@ -183,7 +183,7 @@ async def test_an_approval_for_later_calls_that_was_revoked_stays_revoked(
     path.write_text(
         "default: {channel: C0APPROVALS, approvers: [U0DANA], standing: {same: arguments, scope: agent, lasts: 1h, uses: 5}}\n"
     )
-    settings = settings_for(playground, redis_url, policy=str(path), approvers="", channel=None)
+    settings = settings_for(playground, redis_url, policy=str(path))
     dana = Someone(slack, "U0DANA")
     async with an_agent(redis_url) as client:
         async with running(settings) as bot:

@@ -20,7 +20,7 @@ def settings(playground, redis_url, tmp_path):
     path.write_text(
         "default: {channel: C0APPROVALS, approvers: [U0DANA], reminders: [2s], extend: 30m, assign: 10m}"
     )
-    return settings_for(playground, redis_url, policy=str(path), approvers="", channel=None, **QUICK)
+    return settings_for(playground, redis_url, policy=str(path), **QUICK)
 
 
 def reminders(watcher, interrupt_id):

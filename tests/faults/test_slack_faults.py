@@ -109,7 +109,7 @@ async def test_card_in_a_closed_channel_loses_its_buttons_once_the_channel_is_ba
     policy = tmp_path / "policy.yaml"
     policy.write_text(RULES)
     await slack.channel("C0FINANCE", members=["U0BOT", "U0DANA"])
-    await start_bot(policy=str(policy), approvers="", channel=None)
+    await start_bot(policy=str(policy))
     interrupt = client.interrupt(asking(an_action("a"), an_action("b")))
     async with asyncio.timeout(120):
         agent = asyncio.create_task(take(client, interrupt))
@@ -175,7 +175,7 @@ async def test_open_card_of_an_escalation_is_not_drawn_plainer(start_bot, client
     policy = tmp_path / "policy.yaml"
     policy.write_text(ESCALATED)
     await slack.channel("C0FINANCE", members=["U0BOT", "U0DANA"])
-    await start_bot(policy=str(policy), approvers="", channel=None)
+    await start_bot(policy=str(policy))
     id = await client.publish(client.interrupt(asking(an_action("a"), an_action("b"))))
 
     def cards():
