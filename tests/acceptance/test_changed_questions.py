@@ -6,7 +6,6 @@ import pytest
 
 from agent_adapter import ApprovalClient, ConflictError, Context
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.dialects import DIALECTS
 from agent_adapter.receipts.ring import Ring
 from bot.api.agents import Agents
 from bot.api.questions import SealedQuestions
@@ -109,25 +108,6 @@ async def test_over_http_no_answer_is_given_to_a_question_that_was_changed_befor
             assert (status, state["error"]["code"]) == (409, "conflict")
         async with caller.session.get(f"/v1/interrupts/{asked_over_http}/events") as answer:
             assert answer.status == 409
-
-
-async def test_over_http_a_no_is_written_only_in_the_dialect_of_the_pause_that_was_asked(
-    start_bot, redis, redis_url, signing, dana
-):
-    """A `false` in another dialect is a text, and a text is a yes for many programs."""
-    bot = await start_bot()
-    key = await a_key(redis_url, seal_key=signing.seal_path.read_text())
-    async with speaking(bot.http.port, key) as caller:
-        asking = {"payload": {"question": "Delete it?"}, "dialect": "boolean", "run": "r", "pause": "p"}
-        interrupt_id = await caller.ask(**asking)
-        await dana.submit(await dana.opened(await dana.card("Delete it?"), "reject:0"))
-        _, honest = await caller.send("GET", f"/interrupts/{interrupt_id}", params={"wait": 5})
-        assert honest["resume"] is False
-
-        for dialect in DIALECTS:
-            await rewrite(redis, interrupt_id, source={"dialect": dialect, "payload": {"question": "x"}})
-            status, state = await caller.send("GET", f"/interrupts/{interrupt_id}")
-            assert (status, state["error"]["code"]) == (409, "conflict")
 
 
 async def test_an_agent_takes_no_answer_to_its_question_in_other_words(

@@ -1,4 +1,4 @@
-"""While nobody decides: reminders, more people, more time, and somebody who is looking."""
+"""While nobody decides: reminders, more people, more time, somebody who is looking, and what silence approves."""
 
 import asyncio
 import json
@@ -201,3 +201,63 @@ async def test_an_end_is_shown_in_every_place_and_no_button_is_left(start, slack
         return all(element.get("text", {}).get("text") == "Details" for element in found)
 
     await eventually(no_buttons)
+
+
+# --- Silence -----------------------------------------------------------------------------------------------------------
+
+HEARD = "[U0DANA, S0OPS]"
+BY_SILENCE = """\
+rules:
+  - {{match: {{tool: note_*}}, risk: low, on_timeout: approve, time_limit: {limit}}}
+"""
+
+
+async def outcome(waiting) -> tuple[str, str]:
+    """Wait for what the deadline decides; give it with its reason."""
+    resume = await waiting
+    assert resume.records[0].decided_by == "expired"
+    return resume.decisions[0].type, getattr(resume.decisions[0], "message", None) or ""
+
+
+async def test_silence_approves_what_people_saw_and_nobody_tried_to_reject(start, slack, client, dana):
+    """Dana presses Reject on one of two cards and is told to press again. She was not silent, though Slack works again."""
+    await slack.group("S0OPS", users=["U0ERIK"])
+    await start(approvers=HEARD, rules=BY_SILENCE.format(limit="8s"))
+    objected, silent = review(client, an_action("note_one")), review(client, an_action("note_two"))
+    card = await dana.card("note_one")
+    await dana.card("note_two")
+    await slack.fault("users.info", "error", error="internal_error", times=None)
+    await dana.press(card, "reject:0")
+    await dana.notice("Please press again")
+    await slack.clear_faults()
+
+    decided, why = await outcome(objected)
+    assert (decided, "it could not be recorded" in why) == ("reject", True)
+    await dana.card("it could not be recorded")
+    assert await outcome(silent) == ("approve", "")
+
+
+async def test_a_deleted_card_that_nobody_can_look_for_is_not_there(start, slack, client, dana):
+    """Somebody deletes it while the channel cannot be read: the bot does not know, and takes that for no yes."""
+    await slack.group("S0OPS", users=["U0ERIK"])
+    await start(approvers=HEARD, rules=BY_SILENCE.format(limit="4s"))
+    waiting = review(client, an_action("note_one"))
+    card = await dana.card("*approved*")
+    await slack.fault("conversations.history", "error", error="internal_error", times=None)
+    await slack.delete("U0NOOR", "C0APPROVALS", card["ts"])
+
+    decided, why = await outcome(waiting)
+    assert (decided, "Slack did not say whether people could still object" in why) == ("reject", True)
+
+
+async def test_silence_approves_nothing_when_all_approvers_are_gone(start, slack, client, dana):
+    """Their accounts are deactivated, also that of whoever is in the group: nobody was left who could press."""
+    await slack.group("S0OPS", users=["U0ERIK"])
+    await start(approvers=HEARD, rules=BY_SILENCE.format(limit="4s"))
+    waiting = review(client, an_action("note_one"))
+    await dana.card("*approved*")
+    for user in ("U0DANA", "U0ERIK"):
+        await slack.person(user, deleted=True)
+
+    decided, why = await outcome(waiting)
+    assert (decided, "nobody was left at the deadline" in why) == ("reject", True)

@@ -1,6 +1,7 @@
-"""The examples, run as they stand."""
+"""The examples in Python and for Node, run as they stand."""
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -9,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from examples.xpert_events import STREAMED
+from tests.support.http_api import a_key
 from tests.support.lanes import require_spoonai
+from tests.support.node import build_examples
+from tests.support.node import example as node_example
+from tests.support.pages import run_page
 from tests.support.redis_users import address_for
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -67,3 +73,86 @@ async def test_an_example_does_what_was_decided(start_bot, dana, redis_url, name
 
     assert printed.decode().startswith(f"asking in Slack …\n{done}")
     assert agent.returncode == 0
+
+
+@pytest.fixture(scope="session")
+def node_examples():
+    build_examples()
+
+
+async def decides(dana):
+    """Edit the mail that XpertAI asks about, and reject the other call."""
+    card = await dana.card("rejected at", within=60)
+    await dana.fill(await dana.opened(card, "edit:0"), subject="Invoice 18")
+    await dana.fill(await dana.opened(await dana.showing("reject:1"), "reject:1"), reason="Keep the drafts.")
+
+
+EDITED = {"name": "send_email", "args": {"to": "dana@example.com", "subject": "Invoice 18"}}
+DECIDED = {
+    "decisions": [
+        {"type": "edit", "editedAction": EDITED},
+        {"type": "reject", "message": "Keep the drafts."},
+    ]
+}
+
+
+@pytest.mark.usefixtures("bot")
+async def test_an_event_of_xpertai_resumes_its_conversation_with_what_was_decided(dana, redis_url):
+    """In its own words, by index."""
+    async with example("xpert_events.py", redis_url, "xpert") as agent:
+        await decides(dana)
+        asking, answer = (await agent.communicate())[0].decode().splitlines()
+
+    assert (asking, json.loads(answer)) == ("asking in Slack …", DECIDED)
+    await dana.card("the agent has resumed")
+
+
+@pytest.mark.usefixtures("node_examples")
+async def test_the_same_event_becomes_the_request_that_resumes_in_node(bot, dana, redis_url, tmp_path):
+    event = tmp_path / "event.json"
+    event.write_text(STREAMED)
+    given, key = (str(event), "conversation-7", "message-9"), await a_key(redis_url, "crm")
+    async with node_example("xpert_agent", *given, port=bot.http.port, key=key) as agent:
+        await decides(dana)
+        printed, _ = await agent.communicate()
+
+    assert json.loads(printed) == {
+        "action": "resume",
+        "conversationId": "conversation-7",
+        "target": {"aiMessageId": "message-9"},
+        "decision": {"type": "confirm", "payload": DECIDED},
+    }
+
+
+@pytest.mark.usefixtures("node_examples")
+async def test_calls_of_langchain_js_run_as_they_were_decided(bot, redis_url, dana):
+    """Two of three are approved and one is edited, with numbers as they were."""
+    key = await a_key(redis_url)
+    async with node_example("langchain_agent", port=bot.http.port, key=key) as agent:
+        card = await dana.card("if nobody", within=60)
+        await dana.press_one(card, "approve:0")
+        await dana.fill(await dana.opened(card, "edit:1"), amount="89.5")
+        await dana.press(await dana.showing("approve:2"), "approve:2")
+        printed = (await agent.communicate())[0].decode().splitlines()
+
+    ran = ["sent Reminder to dana@example.com", "paid 89.5 for invoice 17", "deleted old.txt"]
+    tools = ("send_email", "pay_invoice", "delete_file")
+    told = [f"{tool}: {said}" for tool, said in zip(tools, ran, strict=True)]
+    assert sorted(printed) == sorted(["asking in Slack …", *ran, *told])
+
+
+@pytest.mark.usefixtures("bot")
+async def test_the_program_of_the_page_about_xpertai_runs(dana, redis_url):
+    sent = []
+
+    async def resume_conversation(conversation, command):
+        sent.append((conversation, command))
+
+    page = await run_page("docs/how-to/use-from-xpert.md", redis_url)
+    page.names["resume_conversation"] = resume_conversation
+    running = asyncio.ensure_future(page.names["answer"](json.loads(STREAMED), "conversation-1"))
+    await dana.press(await dana.card("rejected at"), "approve_all:0")
+    await running
+
+    answer = {"decisions": [{"type": "approve"}, {"type": "approve"}]}
+    assert sent == [("conversation-1", {"resume": answer})]

@@ -5,8 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from agent_adapter import Context, HITLRequest, Outcome
-from agent_adapter.errors import DecisionNotAllowedError
+from agent_adapter import Context, Outcome
 from agent_adapter.integrations import functions
 from agent_adapter.redis import reports
 from bot.jobs import deadlines
@@ -138,25 +137,3 @@ async def test_a_card_says_that_nobody_has_taken_the_answer(start_bot, dana, cli
     await approved(client, dana)
 
     assert title_of(await dana.card("Not started")).startswith("⚠️")
-
-
-@pytest.mark.usefixtures("bot")
-async def test_a_card_says_why_the_agent_could_not_go_on(dana, client):
-    """An answer that the agent cannot use stays decided; the card tells it until the run goes on after all."""
-    first, config = an_action("a")
-    interrupt = client.interrupt(HITLRequest(action_requests=(first,), review_configs=(config,)), run="run-1")
-
-    async def go_on(error: Exception | None) -> None:
-        async with client.reviewing(interrupt):
-            if error:
-                raise error
-
-    going = asyncio.create_task(go_on(DecisionNotAllowedError("args.to: *no* <!channel> address")))
-    await dana.press(await dana.card(), "approve:0")
-    with pytest.raises(DecisionNotAllowedError):
-        await going
-    card = await dana.card("the agent could not go on")
-    assert "args.to: *no* <!channel> address" in words(card["blocks"])
-
-    await go_on(None)
-    assert "could not go on" not in words((await dana.card("the agent has resumed"))["blocks"])

@@ -1,10 +1,11 @@
-"""One trace from a tool call to the run that goes on, with the real SDK of OpenTelemetry."""
+"""One trace from a tool call to the run that goes on, with the real SDK of OpenTelemetry, and what `/metrics` measures of it."""
 
 import asyncio
 import subprocess
 import sys
 from pathlib import Path
 
+import aiohttp
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -13,12 +14,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from prometheus_client.parser import text_string_to_metric_families
 
 from agent_adapter import Context
 from agent_adapter.integrations.langgraph import run
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO
 from tests.conftest import until
-from tests.support.builders import an_action, an_interrupt
+from tests.support.builders import an_action, an_interrupt, review
+from tests.support.faults import eventually
 from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.scripted_model import ScriptedModel, says
 from tests.support.topologies import KEYS
@@ -188,3 +191,36 @@ def test_without_opentelemetry_everything_is_imported():
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# --- Metrics -----------------------------------------------------------------------------------------------------------
+
+NAMES = [f"assent_time_to_{what}_seconds_{of}" for of in ("count", "sum") for what in ("card", "agent")]
+
+
+async def test_the_times_to_the_card_and_to_the_agent_are_measured_once(start_bot, client, dana):
+    """However often the card is drawn. The numbers are those of all bots of this process."""
+    bot = await start_bot()
+
+    async def measured():
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{bot.http.port}/metrics") as answer,
+        ):
+            families = text_string_to_metric_families(await answer.text())
+            samples = {sample.name: sample.value for each in families for sample in each.samples}
+        return [samples[name] for name in NAMES]
+
+    before = await measured()
+    reviewing = review(client)
+    await dana.press(await dana.card("if nobody"), "approve:0")
+    await reviewing
+
+    async def took():
+        more = [now - was for now, was in zip(await measured(), before, strict=True)]
+        return more if all(more[:2]) else None
+
+    cards, answers, to_card, to_agent = await eventually(took)
+    assert (cards, answers) == (1, 1)
+    assert 0 < to_card < 20
+    assert 0 <= to_agent < 20

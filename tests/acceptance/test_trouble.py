@@ -91,16 +91,3 @@ async def test_a_bot_that_was_stopped_is_missed(playground, redis_url, client, c
 
     await until(lambda: "no bot runs in namespace 'assent'" in caplog.text)
     waiting.cancel()
-
-
-async def test_a_form_whose_trigger_is_too_old_is_said_not_to_open(start_bot, slack, client, dana):
-    """The person reads that they have to press again."""
-    await start_bot()
-    reviewing = review(client)
-    card = await dana.card()
-    await slack.fault("views.open", "error", error="expired_trigger_id")
-
-    await dana.press(card, "edit:0")
-
-    await dana.notice("could not be opened")
-    reviewing.cancel()
