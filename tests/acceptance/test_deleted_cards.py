@@ -63,18 +63,6 @@ async def test_a_deleted_card_is_posted_once_and_decided_there(
     assert (await client.wait(interrupt_id)).status == "decided"
 
 
-async def test_a_card_that_was_deleted_while_nobody_said_so_is_posted_again_by_the_next_bot(
-    start_bot, slack, client, watcher
-):
-    await start_bot()
-    interrupt_id, [card] = await asked(client, watcher, an_action("pay"))
-
-    await slack.delete("U0DANA", CHANNEL, card["ts"])
-    await start_bot()
-
-    await replaced(watcher, interrupt_id, [card])
-
-
 async def test_a_card_that_is_deleted_above_its_parts_is_posted_again_with_them(
     start_bot, slack, client, watcher, dana
 ):

@@ -1,9 +1,7 @@
 """`make demo` and `make playground`: the whole way from an agent's tool calls to their ends, for somebody who has just arrived."""
 
 import asyncio
-import contextlib
 import os
-import pty
 import re
 import shutil
 import signal
@@ -71,70 +69,6 @@ def test_without_a_terminal_it_plays_the_tour(folder):
     ):
         assert line in lines
     assert "\x1b" not in played.stdout
-    assert left_over(folder) == []
-
-
-class AtTerminal:
-    """The demo as somebody at a terminal runs it."""
-
-    def __init__(self, folder: Path) -> None:
-        self._screen, terminal = pty.openpty()
-        self.process = subprocess.Popen(
-            DEMO, stdin=terminal, stdout=terminal, stderr=terminal, cwd=CHECKOUT, env=environment(folder),
-            start_new_session=True,
-        )  # fmt: skip
-        os.close(terminal)
-        self.shown = ""
-
-    def read_until(self, pattern: str) -> re.Match[str]:
-        """Read the screen until this stands there."""
-        while not (found := re.search(pattern, self.shown)):
-            self.shown += os.read(self._screen, 65_536).decode()
-        return found
-
-    def press_control_c(self) -> int:
-        """End it as a terminal does, which tells every process of the group, and give the exit code."""
-        os.killpg(self.process.pid, signal.SIGINT)
-        code = self.process.wait(30)
-        # Reading a terminal that nobody has open any more is an error.
-        with contextlib.suppress(OSError):
-            while more := os.read(self._screen, 65_536):
-                self.shown += more.decode()
-        return code
-
-
-@pytest.fixture
-def terminal(folder: Path) -> Iterator[AtTerminal]:
-    started = AtTerminal(folder)
-    yield started
-    if started.process.poll() is None:
-        os.killpg(started.process.pid, signal.SIGKILL)
-        started.process.wait()
-
-
-async def test_at_a_terminal_it_waits_for_a_person(terminal, folder):
-    """Somebody decides about one payment and two batches, and writes a word: the agent begins again."""
-    url = terminal.read_until(r"http://127\.0\.0\.1:\d+")[0]
-    async with Control(url) as slack:
-        dana, erik = Someone(slack, "U0DANA"), Someone(slack, "U0ERIK")
-        await dana.press(await dana.card("129.9"), "approve:0")
-        batch = await dana.card("restart_service")
-        await dana.press(batch, "approve_all:0")
-        form = await erik.opened(batch, "respond:2")
-        await slack.submit("U0ERIK", form["id"], {"words": "no"})
-        rest = await dana.card("close_ticket")
-        await dana.press(rest, "approve_all:0")
-        terminal.read_until(r"✓ restart_service: payments restarted\r\n(.|\r\n)*✓ close_ticket")
-
-        await slack.wait_for_message(lambda message: "I start again" in message["text"])
-        await slack.message("U0DANA", "C0APPROVALS", "again, please")
-        await slack.wait_for_message(
-            lambda message: message["ts"] > rest["ts"] and bool(message["blocks"]), channel="C0APPROVALS"
-        )
-
-    assert terminal.press_control_c() == 0
-    assert "Traceback" not in terminal.shown
-    assert "WARNING" not in terminal.shown
     assert left_over(folder) == []
 
 

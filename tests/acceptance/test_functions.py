@@ -9,10 +9,7 @@ from typing import Annotated
 import pytest
 from pydantic import BaseModel, Field
 
-from agent_adapter import Context
-from agent_adapter.errors import ConsumedError
-from agent_adapter.integrations.functions import asking, requires_approval
-from tests.conftest import an_agent
+from agent_adapter.integrations.functions import requires_approval
 from tests.support.pages import run_page
 from tests.support.people import Someone, buttons, words
 from tests.test_project import everything_is_approved
@@ -98,29 +95,6 @@ async def test_a_cancelled_call_takes_its_card_back(dana, client):
     withdrawn = await dana.card("withdrawn by `")
     assert "approve:0" not in buttons(withdrawn)
     assert "The call that asked was cancelled." in words(withdrawn["blocks"])
-
-
-async def test_a_program_that_starts_again_finds_its_question(dana, redis_url):
-    """Given a question with a key, when its program ends and starts again, then it is one card and one run."""
-    bank = Bank()
-
-    async def attempt():
-        async with an_agent(redis_url) as client:
-            transfer = requires_approval(client, channel="C0APPROVALS")(bank.transfer)
-            with asking(key="invoice-17", context=Context(requested_by="U0NOOR")):
-                return await transfer(Decimal("19.90"), DANAS, due=DUE)
-
-    first = asyncio.create_task(attempt())
-    card = await dana.card("transfer")
-    first.cancel()
-    await asyncio.wait([first])
-    await dana.press(card, "approve:0")
-
-    assert await attempt() == "paid 19.90 to Dana"
-    with pytest.raises(ConsumedError):
-        await attempt()
-    assert len(bank.paid) == 1
-    assert (await dana.card("the agent has resumed"))["ts"] == card["ts"]
 
 
 async def test_the_page_about_functions_runs(everything_is_approved, redis_url):

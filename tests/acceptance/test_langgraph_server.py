@@ -7,7 +7,6 @@ import pytest
 from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_client
 
-from agent_adapter.errors import InvalidRequestError
 from agent_adapter.integrations.langgraph import run
 from tests.support import langgraph_server
 from tests.support.lanes import require
@@ -71,15 +70,6 @@ async def test_run_on_the_server_is_decided_in_slack(start_bot, slack, client, s
     said = {m["tool_call_id"]: m["content"] for m in result["messages"] if m["type"] == "tool"}
     assert said == {"call_1": "I wrote to Al myself.", "call_2": "deleted a.txt"}
     await dana.card("the agent has resumed")
-
-
-@pytest.mark.nightly
-async def test_tools_on_the_server_are_refused_where_each_may_be_the_one_that_asks(client, server):
-    """A server does not tell which pause is whose, so nobody is asked."""
-    graph, config = RemoteGraph("asks_twice", client=server), a_thread()
-    for given in (GO, None):
-        with pytest.raises(InvalidRequestError, match=r"nobody was asked.*'deploy'.*does not tell"):
-            await run(graph, given, approvals=client, config=config, dialect={"deploy": "boolean"})
 
 
 @pytest.mark.nightly

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.builders import an_action, review
 from tests.support.on_call import KEY, event, serving
-from tests.support.people import Someone, words
+from tests.support.people import words
 
 RULES = """
 default:
@@ -127,16 +127,3 @@ async def test_a_redirect_does_not_get_the_key(bot, rota):
 
         assert await bot.directory.members("oncall:payments", "") == frozenset()
         assert not other.asked
-
-
-async def test_a_schedule_makes_no_approver_of_an_outsider(bot, client, dana, slack, rota):
-    """Guests and people of other companies decide only where the policy names their own id."""
-    reviewing = review(client, an_action("pay"))
-    card = await dana.card()
-    rota.emails = ["conn@example.com"]
-
-    await Someone(slack, "U0CONN").press(card, "approve:0")
-
-    assert "U0CONN" in await bot.directory.members("oncall:payments", "")
-    assert not reviewing.done()
-    reviewing.cancel()

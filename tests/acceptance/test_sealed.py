@@ -46,21 +46,6 @@ async def test_a_request_whose_terms_somebody_changed_is_refused(start_bot, clie
     assert [each.message for each in caplog.records].count("record.changed") == 1
 
 
-async def test_redis_cannot_end_a_batch_of_which_something_is_decided(start_bot, client, redis, dana):
-    """What was approved does not run beside a rejection that nobody gave: people have their signed time for the rest."""
-    await start_bot()
-    interrupt_id = await client.publish(asked("pay", "tell"))
-    await dana.press_one(await dana.card("pay"), "approve:0")
-    before = (await client.record(interrupt_id)).deadline
-
-    await redis.hset(KEYS.card(interrupt_id), mapping={"status": "expired", "deadline": "9" * 5_000})
-    assert (await client.record(interrupt_id)).deadline == before
-    waiting = asyncio.create_task(client.wait(interrupt_id))
-    await asyncio.wait([waiting], timeout=1)
-    assert not waiting.done()
-    waiting.cancel()
-
-
 # --- Keys that change -------------------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,6 @@
 # ruff: noqa: E402  # where SpoonAI is not installed there is nothing to import
 
 import asyncio
-import contextlib
 
 import pytest
 
@@ -12,10 +11,10 @@ from tests.support.lanes import require_spoonai
 require_spoonai()
 
 from agent_adapter.integrations.spoon import run
-from playground.errors import ControlError
 from tests.agent_adapter.integrations.spoon_office import DONE, MAIL, Office, ScriptedBot, answers, says
 from tests.support.pages import run_page
 from tests.support.people import Someone, buttons, words
+from tests.test_project import everything_is_approved  # noqa: F401 - a fixture
 
 BATCH = says(
     ("send_email", MAIL),
@@ -66,19 +65,9 @@ async def test_approve_edit_and_reject_in_one_batch(start_bot, slack, client, of
     }
 
 
-async def somebody_approves(slack):
-    while True:
-        for message in await slack.messages("C0APPROVALS"):
-            if message.get("blocks") and "approve:0" in buttons(message):
-                # It may have been pressed before, and the card not be drawn again yet.
-                with contextlib.suppress(ControlError):
-                    await slack.click("U0DANA", message["channel"], message["ts"], "approve:0")
-        await asyncio.sleep(0.05)
-
-
-async def test_the_page_about_spoonai_runs_as_it_stands(start_bot, slack, redis_url):
+@pytest.mark.usefixtures("everything_is_approved")
+async def test_the_page_about_spoonai_runs_as_it_stands(redis_url):
     """From top to bottom, with a model of the reader's that deletes a file whenever it is told to tidy up."""
-    await start_bot()
     answers = []
 
     class Listening(ScriptedBot):
@@ -87,10 +76,8 @@ async def test_the_page_about_spoonai_runs_as_it_stands(start_bot, slack, redis_
             return await super().ask_tool(**rest)
 
     llm = Listening(*[says(("delete_file", {"path": "old.txt"})), DONE] * 4)
-    approving = asyncio.create_task(somebody_approves(slack))
     chat_bot = {'ChatBot(llm_provider="openai", model_name="gpt-5")': llm}
     ran = await run_page("docs/how-to/use-from-spoon.md", redis_url, instead=chat_bot)
-    approving.cancel()
 
     assert ran.printed == "done\n" * 4
     assert len(answers) == 4

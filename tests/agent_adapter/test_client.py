@@ -37,7 +37,8 @@ from playground.redis_server import RedisServer
 from tests.conftest import an_agent, forgotten, until
 from tests.support.builders import an_admission
 from tests.support.deciding import record
-from tests.support.workers import eventually, ids
+from tests.support.faults import eventually
+from tests.support.workers import ids
 
 
 def batch(*names, allowed=("approve", "edit", "reject", "respond")):

@@ -28,7 +28,7 @@ from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_action, an_admission, an_interrupt
 from tests.support.deciding import record
-from tests.support.workers import eventually
+from tests.support.faults import eventually
 
 SECOND = timedelta(seconds=1)
 

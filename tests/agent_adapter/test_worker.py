@@ -27,6 +27,7 @@ from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.listing import allow_again, lines, owed_runs
 from agent_adapter.worker.openai_agents import ResumableAgent
 from agent_adapter.worker.resumable import Finished, Paused
+from tests.support.faults import eventually
 from tests.support.scripted_model import ScriptedModel as ScriptedTurns
 from tests.support.scripted_model import says
 from tests.support.workers import (
@@ -37,7 +38,6 @@ from tests.support.workers import (
     a_graph,
     an_openai_agent,
     decide,
-    eventually,
     ids,
     owed,
     resumed,

@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent_adapter.errors import ServerUnreachableError
-from tests.support.faults import Process, rounds
+from tests.support.faults import Process, eventually, rounds
 from tests.support.workers import (
     GO,
     RAN,
@@ -19,7 +19,6 @@ from tests.support.workers import (
     a_graph,
     an_openai_agent,
     decide,
-    eventually,
     ids,
     owed,
     resumed,

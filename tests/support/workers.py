@@ -1,7 +1,7 @@
 """Runs that outlive their process: an agent in LangGraph and one of the OpenAI Agents SDK, people who decide, and workers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -204,11 +204,3 @@ async def owed(store: ApprovalStore) -> int:
 async def resumed(store: ApprovalStore, interrupt_id: str) -> bool:
     state = await store.load(interrupt_id)
     return bool(state and state.resumed_at)
-
-
-async def eventually(probe: Callable[[], Awaitable[Any]], *, within: float = 30.0) -> Any:
-    """Look until something is found, and give it."""
-    async with asyncio.timeout(within):
-        while not (found := await probe()):
-            await asyncio.sleep(0.01)
-        return found

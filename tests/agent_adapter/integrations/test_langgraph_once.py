@@ -20,8 +20,9 @@ from agent_adapter.worker.langgraph import ResumableGraph
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office, run_thread
 from tests.conftest import an_agent
 from tests.support.deciding import deciding, person
+from tests.support.faults import eventually
 from tests.support.scripted_model import ScriptedModel, says
-from tests.support.workers import a_client, decide, eventually, ids, working
+from tests.support.workers import a_client, decide, ids, working
 
 
 class Till:

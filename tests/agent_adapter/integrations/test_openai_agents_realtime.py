@@ -20,7 +20,8 @@ from agent_adapter.integrations.openai_agents.realtime import NOT_APPROVED, even
 from agent_adapter.testing import approve, reject
 from tests.agent_adapter.integrations.test_openai_agents_kinds import Sums
 from tests.support.deciding import deciding
-from tests.support.workers import eventually, ids
+from tests.support.faults import eventually
+from tests.support.workers import ids
 
 
 class Line(RealtimeModel):

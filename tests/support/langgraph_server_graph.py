@@ -1,11 +1,10 @@
-"""What a LangGraph server of the tests serves: agents without a checkpointer, since the server has its own."""
+"""What a LangGraph server of the tests serves: an agent without a checkpointer, since the server has its own."""
 
 import os
 from pathlib import Path
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langgraph.types import interrupt
 
 from tests.support.scripted_model import ScriptedModel, says
 
@@ -27,25 +26,10 @@ def delete_file(path: str) -> str:
     return f"deleted {path}"
 
 
-def deploy(build: int) -> str:
-    """Deploy a build."""
-    return f"deployed: {interrupt(f'Deploy {build}?')}"
-
-
-def ask_user(question: str) -> str:
-    """Ask the user."""
-    return f"heard: {interrupt(question)}"
-
-
 CALLS = ("send_email", {"to": "al", "body": "hi"}), ("delete_file", {"path": "a.txt"})
-DONE = says(text="done")
 
 agent = create_agent(
-    ScriptedModel(turns=[says(*CALLS), DONE]),
+    ScriptedModel(turns=[says(*CALLS), says(text="done")]),
     [send_email, delete_file],
     middleware=[HumanInTheLoopMiddleware({"send_email": True, "delete_file": True})],
-)
-asks_twice = create_agent(
-    ScriptedModel(turns=[says(("deploy", {"build": 17}), ("ask_user", {"question": "Who?"})), DONE]),
-    [deploy, ask_user],
 )
