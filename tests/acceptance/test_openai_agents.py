@@ -133,6 +133,7 @@ server.run()
 """A server with tools of the names that the page's has."""
 
 
+@pytest.mark.nightly
 async def test_the_page_about_it_runs_as_it_stands(everything_is_approved, redis_url, tmp_path):
     """As one program with a real client of a model: every e-mail of the page is sent once it is approved, and the file is written."""
     calls = {"send_email": {"to": "dana@example.com", "body": "Due."}, "write_file": {"path": "open.txt"}}

@@ -61,14 +61,12 @@ async def test_one_process_asks_and_a_worker_sends_what_was_approved(start_bot, 
     await start_bot()
     dana = Someone(slack, "U0DANA")
     asks, works = (address_for(redis_url, role, "billing") for role in ("agent", "worker"))
-    operator = address_for(redis_url, "operator")
     written(tmp_path, asks)
 
     printed, _ = await said(await python(tmp_path, asks, "ask.py"))
     (first,) = re.findall(r"Paused\(interrupt_id='(billing\..*)'\)", printed)
     await dana.press(await dana.card("dana@example.com"), "approve:0")
     await dana.card("waiting for the agent")
-    listed, _ = await said(await python(tmp_path, operator, "-m", "agent_adapter.worker", "--list"))
     worker = await python(
         tmp_path, works, "-m", "agent_adapter.worker", "office:registry", "--agent", "billing"
     )
@@ -81,7 +79,6 @@ async def test_one_process_asks_and_a_worker_sends_what_was_approved(start_bot, 
         if worker.returncode is None:
             worker.kill()
 
-    assert listed.startswith(f"{first}\t0 min\tbilling: langgraph/invoices@1\t")
     assert sent[0] == f"sent to dana@example.com under {first}:0\n"
     assert re.fullmatch(r"sent to bo@example\.com under billing\.\w+:0\n", sent[1])
     assert sent[2] == "invoice-17: finished\n"
