@@ -21,6 +21,9 @@ rules:
   - name: payments for somebody
     match: {tool: pay, args: {properties: {amount: {const: 3000}}, required: [amount]}}
     requester: required
+  - name: payments with a memo
+    match: {tool: pay, args: {properties: {amount: {const: 4000}}, required: [amount]}}
+    mask: [memo]
   - name: large payments
     match: {tool: pay}
     channel: C0FINANCE
@@ -95,6 +98,7 @@ async def test_by_an_edit_nothing_is_asked_that_the_agent_could_not_ask(client, 
     for typed, said in (
         ({"amount": "2000"}, "verified agents only"),
         ({"amount": "3000"}, "only the agent says for whom it acts"),
+        ({"amount": "4000", "more": '{"memo": "evil"}'}, "it masks what you changed"),
         ({"amount": "5", "more": '{"password": "evil"}'}, "The policy masks “password”"),
     ):
         [told] = (await dana.fill(view, **typed))["errors"].values()

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from agent_adapter import Context, HITLRequest, Outcome
+from agent_adapter import Context, Outcome
 from tests.support.builders import an_action
-from tests.support.faults import eventually
+from tests.support.faults import asking, eventually
 from tests.support.people import Someone, buttons, words
 
 PAY = an_action("pay", {"amount": 5, "to": "ACME"})
@@ -20,10 +20,8 @@ async def review(bot, client):
     """Ask for a batch, in a run of its own; what is not decided is given up at the end."""
     waiting = []
 
-    def ask(*actions, **asking):
-        requests, configs = zip(*(actions or (PAY,)), strict=True)
-        batch = HITLRequest(action_requests=requests, review_configs=configs)
-        waiting.append(asyncio.create_task(client.review(batch, **asking)))
+    def ask(*actions, **given):
+        waiting.append(asyncio.create_task(client.review(asking(*(actions or (PAY,))), **given)))
         return waiting[-1]
 
     yield ask
@@ -91,13 +89,18 @@ async def test_the_same_call_runs_without_asking_until_it_is_used_up(slack, revi
     assert await is_asked(slack, review(), card=2)
 
 
-async def test_another_call_is_asked_and_one_for_the_giver_and_the_rest_of_a_batch(slack, review, dana, erik):
-    """A card of a batch says which of its calls run without asking."""
+async def test_another_call_is_asked_and_one_for_the_giver_and_the_rest_of_a_batch(
+    bot, client, slack, review, dana, erik
+):
+    """So is what was refused and then lost by Redis. A card of a batch says which of its calls run without asking."""
     first = review()
     await give(dana, Where="agent")
     await first
 
     assert await is_asked(slack, review(context=Context(requested_by="U0DANA")), card=2)
+    lost = {"run": "refused", "pauses": ["p"]}
+    bot.store.refused.add(client.interrupt(asking(PAY), **lost).id, 0, is_final=True)
+    assert await is_asked(slack, review(**lost), card=3)
     batch = review(an_action("pay", {"amount": 5, "to": "ACME "}), PAY)
     card = await erik.card("1 of 2 open")
     assert "Approved* without asking, as <@U0DANA> said before" in words(card["blocks"])

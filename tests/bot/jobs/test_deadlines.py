@@ -13,8 +13,11 @@ from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, QuietHours, Step
 from bot.domain.transitions import reach
 from bot.jobs.deadlines import TOO_EARLY, UNREADABLE_AGAIN, Deadlines
+from bot.jobs.silence_check import SilenceCheck
+from bot.sentences import to_agent
 from bot.store.records import ApprovalStore
-from tests.support.builders import an_action, an_admission, an_interrupt
+from bot.store.refused import Refused
+from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 from tests.support.deciding import assign, extend
 
 MINUTE = timedelta(minutes=1)
@@ -148,3 +151,11 @@ async def test_what_falls_due_for_an_unreadable_record_is_said_on_its_card(clien
     assert await clock.on_due(state.id) == UNREADABLE_AGAIN
 
     assert [each.interrupt_id for each in await store.lease_work("undrawn", limit=1, lease=0)] == [state.id]
+
+
+async def test_silence_approves_nothing_that_this_process_knows_to_be_refused():
+    """Somebody who can write to Redis hides the answer of a person there, but not in the bot that took it."""
+    state, refused = a_state(by_silence=True), Refused()
+    refused.add(state.id, 0, is_final=False)
+
+    assert await SilenceCheck(None, None, refused).why_not(state) == to_agent.WAS_REFUSED

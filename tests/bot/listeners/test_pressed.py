@@ -12,10 +12,11 @@ from bot.domain.press import UNNAMED
 from bot.domain.question import question
 from bot.listeners.payloads import Click, Submission
 from bot.listeners.pressed import has_button, has_form, why_not, why_not_submitted
+from bot.listeners.submissions import approval_objection
 from bot.rendering.modal.view import ViewMeta, question_in
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer
-from tests.support.builders import a_state, a_vote, an_action, an_admission, an_interrupt, edited
+from tests.support.builders import a_state, a_vote, an_action, an_admission, an_interrupt, calls_of, edited
 
 PLACES = (
     Place(channel="C1", actions=(0, 1), parts=((0,), (1,))),
@@ -202,3 +203,28 @@ def test_the_last_step_of_an_edit_and_an_agreement_ask_about_what_they_showed():
         question_in(before, "action", ViewMeta("billing.abc", 0, shown=digest)) for digest in ("x", "y", "")
     }
     assert len(edits) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"confirm": "yes", "typed": "invoices_2019"}, None),
+        ({"typed": "invoices_2019"}, {"confirm": in_answer.RUN_IT_FIRST}),
+        ({"confirm": "yes", "typed": "bo"}, {"typed": in_answer.WRONG_VALUE}),
+        ({"confirm": "yes"}, {"typed": in_answer.WRONG_VALUE}),
+    ],
+)
+def test_a_form_approves_only_with_its_box_ticked_and_its_value_typed(given: dict[str, str], said: Any):
+    """Slack insists on both, and so does the bot, whatever Slack lets through."""
+    [call] = calls_of(an_interrupt(an_action(args={"to": "invoices_2019"})), risk="high", type="to")
+    view = {
+        "blocks": [{"block_id": "confirm"}, {"block_id": "typed"}],
+        "state": {
+            "values": {name: {"it": {"type": "plain_text_input", "value": v}} for name, v in given.items()}
+        },
+    }
+    submission = Submission("U0DANA", "confirm", ViewMeta("billing.abc", 0), view, UNNAMED)
+
+    reply = approval_objection(call, submission)
+
+    assert (reply and reply["errors"]) == said

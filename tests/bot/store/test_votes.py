@@ -367,6 +367,16 @@ async def test_a_bulk_button_means_what_people_could_see(client, store, director
     )
 
 
+async def test_a_bulk_button_approves_only_what_its_question_named(client, store, directory):
+    """What it left out because of a proposal stays open, also when the proposal is gone by now."""
+    state = await asked(client, store, 2)
+    await is_shown(store, state)
+    decisions = Decisions(store, Judge(directory), AS_BEFORE)
+
+    assert await approve_all(decisions, await newest(store, state), ERIK, CARD, {0}) == Answer(True)
+    assert [bool(recorded) for recorded in (await newest(store, state)).recorded] == [True, False]
+
+
 async def test_votes_that_are_too_few_at_the_deadline_approve_nothing(client, store):
     """What is open then becomes what the deadline makes of it, and the votes stay to be read."""
     state = await asked(client, store, quorum=2, life=300)
