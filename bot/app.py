@@ -79,7 +79,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     if bot_keys is None:
         logger.warning("receipts.unsigned", extra={"reason": UNSIGNED})
     else:
-        await bot_keys.try_out()
+        await bot_keys.signer.try_out()
     redis = await _connect(settings, stack)
     timeout = aiohttp.ClientTimeout(total=settings.slack_timeout)
     session = await stack.enter_async_context(
