@@ -15,9 +15,8 @@ from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Work
 from agent_adapter.redis.address import address_of
-from bot.api.agents import Agents
+from bot.api.agents import Agents, SealedQuestions
 from bot.api.keys import KeyRing
-from bot.api.questions import SealedQuestions
 from bot.api.rates import Rates
 from bot.api.routes import ApiSpace, build_api
 from bot.domain.errors import SettingsError

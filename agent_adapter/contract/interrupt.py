@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field
 
 from agent_adapter.contract.hitl import (
     Decision,
-    DescribedModel,
     EditedAction,
     HITLRequest,
     KnownDecision,
@@ -115,7 +114,7 @@ class Interrupt(WrittenModel):
     """The pause itself, for the HTTP API, which writes the answer in the pause's dialect for the agent."""
 
 
-class DecisionRecord(DescribedModel):
+class DecisionRecord(WireModel):
     """Who decided an action, when, and their note."""
 
     decided_by: str

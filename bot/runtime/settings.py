@@ -336,7 +336,7 @@ class Settings(_Environment):
 class Access(_Environment):
     """How Slack and Redis are reached, for commands that need nothing else, or that look while the rest is missing."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True, defer_build=True)
 
     slack_bot_token: str = Field("", alias="SLACK_BOT_TOKEN")
     slack_app_token: str = Field("", alias="SLACK_APP_TOKEN")
