@@ -10,39 +10,6 @@ from tests.support.faults import eventually
 OPENED = {"type": "app_home_opened", "user": "U0DANA", "channel": "C0SHARED"}
 
 
-async def test_event_reaches_its_listener_in_slacks_envelope(app, over_sockets, control):
-    """With its id, its time and whom it was authorized for."""
-    heard = asyncio.Queue()
-
-    @app.event("app_home_opened")
-    async def opened(event, body):
-        heard.put_nowait((event["user"], body))
-
-    answer = await control.event(OPENED)
-
-    user, body = await asyncio.wait_for(heard.get(), 60)
-    assert (answer["ack"]["ok"], user) == (True, "U0DANA")
-    assert body["type"] == "event_callback"
-    assert body["event_id"].startswith("Ev")
-    assert body["authorizations"][0]["user_id"] == "U0BOT"
-    assert body["is_ext_shared_channel"] is True
-
-
-async def test_duplicate_delivery_repeats_the_event_id(app, over_sockets, control):
-    """Slack promises at least once: the same event comes twice."""
-    heard = asyncio.Queue()
-
-    @app.event("app_home_opened")
-    async def opened(body):
-        heard.put_nowait(body["event_id"])
-
-    await control.delivery(duplicate=True)
-    await control.event(OPENED)
-
-    async with asyncio.timeout(30):
-        assert await heard.get() == await heard.get()
-
-
 @pytest.mark.parametrize("timing", [Timing(acknowledge=0.3, retries=(0.0,))])
 async def test_repeated_envelope_says_which_attempt_it_is(playground, http, control):
     """And why it comes again."""

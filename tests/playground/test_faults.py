@@ -1,15 +1,8 @@
 """Faults that are switched on, met with the real client."""
 
-import asyncio
-
 import pytest
 from aiohttp import ClientError
 from slack_sdk.errors import SlackApiError
-from slack_sdk.http_retry.builtin_async_handlers import (
-    AsyncConnectionErrorRetryHandler,
-    AsyncServerErrorRetryHandler,
-)
-from slack_sdk.web.async_client import AsyncWebClient
 
 from playground.errors import ControlError
 
@@ -18,17 +11,6 @@ CHANNEL = "C0APPROVALS"
 
 async def post(slack):
     return await slack.chat_postMessage(channel=CHANNEL, text="x")
-
-
-async def test_slack_error_comes_once_and_nothing_is_posted(slack, control):
-    """A fault hits as many calls as it says."""
-    await control.fault("chat.postMessage", "error", error="fatal_error")
-
-    with pytest.raises(SlackApiError, match="fatal_error"):
-        await post(slack)
-
-    assert await control.messages(CHANNEL) == []
-    assert (await post(slack))["ok"]
 
 
 async def test_fault_lasts_until_it_is_removed(slack, control):
@@ -45,45 +27,6 @@ async def test_fault_lasts_until_it_is_removed(slack, control):
     assert (await post(slack))["ok"]
 
 
-async def test_server_error_is_what_the_sdk_retries(playground, http, control):
-    """A 500 without JSON, as Slack's edge answers."""
-    patient = AsyncWebClient(
-        playground.bot_token,
-        base_url=playground.api_url,
-        session=http,
-        retry_handlers=[AsyncServerErrorRetryHandler(max_retry_count=1)],
-    )
-    await control.fault("chat.postMessage", "status", status=503)
-
-    assert (await post(patient))["ok"]
-    assert [call["http_status"] for call in await control.calls("chat.postMessage")] == [503, 200]
-
-
-async def test_rate_limit_can_be_forced(slack, control):
-    """With the wait that the test wants."""
-    await control.fault("chat.postMessage", "ratelimited", seconds=7)
-
-    with pytest.raises(SlackApiError) as refused:
-        await post(slack)
-
-    assert refused.value.response.headers["Retry-After"] == "7"
-
-
-async def test_sdks_default_retry_posts_twice_after_a_drop(playground, http, control):
-    """Why posts are never retried blindly."""
-    hasty = AsyncWebClient(
-        playground.bot_token,
-        base_url=playground.api_url,
-        session=http,
-        retry_handlers=[AsyncConnectionErrorRetryHandler()],
-    )
-    await control.fault("chat.postMessage", "accept_then_drop")
-
-    await post(hasty)
-
-    assert len(await control.messages(CHANNEL)) == 2
-
-
 @pytest.mark.parametrize(("kind", "posted"), [("accept_then_drop", 1), ("drop", 0), ("timeout", 0)])
 async def test_dropped_connection_leaves_the_caller_in_doubt(slack, control, kind, posted):
     """The message is there where it was accepted before; the caller cannot know."""
@@ -94,15 +37,6 @@ async def test_dropped_connection_leaves_the_caller_in_doubt(slack, control, kin
         await post(slack)
 
     assert len(await control.messages(CHANNEL)) == posted
-
-
-async def test_delay_answers_late(slack, control):
-    """And then as always."""
-    await control.fault("chat.postMessage", "delay", seconds=0.2)
-    asked = asyncio.get_running_loop().time()
-
-    assert (await post(slack))["ok"]
-    assert asyncio.get_running_loop().time() - asked >= 0.2
 
 
 @pytest.mark.parametrize(("kind", "said"), [("drop", []), ("timeout", []), ("accept_then_drop", ["x"])])

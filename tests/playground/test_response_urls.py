@@ -31,37 +31,6 @@ async def texts(control):
     return [message["text"] for message in await control.messages(CHANNEL, as_user="U0DANA")]
 
 
-async def test_answer_is_seen_by_the_one_who_clicked(slack, app, over_sockets, control):
-    """Bolt's `respond` goes to the person, in the thread of the message."""
-
-    @app.action("approve")
-    async def approve(ack, respond):
-        await ack()
-        await respond("not yours to decide")
-
-    first = await slack.chat_postMessage(channel=CHANNEL, text="first")
-    card = await slack.chat_postMessage(
-        channel=CHANNEL, text="card", blocks=[actions()], thread_ts=first["ts"]
-    )
-    await control.click("U0NOOR", CHANNEL, card["ts"], "approve")
-
-    said = await control.wait_for_message(lambda message: "not yours" in message["text"], as_user="U0NOOR")
-    assert (said["ephemeral_for"], said["thread_ts"]) == ("U0NOOR", first["ts"])
-
-
-async def test_original_is_replaced_and_deleted(clicked, http, control):
-    """The only way to change an ephemeral message."""
-    url = await clicked()
-
-    async with http.post(url, json={"text": "replaced", "replace_original": True}) as response:
-        assert await response.text() == "ok"
-    assert await texts(control) == ["replaced"]
-
-    async with http.post(url, json={"delete_original": True}) as response:
-        assert response.status == 200
-    assert await texts(control) == []
-
-
 async def test_response_url_works_five_times(clicked, http):
     """The sixth use is refused."""
     url = await clicked()

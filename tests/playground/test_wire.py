@@ -44,15 +44,6 @@ async def test_field_of_another_form_is_refused(playground, http, headers, field
     assert answer["response_metadata"]["messages"] == [f"[ERROR] {sentence}"]
 
 
-async def test_post_with_a_query_is_read(playground, http, headers):
-    """The SDK posts `conversations.open` with its arguments in the query."""
-    answer = await post(
-        http, playground, "conversations.open", params={"users": "U0DANA", "return_im": "1"}, headers=headers
-    )
-
-    assert answer["channel"]["user"] == "U0DANA"
-
-
 async def test_reading_method_does_not_read_a_json_body(playground, http, headers):
     """Slack takes JSON only where something is written."""
     answer = await post(http, playground, "users.info", json={"user": "U0DANA"}, headers=headers)
@@ -68,11 +59,3 @@ async def test_a_body_that_is_not_a_json_object_is_refused(playground, http, hea
     headers |= {"content-type": "application/json"}
 
     assert (await post(http, playground, "chat.postMessage", data=body, headers=headers))["error"] == error
-
-
-async def test_team_of_the_token_may_be_named_and_no_other(playground, http, headers):
-    """Bolt adds `team_id` to every call of a listener."""
-    own = await post(http, playground, "auth.test", params={"team_id": "T0PLAY"}, headers=headers)
-    other = await post(http, playground, "auth.test", params={"team_id": "T0OTHER"}, headers=headers)
-
-    assert (own["ok"], other["error"]) == (True, "team_access_not_granted")
