@@ -9,8 +9,7 @@ from agent_adapter import ApprovalClient, ConflictError, Context
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.dialects import DIALECTS
 from agent_adapter.receipts.ring import Ring
-from bot.api.agents import Agents
-from bot.api.agents import SealedQuestions
+from bot.api.agents import Agents, SealedQuestions
 from bot.domain.seal import Seal
 from tests.conftest import keys_of
 from tests.support.builders import an_action, an_interrupt

@@ -357,6 +357,7 @@ def described(model):
     return found
 
 
+@pytest.mark.nightly
 async def test_the_description_holds_for_everything_that_schemathesis_sends(start_bot, redis_url):
     """Generated requests, right and wrong, alone and in sequences: each answer is one that the document announces."""
     schemathesis = Path(sys.executable).with_name("st")

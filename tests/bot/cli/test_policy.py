@@ -133,15 +133,6 @@ async def test_every_mistake_is_reported_with_exit_code_1(command, policy):
     assert errors.splitlines() == [f"{policy}, {sentence}" for sentence in SAID]
 
 
-async def test_what_editors_show_in_a_comment_is_no_rule(command, policy):
-    """A carriage return alone begins a line for YAML, and for `diff` it does not."""
-    policy.write_bytes(f"{SOUND}# All is well.\r  - approvers: [U0EVE]\n".encode())
-
-    code, _, errors = await command("policy", "check", str(policy))
-
-    assert (code, errors) == (1, f"{policy}, line 15: U+000D is there, which nobody sees: take it out\n")
-
-
 async def test_an_id_that_slack_does_not_know_is_reported_with_its_line(command, policy):
     """People, groups and channels, all in one run."""
     policy.write_text(SOUND.replace("U0DANA, S0OPS", "U0NOBODY, S0NONE").replace("C0APPROVALS", "C0NONE"))
