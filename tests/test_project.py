@@ -24,7 +24,7 @@ from bot.cli.commands import cli
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.log_key import load_log_key
-from bot.runtime.metrics import COUNTED, build_registry
+from bot.runtime.metrics import build_registry
 from bot.runtime.settings import Settings, load_settings, variable_of
 from bot.sentences.in_refusal import AT_PLACE
 from bot.slack.manifest import COMMAND_SCOPE, DIRECT_SCOPES, GROUP_SCOPE, SCOPES
@@ -284,9 +284,8 @@ def own_errors():
 
 def metrics():
     """Give the names that Prometheus sees."""
-    gauges = build_registry(Health(), lambda: {"due": 1}, lambda: {"due": 1}).collect()
-    counters = [f"{f.name}_total" if f.type == "counter" else f.name for f in COUNTED.collect()]
-    return [*(family.name for family in gauges), *counters]
+    families = build_registry(Health(), lambda: {"due": 1}, lambda: {"due": 1}).collect()
+    return [f"{each.name}_total" if each.type == "counter" else each.name for each in families]
 
 
 NAMES = {

@@ -2,14 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Coroutine
 from typing import Any, TypeVar
 
 from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.hitl import Decision
-from agent_adapter.contract.interrupt import Decided, Interrupt, Source
+from agent_adapter.contract.interrupt import Decided, Source
 from agent_adapter.contract.wire import dump_decision
 from agent_adapter.dialects import by_name
 from agent_adapter.errors import AgentAdapterError
@@ -32,15 +31,19 @@ def describe(record: Record) -> State:
     Raises:
         DecisionNotAllowedError: when what is stored does not answer what was asked.
     """
-    resume = record.resume()
-    recorded = record.recorded()
+    resume, recorded, interrupt = record.resume(), record.recorded(), record.interrupt
     decisions = resume.decisions if resume else tuple(each.decision if each else None for each in recorded)
+    answer = None
+    if resume and None not in decisions:
+        # An interrupt from the Python library has no source. Its answer has the library's own form.
+        source = interrupt.source or Source(dialect="langchain", payload=interrupt.request.model_dump())
+        answer = by_name(source.dialect).to_resume(decisions, source.payload)
     return State(
-        id=record.interrupt.id,
+        id=interrupt.id,
         status=resume.status if resume else "pending",
         decisions=decisions,
         records=resume.records if resume else tuple(each.for_agent if each else None for each in recorded),
-        resume=_written(record.interrupt, decisions) if resume and None not in decisions else None,
+        resume=answer,
         reason=resume.reason if resume else None,
         code=resume.code if resume else None,
         notice=None if resume else record.notice,
@@ -52,12 +55,6 @@ def describe(record: Record) -> State:
         resumed_at=record.resumed_at,
         claim_lapsed_at=record.claim_lapsed_at,
     )
-
-
-def _written(interrupt: Interrupt, decisions: Sequence[Decision | None]) -> Any:
-    # An interrupt from the Python library has no source. Its answer has the library's own form.
-    source = interrupt.source or Source(dialect="langchain", payload=interrupt.request.model_dump())
-    return by_name(source.dialect).to_resume(decisions, source.payload)
 
 
 class Waits:

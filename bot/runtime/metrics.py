@@ -118,18 +118,8 @@ def build_registry(health: Health, owed: Counts, aside: Counts, ages: Ages = dic
     """
     registry = CollectorRegistry()
     registry.register(_Gauges(health, owed, aside, ages))
+    registry.register(COUNTED)
     return registry
-
-
-class _Both(Collector):
-    """What is read at a scrape, and what was counted. OpenMetrics is one text with one end."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._registry = registry
-
-    def collect(self) -> Iterator[Metric]:
-        yield from self._registry.collect()
-        yield from COUNTED.collect()
 
 
 def written(registry: CollectorRegistry, accepted: str) -> tuple[bytes, str]:
@@ -141,6 +131,6 @@ def written(registry: CollectorRegistry, accepted: str) -> tuple[bytes, str]:
     """
     kinds = {kind.partition(";")[0].strip() for kind in accepted.split(",")}
     if "application/openmetrics-text" in kinds:
-        text: bytes = openmetrics.generate_latest(_Both(registry))  # type: ignore[no-untyped-call]  # prometheus-client does not type it
+        text: bytes = openmetrics.generate_latest(registry)  # type: ignore[no-untyped-call]  # prometheus-client does not type it
         return text, openmetrics.CONTENT_TYPE_LATEST
-    return generate_latest(_Both(registry)), CONTENT_TYPE_LATEST
+    return generate_latest(registry), CONTENT_TYPE_LATEST

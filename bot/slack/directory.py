@@ -108,11 +108,9 @@ class Directory:
         Raises:
             SlackError: when Slack does not say.
         """
-        found = set()
-        for entry in approvers:
-            if user_id in await self.members(entry, channel, within=within):
-                found.add(entry)
-        return frozenset(found)
+        return frozenset(
+            [entry for entry in approvers if user_id in await self.members(entry, channel, within=within)]
+        )
 
     async def named(self, terms: Terms) -> Terms:
         """Give terms with the names of those whom a card names, and with those who are on call now.
@@ -191,18 +189,15 @@ class Directory:
         known = self._recall_members(entry, channel, within)
         if known is not None:
             return known
-        if entry == "channel":
-            return await self._fresh(
-                ("channel", channel), lambda: self._slack.channel_members(channel), within
-            )
-        if is_on_call(entry):
-            if self._on_call is None:
-                return frozenset()
-            ask = partial(self._on_call.people, schedule_of(entry))
-            return await self._fresh(("on call", entry), ask, within)
-        return await self._fresh(
-            ("group", entry), lambda: _unless_unknown(self._slack.group_members(entry), frozenset()), within
-        )
+
+        async def ask() -> frozenset[str]:
+            if entry == "channel":
+                return await self._slack.channel_members(channel)
+            if is_on_call(entry):
+                return await self._on_call.people(schedule_of(entry)) if self._on_call else frozenset()
+            return await _unless_unknown(self._slack.group_members(entry), frozenset())
+
+        return await self._fresh(_list_of(entry, channel), ask, within)
 
     def name_of(self, user_id: str) -> str:
         """Give the name of somebody who was looked up just now; empty when Slack would have to be asked."""
@@ -212,13 +207,11 @@ class Directory:
     def _recall_members(self, entry: str, channel: str, within: float) -> frozenset[str] | None:
         if entry[0] in "UW":
             return frozenset((entry,))
-        if entry == "channel":
-            return cast("frozenset[str] | None", self._recall(("channel", channel), within))
-        if is_on_call(entry):
-            return cast("frozenset[str] | None", self._recall(("on call", entry), within))
-        members = cast("frozenset[str] | None", self._recall(("group", entry), within))
+        members = cast("frozenset[str] | None", self._recall(_list_of(entry, channel), within))
+        if members is not None:
+            return members
         groups = cast("Mapping[str, frozenset[str]] | None", self._recall(_ALL_GROUPS, within))
-        return members if members is not None else (groups or {}).get(entry)
+        return (groups or {}).get(entry)
 
     def _recall(self, name: tuple[str, str], within: float) -> object | None:
         asked_at, found = self._kept.get(name, (-inf, None))
@@ -265,6 +258,13 @@ class Directory:
 
     def _is_asked_now(self, name: tuple[str, str]) -> bool:
         return self._asking.get(name, (0.0, None))[1] is asyncio.current_task()
+
+
+def _list_of(entry: str, channel: str) -> tuple[str, str]:
+    """Name the list of people that an entry of an approver list means, as it is kept."""
+    if entry == "channel":
+        return "channel", channel
+    return ("on call" if is_on_call(entry) else "group"), entry
 
 
 async def _unless_unknown(answer: Coroutine[Any, Any, _T], nobody: _T) -> _T:
