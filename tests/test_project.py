@@ -82,9 +82,14 @@ CALLS = {
     ("name", "answered"),
     [
         ("README.md", {"sent to dana@example.com"}),
-        ("docs/how-to/use-from-langgraph.md", {"sent to dana@example.com"}),
-        ("docs/how-to/use-from-deepagents.md", {"done"}),
-        ("docs/how-to/use-from-langchain-dev-utils.md", {"sent to dana@example.com", "deleted a.txt"}),
+        *(
+            pytest.param(f"docs/how-to/use-from-{name}.md", answered, marks=pytest.mark.nightly)
+            for name, answered in (
+                ("langgraph", {"sent to dana@example.com"}),
+                ("deepagents", {"done"}),
+                ("langchain-dev-utils", {"sent to dana@example.com", "deleted a.txt"}),
+            )
+        ),
     ],
 )
 async def test_the_langgraph_pages_run(everything_is_approved, redis_url, name, answered):
@@ -104,6 +109,7 @@ async def test_the_client_examples_run(everything_is_approved, redis_url):
     assert "\ndecided\n" in ran.printed
 
 
+@pytest.mark.nightly
 def test_the_examples_about_testing_pass(tmp_path):
     """Pasted into one folder, they need nothing else: no Redis, no model, and no setting that the page does not show."""
     name = "docs/how-to/test-your-agent.md"
