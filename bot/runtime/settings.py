@@ -44,7 +44,6 @@ NOT_KEPT = (
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,}|channel")
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,}")
 _THIS_MACHINE = {"127.0.0.1", "::1", "localhost"}
-_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _PREFIX = "ASSENT_"
 # Settings of agents, workers and examples, which can share an environment with a bot.
@@ -109,9 +108,29 @@ def _if(check: Callable[[str], object]) -> AfterValidator:
     return AfterValidator(checked)
 
 
+def _channel_id(value: str | None) -> str | None:
+    if value and not _CHANNEL.fullmatch(value):
+        raise ValueError(f"{value!r} is not a channel id (C…): copy it from the channel's details in Slack")
+    return value
+
+
+def _safe_address(value: str) -> str:
+    if not _is_safe_address(value):
+        raise ValueError(f"{value!r} is not a safe address: write https://api.pagerduty.com, or leave it out")
+    return value.rstrip("/")
+
+
+def _with_slash(value: str) -> str:
+    if not value.startswith(("https://", "http://")):
+        raise ValueError(f"{value!r} is not an address: write https://slack.com/api/, or leave it out")
+    # slack_sdk appends the method's name to it without a slash.
+    return value if value.endswith("/") else f"{value}/"
+
+
 _EMPTY_IS_NONE = BeforeValidator(lambda value: None if value == "" else value)
 _Text = Annotated[str | None, _EMPTY_IS_NONE]
 _Credentials = Annotated[_Text, _if(load_provider)]
+_ChannelId = Annotated[_Text, AfterValidator(_channel_id)]
 
 
 SLACK_TIMEOUT = 10.0
@@ -130,7 +149,9 @@ class Settings(_Environment):
     """With this secret, and without an app token, Slack calls `/slack/events`."""
     slack_app_token: str | None = Field(None, alias="SLACK_APP_TOKEN", validate_default=True)
     """With this token, the bot connects in Socket Mode and needs no public address."""
-    slack_api_url: str = Field("https://slack.com/api/", alias="SLACK_API_URL")
+    slack_api_url: Annotated[str, AfterValidator(_with_slash)] = Field(
+        "https://slack.com/api/", alias="SLACK_API_URL"
+    )
     redis_url: Annotated[str, _if(address_of)] = Field("redis://localhost:6379/0", alias="REDIS_URL")
     redis_credentials: _Credentials = None
     """A `CredentialProvider` of redis-py that gives user and password, as `module:attribute`."""
@@ -143,7 +164,7 @@ class Settings(_Environment):
     namespace: Namespace = "assent"
     policy: _Text = None
     """A file of rules. Then channel, approvers, requester_may_approve and agent_channel_may_decide are said there."""
-    channel: _Text = None
+    channel: _ChannelId = None
     """Where to ask when the agent names no channel."""
     approvers: tuple[str, ...] | str = Field("", validate_default=True)
     """Who may decide: user ids, user group ids, or `channel` for the members of the card's channel."""
@@ -155,7 +176,7 @@ class Settings(_Environment):
     http_port: int = Field(3000, ge=0, le=65535)
     api_requests_per_minute: int = Field(600, ge=1)
     """How many requests one key of the HTTP API may send to one replica."""
-    log_level: str = "INFO"
+    log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)] = "INFO"
 
     signing_key: _Text = Field(None, repr=False)
     """The private key that signs what people decide: PEM."""
@@ -173,7 +194,7 @@ class Settings(_Environment):
 
     audit_dir: _Text = None
     """The folder for the log of the audit trail."""
-    audit_channel: _Text = None
+    audit_channel: _ChannelId = None
     """The channel that gets the head of the log each day. Without it, nobody gets it."""
     log_key: _Text = Field(None, repr=False)
     """The private key that signs the heads of the log: PEM."""
@@ -182,7 +203,7 @@ class Settings(_Environment):
 
     pagerduty_token: _Text = None
     """The key of PagerDuty's API. It only has to read."""
-    pagerduty_url: str = "https://api.pagerduty.com"
+    pagerduty_url: Annotated[str, AfterValidator(_safe_address)] = "https://api.pagerduty.com"
     """Where PagerDuty's API is."""
     calendars: dict[str, str] | str = Field("", validate_default=True)
     """Names of calendars with their addresses, as `name=https://…`, separated by spaces."""
@@ -229,24 +250,6 @@ class Settings(_Environment):
                 )
         return value
 
-    @field_validator("channel", "audit_channel")
-    @classmethod
-    def _channel_id(cls, value: str | None) -> str | None:
-        if value and not _CHANNEL.fullmatch(value):
-            raise ValueError(
-                f"{value!r} is not a channel id (C…): copy it from the channel's details in Slack"
-            )
-        return value
-
-    @field_validator("pagerduty_url")
-    @classmethod
-    def _pagerduty_address(cls, value: str) -> str:
-        if not _is_safe_address(value):
-            raise ValueError(
-                f"{value!r} is not a safe address: write https://api.pagerduty.com, or leave it out"
-            )
-        return value.rstrip("/")
-
     @field_validator("calendars", mode="before")
     @classmethod
     def _by_name(cls, value: Any) -> Any:
@@ -261,14 +264,6 @@ class Settings(_Environment):
                 )
         return found
 
-    @field_validator("log_level")
-    @classmethod
-    def _known_level(cls, value: str) -> str:
-        level = value.upper()
-        if level not in _LOG_LEVELS:
-            raise ValueError(f"{value!r} is not one of {', '.join(_LOG_LEVELS)}")
-        return level
-
     @field_validator("record_key")
     @classmethod
     def _record_keys(cls, value: str | None) -> str | None:
@@ -278,14 +273,6 @@ class Settings(_Environment):
             # The sentence begins with the name of the setting, which is put before it.
             raise ValueError(str(error).partition(": ")[2]) from error
         return value
-
-    @field_validator("slack_api_url")
-    @classmethod
-    def _slash(cls, value: str) -> str:
-        if not value.startswith(("https://", "http://")):
-            raise ValueError(f"{value!r} is not an address: write https://slack.com/api/, or leave it out")
-        # slack_sdk appends the method's name to it without a slash.
-        return value if value.endswith("/") else f"{value}/"
 
     @model_validator(mode="after")
     def _replicas_confirm(self) -> "Settings":

@@ -186,7 +186,10 @@ def test_a_signing_secret_alone_means_http_mode(read):
             {"ASSENT_DURABILITY": "reploca"},
             "^ASSENT_DURABILITY: 'reploca' should be 'local', 'replica' or 'fsync', as in local$",
         ),
-        ({"ASSENT_LOG_LEVEL": "loud"}, "ASSENT_LOG_LEVEL: 'loud' is not one of DEBUG, INFO, WARNING, ERROR"),
+        (
+            {"ASSENT_LOG_LEVEL": "loud"},
+            "ASSENT_LOG_LEVEL: 'LOUD' should be 'DEBUG', 'INFO', 'WARNING' or 'ERROR'",
+        ),
         ({"ASSENT_LEASE_SECONDS": "inf"}, "ASSENT_LEASE_SECONDS: .* finite"),
         (
             {"SLACK_APP_TOKEN": None, "SLACK_APP_TOKEN_FILE": "/nowhere/token"},
