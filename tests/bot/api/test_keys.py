@@ -12,7 +12,6 @@ from agent_adapter.receipts.signer import new_signer
 from agent_adapter.redis.pool import open_redis
 from bot.api.keys import KeyRing
 from bot.domain.agent_limits import Limits
-from tests.bot.cli.test_commands import command, environment  # noqa: F401  # fixtures: the commands as another process
 from tests.support.builders import an_action, an_interrupt
 from tests.support.receipts import SEAL, bot_signing
 
@@ -111,7 +110,7 @@ async def test_a_key_tells_when_it_was_last_used(ring):
     assert unused.startswith(f"ass_{by_agent['reports'].id}_")
 
 
-async def test_keys_are_made_listed_and_revoked_by_command(command, ring):  # noqa: F811  # a fixture
+async def test_keys_are_made_listed_and_revoked_by_command(command, ring):
     """The key is printed once; the list shows its id, its agent and its use, and never the secret."""
     code, printed, _ = await command("keys", "create", "billing")
     assert code == 0
@@ -131,7 +130,7 @@ async def test_keys_are_made_listed_and_revoked_by_command(command, ring):  # no
     )  # fmt: skip
 
 
-async def test_an_operator_needs_no_signing_key_for_keys_of_the_api(command, ring, signing):  # noqa: F811  # a fixture
+async def test_an_operator_needs_no_signing_key_for_keys_of_the_api(command, ring, signing):
     """To list and revoke, the ring may be named all the same. What bots are to take needs their seal key."""
     key_id = (await ring.create("billing")).split("_")[1]
     named = {"ASSENT_RING": str(signing.ring_path)}
@@ -146,7 +145,7 @@ async def test_an_operator_needs_no_signing_key_for_keys_of_the_api(command, rin
     assert (await command("keys", "revoke", key_id, **named))[0] == 0
 
 
-async def test_a_key_that_vouches_is_made_by_command(command, ring):  # noqa: F811  # a fixture
+async def test_a_key_that_vouches_is_made_by_command(command, ring):
     """For one person, or for whomever its holder names, and never for both; the list says which."""
     _, fixed, _ = await command("keys", "create", "assistant", "--requester", "U0DANA")
     _, naming, _ = await command("keys", "create", "portal", "--may-name-requesters")
@@ -162,7 +161,7 @@ async def test_a_key_that_vouches_is_made_by_command(command, ring):  # noqa: F8
         assert "--requester" in errors
 
 
-async def test_a_name_that_no_agent_can_have_is_refused(command, redis_url):  # noqa: F811  # a fixture
+async def test_a_name_that_no_agent_can_have_is_refused(command, redis_url):
     """Nothing is made, and the sentence names the place."""
     code, printed, errors = await command("keys", "create", "Billing!")
 
