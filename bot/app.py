@@ -14,14 +14,13 @@ from redis.asyncio import Redis
 
 from agent_adapter.background import in_background
 from agent_adapter.cipher import Cipher
-from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import end_task, freeze_meta, known_replicas, on_change, open_redis
 from agent_adapter.redis.server_check import check_server, explaining, read_info
 from bot.domain.errors import NotConfirmedError
 from bot.jobs.policy_watch import PolicyKeeper
-from bot.runtime.bot_keys import UNSIGNED, BotKeys, load_bot_keys
+from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.log_key import load_log_key
 from bot.runtime.offload import SWITCH_EVERY
@@ -70,22 +69,21 @@ async def running(settings: Settings) -> AsyncIterator[Bot]:
 async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     health = Health()
     policies = PolicyKeeper(settings, health)
-    bot_keys, log_key, cipher = (
-        load_bot_keys(settings),
-        load_log_key(settings),
-        Cipher.parse(settings.record_key),
-    )
+    bot_keys, log_key = load_bot_keys(settings), load_log_key(settings)
+    cipher = Cipher.parse(settings.record_key)
     health.signed = bot_keys is not None
     if bot_keys is None:
         logger.warning("receipts.unsigned", extra={"reason": UNSIGNED})
     else:
-        await bot_keys.try_out()
+        await bot_keys.signer.try_out()
     redis = await _connect(settings, stack)
     timeout = aiohttp.ClientTimeout(total=settings.slack_timeout)
     session = await stack.enter_async_context(
         aiohttp.ClientSession(timeout=timeout, json_serialize_bytes=as_json)
     )
-    keys = await _find(settings, redis, bot_keys)
+    address, seal = address_of(settings.redis_url), bot_keys.seal if bot_keys else None
+    keys = await freeze_meta(redis, settings.namespace, address=address, begins=True)
+    await agree_on_seal(redis, keys, seal, address=address)
     durability = await _agree_on_durability(settings, redis)
     trail = await _connect(settings, stack, is_trail=True)
     return Opened(
@@ -109,25 +107,13 @@ async def _connect(settings: Settings, stack: AsyncExitStack, *, is_trail: bool 
     return redis
 
 
-async def _find(settings: Settings, redis: Redis, bot_keys: BotKeys | None) -> Keys:
-    """Begin the namespace, or find it."""
-    address, seal = address_of(settings.redis_url), bot_keys.seal if bot_keys else None
-    keys = await freeze_meta(redis, settings.namespace, address=address, begins=True)
-    await agree_on_seal(redis, keys, seal, address=address)
-    return keys
-
-
 async def _agree_on_durability(settings: Settings, redis: Redis) -> Durability:
-    mode, replicas, address = (
-        settings.durability,
-        settings.durability_replicas,
-        address_of(settings.redis_url),
-    )
+    mode, address = settings.durability, address_of(settings.redis_url)
     if mode == "local":
         return LOCAL
     with explaining(address):
-        info = await read_info(redis)
-        found = durability_on(info, address, mode, replicas, await known_replicas(redis))
+        info, known = await read_info(redis), await known_replicas(redis)
+        found = durability_on(info, address, mode, settings.durability_replicas, known)
     logger.info("redis.durability", extra={"mode": mode, "replicas": found.replicas})
     return found
 

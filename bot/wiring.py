@@ -2,7 +2,7 @@
 
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -15,9 +15,8 @@ from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Work
 from agent_adapter.redis.address import address_of
-from bot.api.agents import Agents
+from bot.api.agents import Agents, SealedQuestions
 from bot.api.keys import KeyRing
-from bot.api.questions import SealedQuestions
 from bot.api.rates import Rates
 from bot.api.routes import ApiSpace, build_api
 from bot.domain.errors import SettingsError
@@ -140,7 +139,16 @@ def compose(opened: Opened) -> Bot:
     slack = SlackClient(
         settings.slack_bot_token, settings.slack_api_url, opened.session, within=settings.slack_timeout
     )
-    directory = Directory(slack, _schedules(opened, slack))
+    schedules = Schedules(
+        opened.session,
+        lambda: policies.policy.schedules,
+        slack.user_with_email,
+        health,
+        settings.pagerduty_url,
+        settings.pagerduty_token,
+        settings.calendar_addresses,
+    )
+    directory = Directory(slack, schedules)
     store, audit = _records(opened, slack)
     guard = RestoreGuard(store, slack, health, process)
     pacing = Pacing(store.scripts, store.keys, enabled=settings.pace)
@@ -201,6 +209,17 @@ def compose(opened: Opened) -> Bot:
     sockets = _sockets(settings, slack, deliveries, heartbeat)
     inboxes = InboxReader(store, drawing.wake, sweep=settings.sweep_seconds)
     link = SlackLink(slack, health, policies, sockets, drawing.wake, opened.bot_keys)
+    post = posting_to(slack, settings.audit_channel) if settings.audit_channel else None
+    mover = AuditMover(audit, health, process, MOST_BYTES, settings.audit_days, post)
+    wake_ups = WakeUps(
+        settings.redis_url,
+        opened.keys,
+        inboxes,
+        drawing.wake,
+        guard,
+        address=address_of(settings.redis_url),
+        credentials=settings.redis_credentials,
+    )
     return Bot(
         process,
         settings,
@@ -220,14 +239,14 @@ def compose(opened: Opened) -> Bot:
         _http(opened, deliveries, heartbeat, quota),
         sockets,
         [
-            Job("audit", _mover(audit, health, process, settings, slack).run, every=AUDIT_EVERY),
+            Job("audit", mover.run, every=AUDIT_EVERY),
             Job("waiting lists", partial(keep_lists, store), every=WAITING_EVERY),
             Job("deadlines", falling_due.run),
             Job("drawing", drawing.run),
             Job("lookout", slack_watch.run),
             Job("home tabs", home_tabs.run, every=HOME_EVERY),
             Job("inboxes", inboxes.run),
-            Job("wake-ups", _wake_ups(opened, inboxes, drawing, guard).run, every=QUIET),
+            Job("wake-ups", wake_ups.run, every=QUIET),
             Job("policy", partial(policies.watch, slack)),
             Job("link to Slack", link.keep, fatal=(SettingsError,)),
         ],
@@ -254,19 +273,6 @@ def _records(opened: Opened, slack: SlackClient) -> tuple[ApprovalStore, AuditSt
         opened.trail, keys, settings.audit_dir, key=opened.log_key, address=address, cipher=opened.cipher
     )
     return store, audit
-
-
-def _schedules(opened: Opened, slack: SlackClient) -> Schedules:
-    settings = opened.settings
-    return Schedules(
-        opened.session,
-        lambda: opened.policies.policy.schedules,
-        slack.user_with_email,
-        opened.health,
-        settings.pagerduty_url,
-        settings.pagerduty_token,
-        settings.calendar_addresses,
-    )
 
 
 def _http(opened: Opened, deliveries: Deliveries, heartbeat: Heartbeat, quota: Quota) -> HttpServer:
@@ -300,26 +306,6 @@ def _api(opened: Opened, quota: Quota) -> ApiSpace:
     return ApiSpace(KeyRing(opened.redis, opened.keys, address=address, seal=seal), agents, quota)
 
 
-def _mover(
-    audit: AuditStore, health: Health, process: str, settings: Settings, slack: SlackClient
-) -> AuditMover:
-    post = posting_to(slack, settings.audit_channel) if settings.audit_channel else None
-    return AuditMover(audit, health, process, MOST_BYTES, settings.audit_days, post)
-
-
-def _wake_ups(opened: Opened, inboxes: InboxReader, drawing: Worker, guard: RestoreGuard) -> WakeUps:
-    url = opened.settings.redis_url
-    return WakeUps(
-        url,
-        opened.keys,
-        inboxes,
-        drawing.wake,
-        guard,
-        address=address_of(url),
-        credentials=opened.settings.redis_credentials,
-    )
-
-
 def _sockets(
     settings: Settings, slack: SlackClient, deliveries: Deliveries, heartbeat: Heartbeat
 ) -> Sockets | None:
@@ -330,12 +316,19 @@ def _sockets(
 
 
 def _bolt(settings: Settings, slack: SlackClient) -> AsyncApp:
+    async def authorize() -> AuthorizeResult:
+        me, token = slack.me, settings.slack_bot_token
+        return AuthorizeResult(
+            enterprise_id=None, team_id=me.team_id, bot_token=token, bot_id=me.bot_id, bot_user_id=me.user_id
+        )
+
     return AsyncApp(
         # Without a name, Bolt looks through the stack of calls for one.
         name="assent",
         logger=_quiet("slack_bolt"),
         client=slack.repeating,
-        authorize=_authorized_by(slack, settings.slack_bot_token),
+        # If Bolt asked Slack itself whose app this is and Slack failed, it would answer a click with 200.
+        authorize=authorize,
         # Bolt would poll every 10 ms for the acknowledgement. Our listeners acknowledge before they return.
         process_before_response=True,
         # Who deleted a card is not in the event, and its author is: the bot itself.
@@ -349,15 +342,3 @@ def _quiet(name: str) -> logging.Logger:
     library = logging.getLogger(name)
     library.setLevel(logging.ERROR)
     return library
-
-
-def _authorized_by(slack: SlackClient, token: str) -> Callable[[], Awaitable[AuthorizeResult]]:
-    """Say to Bolt whose app this is. If Bolt asked Slack itself and Slack failed, it would answer a click with 200."""
-
-    async def authorize() -> AuthorizeResult:
-        me = slack.me
-        return AuthorizeResult(
-            enterprise_id=None, team_id=me.team_id, bot_token=token, bot_id=me.bot_id, bot_user_id=me.user_id
-        )
-
-    return authorize

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from bot.domain.policy import Policy
-from bot.jobs.policy_watch import LOOK_EVERY, read_text
 from bot.policy.file import read_policy
 from bot.runtime.settings import Settings, load_settings, variable_of
 from tests.support.lanes import require
@@ -322,22 +321,6 @@ def test_the_policy_of_the_base_can_be_used(resources):
 
     assert isinstance(read_policy(text, "policy.yaml").policy, Policy)
     assert environment(resources)["ASSENT_POLICY"] == "/etc/assent/policy.yaml"
-
-
-def test_a_policy_that_kubernetes_replaces_is_read_again(tmp_path):
-    """A ConfigMap is a folder of links into `..data`, which is a link itself, and is swapped."""
-    path = tmp_path / "policy.yaml"
-    for number in ("1", "2"):
-        (tmp_path / f"..{number}").mkdir()
-        (tmp_path / f"..{number}" / "policy.yaml").write_text(number)
-    (tmp_path / "..data").symlink_to("..1")
-    path.symlink_to("..data/policy.yaml")
-    before = read_text(str(path))
-    (tmp_path / "..new").symlink_to("..2")
-    (tmp_path / "..new").rename(tmp_path / "..data")
-
-    assert (before, read_text(str(path))) == ("1", "2")
-    assert LOOK_EVERY <= 5
 
 
 # --- The page -------------------------------------------------------------------------------------------------------

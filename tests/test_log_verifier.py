@@ -323,6 +323,7 @@ def files_changed(first, second):
         yield first + second[:number], second[number:]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("has_key", [False, True])
 def test_both_say_the_same_of_a_log_in_which_anything_is_changed(said, folder, has_key):
     """Nothing but their own errors is raised, whatever stands there; what is left out of the middle is found."""

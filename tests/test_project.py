@@ -24,7 +24,7 @@ from bot.cli.commands import cli
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.log_key import load_log_key
-from bot.runtime.metrics import COUNTED, build_registry
+from bot.runtime.metrics import build_registry
 from bot.runtime.settings import Settings, load_settings, variable_of
 from bot.sentences.in_refusal import AT_PLACE
 from bot.slack.manifest import COMMAND_SCOPE, DIRECT_SCOPES, GROUP_SCOPE, SCOPES
@@ -82,9 +82,14 @@ CALLS = {
     ("name", "answered"),
     [
         ("README.md", {"sent to dana@example.com"}),
-        ("docs/how-to/use-from-langgraph.md", {"sent to dana@example.com"}),
-        ("docs/how-to/use-from-deepagents.md", {"done"}),
-        ("docs/how-to/use-from-langchain-dev-utils.md", {"sent to dana@example.com", "deleted a.txt"}),
+        *(
+            pytest.param(f"docs/how-to/use-from-{name}.md", answered, marks=pytest.mark.nightly)
+            for name, answered in (
+                ("langgraph", {"sent to dana@example.com"}),
+                ("deepagents", {"done"}),
+                ("langchain-dev-utils", {"sent to dana@example.com", "deleted a.txt"}),
+            )
+        ),
     ],
 )
 async def test_the_langgraph_pages_run(everything_is_approved, redis_url, name, answered):
@@ -104,6 +109,7 @@ async def test_the_client_examples_run(everything_is_approved, redis_url):
     assert "\ndecided\n" in ran.printed
 
 
+@pytest.mark.nightly
 def test_the_examples_about_testing_pass(tmp_path):
     """Pasted into one folder, they need nothing else: no Redis, no model, and no setting that the page does not show."""
     name = "docs/how-to/test-your-agent.md"
@@ -284,9 +290,8 @@ def own_errors():
 
 def metrics():
     """Give the names that Prometheus sees."""
-    gauges = build_registry(Health(), lambda: {"due": 1}, lambda: {"due": 1}).collect()
-    counters = [f"{f.name}_total" if f.type == "counter" else f.name for f in COUNTED.collect()]
-    return [*(family.name for family in gauges), *counters]
+    families = build_registry(Health(), lambda: {"due": 1}, lambda: {"due": 1}).collect()
+    return [f"{each.name}_total" if each.type == "counter" else each.name for each in families]
 
 
 NAMES = {

@@ -179,4 +179,4 @@ def test_every_exit_code_has_a_line():
     of_bot = {int(code) for command, code in rows if "worker" not in command}
 
     assert of_worker == codes("agent_adapter/worker/__main__.py")
-    assert of_bot == codes("bot/cli/commands.py", "bot/cli/doctor.py", "bot/cli/policy.py")
+    assert of_bot == codes("bot/cli/commands.py", "bot/cli/exits.py")

@@ -115,6 +115,7 @@ def said_by_typescript(typescript, vectors):
     return json.loads(run("node", "--input-type=module", "--eval", script).stdout)
 
 
+@pytest.mark.nightly
 def test_the_verifier_in_typescript_says_what_each_vector_expects(typescript):
     said = dict(zip(NAMES, said_by_typescript(typescript, VECTORS), strict=True))
     assert said == {each["name"]: each["expected"] for each in VECTORS}
@@ -134,6 +135,7 @@ def changed_vectors():
         yield base | {"name": f"statement {name}", "receipt": make_vectors.of(text.encode()).dump()}
 
 
+@pytest.mark.nightly
 def test_all_say_the_same_of_a_receipt_in_which_anything_is_changed(typescript):
     """Whether people approved is one thing. Nothing but a refusal is raised, whatever stands there."""
     vectors = [*changed_vectors()]
@@ -160,7 +162,7 @@ def test_the_vectors_are_what_their_script_writes():
     }  # fmt: skip
 
 
-@pytest.fixture(params=["python", "typescript"])
+@pytest.fixture(params=["python", pytest.param("typescript", marks=pytest.mark.nightly)])
 def command(request, tmp_path):
     """Runs a verifier with files in a folder."""
     program = [sys.executable, VERIFIERS / "assent_verify.py"]
@@ -207,6 +209,7 @@ def test_a_verifier_that_is_called_wrongly_ends_with_2(command, more):
     assert command(*more).returncode == 2
 
 
+@pytest.mark.nightly
 def test_the_time_and_the_number_of_people_are_numbers_in_typescript(typescript):
     """Comparisons with NaN are false, so a wrong number must not decide."""
     script = f"""

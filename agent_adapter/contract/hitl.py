@@ -23,13 +23,7 @@ class WireModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
-class DescribedModel(WireModel):
-    """A message whose JSON Schema says what each field is. To read that from the source takes long at the start."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-
-class WrittenModel(DescribedModel):
+class WrittenModel(WireModel):
     """A message that users of the library write: calling the class refuses unknown fields, `model_validate` ignores them."""
 
     def __init__(self, /, *unnamed: Any, **given: Any) -> None:

@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field
 
 from agent_adapter.contract.hitl import (
     Decision,
-    DescribedModel,
     EditedAction,
     HITLRequest,
     KnownDecision,
@@ -103,8 +102,8 @@ class Interrupt(WrittenModel):
     """The framework's own pause id for each action, in the order of the actions."""
     run: str
     """The id of the run: a thread id, or a random id that the run keeps."""
-    context: Context = Context()
-    route: Route = Route()
+    context: Context = Field(default_factory=Context)
+    route: Route = Field(default_factory=Route)
     expires_in: timedelta = timedelta(hours=1)
     """How long people may take. The store makes a deadline of it; if the interrupt is published again, the first one is kept."""
     on_expiry: OnExpiry = "reject"
@@ -115,7 +114,7 @@ class Interrupt(WrittenModel):
     """The pause itself, for the HTTP API, which writes the answer in the pause's dialect for the agent."""
 
 
-class DecisionRecord(DescribedModel):
+class DecisionRecord(WireModel):
     """Who decided an action, when, and their note."""
 
     decided_by: str

@@ -1,18 +1,23 @@
-"""The clients of agents that use HTTP. Each agent has one client here, as it would have in its own process."""
+"""The clients of agents that use HTTP, and how they know what they have asked."""
 
 import asyncio
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 
 from agent_adapter.cipher import Cipher
 from agent_adapter.client import ApprovalClient
+from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.errors import ConflictError, ReceiptError
 from agent_adapter.loops import Loop
-from agent_adapter.receipts.question import Marks
+from agent_adapter.receipts.question import Marks, check_question
 from agent_adapter.receipts.ring import Ring
+from bot.domain.asked_over_http import is_over_http, sealed_question
+from bot.domain.seal import Seal
 
 
 class Agents:
-    """Makes an agent's client at its first request. All clients share one stream of wake-ups."""
+    """Makes an agent's client at its first request, as it would have one in its own process. All clients share one stream of wake-ups."""
 
     def __init__(
         self,
@@ -64,3 +69,32 @@ class Agents:
     async def close(self) -> None:
         """Close every client."""
         await self._stack.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class SealedQuestions:
+    """Seals each question that is asked through the API, and reads no other. Somebody else may be able to write to Redis."""
+
+    seal: Seal
+    ring: Ring
+    namespace: str
+
+    async def mark(self, interrupt: Interrupt, body: str) -> str:
+        """Give what is stored beside a question."""
+        return sealed_question(self.seal, interrupt.id, body)
+
+    def check(self, interrupt: Interrupt, body: str, mark: str) -> None:
+        """Check that this is what was asked, to the last byte, here or by an agent with a key of its own.
+
+        Raises:
+            ConflictError: when nothing proves it.
+        """
+        if is_over_http(self.seal, interrupt.id, body, mark):
+            return
+        try:
+            check_question(self.ring, mark, interrupt, body, namespace=self.namespace)
+        except ReceiptError as error:
+            raise ConflictError(
+                f"{interrupt.id}: nothing proves that this is what its agent asked, so no answer to it is given here. "
+                "Either somebody changed it in Redis, or an agent without a key asked it: ask it again through this API"
+            ) from error

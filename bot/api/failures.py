@@ -22,7 +22,6 @@ from agent_adapter.errors import (
     UnreadableRecordError,
 )
 from agent_adapter.redis.records import UnsureError
-from bot.api.messages import Failure, Problem
 from bot.http.bodies import BodyError
 
 logger = logging.getLogger(__name__)
@@ -105,7 +104,7 @@ def failure(status: int, code: str, message: str, headers: Mapping[str, str] | N
 
 
 def _written(code: str, message: str) -> dict[str, Any]:
-    return Failure(error=Problem(code=code, message=message)).model_dump()
+    return {"error": {"code": code, "message": message}}
 
 
 def answer(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:

@@ -96,7 +96,8 @@ class KeyRing:
             entry["requester"] = requester
         if may_name_requesters:
             entry["may_name_requesters"] = True
-        await self._store(key_id, entry)
+        mark = {_SEAL: self._seal.mark(key_id, "key", (encode(entry),))} if self._seal else {}
+        await self._ask(self._redis.hset(self._keys.api_keys, key_id, encode({**entry, **mark})))
         return f"ass_{key_id}_{secret}"
 
     async def list(self) -> list[ApiKey]:
@@ -138,7 +139,10 @@ class KeyRing:
         if not key.sealed:
             logger.warning("api.key_not_sealed", extra={"key": key.id})
             return None
-        await self._note_use(key.id)
+        now = time.monotonic()
+        if now >= self._noted.get(key.id, now):
+            self._noted[key.id] = now + NOTED_EVERY
+            await self._ask(self._redis.hset(self._keys.api_keys_used, key.id, str(await self._now())))
         return key
 
     async def vouch(self, interrupt_id: str, person: str) -> None:
@@ -148,20 +152,10 @@ class KeyRing:
         await self._ask(self._redis.sadd(name, f"{person} {mark}".strip()))
         await self._ask(self._redis.pexpire(name, VOUCHED_FOR))
 
-    async def _store(self, key_id: str, entry: Mapping[str, Any]) -> None:
-        mark = {_SEAL: self._seal.mark(key_id, "key", (encode(entry),))} if self._seal else {}
-        await self._ask(self._redis.hset(self._keys.api_keys, key_id, encode({**entry, **mark})))
-
     def _is_sealed(self, key_id: str, entry: Mapping[str, Any]) -> bool:
         """Whether a bot or an operator with the seal key made this entry."""
-        mark = str(entry.get(_SEAL, ""))
-        return self._seal is None or self._seal.holds(mark, key_id, "key", (encode(_without_seal(entry)),))
-
-    async def _note_use(self, key_id: str) -> None:
-        now = time.monotonic()
-        if now >= self._noted.get(key_id, now):
-            self._noted[key_id] = now + NOTED_EVERY
-            await self._ask(self._redis.hset(self._keys.api_keys_used, key_id, str(await self._now())))
+        mark, rest = str(entry.get(_SEAL, "")), {name: entry[name] for name in entry if name != _SEAL}
+        return self._seal is None or self._seal.holds(mark, key_id, "key", (encode(rest),))
 
     async def _now(self) -> int:
         seconds, microseconds = await self._ask(self._redis.time())
@@ -173,10 +167,6 @@ class KeyRing:
 
 def _hashed(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def _without_seal(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in entry.items() if name != _SEAL}
 
 
 def _read(key_id: str, entry: Mapping[str, Any], used: str | None = None, *, sealed: bool = True) -> ApiKey:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agent_adapter.contract.hitl import Decision, DescribedModel, first_problem
+from agent_adapter.contract.hitl import Decision, WireModel, first_problem
 from agent_adapter.contract.interrupt import Context, DecisionRecord, Link, OnExpiry, Status
 from agent_adapter.contract.names import Claim
 from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE, dump_decision
@@ -26,7 +26,7 @@ EXAMPLE = {
 class Body(BaseModel):
     """What a caller sends. A misspelt field is an error, since leaving it out could matter."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class AskLink(Link):
@@ -120,7 +120,7 @@ class Report(Body):
     """The name under which the run was claimed. With a name, that claim has to be the current one."""
 
 
-class ReportedOutcome(DescribedModel):
+class ReportedOutcome(WireModel):
     """What became of an approved call."""
 
     status: Literal["done", "failed"]
@@ -130,7 +130,7 @@ class ReportedOutcome(DescribedModel):
     reported_at: datetime
 
 
-class State(DescribedModel):
+class State(WireModel):
     """An interrupt as it is now."""
 
     id: str
@@ -165,19 +165,15 @@ class State(DescribedModel):
         return {**self.model_dump(mode="json"), "decisions": decisions, "resume": self.resume}
 
 
-class DecisionEvent(DescribedModel):
+class DecisionEvent(WireModel):
     """One decision, as soon as it was made."""
 
     index: int
     """Of the action."""
     decision: Decision
 
-    def dump(self) -> dict[str, Any]:
-        """Give it as plain JSON values."""
-        return {"index": self.index, "decision": dump_decision(self.decision)}
 
-
-class Problem(DescribedModel):
+class Problem(WireModel):
     """What is wrong with a request."""
 
     code: str
@@ -186,7 +182,7 @@ class Problem(DescribedModel):
     """For people: the place, and what to do."""
 
 
-class Failure(DescribedModel):
+class Failure(WireModel):
     """The one form of every error."""
 
     error: Problem

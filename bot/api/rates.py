@@ -37,13 +37,8 @@ class Rates:
         left = min(float(self._most), left + (now - since) * self._most / 60)
         if left < 1:
             seconds = math.ceil((1 - left) * 60 / self._most)
-            raise RefusedError(
-                429,
-                "rate_limited",
-                f"more than {self._most} requests a minute: go on after {seconds} s, and wait with ?wait=60 "
-                "rather than ask often",
-                Retry_After=str(seconds),
-            )
+            cure = f"go on after {seconds} s, and wait with ?wait=60 rather than ask often"
+            raise _limited(f"more than {self._most} requests a minute: {cure}", seconds)
         self._buckets[key_id] = (left - 1, now)
 
     @contextmanager
@@ -54,21 +49,18 @@ class Rates:
             RefusedError: 429, when too many do.
         """
         if self._waiting.total() >= self._waits:
-            raise RefusedError(
-                429,
-                "rate_limited",
-                f"{self._waits:,} requests wait at this bot already: ask again without waiting, or ask another bot",
-                Retry_After="1",
-            )
+            cure = "ask again without waiting, or ask another bot"
+            raise _limited(f"{self._waits:,} requests wait at this bot already: {cure}", 1)
         if self._waiting[key_id] >= MAX_WAITING:
-            raise RefusedError(
-                429,
-                "rate_limited",
-                f"{MAX_WAITING:,} requests of this key wait already: end some, or use another key",
-                Retry_After="1",
+            raise _limited(
+                f"{MAX_WAITING:,} requests of this key wait already: end some, or use another key", 1
             )
         self._waiting[key_id] += 1
         try:
             yield
         finally:
             self._waiting[key_id] -= 1
+
+
+def _limited(sentence: str, seconds: int) -> RefusedError:
+    return RefusedError(429, "rate_limited", sentence, Retry_After=str(seconds))

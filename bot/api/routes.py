@@ -31,13 +31,11 @@ from agent_adapter.errors import (
 )
 from agent_adapter.redis.records import Record
 from bot.api.agents import Agents
+from bot.api.answers import ENDED, Waits, describe, events, known_by
 from bot.api.failures import MAX_BODY, Handler, RefusedError, answer, as_failure
 from bot.api.keys import ApiKey, KeyRing
 from bot.api.messages import Ask, Claiming, Report, Resumed, read_body
 from bot.api.rates import STRANGERS, Rates
-from bot.api.states import describe
-from bot.api.streams import ENDED, events, known_by
-from bot.api.waits import Waits
 from bot.http.bodies import Bodies
 from bot.runtime.offload import Received, offload
 from bot.use_cases.agent_limits import Quota, TooMuch
@@ -141,7 +139,9 @@ class Api:
         requester = interrupt.context.requested_by
         if requester and key.vouches_for(requester):
             await self._space.ring.vouch(interrupt.id, requester)
-        before = await _known(agent, interrupt.id)
+        before = None
+        with suppress(UnknownInterruptError):
+            before = await agent.record(interrupt.id)
         if before is None:
             await _check_room(self._space.quota, interrupt)
         record = await agent.record(await agent.publish(interrupt))
@@ -343,12 +343,6 @@ async def _check_room(quota: Quota, interrupt: Interrupt) -> None:
     too_much = await quota.take(interrupt.agent, size=len(dump_interrupt(interrupt).encode()))
     if isinstance(too_much, TooMuch):
         raise RefusedError(429, "limits", too_much.reason, Retry_After=str(too_much.retry_after))
-
-
-async def _known(agent: ApprovalClient, interrupt_id: str) -> Record | None:
-    with suppress(UnknownInterruptError):
-        return await agent.record(interrupt_id)
-    return None
 
 
 def _seconds(request: web.Request) -> float:

@@ -3,8 +3,7 @@
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agent_adapter.contract.access import Role, rules_of
@@ -12,45 +11,28 @@ from agent_adapter.contract.keys import Keys
 from bot.domain.errors import SettingsError
 
 
-@dataclass(frozen=True, slots=True)
-class User:
-    """One user of Redis."""
-
-    name: str
-    rules: tuple[str, ...]
-
-    def line(self, password: str) -> str:
-        """Write the user as a line of an ACL file. The password is in it as a digest."""
-        hashed = hashlib.sha256(password.encode()).hexdigest()
-        return f"user {self.name} on #{hashed} {' '.join(self.rules)}"
-
-
-def users_of(keys: Keys, agents: Sequence[str], workers: Sequence[str]) -> list[User]:
-    """Name the users of a namespace: one for the bots, one for operators, one for each agent and each worker.
+def users_of(keys: Keys, agents: Sequence[str], workers: Sequence[str]) -> dict[str, str]:
+    """Give the rules of each user of a namespace: one for the bots, one for operators, one for each agent and each worker.
 
     Args:
         keys: The namespace.
         agents: The agents.
         workers: The agents whose runs a worker resumes.
     """
-
-    def user(role: Role, agent: str = "") -> User:
-        name = "-".join(filter(None, (keys.namespace, role, agent)))
-        return User(name, tuple(rules_of(role, keys, agent)))
-
-    return [
-        user("bot"),
-        user("operator"),
-        *(user("agent", agent) for agent in agents),
-        *(user("worker", agent) for agent in workers),
-    ]
+    roles: list[tuple[Role, str]] = [("bot", ""), ("operator", "")]
+    roles += [("agent", agent) for agent in agents]
+    roles += [("worker", agent) for agent in workers]
+    return {
+        "-".join(filter(None, (keys.namespace, role, agent))): " ".join(rules_of(role, keys, agent))
+        for role, agent in roles
+    }
 
 
-def lines(users: Sequence[User], passwords: Path) -> Iterator[str]:
+def lines(users: Mapping[str, str], passwords: Path) -> Iterator[str]:
     """Write the users as an ACL file. Nobody else gets in: the user `default` is switched off.
 
     Args:
-        users: The users.
+        users: The rules of each.
         passwords: A file with `name password` in each line. Users that are not in it get a password there.
 
     Raises:
@@ -58,14 +40,18 @@ def lines(users: Sequence[User], passwords: Path) -> Iterator[str]:
     """
     try:
         known = _read(passwords)
-        made = {user.name: secrets.token_urlsafe(32) for user in users if user.name not in known}
+        made = {name: secrets.token_urlsafe(32) for name in users if name not in known}
         if made:
-            _add(passwords, made)
+            # Nobody else may read it, also while it is written.
+            there = os.open(passwords, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(there, "a", encoding="utf-8") as file:
+                file.writelines(f"{name} {password}\n" for name, password in made.items())
     except OSError as error:
         raise SettingsError(f"{passwords}: {error.strerror}") from error
     yield "user default off"
-    for user in users:
-        yield user.line({**known, **made}[user.name])
+    for name, rules in users.items():
+        digest = hashlib.sha256((known | made)[name].encode()).hexdigest()
+        yield f"user {name} on #{digest} {rules}"
 
 
 def _read(passwords: Path) -> dict[str, str]:
@@ -79,11 +65,3 @@ def _read(passwords: Path) -> dict[str, str]:
             )
         found[words[0]] = words[1]
     return found
-
-
-def _add(passwords: Path, made: dict[str, str]) -> None:
-    # Nobody else may read it, also while it is written.
-    with os.fdopen(
-        os.open(passwords, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8"
-    ) as file:
-        file.writelines(f"{name} {password}\n" for name, password in made.items())

@@ -4,12 +4,11 @@ import asyncio
 import csv
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from enum import StrEnum
-from typing import Annotated, Any, NoReturn
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -23,6 +22,7 @@ from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import open_redis
 from agent_adapter.redis.server_check import check_keys
+from bot.cli.exits import fail, plain_errors
 from bot.domain.audit_entry import AuditEntry
 from bot.domain.audit_export import COLUMNS, cells_of, json_line, neutral, ocsf_line
 from bot.domain.errors import SettingsError
@@ -36,22 +36,10 @@ _AGO = re.compile(r"(\d{1,5})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
-class Form(StrEnum):
-    """How entries are printed."""
-
-    TABLE = "table"
-    JSONL = "jsonl"
-    CSV = "csv"
-    OCSF = "ocsf"
-
-
-class Format(StrEnum):
-    """How entries are exported."""
-
-    JSONL = "jsonl"
-    CSV = "csv"
-    OCSF = "ocsf"
-
+Format = Literal["jsonl", "csv", "ocsf"]
+"""How entries are exported."""
+Form = Literal["table", Format]
+"""How entries are printed."""
 
 _As = Annotated[Form, typer.Option("--as", help="a table, JSON lines, CSV, or events of OCSF as JSON lines")]
 _Who = Annotated[str, typer.Option(help="a person's id (U…), or their name at that time")]
@@ -91,7 +79,7 @@ def audit(
     since: _Since = "",
     until: _Until = "",
     decision: _Decision = "",
-    form: _As = Form.TABLE,
+    form: _As = "table",
 ) -> None:
     """Show entries of the audit trail, oldest first. Without options: all of them."""
     if not context.invoked_subcommand:
@@ -110,7 +98,7 @@ def export(
     decision: _Decision = "",
 ) -> None:
     """Print entries for another program, oldest first. Without options: all of them."""
-    _print_between(Form(format), since, until, Wanted(who, tool, agent, decision))
+    _print_between(format, since, until, Wanted(who, tool, agent, decision))
 
 
 def _print_between(form: Form, since: str, until: str, wanted: Wanted) -> None:
@@ -128,14 +116,13 @@ def _print_between(form: Form, since: str, until: str, wanted: Wanted) -> None:
 @audit_cli.command()
 def show(
     interrupt_id: Annotated[str, typer.Argument(help="the request, as the log and every entry name it")],
-    form: _As = Form.TABLE,
+    form: _As = "table",
 ) -> None:
     """Show everything that happened to one request; exit 1 when the trail does not know it."""
     if not _print(form, lambda trail: trail.entries(about=interrupt_id), Wanted()):
         fail(
             f"the audit trail has no entry about {one_line(interrupt_id)}: look at its spelling, and whether ASSENT_AUDIT_DIR "
-            "and ASSENT_NAMESPACE are those of the bot",
-            code=1,
+            "and ASSENT_NAMESPACE are those of the bot"
         )
 
 
@@ -146,7 +133,7 @@ def _moment(option: str, text: str, *, is_end: bool = False) -> datetime | None:
         return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     try:
         found = datetime.fromisoformat(text)
-        if _is_day(text) and is_end:
+        if is_end and len(text) <= len("2026-11-22"):
             found += timedelta(days=1)
         return found if found.tzinfo else found.replace(tzinfo=UTC)
     except (ValueError, OverflowError) as error:
@@ -155,34 +142,25 @@ def _moment(option: str, text: str, *, is_end: bool = False) -> datetime | None:
         ) from error
 
 
-def _is_day(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
 # --- Reading ----------------------------------------------------------------------------------------------------------
 
 
 def _print(form: Form, ask: Callable[[AuditStore], AsyncIterator[AuditEntry]], wanted: Wanted) -> int:
     """Print what matches. Returns how many entries that are."""
-    with plain_errors():
-        write = _WRITERS[form]
-        return asyncio.run(_with_trail(lambda trail: _write(trail, ask(trail), wanted, write())))
+    with audit_errors():
+        return asyncio.run(_write(form, ask, wanted))
 
 
-async def _write(
-    trail: AuditStore, entries: AsyncIterator[AuditEntry], wanted: Wanted, lines: "_Lines"
-) -> int:
+async def _write(form: Form, ask: Callable[[AuditStore], AsyncIterator[AuditEntry]], wanted: Wanted) -> int:
     count = locked = 0
-    async for entry in entries:
-        if wanted.matches(entry):
-            lines.add(entry)
-            count += 1
-            locked += entry[FACTS].startswith(MARK)
-    lines.end()
+    async with opened_trail() as trail:
+        add, end = _printer(form)
+        async for entry in ask(trail):
+            if wanted.matches(entry):
+                add(entry)
+                count += 1
+                locked += entry[FACTS].startswith(MARK)
+        end()
     if locked:
         sys.stderr.write(
             f"{locked} of these {count} entries cannot be read in full: they are encrypted. "
@@ -197,11 +175,6 @@ async def _write(
     return count
 
 
-async def _with_trail(work: Callable[[AuditStore], Coroutine[Any, Any, int]]) -> int:
-    async with opened_trail() as trail:
-        return await work(trail)
-
-
 @asynccontextmanager
 async def opened_trail() -> AsyncIterator[AuditStore]:
     """Open the audit trail that the settings of access name.
@@ -211,7 +184,7 @@ async def opened_trail() -> AsyncIterator[AuditStore]:
         AgentAdapterError: when Redis does not answer, or something has overwritten a key there.
     """
     access = load_access()
-    address = address_of(access.redis_url)
+    address, keys = address_of(access.redis_url), Keys(access.namespace)
     async with open_redis(
         access.redis_url,
         namespace=access.namespace,
@@ -219,116 +192,61 @@ async def opened_trail() -> AsyncIterator[AuditStore]:
         keeps_bytes=True,
         credentials=access.redis_credentials,
     ) as redis:
-        await check_keys(redis, Keys(access.namespace), address)
-        keys = Keys(access.namespace)
+        await check_keys(redis, keys, address)
         cipher = Cipher.parse(access.record_key)
         yield AuditStore(redis, keys, access.audit_dir or None, address=address, cipher=cipher)
 
 
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """End the command with a sentence when something is wrong: with 2 where a setting is."""
-    try:
-        yield
-    except (SettingsError, InvalidRequestError) as error:
-        fail(str(error), code=2)
-    except (AgentAdapterError, ValueError) as error:
-        fail(one_line(str(error)), code=1)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        fail(
-            f"ASSENT_AUDIT_DIR cannot be read: {error}: run this as the user of the bot, or correct the path",
-            code=1,
-        )
-
-
-def fail(sentence: str, *, code: int) -> NoReturn:
-    """End the command."""
-    sys.stderr.write(f"{sentence}\n")
-    raise typer.Exit(code)
+def audit_errors() -> AbstractContextManager[None]:
+    """End the command with a sentence when something is wrong. A line of the log that is wrong is a `ValueError`."""
+    return plain_errors(
+        lambda error: (
+            f"ASSENT_AUDIT_DIR cannot be read: {error}: run this as the user of the bot, or correct the path"
+        ),
+        settings=(SettingsError, InvalidRequestError),
+        others=(AgentAdapterError, ValueError),
+    )
 
 
 # --- Printing ---------------------------------------------------------------------------------------------------------
-
-
-class _Lines:
-    """Prints entries one by one."""
-
-    def add(self, entry: AuditEntry) -> None:
-        raise NotImplementedError
-
-    def end(self) -> None:
-        """Print what comes after the last one."""
-
-
-class _JsonLines(_Lines):
-    def add(self, entry: AuditEntry) -> None:
-        typer.echo(json_line(entry))
-
-
-class _OcsfLines(_Lines):
-    def add(self, entry: AuditEntry) -> None:
-        typer.echo(ocsf_line(entry))
-
-
-class _Csv(_Lines):
-    def __init__(self) -> None:
-        self._rows = csv.writer(sys.stdout)
-        self._rows.writerow(COLUMNS)
-
-    def add(self, entry: AuditEntry) -> None:
-        self._rows.writerow(map(neutral, cells_of(entry).values()))
-
 
 _WIDE = 1_000
 """Columns of a table that goes to a file or to another command: one line for each entry."""
 
 
-class _Table(_Lines):
-    def __init__(self) -> None:
-        self._table = Table(box=None, pad_edge=False)
-        for name in ("time (UTC)", "what", "tool", "who", "rule", "how", "request"):
-            # Folded, since an id that is cut cannot be looked up.
-            self._table.add_column(name, overflow="fold")
+def _printer(form: Form) -> tuple[Callable[[AuditEntry], object], Callable[[], object]]:
+    """Give what prints an entry, and what is done after the last one."""
+    if form in {"jsonl", "ocsf"}:
+        line = json_line if form == "jsonl" else ocsf_line
+        return lambda entry: typer.echo(line(entry)), lambda: None
+    if form == "csv":
+        rows = csv.writer(sys.stdout)
+        rows.writerow(COLUMNS)
+        return lambda entry: rows.writerow(map(neutral, cells_of(entry).values())), lambda: None
+    table = Table(box=None, pad_edge=False)
+    for name in ("time (UTC)", "what", "tool", "who", "rule", "how", "request"):
+        # Folded, since an id that is cut cannot be looked up.
+        table.add_column(name, overflow="fold")
 
-    def add(self, entry: AuditEntry) -> None:
-        cells = cells_of(entry)
-        code, reason = one_line(entry["code"]), cells["reason"] and f"“{cells['reason']}”"
-        what = [cells["event"], cells["decision"], code, reason]
-        who = [cells["name"], cells["by"]]
-        index = entry.said.get("index")
-        action = f" action {index + 1}" if type(index) is int else ""
-        row = [
-            cells["at"].replace("T", " ").removesuffix("Z")[:19],
-            _together(what),
-            cells["tool"],
-            _together(who),
-            _together([cells["rule"], cells["policy"] and f"({cells['policy']})"]),
-            _together([cells["how"], _waited(cells["waited"])]),
-            f"{cells['id']}{action}",
-        ]
-        self._table.add_row(*map(Text, row))
+    def end() -> None:
+        if table.row_count:
+            Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(table)
 
-    def end(self) -> None:
-        if self._table.row_count:
-            width = None if sys.stdout.isatty() else _WIDE
-            Console(width=width, highlight=False).print(self._table)
+    return lambda entry: table.add_row(*map(Text, _row(entry))), end
 
 
-_WRITERS: dict[Form, Callable[[], _Lines]] = {
-    Form.TABLE: _Table,
-    Form.JSONL: _JsonLines,
-    Form.CSV: _Csv,
-    Form.OCSF: _OcsfLines,
-}
-
-
-def _together(words: Iterable[str]) -> str:
-    return " ".join(filter(None, words))
-
-
-def _waited(milliseconds: str) -> str:
-    if not milliseconds.isdecimal():
-        return ""
-    return f"after {timedelta(seconds=int(milliseconds) // 1000)}"
+def _row(entry: AuditEntry) -> list[str]:
+    cells = cells_of(entry)
+    code, reason = one_line(entry["code"]), cells["reason"] and f"“{cells['reason']}”"
+    index, waited = entry.said.get("index"), cells["waited"]
+    after = f"after {timedelta(seconds=int(waited) // 1000)}" if waited.isdecimal() else ""
+    columns = (
+        [cells["at"].replace("T", " ").removesuffix("Z")[:19]],
+        [cells["event"], cells["decision"], code, reason],
+        [cells["tool"]],
+        [cells["name"], cells["by"]],
+        [cells["rule"], cells["policy"] and f"({cells['policy']})"],
+        [cells["how"], after],
+        [cells["id"], f"action {index + 1}" if type(index) is int else ""],
+    )
+    return [" ".join(filter(None, words)) for words in columns]

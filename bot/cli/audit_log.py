@@ -6,7 +6,6 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,8 +13,9 @@ from typing import Annotated
 
 import typer
 
-from agent_adapter.receipts.ring import Ring, RingKey
-from bot.cli.audit import fail, opened_trail, plain_errors
+from agent_adapter.receipts.ring import Ring
+from bot.cli.audit import audit_errors, opened_trail
+from bot.cli.exits import fail
 from bot.domain.audit_chain import read
 from bot.domain.audit_entry import AuditEntry
 from bot.domain.errors import SettingsError
@@ -38,8 +38,10 @@ def verify(
     ] = None,
 ) -> None:
     """Check every line of the log; exit 1 when one is not as it was written."""
-    with plain_errors():
-        log, keys = _log(), _keys()
+    with audit_errors():
+        log, access = _log(), load_access()
+        ring = Ring.load(access.ring, purpose="log") if access.ring else None
+        keys = keys_of_log(ring, access.namespace) if ring else {}
         found = log.check(partial(problem_of, keys) if keys else None, _heads_in(against) if against else ())
         if found.is_signed and not keys:
             raise SettingsError("the heads are signed: name the file with the key of the log in ASSENT_RING")
@@ -59,7 +61,7 @@ def erase(
     yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
 ) -> None:
     """Erase what the log says about one request or one person, and enter who did. It can still be checked."""
-    with plain_errors():
+    with audit_errors():
         if bool(record) == bool(person):
             raise SettingsError("name one request, or one person with --person")
         if len(reason) > _LONGEST_REASON:
@@ -97,11 +99,10 @@ def _names_of(entry: AuditEntry, record: str, person: str) -> set[str]:
 
 def who_runs() -> str:
     """Name who runs this command, as far as this machine knows: `dana@host`."""
-    try:
+    name = str(os.getuid())
+    # A container may have no name for its user.
+    with suppress(OSError, KeyError):
         name = os.environ.get("SUDO_USER") or getpass.getuser()
-    except (OSError, KeyError):
-        # A container may have no name for its user.
-        name = str(os.getuid())
     return one_line(f"{name}@{socket.gethostname()}").replace(" ", "_")
 
 
@@ -111,13 +112,8 @@ def _log() -> AuditLog:
         raise SettingsError("ASSENT_AUDIT_DIR is not set: name the folder of the log")
     log = AuditLog(Path(access.audit_dir), access.namespace)
     if not log.days():
-        fail(f"there is no log in {access.audit_dir}", code=1)
+        fail(f"there is no log in {access.audit_dir}")
     return log
-
-
-def _keys() -> Mapping[str, RingKey]:
-    access = load_access()
-    return keys_of_log(Ring.load(access.ring, purpose="log"), access.namespace) if access.ring else {}
 
 
 def _heads_in(file: Path) -> list[str]:

@@ -1,41 +1,31 @@
 """The commands of `python -m bot` and `assent-bot`. Without a command, the bot runs."""
 
 import asyncio
-import contextlib
-import errno
-import logging
-import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, NoReturn, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.wire import agent_name
-from agent_adapter.errors import AgentAdapterError
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import open_redis
 from bot.api.keys import ApiKey, KeyRing
 from bot.cli.acl import lines, users_of
 from bot.cli.audit import audit_cli
 from bot.cli.audit_log import erase, verify
+from bot.cli.exits import fail, plain_errors
 from bot.cli.policy import policy_cli
+from bot.cli.run import run
 from bot.cli.signing import signing_cli
-from bot.domain.errors import BotError, SettingsError
+from bot.domain.errors import SettingsError
 from bot.domain.person import is_person
 from bot.runtime.bot_keys import load_seal
-from bot.runtime.logs import set_up_logging
-from bot.runtime.settings import Settings, load_access, load_settings, unknown_variables
+from bot.runtime.settings import load_access, load_settings
 from bot.slack.manifest import Mode, build_manifest, to_yaml
 
-logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
-
-_IN_USE = (
-    "Port {port} is in use: another program listens there, perhaps another bot. "
-    "Stop it, or set ASSENT_HTTP_PORT to another port."
-)
 
 cli = typer.Typer(
     name="bot",
@@ -43,6 +33,7 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+cli.command()(run)
 cli.add_typer(policy_cli, name="policy")
 for _of_log in (verify, erase):
     audit_cli.command()(_of_log)
@@ -56,31 +47,6 @@ def without_a_command(context: typer.Context) -> None:
         run()
 
 
-@cli.command()
-def run() -> None:
-    """Run the bot with the settings of the environment and of .env."""
-    with _plain_errors():
-        unknown = unknown_variables()
-        try:
-            settings = load_settings()
-        except SettingsError as error:
-            # A misspelt name can be the reason why another setting is missing.
-            raise SettingsError("\n".join([str(error), *unknown])) from error
-        set_up_logging(settings.log_level)
-        for sentence in unknown:
-            logger.warning("setting.unknown", extra={"reason": sentence})
-        # Slack's libraries are slow to import. `manifest` and a wrong setting should not wait for them.
-        from bot.app import main  # noqa: PLC0415  # as said above
-
-        try:
-            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-                runner.run(main(settings))
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise
-            _fail(_IN_USE.format(port=settings.http_port), code=1)
-
-
 keys = typer.Typer(
     help="Keys of the HTTP API, which is off until there is one, and keys that sign.", no_args_is_help=True
 )
@@ -91,7 +57,7 @@ keys.add_typer(signing_cli, name="signing")
 @cli.command()
 def doctor() -> None:
     """Check settings, Redis, Slack, the channel and the approvers; exit 1 when something has to be fixed."""
-    from bot.cli.doctor import main  # noqa: PLC0415  # as in `run`
+    from bot.cli.doctor import main  # noqa: PLC0415  # slow to import, and no other command needs it
 
     raise typer.Exit(main())
 
@@ -131,10 +97,10 @@ def acl(
     worker: Annotated[list[str] | None, typer.Option(help="an agent whose runs a worker resumes")] = None,
 ) -> None:
     """Print users of Redis (7.0 or newer, or Valkey) as an ACL file: for bots, operators, agents and workers."""
-    with _plain_errors():
+    with plain_errors(lambda error: f"{error.filename}: {error.strerror}"):
         agents, workers = ([agent_name(name) for name in names or ()] for names in (agent, worker))
-        access = load_access()
-        for line in lines(users_of(Keys(access.namespace), agents, workers), passwords):
+        users = users_of(Keys(load_access().namespace), agents, workers)
+        for line in lines(users, passwords):
             typer.echo(line)
 
 
@@ -145,18 +111,16 @@ def release(
     everything: Annotated[bool, typer.Option("--all", help="all that were set aside")] = False,
 ) -> None:
     """Have the bot try records again that it set aside after several failed attempts; doctor lists them."""
-    from bot.jobs.quarantine import release_all, release_one  # noqa: PLC0415  # as in `run`
+    from bot.jobs.quarantine import release_all, release_one  # noqa: PLC0415  # as in `doctor`
 
-    with _plain_errors():
+    if everything == bool(interrupt_id):
+        raise typer.BadParameter("name one record as doctor shows it, or give --all")
+    with plain_errors(str):
         settings = load_settings()
-        if everything and interrupt_id:
-            raise typer.BadParameter("name one record, or give --all")
         if everything:
             typer.echo(f"{asyncio.run(release_all(settings))} records will be tried again")
-        elif not interrupt_id:
-            raise typer.BadParameter("name a record as doctor shows it, or give --all")
         elif not asyncio.run(release_one(settings, interrupt_id)):
-            _fail(f"nothing of {interrupt_id} was set aside: python -m bot doctor lists what was", code=1)
+            fail(f"nothing of {interrupt_id} was set aside: python -m bot doctor lists what was")
         else:
             typer.echo(f"{interrupt_id} will be tried again")
 
@@ -184,11 +148,10 @@ def create(
         raise typer.BadParameter(
             f"--requester: {requester!r} is not a user id (U…): copy it from the profile in Slack"
         )
-    with _plain_errors():
+    with plain_errors(str):
         name = agent_name(agent)
         typer.echo(
             _with_ring(
-                load_settings(),
                 lambda ring: ring.create(name, requester=requester, may_name_requesters=may_name_requesters),
                 needs_seal=True,
             )
@@ -198,22 +161,21 @@ def create(
 @keys.command("list")
 def list_keys() -> None:
     """Show each key: its id, its agent, when it was made and last used."""
-    with _plain_errors():
-        for key in _with_ring(load_settings(), KeyRing.list):
+    with plain_errors(str):
+        for key in _with_ring(KeyRing.list):
             typer.echo(_line(key))
 
 
 @keys.command()
 def revoke(key_id: Annotated[str, typer.Argument(help="as `keys list` shows it")]) -> None:
     """Revoke a key. It ends at once, in every bot."""
-    with _plain_errors():
-        if not _with_ring(load_settings(), lambda ring: ring.revoke(key_id)):
-            _fail(f"there is no key {key_id}: python -m bot keys list shows them", code=1)
+    with plain_errors(str):
+        if not _with_ring(lambda ring: ring.revoke(key_id)):
+            fail(f"there is no key {key_id}: python -m bot keys list shows them")
 
 
-def _with_ring(
-    settings: Settings, work: Callable[[KeyRing], Awaitable[_T]], *, needs_seal: bool = False
-) -> _T:
+def _with_ring(work: Callable[[KeyRing], Awaitable[_T]], *, needs_seal: bool = False) -> _T:
+    settings = load_settings()
     seal = load_seal(settings)
     if needs_seal and settings.ring and not seal:
         raise SettingsError(
@@ -221,19 +183,11 @@ def _with_ring(
         )
 
     async def with_redis() -> _T:
+        url, namespace = settings.redis_url, settings.namespace
         async with open_redis(
-            settings.redis_url,
-            namespace=settings.namespace,
-            retries=0,
-            credentials=settings.redis_credentials,
+            url, namespace=namespace, retries=0, credentials=settings.redis_credentials
         ) as redis:
-            ring = KeyRing(
-                redis,
-                Keys(settings.namespace),
-                address=address_of(settings.redis_url),
-                seal=seal,
-            )
-            return await work(ring)
+            return await work(KeyRing(redis, Keys(namespace), address=address_of(url), seal=seal))
 
     return asyncio.run(with_redis())
 
@@ -243,32 +197,3 @@ def _line(key: ApiKey) -> str:
     used = f"used {key.used_at:%Y-%m-%d %H:%M}" if key.used_at else "never used"
     not_sealed = "" if key.sealed else "  not sealed, so bots refuse it"
     return f"{key.id}  {key.agent:<40}  made {key.created_at:%Y-%m-%d %H:%M}  {used}{names}{not_sealed}"
-
-
-@contextlib.contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Exit with one sentence for each thing to fix: exit code 2 for settings, 1 for everything else."""
-    try:
-        yield
-    except SettingsError as error:
-        _fail(str(error), code=2)
-    except (BotError, AgentAdapterError) as error:
-        _fail(str(error), code=1)
-    except OSError as error:
-        # Redis and Slack raise errors of their own, so this one is about our own address.
-        where = "the address of ASSENT_HTTP_HOST and ASSENT_HTTP_PORT"
-        _fail(f"the bot cannot listen: {error.strerror}: correct {where}, or what uses it", code=1)
-
-
-def _fail(sentences: str, *, code: int) -> NoReturn:
-    sys.stderr.write(f"{sentences}\n")
-    raise typer.Exit(code)
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    try:
-        import uvloop  # noqa: PLC0415  # not there on Windows
-    except ImportError:
-        return None
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory

@@ -2,26 +2,23 @@
 
 import asyncio
 import contextlib
+import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import aiohttp
 import typer
 
-from bot.cli.doctor_audit import judge_audit, judge_log, judge_signing
 from bot.cli.doctor_redis import examine_redis
 from bot.cli.doctor_slack import examine_app_token, examine_bot_token, examine_slack
 from bot.cli.finding import VERDICTS, Finding
 from bot.domain.errors import SettingsError
 from bot.jobs.policy_watch import load_policy
 from bot.policy.gaps import without_ring
-from bot.runtime.settings import (
-    Access,
-    Settings,
-    load_access,
-    load_settings,
-    unknown_variables,
-)
+from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
+from bot.runtime.log_key import load_log_key
+from bot.runtime.settings import NOT_KEPT, Access, Settings, load_access, load_settings, unknown_variables
 from bot.slack.client import SlackClient
 
 _OF_THE_BOT = (
@@ -32,17 +29,17 @@ _WITHIN = 10.0
 
 def main() -> int:
     """Print every finding, what failed last, and a line that counts them; 0 when the bot can work, else 1."""
-    found = asyncio.run(_all_findings())
+
+    async def all_findings() -> list[Finding]:
+        return [finding async for finding in examine_environment()]
+
+    found = asyncio.run(all_findings())
     for finding in sorted(found, key=lambda each: VERDICTS.index(each.verdict)):
         typer.echo(str(finding))
     count = Counter(finding.verdict for finding in found)
     numbers = ", ".join(f"{count[verdict]} {verdict}" for verdict in VERDICTS if count[verdict])
     typer.echo(f"{numbers}: {'correct what failed' if count['fail'] else 'the bot can work'}")
     return int(count["fail"] > 0)
-
-
-async def _all_findings() -> list[Finding]:
-    return [finding async for finding in examine_environment()]
 
 
 async def examine_environment() -> AsyncIterator[Finding]:
@@ -79,7 +76,8 @@ async def examine_access(access: Access) -> AsyncIterator[Finding]:
 
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
     """Check everything that can be checked with these settings, also after a check has failed."""
-    yield Finding("ok", "settings", f"{_mode(settings)}, namespace {settings.namespace!r}")
+    mode = "Socket Mode" if settings.socket_mode else "HTTP mode"
+    yield Finding("ok", "settings", f"{mode}, namespace {settings.namespace!r}")
     try:
         named = load_policy(settings)
     except SettingsError as error:
@@ -104,5 +102,48 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
             yield finding
 
 
-def _mode(settings: Settings) -> str:
-    return "Socket Mode" if settings.socket_mode else "HTTP mode"
+# --- Keys that sign, and the audit trail ----------------------------------------------------------------------------------
+
+
+def judge_signing(settings: Settings) -> Finding:
+    """Say whether what people decide is signed, and with which key."""
+    try:
+        keys = load_bot_keys(settings)
+    except SettingsError as error:
+        return Finding("fail", "receipts", str(error))
+    if keys is None:
+        return Finding("warn", "receipts", UNSIGNED)
+    return Finding("ok", "receipts", f"signed with the key {keys.signer.kid}")
+
+
+def judge_audit(folder: str | None) -> Finding:
+    """Judge where the audit trail is kept."""
+    if not folder:
+        return Finding("warn", "audit", NOT_KEPT)
+    path = Path(folder)
+    nearest = next((each for each in (path, *path.absolute().parents) if each.exists()), path)
+    try:
+        # Rights alone do not say it: a disk may be read-only, or no disk at all.
+        with tempfile.TemporaryFile(dir=nearest, buffering=0) as trial:
+            trial.write(bytes(4096))
+    except OSError as error:
+        cure = "correct the path or its rights, or make room"
+        sentence = f"the bot cannot write to {folder} (ASSENT_AUDIT_DIR): {error.strerror}: {cure}"
+        return Finding("fail", "audit", sentence)
+    made = "" if path.exists() else ", which will be created"
+    return Finding("ok", "audit", f"entries are written to the log in {folder}{made}")
+
+
+def judge_log(settings: Settings) -> list[Finding]:
+    """Say whether the heads of the log are signed and posted, where there is a key."""
+    try:
+        key = load_log_key(settings)
+    except SettingsError as error:
+        return [Finding("fail", "log", str(error))]
+    if key is None:
+        return []
+    found = [Finding("ok", "log", f"its heads are signed with the key {key.kid}")]
+    if not settings.audit_channel:
+        sentence = "ASSENT_AUDIT_CHANNEL is not set, so somebody can cut the end off the log unnoticed"
+        found.append(Finding("warn", "log", sentence))
+    return found

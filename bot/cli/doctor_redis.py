@@ -10,20 +10,8 @@ from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError, LockedRecordError
 from agent_adapter.redis.address import address_of, is_cluster
-from agent_adapter.redis.pool import (
-    SCHEMA,
-    another_schema,
-    known_replicas,
-    open_redis,
-)
-from agent_adapter.redis.server_check import (
-    FOR_NOW,
-    check_keys,
-    explained,
-    judge_server,
-    read_info,
-    unsaid,
-)
+from agent_adapter.redis.pool import SCHEMA, another_schema, known_replicas, open_redis
+from agent_adapter.redis.server_check import FOR_NOW, check_keys, explained, judge_server, read_info, unsaid
 from bot.cli.finding import Finding
 from bot.jobs.quarantine import Failing, Quarantine
 from bot.runtime.host_clock import apart
@@ -53,40 +41,33 @@ async def examine_redis(settings: Settings | Access) -> list[Finding]:
         ) as redis:
             info = await read_info(redis)
             found = judge_redis(info, address)
-            if is_cluster(settings.redis_url):
-                found += judge_replicas(info)
+            if is_cluster(settings.redis_url) and following(info) == 0:
+                sentence = "no replica follows the primary that has the namespace: nothing takes over when it ends. Start its replica again, or add one"
+                found.append(Finding("warn", "replicas", sentence))
             if isinstance(settings, Settings):
                 found += judge_durability(info, address, settings, await known_replicas(redis))
             if any(finding.verdict == "fail" for finding in found):
                 return found
-            found += await _clock(redis)
-            cipher = Cipher.parse(settings.record_key)
-            return found + await _namespace(redis, settings, address, cipher)
+            asked = time.time()
+            seconds, microseconds = await redis.time()
+            if sentence := apart(seconds + microseconds / 1e6, (asked + time.time()) / 2):
+                found.append(Finding("warn", "clock", sentence))
+            return found + await _namespace(redis, settings, address)
     except AgentAdapterError as error:
         return [Finding("fail", "redis", str(error))]
     except Exception as error:  # noqa: BLE001  # whatever it is, Redis cannot be used
         return [Finding("fail", "redis", str(explained(address, error)))]
 
 
-async def _clock(redis: Redis) -> list[Finding]:
-    asked = time.time()
-    seconds, microseconds = await redis.time()
-    sentence = apart(seconds + microseconds / 1e6, (asked + time.time()) / 2)
-    return [Finding("warn", "clock", sentence)] if sentence else []
-
-
-async def _namespace(
-    redis: Redis, settings: Settings | Access, address: str, cipher: Cipher
-) -> list[Finding]:
-    namespace = settings.namespace
-    await check_keys(redis, Keys(namespace), address)
-    meta: Any = await redis.hgetall(Keys(namespace).meta)
-    schema = judge_schema(meta, namespace)
-    if schema.verdict != "ok":
-        return [schema]
-    store = ApprovalStore(redis, Keys(namespace), address=address)
-    encrypted = judge_encryption(await _bodies(redis, store.keys), cipher)
-    quarantine = Quarantine(store)
+async def _namespace(redis: Redis, settings: Settings | Access, address: str) -> list[Finding]:
+    namespace, keys = settings.namespace, Keys(settings.namespace)
+    await check_keys(redis, keys, address)
+    meta: Any = await redis.hgetall(keys.meta)
+    if another := another_schema(meta, namespace):
+        return [Finding("fail", "schema", another)]
+    schema = Finding("ok", "schema", f"{SCHEMA}" if meta else f"{SCHEMA}, to be written at the first start")
+    encrypted = judge_encryption(await _bodies(redis, keys), Cipher.parse(settings.record_key))
+    quarantine = Quarantine(ApprovalStore(redis, keys, address=address))
     foreign = [
         Finding(
             "warn",
@@ -117,46 +98,25 @@ def judge_encryption(bodies: Mapping[str, str], cipher: Cipher) -> list[Finding]
         except LockedRecordError:
             locked += 1
     if locked:
-        return [
-            Finding(
-                "fail",
-                "encryption",
-                f"{locked} of {len(bodies)} questions that wait cannot be decrypted: set ASSENT_RECORD_KEY to the key of "
-                "their agents, and keep older keys after it",
-            )
-        ]
+        cure = "set ASSENT_RECORD_KEY to the key of their agents, and keep older keys after it"
+        sentence = f"{locked} of {len(bodies)} questions that wait cannot be decrypted: {cure}"
+        return [Finding("fail", "encryption", sentence)]
     if not cipher:
         return []
     if plain:
-        return [
-            Finding(
-                "warn",
-                "encryption",
-                f"{plain} of {len(bodies)} questions that wait were asked without a key: everybody who reads this Redis can "
-                "read them. Set ASSENT_RECORD_KEY for their agents, too",
-            )
-        ]
+        what = f"{plain} of {len(bodies)} questions that wait were asked without a key"
+        cure = "everybody who reads this Redis can read them. Set ASSENT_RECORD_KEY for their agents, too"
+        return [Finding("warn", "encryption", f"{what}: {cure}")]
     return [Finding("ok", "encryption", "what is asked and decided is encrypted")]
 
 
 def judge_quarantine(aside: Sequence[Failing]) -> list[Finding]:
     """Name the records that the bot does not try any more."""
-    found = [
-        Finding(
-            "warn",
-            "set aside",
-            f"{failing.interrupt_id}: {failing}. Look at the bot's log (work.broken), correct what is wrong, then: "
-            f"python -m bot release {failing.interrupt_id}",
-        )
-        for failing in aside[:SET_ASIDE_SHOWN]
-    ]
-    if more := len(aside) - len(found):
-        found.append(
-            Finding(
-                "warn", "set aside", f"and {more} more. Once it is corrected: python -m bot release --all"
-            )
-        )
-    return found
+    look = "Look at the bot's log (work.broken), correct what is wrong, then: python -m bot release"
+    said = [f"{each.interrupt_id}: {each}. {look} {each.interrupt_id}" for each in aside[:SET_ASIDE_SHOWN]]
+    if more := len(aside) - len(said):
+        said.append(f"and {more} more. Once it is corrected: python -m bot release --all")
+    return [Finding("warn", "set aside", sentence) for sentence in said]
 
 
 def judge_redis(info: dict[str, Any], address: str) -> list[Finding]:
@@ -175,14 +135,6 @@ def judge_redis(info: dict[str, Any], address: str) -> list[Finding]:
     return [Finding("ok", "redis", kept)]
 
 
-def judge_replicas(info: Mapping[str, Any]) -> list[Finding]:
-    """Say that the primary of a cluster that has the namespace has no replica, given what INFO says there."""
-    if following(info) != 0:
-        return []
-    sentence = "no replica follows the primary that has the namespace: nothing takes over when it ends. Start its replica again, or add one"
-    return [Finding("warn", "replicas", sentence)]
-
-
 def judge_durability(info: Mapping[str, Any], address: str, settings: Settings, known: int) -> list[Finding]:
     """Judge whether this server can confirm clicks as the settings ask; nothing when they do not ask."""
     mode, replicas = settings.durability, settings.durability_replicas
@@ -196,10 +148,3 @@ def judge_durability(info: Mapping[str, Any], address: str, settings: Settings, 
         return [Finding("warn", "durability", warning)]
     waits_for = "the append-only file" if mode == "fsync" else f"{found.replicas} of its replicas"
     return [Finding("ok", "durability", f"a click waits for {waits_for}")]
-
-
-def judge_schema(meta: Mapping[str, str], namespace: str) -> Finding:
-    """Judge who wrote the namespace."""
-    if another := another_schema(meta, namespace):
-        return Finding("fail", "schema", another)
-    return Finding("ok", "schema", f"{SCHEMA}" if meta else f"{SCHEMA}, to be written at the first start")

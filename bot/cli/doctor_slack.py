@@ -1,7 +1,7 @@
 """What `doctor` finds in Slack: tokens, scopes, channels and people."""
 
 import contextlib
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterator
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
@@ -9,17 +9,15 @@ from slack_sdk.errors import SlackApiError
 from bot.cli.finding import Finding, Verdict
 from bot.domain.errors import SettingsError, SlackError, SlackUnclearError
 from bot.domain.on_call import is_on_call
+from bot.domain.policy import Policy
 from bot.jobs.mentioned import Look, look_at, undecidable
 from bot.jobs.policy_watch import scopes_for
-from bot.on_call.reading import UnansweredError
 from bot.on_call.schedules import Schedules
+from bot.on_call.sources import UnansweredError
 from bot.policy.file import Mention, PolicyFile
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.health import Health
-from bot.runtime.settings import (
-    Access,
-    Settings,
-)
+from bot.runtime.settings import Access, Settings
 from bot.slack.client import Identity, SlackClient
 from bot.slack.manifest import (
     COMMAND,
@@ -53,45 +51,45 @@ async def examine_slack(
         if keys and (problem := keys.wrong_team(me.team_id)):
             yield Finding("fail", "receipts", problem)
     needed = scopes_for(named) if named else needed_scopes(())
-    yield judge_scopes(me.scopes, needed)
-    yield judge_commands(me.scopes)
-    for finding in unseen_events(groups=GROUP_SCOPE in needed):
+    tells = named and any(
+        rule.tell_requester == "direct" for rule in (*named.policy.rules, named.policy.default)
+    )
+    for finding in judge_scopes(me.scopes, needed, tells=bool(tells)):
         yield finding
-    if named and any(rule.tell_requester == "direct" for rule in (*named.policy.rules, named.policy.default)):
-        yield judge_telling(me.scopes)
     if not settings.policy and not settings.channel:
         yield Finding("warn", "channel", "ASSENT_CHANNEL is not set: only agents that name a channel can ask")
     for finding in await _mentioned(slack, settings, named):
         yield finding
-    for finding in await _schedules(slack, settings, named) if named else ():
-        yield finding
+    if named and named.policy.schedules:
+        async with aiohttp.ClientSession() as session:
+            for finding in await _on_call(slack, settings, named.policy, session):
+                yield finding
 
 
-async def _schedules(slack: SlackClient, settings: Settings, named: PolicyFile) -> list[Finding]:
+async def _on_call(
+    slack: SlackClient, settings: Settings, policy: Policy, session: aiohttp.ClientSession
+) -> list[Finding]:
     """Say who is on call now, by each schedule of the policy."""
-    async with aiohttp.ClientSession() as session:
-        schedules = Schedules(
-            session,
-            lambda: named.policy.schedules,
-            slack.user_with_email,
-            Health(),
-            settings.pagerduty_url,
-            settings.pagerduty_token,
-            settings.calendar_addresses,
-        )
-        return [await _schedule(schedules, name) for name in named.policy.schedules]
-
-
-async def _schedule(schedules: Schedules, name: str) -> Finding:
-    try:
-        people = await schedules.ask(name)
-    except (UnansweredError, SlackError) as error:
-        return Finding("fail", "on call", f"{name}: {error}: until it answers, nobody decides as on call")
-    if not people:
-        return Finding(
-            "warn", "on call", f"{name}: nobody is on call now, or Slack knows none of their e-mail addresses"
-        )
-    return Finding("ok", "on call", f"{name}: {', '.join(sorted(people))}")
+    schedules = Schedules(
+        session,
+        lambda: policy.schedules,
+        slack.user_with_email,
+        Health(),
+        settings.pagerduty_url,
+        settings.pagerduty_token,
+        settings.calendar_addresses,
+    )
+    found: list[Finding] = []
+    for name in policy.schedules:
+        try:
+            people = ", ".join(sorted(await schedules.ask(name)))
+        except (UnansweredError, SlackError) as error:
+            sentence = f"{name}: {error}: until it answers, nobody decides as on call"
+            found.append(Finding("fail", "on call", sentence))
+            continue
+        nobody = "nobody is on call now, or Slack knows none of their e-mail addresses"
+        found.append(Finding("ok" if people else "warn", "on call", f"{name}: {people or nobody}"))
+    return found
 
 
 async def examine_bot_token(
@@ -153,59 +151,41 @@ async def _channel_members(slack: SlackClient, settings: Settings) -> Finding:
     return Finding("ok", "approvers", f"the {len(members)} members of {settings.channel}")
 
 
-def judge_scopes(granted: Collection[str], needed: Iterable[str]) -> Finding:
-    """Compare the scopes of the token with those that are needed."""
-    missing = [scope for scope in needed if scope not in granted]
-    if missing:
-        return Finding(
-            "fail",
-            "scopes",
-            f"missing {', '.join(missing)}: add them under OAuth & Permissions, then reinstall the app",
-        )
-    return Finding("ok", "scopes", "all that approvals need was granted")
+def judge_scopes(granted: Collection[str], needed: Collection[str], *, tells: bool) -> Iterator[Finding]:
+    """Compare the scopes of the token with what is needed, and name what Slack does not say.
 
-
-def judge_commands(granted: Collection[str]) -> Finding:
-    """Say whether people can have the command. Without it, everything else works."""
+    Args:
+        granted: The scopes of the token.
+        needed: Without one of these, nothing can be approved. All else works without the others.
+        tells: Whether requesters are told the outcome in direct messages.
+    """
+    add = "under OAuth & Permissions, then reinstall the app"
+    if missing := ", ".join(scope for scope in needed if scope not in granted):
+        yield Finding("fail", "scopes", f"missing {missing}: add them {add}")
+    else:
+        yield Finding("ok", "scopes", "all that approvals need was granted")
     if COMMAND_SCOPE in granted:
-        return Finding(
-            "note",
-            "commands",
-            f"Slack does not say which ones the app has: look for {COMMAND} under Slash Commands",
-        )
-    return Finding(
-        "warn",
-        "commands",
-        f"{COMMAND} is missing: add the scope {COMMAND_SCOPE} under OAuth & Permissions and the command under Slash "
-        "Commands, then reinstall the app",
-    )
-
-
-def unseen_events(*, groups: bool) -> list[Finding]:
-    """Name the events that need no scope of their own, with what is missing without each."""
+        sentence = f"Slack does not say which ones the app has: look for {COMMAND} under Slash Commands"
+        yield Finding("note", "commands", sentence)
+    else:
+        cure = f"add the scope {COMMAND_SCOPE} under OAuth & Permissions and the command under Slash Commands"
+        yield Finding("warn", "commands", f"{COMMAND} is missing: {cure}, then reinstall the app")
     left = "may go on deciding for up to a minute"
-    found = [
-        _unseen_event(HOME_OPENED, "the Home tab stays empty; it also has to be turned on under App Home"),
-        _unseen_event(LEFT_CHANNEL, f"people who leave a channel {left}"),
-    ]
-    return found + ([_unseen_event(GROUP_CHANGED, f"people who leave a user group {left}")] if groups else [])
-
-
-def _unseen_event(name: str, without: str) -> Finding:
-    return Finding(
-        "note",
-        "events",
-        f"Slack does not say whether it sends {name}: look for it under Event Subscriptions. Without it, {without}",
-    )
-
-
-def judge_telling(granted: Collection[str]) -> Finding:
-    """Say whether the bot can tell requesters the outcome in direct messages. All else works without it."""
-    missing = sorted(DIRECT_SCOPES.keys() - set(granted))
-    if not missing:
-        return Finding("ok", "tell_requester", "the bot can tell requesters in direct messages")
-    cure = "add them under OAuth & Permissions, then reinstall the app"
-    return Finding("warn", "tell_requester", f"nobody is told, since {', '.join(missing)} is missing: {cure}")
+    without = {
+        HOME_OPENED: "the Home tab stays empty; it also has to be turned on under App Home",
+        LEFT_CHANNEL: f"people who leave a channel {left}",
+        **({GROUP_CHANGED: f"people who leave a user group {left}"} if GROUP_SCOPE in needed else {}),
+    }
+    for event, loss in without.items():
+        unsaid = f"Slack does not say whether it sends {event}: look for it under Event Subscriptions"
+        yield Finding("note", "events", f"{unsaid}. Without it, {loss}")
+    if not tells:
+        return
+    if missing := ", ".join(sorted(DIRECT_SCOPES.keys() - {*granted})):
+        sentence = f"nobody is told, since {missing} is missing: add them {add}"
+        yield Finding("warn", "tell_requester", sentence)
+    else:
+        yield Finding("ok", "tell_requester", "the bot can tell requesters in direct messages")
 
 
 def _cured(error: SlackError, settings: Settings | Access, cure: str) -> str:

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import aiohttp
 import typer
@@ -15,6 +15,7 @@ from rich.table import Table
 from agent_adapter.contract.arguments import decode_arguments
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from agent_adapter.errors import InvalidRequestError
+from bot.cli.exits import fail
 from bot.domain.errors import SettingsError, SlackError
 from bot.domain.policy import AGENT, Policy
 from bot.domain.refusal import look_alike
@@ -56,7 +57,7 @@ def check(file: _File = "") -> None:
         try:
             looks = asyncio.run(_ask_slack(found, access))
         except SlackError as error:
-            _fail(
+            fail(
                 f"{path}: the rules are sound, but Slack did not say whether it knows whom they name: {error}; "
                 "try again, or unset SLACK_BOT_TOKEN to check without Slack"
             )
@@ -64,7 +65,7 @@ def check(file: _File = "") -> None:
     wrong = {each: look for each, look in looks.items() if look.wrong}
     unusable = [each for each, look in wrong.items() if each.is_place or not look.is_known]
     if unusable:
-        _fail(str(PolicyFileError(path, [Problem(each.line, wrong[each].wrong) for each in unusable])))
+        fail(str(PolicyFileError(path, [Problem(each.line, wrong[each].wrong) for each in unusable])))
     gone = {each.id: look.wrong for each, look in wrong.items()}
     named = {Problem(each.line, gone[each.id]) for each in found.mentions if each.id in gone}
     said = [(each, "warning") for each in {*gaps(found.policy), *named}]
@@ -74,7 +75,7 @@ def check(file: _File = "") -> None:
     if not access.ring and (sentence := without_ring(found.policy)):
         sys.stderr.write(f"{path}: warning: {sentence}\n")
     if stuck := [*undecidable(found.policy, looks)]:
-        _fail(str(PolicyFileError(path, stuck)))
+        fail(str(PolicyFileError(path, stuck)))
     typer.echo(f"{path}: {rules}, version {found.policy.version}; {asked}")
 
 
@@ -110,17 +111,17 @@ def _access() -> Access:
     try:
         return load_access()
     except SettingsError as error:
-        _fail(str(error))
+        fail(str(error))
 
 
 def _read(file: str, access: Access) -> tuple[str, PolicyFile]:
     path = file or access.policy
     if not path:
-        _fail("name the file, or set ASSENT_POLICY")
+        fail("name the file, or set ASSENT_POLICY")
     try:
         return path, read_policy(read_text(path, named_by="" if file else "ASSENT_POLICY"), path)
     except SettingsError as error:
-        _fail(str(error))
+        fail(str(error))
 
 
 async def _ask_slack(found: PolicyFile, access: Access) -> dict[Mention, Look]:
@@ -153,37 +154,31 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
         yield "notified", ", ".join(_approver(rule, entry) for entry in rule.notify) or "nobody"
     if rule.agent == "verified":
         yield "agent", "only a verified one"
-    yield "requester", f"{_requester(policy, agent)}; {_MAY[rule.requester_may_decide]}"
+    trusted = policy.requester_of(agent)
+    requester = (
+        f"{trusted}, as the policy file says" if trusted else "the person whom the agent names, if any"
+    )
+    if trusted == AGENT:
+        requester = "the person whom the agent names, as the policy file trusts it to"
+    may = "may approve, when they are an approver" if rule.requester_may_decide else "may only reject"
+    yield "requester", f"{requester}; {may}"
     if rule.tell_requester != "no":
-        yield "told", f"the requester, if vouched for: {_TOLD[rule.tell_requester]}"
+        where = {"direct": "in a direct message", "thread": "in the thread that the run came from"}
+        yield "told", f"the requester, if vouched for: {where[rule.tell_requester]}"
     if rule.tell_approvers == "no":
         yield "told of failures", "nobody"
     if refused:
         yield "refused", f"yes, with the code {refused.code}: {refused.reason}"
         return
-    yield "refused", "; or ".join(_refusals(policy, rule, agent)) or "no, not by these rules"
+    yield "refused", "; or ".join(_refusals(policy, rule, agent, trusted)) or "no, not by these rules"
     if resembles := policy.resembled_by(agent, tool, rule):
         yield "warning", f"the name looks like {resembles}; the card and the log say so"
 
 
-_MAY = {True: "may approve, when they are an approver", False: "may only reject"}
-
-
-_TOLD = {"direct": "in a direct message", "thread": "in the thread that the run came from"}
-
-
-def _requester(policy: Policy, agent: str) -> str:
-    trusted = policy.requester_of(agent)
-    if trusted == AGENT:
-        return "the person whom the agent names, as the policy file trusts it to"
-    return f"{trusted}, as the policy file says" if trusted else "the person whom the agent names, if any"
-
-
-def _refusals(policy: Policy, rule: Rule, agent: str) -> Iterator[str]:
+def _refusals(policy: Policy, rule: Rule, agent: str, trusted: str | None) -> Iterator[str]:
     """Say when a call would be refused, by what this command does not know of it."""
     if rule.agent == "verified":
         yield "if the agent is not verified (code agent)"
-    trusted = policy.requester_of(agent)
     if trusted and trusted != AGENT:
         yield f"if the agent names another requester than {trusted} (code requester)"
     elif rule.requester == "required" and trusted:
@@ -204,22 +199,24 @@ def _terms(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[
         )
     yield "time limit", _duration(rule.time_limit) if rule.time_limit else "as the agent says"
     yield "may run until", f"{_duration(rule.use_within)} after that, where approvals are signed"
-    yield "on timeout", _ON_TIMEOUT.get(rule.on_timeout or "", rule.on_timeout or "as the agent says")
+    extends = "as much time again after a reminder, then reject"
+    yield "on timeout", extends if rule.on_timeout == "extend" else rule.on_timeout or "as the agent says"
     yield from _meanwhile(rule)
     yield "risk", rule.risk
     if rule.confirm:
         yield "asked once more", "before a call is approved"
     if rule.risk == "high":
-        yield "typed to approve", _typed(rule)
+        first = "the first value of the headline, or of the call, that can be typed"
+        yield "typed to approve", f"the value of {key_text(rule.type)}" if rule.type else first
     yield "people who have to agree", f"{rule.quorum}, to reject {rule.reject_quorum}"
-    if rule.mask:
-        yield "masked", ", ".join(map(key_text, rule.mask))
-    if rule.mask_random:
-        yield "masked, with a fingerprint", ", ".join(map(key_text, rule.mask_random))
-    if rule.modal_only:
-        yield "in a modal only", ", ".join(map(key_text, rule.modal_only))
-    if rule.headline:
-        yield "first on the card, and in the notification", ", ".join(map(key_text, rule.headline))
+    for name, arguments in (
+        ("masked", rule.mask),
+        ("masked, with a fingerprint", rule.mask_random),
+        ("in a modal only", rule.modal_only),
+        ("first on the card, and in the notification", rule.headline),
+    ):
+        if arguments:
+            yield name, ", ".join(map(key_text, arguments))
     if rule.title:
         yield "title", rule.title
     if rule.reject_reasons:
@@ -258,15 +255,6 @@ def _for_later_calls(limits: StandingLimits | None) -> str:
     scope = "of any run of the agent" if limits.scope == "agent" else "of the same run"
     by = f", by {', '.join(limits.approvers)}" if limits.approvers else ""
     return f"{same}, {scope}, for {_duration(limits.lasts)} and {limits.uses} uses at most{by}"
-
-
-_ON_TIMEOUT = {"extend": "as much time again after a reminder, then reject"}
-
-
-def _typed(rule: Rule) -> str:
-    if rule.type:
-        return f"the value of {key_text(rule.type)}"
-    return "the first value of the headline, or of the call, that can be typed"
 
 
 def _meanwhile(rule: Rule) -> Iterator[tuple[str, str]]:
@@ -311,8 +299,3 @@ def _print(console: Console, title: str, rows: list[tuple[str, str]]) -> None:
     for name, value in rows:
         table.add_row(name, value, style="bold" if value.startswith(("decides", "would decide")) else "")
     console.print(table)
-
-
-def _fail(sentences: str) -> NoReturn:
-    sys.stderr.write(f"{sentences}\n")
-    raise typer.Exit(1)

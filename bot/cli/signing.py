@@ -1,24 +1,17 @@
 """`python -m bot keys signing`: makes keys that sign, and keeps the ring of their public keys."""
 
 import re
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from agent_adapter.errors import AgentAdapterError, InvalidRequestError
-from agent_adapter.receipts.key_files import (
-    read_keys,
-    write_keys,
-    write_private_key,
-    write_seal_key,
-)
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.receipts.key_files import read_keys, write_keys, write_private_key, write_seal_key
 from agent_adapter.receipts.ring import Purpose, RingKey
 from agent_adapter.receipts.signer import CREATE, new_signer, public_of
+from bot.cli.exits import plain_errors
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import is_given, load_access
 
@@ -56,7 +49,7 @@ def create(
     agent: Annotated[str | None, typer.Option(help="the name of the agent, for a key of an agent")] = None,
 ) -> None:
     """Make a key: the private one into a new file, the public one into the ring."""
-    with _plain_errors():
+    with plain_errors(_unusable):
         path = _ring_file(ring)
         if purpose == "receipts" and not re.fullmatch(r"[TE][A-Z0-9]+", team or ""):
             raise InvalidRequestError(_TEAM)
@@ -84,7 +77,7 @@ def seal(
     key_file: Annotated[Path, typer.Argument(help="a new file for the key, which only its owner can read")],
 ) -> None:
     """Make a key that seals what bots keep in Redis. All bots have the same one, and nobody else has it."""
-    with _plain_errors():
+    with plain_errors(_unusable):
         write_seal_key(key_file)
         typer.echo(f"made a key in {key_file}: give it to all bots, as ASSENT_SEAL_KEY_FILE")
 
@@ -100,12 +93,16 @@ def rotate(
     ] = 24,
 ) -> None:
     """Make the next key in place of one. What the old key signs before its end stays valid."""
-    with _plain_errors():
+    with plain_errors(_unusable):
         path, now = _ring_file(ring), _now()
         end = now + timedelta(hours=overlap_hours)
         signer = new_signer()
         keys = read_keys(path)
-        old = _to_rotate(keys, kid, path, now)
+        old = _find(keys, kid, path)
+        if old.revoked or (old.not_after and old.not_after <= now):
+            raise InvalidRequestError(f"the key {kid} has ended already: make a new one with {CREATE}")
+        if old.not_after:
+            raise InvalidRequestError(f"the key {kid} was rotated already: rotate the key that came after it")
         key = RingKey.of(
             public_of(signer),
             old.purpose,
@@ -123,7 +120,7 @@ def rotate(
 @signing_cli.command()
 def revoke(kid: _Kid, *, ring: _RingFile = None) -> None:
     """Revoke a key: nothing that it signed counts any more, whatever its date."""
-    with _plain_errors():
+    with plain_errors(_unusable):
         path = _ring_file(ring)
         keys = read_keys(path)
         old = _find(keys, kid, path)
@@ -147,31 +144,10 @@ def _find(keys: tuple[RingKey, ...], kid: str, path: Path) -> RingKey:
     raise InvalidRequestError(f"{path} does not have the key {kid}: it has {known}")
 
 
-def _to_rotate(keys: tuple[RingKey, ...], kid: str, path: Path, now: datetime) -> RingKey:
-    key = _find(keys, kid, path)
-    if key.revoked or (key.not_after and key.not_after <= now):
-        raise InvalidRequestError(f"the key {kid} has ended already: make a new one with {CREATE}")
-    if key.not_after:
-        raise InvalidRequestError(f"the key {kid} was rotated already: rotate the key that came after it")
-    return key
-
-
 def _now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
 
-@contextmanager
-def _plain_errors() -> Iterator[None]:
-    try:
-        yield
-    except SettingsError as error:
-        sys.stderr.write(f"{error}\n")
-        raise typer.Exit(2) from None
-    except AgentAdapterError as error:
-        sys.stderr.write(f"{error}\n")
-        raise typer.Exit(1) from None
-    except OSError as error:
-        sys.stderr.write(
-            f"{error.filename}: {error.strerror}: name a file in a folder that is there, and in which this user may write\n"
-        )
-        raise typer.Exit(1) from None
+def _unusable(error: OSError) -> str:
+    cure = "name a file in a folder that is there, and in which this user may write"
+    return f"{error.filename}: {error.strerror}: {cure}"

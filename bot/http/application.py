@@ -103,7 +103,7 @@ class SlackRoute:
             return _refused(error.status, str(error))
         except web.RequestPayloadError:
             return _refused(400, "the body is not encoded as its headers say")
-        if not signed or not self._is_signed(body, *signed):
+        if not signed or not is_signed(self._secret, body, *signed):
             return _refused(401, "the signature is missing, old or wrong")
         try:
             payload = read_payload(body, request.content_type)
@@ -118,10 +118,11 @@ class SlackRoute:
             return web.Response(status=status)
         return web.Response(status=status, body=orjson.dumps(answer), content_type="application/json")
 
-    def _is_signed(self, body: bytes, timestamp: str, signature: str) -> bool:
-        """Whether Slack's signature is right: https://docs.slack.dev/authentication/verifying-requests-from-slack."""
-        made = hmac.digest(self._secret, b"v0:%b:%b" % (timestamp.encode(), body), "sha256").hex()
-        return hmac.compare_digest(f"v0={made}", signature)
+
+def is_signed(secret: bytes, body: bytes, timestamp: str, signature: str) -> bool:
+    """Whether Slack's signature is right: https://docs.slack.dev/authentication/verifying-requests-from-slack."""
+    made = hmac.digest(secret, b"v0:%b:%b" % (timestamp.encode(), body), "sha256").hex()
+    return hmac.compare_digest(f"v0={made}", signature)
 
 
 def _signature(headers: Mapping[str, str]) -> tuple[str, str] | None:

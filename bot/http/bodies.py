@@ -57,14 +57,11 @@ class Bodies:
             if len(body) > most:
                 raise _too_large(most)
             self._unfinished[limit] = len(body)
-            self._make_room()
+            while sum(self._unfinished.values()) > self._at_once and len(self._unfinished) > 1:
+                oldest = next(iter(self._unfinished))
+                del self._unfinished[oldest]
+                oldest.reschedule(asyncio.get_running_loop().time())
         return bytes(body)
-
-    def _make_room(self) -> None:
-        while sum(self._unfinished.values()) > self._at_once and len(self._unfinished) > 1:
-            oldest = next(iter(self._unfinished))
-            del self._unfinished[oldest]
-            oldest.reschedule(asyncio.get_running_loop().time())
 
 
 def check_head(request: web.BaseRequest, *, most: int) -> None:

@@ -18,11 +18,14 @@ class HttpServer:
     """Serves the application on one port."""
 
     def __init__(self, site: web.Application, connections: Connections, host: str, port: int) -> None:
+        http = logging.getLogger("aiohttp.server")
+        if not any(isinstance(known, Malformed) for known in http.filters):
+            http.addFilter(Malformed())
         self._runner = web.AppRunner(
             site,
             handle_signals=False,
             access_log=None,
-            logger=_logger(),
+            logger=http,
             shutdown_timeout=CLOSE_WITHIN,
             auto_decompress=False,
             lingering_time=LINGER,
@@ -50,10 +53,3 @@ class HttpServer:
         if self._listening:
             self._listening.close()
         await self._runner.cleanup()
-
-
-def _logger() -> logging.Logger:
-    http = logging.getLogger("aiohttp.server")
-    if not any(isinstance(known, Malformed) for known in http.filters):
-        http.addFilter(Malformed())
-    return http

@@ -9,9 +9,7 @@ import aiohttp
 
 from bot.domain.errors import SlackError
 from bot.domain.on_call import Schedule
-from bot.on_call.calendar import Calendar
-from bot.on_call.pagerduty import PagerDuty
-from bot.on_call.reading import UnansweredError
+from bot.on_call.sources import UnansweredError, by_calendar, by_pagerduty
 from bot.runtime.health import Health
 
 logger = logging.getLogger(__name__)
@@ -20,10 +18,6 @@ WARNING = "schedule "
 """The start of the name of a warning about a schedule."""
 MOST_PEOPLE = 50
 """Of one schedule at one moment."""
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +34,6 @@ class Schedules:
     pagerduty_token: str | None = None
     calendars: Mapping[str, str] = field(default_factory=dict)
     """Addresses, by name."""
-    now: Callable[[], datetime] = _now
 
     def names(self) -> Iterable[str]:
         """Name the schedules."""
@@ -77,17 +70,17 @@ class Schedules:
         return frozenset(filter(None, found))
 
     async def _names(self, schedule: Schedule) -> list[str]:
-        now = self.now()
+        now = datetime.now(UTC)
         if schedule.kind == "pagerduty":
             if not self.pagerduty_token:
                 raise UnansweredError("ASSENT_PAGERDUTY_TOKEN is not set")
-            return await PagerDuty(self.session, self.pagerduty_url, self.pagerduty_token).on_call(
-                schedule.key, now
+            return await by_pagerduty(
+                self.session, self.pagerduty_url, self.pagerduty_token, schedule.key, now
             )
         address = self.calendars.get(schedule.key)
         if not address:
             raise UnansweredError(f"ASSENT_CALENDARS has no {schedule.key}")
-        return await Calendar(self.session, address).on_call(now)
+        return await by_calendar(self.session, address, now)
 
     async def _person(self, name: str, said: str) -> str | None:
         person = await self.find_person(said) if "@" in said else None

@@ -18,7 +18,13 @@ UNKNOWN = Match((), ())
 def problems_of(rules: Sequence[Rule], default: Rule) -> Iterator[Problem]:
     """Look at each rule by itself, and after those before it."""
     for rule in (*rules, default):
-        for sentence in _sentences(rule, default):
+        for sentence in (
+            *_about_places_and_people(rule),
+            *_about_silence(rule),
+            *_about_arguments(rule, default),
+            *_about_times(rule, default),
+            *_about_later_calls(rule),
+        ):
             yield Problem(rule.line, f"{rule.name!r} {sentence}")
     for rule, earlier in _covered(rules):
         yield Problem(
@@ -55,31 +61,17 @@ def _start(glob: str) -> str:
     return re.split("[*?]", glob, maxsplit=1)[0]
 
 
-def _sentences(rule: Rule, default: Rule) -> Iterator[str]:
-    yield from _about_places(rule)
-    yield from _about_people(rule)
-    yield from _about_silence(rule)
-    yield from _about_arguments(rule)
-    yield from _about_typing(rule, default)
-    yield from _about_times(rule, default)
-    yield from _about_later_calls(rule)
-
-
-def _about_places(rule: Rule) -> Iterator[str]:
-    if "channel" not in rule.approvers:
-        return
-    if is_person(rule.channel or ""):
+def _about_places_and_people(rule: Rule) -> Iterator[str]:
+    by_channel = "channel" in rule.approvers
+    if by_channel and is_person(rule.channel or ""):
         yield "asks in a direct message, which has no members: name the approvers"
-    elif rule.channel == THREAD and not rule.agent_channel_may_decide:
+    elif by_channel and rule.channel == THREAD and not rule.agent_channel_may_decide:
         yield (
             "asks where the agent says, and lets the members of that channel decide, so the agent "
             "chooses who decides: name people or groups, or write agent_channel_may_decide: true"
         )
-
-
-def _about_people(rule: Rule) -> Iterator[str]:
     if others := {*(rule.notify or ())} - {*rule.approvers}:
-        yield f"notifies {_listed(others)}, which is not among its approvers: add it there, or take it out of notify"
+        yield f"notifies {listed(others)}, which is not among its approvers: add it there, or take it out of notify"
     people = len(rule.approvers)
     # How many are in a group or a channel is known only when they are asked.
     if not people or not all(map(is_person, rule.approvers)):
@@ -102,14 +94,11 @@ def _about_silence(rule: Rule) -> Iterator[str]:
         yield "approves by silence and says no time, so an agent could say a minute: give it a time_limit"
 
 
-def _about_arguments(rule: Rule) -> Iterator[str]:
+def _about_arguments(rule: Rule, default: Rule) -> Iterator[str]:
     if twice := {*rule.mask} & {*rule.mask_random}:
-        yield f"has {_listed(twice)} in mask and in mask_random: keep it in one of the lists"
+        yield f"has {listed(twice)} in mask and in mask_random: keep it in one of the lists"
     if twice := {*rule.mask, *rule.mask_random} & {*rule.modal_only}:
-        yield f"masks {_listed(twice)} and shows it in a modal, too: keep it in one of the lists"
-
-
-def _about_typing(rule: Rule, default: Rule) -> Iterator[str]:
+        yield f"masks {listed(twice)} and shows it in a modal, too: keep it in one of the lists"
     if not rule.type:
         return
     if rule.risk != "high" and rule is not default and rule.type != default.type:
@@ -148,5 +137,6 @@ def _about_later_calls(rule: Rule) -> Iterator[str]:
         yield "approves later calls whatever their arguments are, which only risk: low allows: write same: arguments"
 
 
-def _listed(names: set[str]) -> str:
+def listed(names: set[str]) -> str:
+    """Name arguments in a sentence."""
     return ", ".join(map(key_text, sorted(names)))

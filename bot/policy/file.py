@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from bot.domain.errors import SettingsError
 from bot.domain.on_call import is_on_call, schedule_of
 from bot.domain.policy import AGENT, Policy, Trust
 from bot.domain.rules import THREAD, Rule
 from bot.policy.checks import UNKNOWN, problems_of
-from bot.policy.keys import PolicyKeys, RuleKeys, adapter
-from bot.policy.sentences import fault
-from bot.policy.values import Fault, meant
+from bot.policy.keys import PolicyKeys, RuleKeys, adapter, json_schema
+from bot.policy.values import Fault, meant, shown
 from bot.policy.yaml_values import Document, Loc, Problem, UnreadableError, read_yaml, texts
 
 MOST = 40
@@ -62,7 +62,12 @@ def read_policy(text: str, path: str) -> PolicyFile:
         document = read_yaml(text)
     except UnreadableError as error:
         raise PolicyFileError(path, [error.problem]) from error
-    found, faults = _read(document.value)
+    found: PolicyKeys | None = None
+    faults: list[Fault] = []
+    try:
+        found = adapter(PolicyKeys).validate_python(document.value)
+    except ValidationError as error:
+        faults = [(each["loc"], _sentence(each)) for each in error.errors(include_url=False)]
     default, rules = _rules(document, [loc for loc, _ in faults])
     problems = [Problem(document.line(loc), sentence) for loc, sentence in faults]
     problems += [*document.problems, *problems_of(rules, default), *_unknown_schedules(document)]
@@ -78,13 +83,6 @@ def read_policy(text: str, path: str) -> PolicyFile:
         found.get("schedules", {}),
     )
     return PolicyFile(policy, tuple(_mentions(document)), text)
-
-
-def _read(written: Any) -> tuple[PolicyKeys | None, list[Fault]]:
-    try:
-        return adapter(PolicyKeys).validate_python(written), []
-    except ValidationError as error:
-        return None, [fault(each) for each in error.errors(include_url=False)]
 
 
 def _rules(document: Document, faulty: Collection[Loc]) -> tuple[Rule, tuple[Rule, ...]]:
@@ -138,3 +136,75 @@ def _unknown_schedules(document: Document) -> Iterator[Problem]:
         if is_on_call(named.id) and schedule_of(named.id) not in known:
             cure = meant(schedule_of(named.id), known, "describe it under schedules")
             yield Problem(named.line, f"{named.id}: there is no such schedule: {cure}")
+
+
+# --- What pydantic finds wrong, in sentences with the cure ---------------------------------------------------------------
+
+_EXAMPLES = {
+    "default": "{channel: C0123ABCD, approvers: [U0123ABCD]}",
+    "channel": "C0123ABCD",
+    "approvers": "[U0123ABCD]",
+    "after": "1h",
+    "by": "30m",
+    "from": "22:00",
+    "to": "07:00",
+    "zone": "Europe/Berlin",
+    "requester": "agent, to believe whom it names",
+}
+_ENTRIES = {"rules": "a rule", "limits": "an entry of limits", "agents": "an agent"}
+
+
+def _sentence(error: ErrorDetails) -> str:
+    """Say what pydantic finds wrong, and what to write."""
+    loc, value = error["loc"], error["input"]
+    key = str(loc[-1]) if loc else ""
+    match error["type"]:
+        case "extra_forbidden":
+            known = _known(loc[:-1])
+            return f"{_what(loc[:-1])} has no {key!r}: {meant(key, known, f'there are {_listed(known)}')}"
+        case "missing":
+            return f"{_what(loc[:-1])} has no {key}: add it, as in {key}: {_EXAMPLES[key]}"
+        case "dict_type":
+            return f"{_what(loc)} has keys and values ({_listed(_known(loc))}), not {shown(value)}"
+        case "list_type":
+            return f"{key} takes a list: each entry begins with a hyphen"
+        case "bool_type":
+            return f"{key} takes true or false, not {shown(value)}"
+        case "literal_error":
+            return f"{shown(value)} is not known here: write {error['ctx']['expected']}"
+        case "empty" | "full":
+            return f"{key} {error['msg']}"
+        case _:
+            return str(error.get("ctx", {}).get("error", error["msg"]))
+
+
+def _listed(keys: Sequence[str]) -> str:
+    return ", ".join(keys) or "a name and what is known of it"
+
+
+def _what(loc: Loc) -> str:
+    match loc:
+        case ():
+            return "a policy"
+        case ("default",):
+            return "the default"
+        case (str(key), _) if key in _ENTRIES:
+            return _ENTRIES[key]
+    return str(loc[-1])
+
+
+def _known(loc: Loc) -> list[str]:
+    """Give the keys that there are at a place."""
+    places = [json_schema()]
+    for part in loc:
+        places = [inner for place in places for inner in _inside(place, part)]
+    return [key for place in places for key in place.get("properties", {})]
+
+
+def _inside(place: dict[str, Any], part: str | int) -> Iterator[dict[str, Any]]:
+    keys = place.get("properties", {})
+    named = keys.get(part)
+    others = (place.get("items"), *place.get("patternProperties", {}).values())
+    for inner in filter(None, (named, *others)):
+        for each in inner.get("anyOf", [inner]):
+            yield json_schema()["$defs"][each["$ref"].rpartition("/")[2]] if "$ref" in each else each

@@ -7,6 +7,7 @@ from dataclasses import replace
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from bot.domain.policy import Policy
 from bot.domain.rules import RISKS, THREAD, Rule
+from bot.policy.checks import listed
 from bot.policy.yaml_values import Problem
 from bot.text.literal import key_text
 
@@ -73,9 +74,9 @@ def _weaker(rule: Rule, other: Rule) -> Iterator[str]:
     """Say in which terms the other rule is weaker."""
     yield from _weaker_in_deciding(rule, other)
     if shown := {*rule.mask, *rule.mask_random} - {*other.mask, *other.mask_random}:
-        yield f"{_listed(shown)} not masked"
+        yield f"{listed(shown)} not masked"
     if on_card := {*rule.modal_only} - {*other.modal_only, *other.mask, *other.mask_random}:
-        yield f"{_listed(on_card)} not kept off the card"
+        yield f"{listed(on_card)} not kept off the card"
     # Other people are not weaker where they decide on stricter terms.
     others = [approver for approver in _approvers(other) if approver not in _approvers(rule)]
     if others and not any(_weaker_in_deciding(other, rule)):
@@ -102,7 +103,3 @@ def _weaker_in_deciding(rule: Rule, other: Rule) -> Iterator[str]:
 def _approvers(rule: Rule) -> list[str]:
     where = "the thread's channel" if rule.channel == THREAD else rule.channel
     return [f"the members of {where}" if entry == "channel" else entry for entry in rule.approvers]
-
-
-def _listed(names: set[str]) -> str:
-    return ", ".join(map(key_text, sorted(names)))

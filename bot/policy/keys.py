@@ -114,10 +114,6 @@ class ExtensionKeys(TypedDict, total=False):
     """How often. Left out, once."""
 
 
-def _by_alone(value: Any) -> Any:
-    return value if isinstance(value, dict) else {"by": value}
-
-
 def _not_long(lasts: timedelta) -> timedelta:
     if lasts > LONGEST:
         raise ValueError("standing approvals last 8h at most")
@@ -137,10 +133,6 @@ class StandingKeys(TypedDict, total=False):
     """8h at most. Left out, 1h."""
     uses: Annotated[int, count(MOST_USES, "uses")]
     """How many later calls. Left out, 10."""
-
-
-def _by_size(reminders: tuple[timedelta, ...]) -> tuple[timedelta, ...]:
-    return tuple(sorted({*reminders}))
 
 
 @with_config(_STRICT)
@@ -192,7 +184,9 @@ class SharedKeys(TypedDict, total=False):
     reject_reasons: values.Reasons
     """Reasons that the form to reject offers, beside a text of one's own. The agent gets the words."""
     reminders: Annotated[
-        tuple[values.Duration, ...], one_or_more(values.Duration, most=10), AfterValidator(_by_size)
+        tuple[values.Duration, ...],
+        one_or_more(values.Duration, most=10),
+        AfterValidator(lambda reminders: tuple(sorted({*reminders}))),
     ]
     """When to call those who can still decide: how long after it was asked."""
     escalation: Annotated[Escalation, ReadFrom(EscalationKeys, _escalation)]
@@ -202,7 +196,10 @@ class SharedKeys(TypedDict, total=False):
     extend: Annotated[
         Extension,
         ReadFrom(ExtensionKeys),
-        BeforeValidator(_by_alone, json_schema_input_type=values.Duration | ExtensionKeys),
+        BeforeValidator(
+            lambda value: value if isinstance(value, dict) else {"by": value},
+            json_schema_input_type=values.Duration | ExtensionKeys,
+        ),
     ]
     """Lets people who may decide give everybody more time: how much a press gives, and how often."""
     assign: values.Duration

@@ -121,10 +121,6 @@ def _duration(value: str, *, most: timedelta = MAX_LIFE) -> timedelta:
     return duration
 
 
-def _size(value: str) -> int:
-    return int(value.rstrip("KMGB")) * _UNITS[value.lstrip("0123456789")]
-
-
 # Looked up on the disk, which takes a while.
 _zones = cache(available_timezones)
 
@@ -174,7 +170,7 @@ UseWithin = Annotated[
 ]
 Size = Annotated[
     int,
-    BeforeValidator(_size),
+    BeforeValidator(lambda value: int(value.rstrip("KMGB")) * _UNITS[value.lstrip("0123456789")]),
     text("[1-9][0-9]{0,8}(B|KB|MB|GB)", "a size", "write 512KB, 4MB or 1GB"),
 ]
 TimeOfDay = Annotated[

@@ -73,13 +73,10 @@ def read_yaml(text: str) -> Document:
         return Document(reader.document(), reader.lines, reader.problems)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise UnreadableError(mark.line + 1 if mark else 1, _said(error)) from error
-
-
-def _said(error: yaml.MarkedYAMLError) -> str:
-    if "character '\\t'" in (error.problem or ""):
-        return "there is a tab: indent with spaces"
-    return f"this is not YAML: {' '.join(filter(None, (error.context, error.problem)))}"
+        said = f"this is not YAML: {' '.join(filter(None, (error.context, error.problem)))}"
+        if "character '\\t'" in (error.problem or ""):
+            said = "there is a tab: indent with spaces"
+        raise UnreadableError(mark.line + 1 if mark else 1, said) from error
 
 
 def texts(value: Any, loc: Loc = ()) -> Iterator[tuple[Loc, str]]:
@@ -138,20 +135,18 @@ class _Reader:
             # The value of a key that is left out is read, too: it may be what makes the text unreadable.
             first = self.lines.setdefault(inner, line) if isinstance(key, str) else line
             value = self._value(next(self._stream), inner)
-            if not isinstance(key, str):
-                self._wrong(line, "a key is a word: write quotes around one that looks like something else")
-            elif key in found:
-                self._wrong(line, f"{key!r} is here twice, first in line {first}: take one out")
-            else:
+            if isinstance(key, str) and key not in found:
                 found[key] = value
+                continue
+            wrong = "a key is a word: write quotes around one that looks like something else"
+            if isinstance(key, str):
+                wrong = f"{key!r} is here twice, first in line {first}: take one out"
+            self.problems.append(Problem(line, wrong))
         return found
 
     def _inside(self) -> Iterator[Any]:
         while not isinstance(event := next(self._stream), events.CollectionEndEvent):
             yield event
-
-    def _wrong(self, line: int, sentence: str) -> None:
-        self.problems.append(Problem(line, sentence))
 
 
 def _plain(text: str) -> str | float | bool | None:

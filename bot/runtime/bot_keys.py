@@ -1,17 +1,115 @@
-"""The keys of a bot: what it signs with, and what it checks with."""
+"""The keys of a bot: what it signs with, which the ring has to accept, and what it checks with."""
 
+import asyncio
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
-from agent_adapter.errors import InvalidRequestError
-from agent_adapter.receipts.ring import RING_VARIABLE, Ring
-from agent_adapter.receipts.signer import CREATE, SIGNING_VARIABLE
-from bot.domain.errors import SettingsError
+from agent_adapter.errors import InvalidRequestError, SigningError
+from agent_adapter.receipts.ring import RING_VARIABLE, Purpose, Ring
+from agent_adapter.receipts.signer import CREATE, CREATE_FOR_LOG, SIGNING_VARIABLE, read_signer, sign
+from bot.domain.errors import KeyUnfitError, SettingsError
 from bot.domain.seal import Seal
-from bot.runtime.listed_signer import ListedSigner, load_signer
 from bot.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from securesystemslib.signer import Signature, Signer
 
 UNSIGNED = "what people decide is not signed, so everybody who can write to Redis can forge it: set ASSENT_SIGNING_KEY and ASSENT_RING"
 _MAKE = f"{CREATE} makes both"
+START = b"assent: this key works"
+"""What a bot signs at its start. It is not an envelope, so nobody can use it as a proof."""
+_START_WITHIN = 10.0
+
+
+# --- A key, and whether the ring accepts it ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSigner:
+    """Signs only while the ring accepts it, and gives only signatures that are valid under its public key."""
+
+    inner: "Signer"
+    ring: Ring
+    namespace: str
+
+    @property
+    def kid(self) -> str:
+        """The name of its public key."""
+        return self.inner.public_key.keyid
+
+    @property
+    def problem(self) -> str | None:
+        """Why nobody would accept what this key signs now; `None` when they would."""
+        return why_unfit(self.ring, self.kid, self.namespace, "receipts")
+
+    async def sign(self, data: bytes) -> "Signature":
+        """Return the signature.
+
+        Raises:
+            KeyUnfitError: when the ring does not accept this key now.
+            SigningError: when it cannot sign, or gave a signature that is not from this key.
+        """
+        if problem := self.problem:
+            raise KeyUnfitError(problem)
+        from securesystemslib.signer import CryptoSigner  # noqa: PLC0415  # only with a key
+
+        signature = await sign(self.inner, data)
+        if not isinstance(self.inner, CryptoSigner):
+            self._check(signature, data)
+        return signature
+
+    async def try_out(self) -> None:
+        """Sign once, and check it with the ring.
+
+        Raises:
+            SettingsError: when the key cannot sign, or the ring refuses its signature.
+        """
+        name = f"the signing key {self.kid}"
+        try:
+            async with asyncio.timeout(_START_WITHIN):
+                self._check(await sign(self.inner, START), START)
+        except TimeoutError:
+            raise SettingsError(f"{name} did not sign within {_START_WITHIN:.0f} seconds") from None
+        except SigningError as error:
+            raise SettingsError(f"{name} cannot be used: {error.__cause__ or error}") from error
+
+    def _check(self, signature: "Signature", data: bytes) -> None:
+        from securesystemslib.signer import Signature  # noqa: PLC0415  # as above
+
+        key = self.ring.keys.get(self.kid)
+        is_its = isinstance(signature, Signature) and signature.keyid == self.kid
+        if key is None or not is_its or not key.verifies(bytes.fromhex(signature.signature), data):
+            raise SigningError(
+                f"the signature is not from the key {self.kid}: look which key the service signs with"
+            )
+
+
+def why_unfit(ring: Ring, kid: str, namespace: str, purpose: Purpose) -> str | None:
+    """Say why nobody would accept what this key of a bot signs now; `None` when they would."""
+    key = ring.keys.get(kid)
+    name, signs, makes = (
+        ("key of the log", "this one has to sign the log", CREATE_FOR_LOG)
+        if purpose == "log"
+        else ("signing key", "a bot signs receipts", CREATE)
+    )
+    if key is None:
+        return (
+            f"the {name} {kid} is not in the ring: start the bot with a key that is in it; {makes} makes one"
+        )
+    if key.purpose != purpose:
+        return f"the key {kid} is for {key.purpose}, and {signs}: {makes} makes one"
+    if key.namespace != namespace:
+        return f"the key {kid} is for the namespace {key.namespace!r}, and this bot has {namespace!r}"
+    if key.revoked:
+        return f"the key {kid} is revoked: start the bot with another key; {makes} makes one"
+    if not key.could_sign_at(int(datetime.now(UTC).timestamp() * 1000)):
+        return f"the key {kid} signs only between its not_before and not_after: start the bot with the key that is valid now; {makes} makes one"
+    return None
+
+
+# --- All keys of a bot ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +120,6 @@ class BotKeys:
     ring: Ring
     seal: Seal
     """Marks what else the bot keeps in Redis. All replicas have the same."""
-
-    async def try_out(self) -> None:
-        """Sign once, and check it with the ring.
-
-        Raises:
-            SettingsError: when the key cannot sign, or the ring refuses its signature.
-        """
-        await self.signer.try_out()
 
     def wrong_team(self, team: str) -> str | None:
         """Say why this key does not sign for a workspace; `None` when it does."""
@@ -49,9 +139,7 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
         SettingsError: when one is missing or broken, or the ring does not have the key for this bot.
     """
     try:
-        signer = load_signer(
-            settings.signer, settings.signing_key, name="ASSENT_SIGNER", variable=SIGNING_VARIABLE
-        )
+        signer = _load_signer(settings)
         ring = Ring.load(settings.ring, where=RING_VARIABLE) if settings.ring else None
     except InvalidRequestError as error:
         raise SettingsError(str(error)) from error
@@ -83,6 +171,27 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
     if listed.problem:
         raise SettingsError(f"{settings.ring}: {listed.problem}")
     return BotKeys(listed, ring, seal)
+
+
+def _load_signer(settings: Settings) -> "Signer | None":
+    """Return what signs: a key in a setting, or a service that a function names; `None` when neither is set."""
+    made_by, text = settings.signer, settings.signing_key
+    if made_by and text:
+        raise SettingsError(f"ASSENT_SIGNER and {SIGNING_VARIABLE} are both set: leave one of them out")
+    if not made_by:
+        return read_signer(text, where=SIGNING_VARIABLE) if text else None
+    from securesystemslib.signer import Signer  # noqa: PLC0415  # as above
+
+    try:
+        signer = resolve_name(made_by)()
+        if not isinstance(signer, Signer):
+            raise TypeError(f"it returned {type(signer).__name__}")  # noqa: TRY301  # one answer to every fault
+    except Exception as error:
+        raise SettingsError(
+            f"ASSENT_SIGNER: {made_by} did not return a signer of securesystemslib ({type(error).__name__}: {error}): name a "
+            "function as module:function"
+        ) from error
+    return signer
 
 
 def load_seal(settings: Settings) -> Seal | None:

@@ -3,6 +3,7 @@
 import logging
 import time
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from agent_adapter.loops import Loops
 
@@ -17,21 +18,12 @@ FORGOTTEN = 60.0
 """Seconds after which the failure of a call that was not tried again says nothing about Slack any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failing:
+class Failing(NamedTuple):
     """Calls of one method that all fail. Times are of the monotonic clock."""
 
     reason: str
     since: float
     until: float
-
-    @property
-    def has_lasted(self) -> bool:
-        return time.monotonic() - self.since >= LASTING
-
-    @property
-    def is_forgotten(self) -> bool:
-        return time.monotonic() > self.until
 
 
 @dataclass
@@ -93,7 +85,7 @@ class Health:
         """Note that a call to Slack failed, and after how many seconds it is tried again."""
         now = time.monotonic()
         before = self._failing.get(method)
-        since = before.since if before and not before.is_forgotten else now
+        since = before.since if before and now <= before.until else now
         self._failing[method] = Failing(reason, since, now + again_in + FORGOTTEN)
 
     def call_worked(self, method: str) -> None:
@@ -104,8 +96,8 @@ class Health:
 
     def lasting(self, method: str) -> str | None:
         """Say why every call of a method has failed for a while; `None` when they have not."""
-        failing = self._failing.get(method)
-        if failing is None or failing.is_forgotten or not failing.has_lasted:
+        failing, now = self._failing.get(method), time.monotonic()
+        if failing is None or not failing.since + LASTING <= now <= failing.until:
             return None
         return (
             f"every try has failed for {LASTING:.0f} seconds or longer ({failing.reason}); it is tried again"
@@ -114,7 +106,7 @@ class Health:
     def look_at_calls(self) -> None:
         """Warn of calls that keep failing, and remove the warnings about calls that are not tried any more."""
         for method, failing in list(self._failing.items()):
-            if failing.is_forgotten:
+            if time.monotonic() > failing.until:
                 del self._failing[method]
                 self.warnings.pop(method, None)
             elif (reason := self.lasting(method)) and method not in self.warnings:

@@ -9,7 +9,7 @@ from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.ring import RING_VARIABLE, Ring, RingKey
 from agent_adapter.receipts.signer import CREATE_FOR_LOG, read_signer
 from bot.domain.errors import SettingsError
-from bot.runtime.listed_signer import why_unfit
+from bot.runtime.bot_keys import why_unfit
 from bot.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class LogKey:
         Raises:
             ValueError: when the ring does not have this key for the log now.
         """
-        if unfit := why_unfit(self.ring.keys.get(self.kid), self.kid, self.namespace, "log"):
+        if unfit := why_unfit(self.ring, self.kid, self.namespace, "log"):
             raise ValueError(unfit)
         return bytes.fromhex(self.signer.sign(data).signature)
 
@@ -80,7 +80,6 @@ def load_log_key(settings: Settings) -> LogKey | None:
         ring = Ring.load(settings.ring, where=RING_VARIABLE, purpose="log")
     except InvalidRequestError as error:
         raise SettingsError(str(error)) from error
-    kid = signer.public_key.keyid
-    if unfit := why_unfit(ring.keys.get(kid), kid, settings.namespace, "log"):
+    if unfit := why_unfit(ring, signer.public_key.keyid, settings.namespace, "log"):
         raise SettingsError(f"{settings.ring}: {unfit}")
     return LogKey(signer, ring, settings.namespace)

@@ -4,7 +4,6 @@ import json
 import logging
 import sys
 import traceback
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import BotError
 
 if TYPE_CHECKING:
-    from structlog.typing import EventDict, ExcInfo, WrappedLogger
+    from structlog.typing import EventDict, WrappedLogger
 
 OURS = ("bot", "agent_adapter")
 
@@ -92,7 +91,7 @@ def _for_people() -> logging.Formatter:
         ],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.ExceptionRenderer(_tell_exception),
+            structlog.processors.ExceptionRenderer(lambda exc_info: _tell(exc_info[1])),
             _escape,
             # The plain traceback. A rich one shows local variables, and arguments with them.
             structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
@@ -100,26 +99,15 @@ def _for_people() -> logging.Formatter:
     )
 
 
-def _tell_exception(exc_info: "ExcInfo") -> str:
-    return _tell(exc_info[1])
-
-
 def _tell(error: BaseException | None) -> str:
-    """Say where an error came from. Its text is shown only when it cannot quote an agent."""
-    return "\n".join(_describe(error) for error in _chain(error))
-
-
-def _describe(error: BaseException) -> str:
-    frames = "".join(traceback.format_tb(error.__traceback__))
-    words = f": {error}" if isinstance(error, _SPEAKING) else ""
-    return f"{frames}{type(error).__qualname__}{words}"
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Give an error and its causes, the first cause first."""
-    if error is not None:
-        yield from _chain(error.__cause__ or (None if error.__suppress_context__ else error.__context__))
-        yield error
+    """Say where an error and its causes came from, the first cause first. A text is shown only when it cannot quote an agent."""
+    told = []
+    while error is not None:
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        words = f": {error}" if isinstance(error, _SPEAKING) else ""
+        told.append(f"{frames}{type(error).__qualname__}{words}")
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n".join(reversed(told))
 
 
 def _escape(_logger: "WrappedLogger", _method: str, event: "EventDict") -> "EventDict":

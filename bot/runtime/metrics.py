@@ -1,8 +1,9 @@
 """What `/metrics` counts. Agent text is never a label."""
 
 from collections import Counter as Counted
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from typing import TypeVar
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -55,6 +56,7 @@ def exemplar_of(trace: TraceContext | None) -> dict[str, str] | None:
 
 Counts = Callable[[], dict[str, int]]
 Ages = Callable[[], dict[str, float]]
+Labelled = TypeVar("Labelled", CounterMetricFamily, GaugeMetricFamily)
 
 
 class _Gauges(Collector):
@@ -65,62 +67,44 @@ class _Gauges(Collector):
         self._ages = ages
 
     def collect(self) -> Iterator[Metric]:
-        yield GaugeMetricFamily(
-            "assent_ready",
-            "1 while Redis and Slack are connected and every loop makes progress",
-            int(self._health.ready),
-        )
-        yield GaugeMetricFamily(
-            "assent_policy_outdated",
-            "1 while the policy file cannot be used and an older one is in force",
-            int("policy" in self._health.warnings),
-        )
-        warnings = GaugeMetricFamily("assent_warning", "1 for each warning of /readyz", labels=["code"])
-        for code in self._health.warnings:
-            warnings.add_metric([code], 1)
-        yield warnings
-        yield GaugeMetricFamily(
-            "assent_audit_bytes",
-            "What the audit trail takes in Redis",
-            self._health.audit_bytes,
-        )
-        yield GaugeMetricFamily(
-            "assent_audit_unsealed",
-            "Entries of the audit trail that this bot has yet to write into its log",
-            self._health.audit_unsealed,
-        )
-        failures = CounterMetricFamily(
-            "assent_loop_failures", "Unexpected errors after which a loop was started again", labels=["loop"]
-        )
-        for name, count in self._failures().items():
-            failures.add_metric([name], count)
-        yield failures
-        owed = GaugeMetricFamily("assent_owed", "Records that are owed work", labels=["kind"])
-        for kind, count in self._owed().items():
-            owed.add_metric([kind], count)
-        yield owed
-        ages = GaugeMetricFamily(
-            "assent_owed_age_seconds",
-            "For how long the oldest owed work could have been done",
-            labels=["kind"],
-        )
-        for kind, age in self._ages().items():
-            ages.add_metric([kind], age)
-        yield ages
-        aside = GaugeMetricFamily(
-            "assent_set_aside",
-            "Records that could not be handled and that somebody has to look at",
-            labels=["kind"],
-        )
-        for kind, count in self._aside().items():
-            aside.add_metric([kind], count)
-        yield aside
+        health, failures = self._health, Counted[str]()
+        for loop in health.loops:
+            failures[loop.name] += loop.failures
+        for name, documentation, value in (
+            (
+                "assent_ready",
+                "1 while Redis and Slack are connected and every loop makes progress",
+                health.ready,
+            ),
+            (
+                "assent_policy_outdated",
+                "1 while the policy file cannot be used and an older one is in force",
+                "policy" in health.warnings,
+            ),
+            ("assent_audit_bytes", "What the audit trail takes in Redis", health.audit_bytes),
+            (
+                "assent_audit_unsealed",
+                "Entries of the audit trail that this bot has yet to write into its log",
+                health.audit_unsealed,
+            ),
+        ):
+            yield GaugeMetricFamily(name, documentation, int(value))
+        counter, gauge = CounterMetricFamily, GaugeMetricFamily
+        warnings = dict.fromkeys(health.warnings, 1)
+        restarted = "Unexpected errors after which a loop was started again"
+        aged = "For how long the oldest owed work could have been done"
+        aside = "Records that could not be handled and that somebody has to look at"
+        yield _labelled(gauge("assent_warning", "1 for each warning of /readyz", labels=["code"]), warnings)
+        yield _labelled(counter("assent_loop_failures", restarted, labels=["loop"]), failures)
+        yield _labelled(gauge("assent_owed", "Records that are owed work", labels=["kind"]), self._owed())
+        yield _labelled(gauge("assent_owed_age_seconds", aged, labels=["kind"]), self._ages())
+        yield _labelled(gauge("assent_set_aside", aside, labels=["kind"]), self._aside())
 
-    def _failures(self) -> Counted[str]:
-        counts = Counted[str]()
-        for loop in self._health.loops:
-            counts[loop.name] += loop.failures
-        return counts
+
+def _labelled(family: Labelled, values: Mapping[str, float]) -> Labelled:
+    for label, value in values.items():
+        family.add_metric([label], value)
+    return family
 
 
 def build_registry(health: Health, owed: Counts, aside: Counts, ages: Ages = dict) -> CollectorRegistry:
@@ -134,18 +118,8 @@ def build_registry(health: Health, owed: Counts, aside: Counts, ages: Ages = dic
     """
     registry = CollectorRegistry()
     registry.register(_Gauges(health, owed, aside, ages))
+    registry.register(COUNTED)
     return registry
-
-
-class _Both(Collector):
-    """What is read at a scrape, and what was counted. OpenMetrics is one text with one end."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._registry = registry
-
-    def collect(self) -> Iterator[Metric]:
-        yield from self._registry.collect()
-        yield from COUNTED.collect()
 
 
 def written(registry: CollectorRegistry, accepted: str) -> tuple[bytes, str]:
@@ -157,6 +131,6 @@ def written(registry: CollectorRegistry, accepted: str) -> tuple[bytes, str]:
     """
     kinds = {kind.partition(";")[0].strip() for kind in accepted.split(",")}
     if "application/openmetrics-text" in kinds:
-        text: bytes = openmetrics.generate_latest(_Both(registry))  # type: ignore[no-untyped-call]  # prometheus-client does not type it
+        text: bytes = openmetrics.generate_latest(registry)  # type: ignore[no-untyped-call]  # prometheus-client does not type it
         return text, openmetrics.CONTENT_TYPE_LATEST
-    return generate_latest(_Both(registry)), CONTENT_TYPE_LATEST
+    return generate_latest(registry), CONTENT_TYPE_LATEST

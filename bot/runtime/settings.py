@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     ValidationError,
     ValidationInfo,
@@ -17,7 +18,12 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import PydanticCustomError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from agent_adapter.cipher import Cipher
 from agent_adapter.contract.names import Namespace, nearest
@@ -38,7 +44,6 @@ NOT_KEPT = (
 _APPROVER = re.compile(r"[UWS][A-Z0-9]{2,}|channel")
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,}")
 _THIS_MACHINE = {"127.0.0.1", "::1", "localhost"}
-_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _PREFIX = "ASSENT_"
 # Settings of agents, workers and examples, which can share an environment with a bot.
@@ -82,26 +87,50 @@ class _Environment(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # pydantic-settings passes it
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, _NamedFiles(settings_cls), dotenv_settings
+        files = InitSettingsSource(settings_cls, _named_files(settings_cls))
+        return init_settings, env_settings, files, dotenv_settings
 
 
 _Kind = TypeVar("_Kind", bound=_Environment)
 
 
-def _loadable(value: str | None) -> str | None:
-    try:
-        if value:
-            load_provider(value)
-    except InvalidRequestError as error:
-        raise ValueError(str(error)) from error
-    return value or None
+def _if(check: Callable[[str], object]) -> AfterValidator:
+    """Take what the library can read."""
+
+    def checked(value: str | None) -> str | None:
+        try:
+            if value:
+                check(value)
+        except InvalidRequestError as error:
+            raise ValueError(str(error)) from error
+        return value
+
+    return AfterValidator(checked)
 
 
-_Credentials = Annotated[str | None, AfterValidator(_loadable)]
+def _channel_id(value: str | None) -> str | None:
+    if value and not _CHANNEL.fullmatch(value):
+        raise ValueError(f"{value!r} is not a channel id (C…): copy it from the channel's details in Slack")
+    return value
 
 
-def _nothing_is_none(value: Any) -> Any:
-    return None if value == "" else value
+def _safe_address(value: str) -> str:
+    if not _is_safe_address(value):
+        raise ValueError(f"{value!r} is not a safe address: write https://api.pagerduty.com, or leave it out")
+    return value.rstrip("/")
+
+
+def _with_slash(value: str) -> str:
+    if not value.startswith(("https://", "http://")):
+        raise ValueError(f"{value!r} is not an address: write https://slack.com/api/, or leave it out")
+    # slack_sdk appends the method's name to it without a slash.
+    return value if value.endswith("/") else f"{value}/"
+
+
+_EMPTY_IS_NONE = BeforeValidator(lambda value: None if value == "" else value)
+_Text = Annotated[str | None, _EMPTY_IS_NONE]
+_Credentials = Annotated[_Text, _if(load_provider)]
+_ChannelId = Annotated[_Text, AfterValidator(_channel_id)]
 
 
 SLACK_TIMEOUT = 10.0
@@ -120,20 +149,22 @@ class Settings(_Environment):
     """With this secret, and without an app token, Slack calls `/slack/events`."""
     slack_app_token: str | None = Field(None, alias="SLACK_APP_TOKEN", validate_default=True)
     """With this token, the bot connects in Socket Mode and needs no public address."""
-    slack_api_url: str = Field("https://slack.com/api/", alias="SLACK_API_URL")
-    redis_url: str = Field("redis://localhost:6379/0", alias="REDIS_URL")
+    slack_api_url: Annotated[str, AfterValidator(_with_slash)] = Field(
+        "https://slack.com/api/", alias="SLACK_API_URL"
+    )
+    redis_url: Annotated[str, _if(address_of)] = Field("redis://localhost:6379/0", alias="REDIS_URL")
     redis_credentials: _Credentials = None
     """A `CredentialProvider` of redis-py that gives user and password, as `module:attribute`."""
 
     durability: DurabilityMode = "local"
     """When a click counts as stored: once Redis has it, once its replicas have it, or once it is on its disk."""
-    durability_replicas: int | None = Field(None, ge=1)
+    durability_replicas: Annotated[int | None, _EMPTY_IS_NONE] = Field(None, ge=1)
     """How many replicas have to confirm a click. Without it, all."""
 
     namespace: Namespace = "assent"
-    policy: str | None = None
+    policy: _Text = None
     """A file of rules. Then channel, approvers, requester_may_approve and agent_channel_may_decide are said there."""
-    channel: str | None = None
+    channel: _ChannelId = None
     """Where to ask when the agent names no channel."""
     approvers: tuple[str, ...] | str = Field("", validate_default=True)
     """Who may decide: user ids, user group ids, or `channel` for the members of the card's channel."""
@@ -145,34 +176,34 @@ class Settings(_Environment):
     http_port: int = Field(3000, ge=0, le=65535)
     api_requests_per_minute: int = Field(600, ge=1)
     """How many requests one key of the HTTP API may send to one replica."""
-    log_level: str = "INFO"
+    log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)] = "INFO"
 
-    signing_key: str | None = Field(None, repr=False)
+    signing_key: _Text = Field(None, repr=False)
     """The private key that signs what people decide: PEM."""
-    seal_key: str | None = Field(None, repr=False)
+    seal_key: _Text = Field(None, repr=False)
     """The keys that seal what bots keep in Redis: 32 bytes in base64, separated by commas, the newest first."""
-    signer: str | None = None
+    signer: _Text = None
     """A function of your own that returns a signer of securesystemslib, as `module:function`, for a key that a service keeps."""
-    ring: str | None = None
+    ring: _Text = None
     """The file of the public keys with which the bot checks what it reads back."""
     require_signed: bool = False
     """Whether a bot without a key and a ring does not start."""
 
-    record_key: str | None = Field(None, repr=False)
+    record_key: _Text = Field(None, repr=False)
     """The keys that encrypt what is asked and decided in Redis, newest first, separated by commas."""
 
-    audit_dir: str | None = None
+    audit_dir: _Text = None
     """The folder for the log of the audit trail."""
-    audit_channel: str | None = None
+    audit_channel: _ChannelId = None
     """The channel that gets the head of the log each day. Without it, nobody gets it."""
-    log_key: str | None = Field(None, repr=False)
+    log_key: _Text = Field(None, repr=False)
     """The private key that signs the heads of the log: PEM."""
     audit_days: int = Field(365, ge=8)
     """For how many days entries are kept, in that folder or without it in Redis."""
 
-    pagerduty_token: str | None = None
+    pagerduty_token: _Text = None
     """The key of PagerDuty's API. It only has to read."""
-    pagerduty_url: str = "https://api.pagerduty.com"
+    pagerduty_url: Annotated[str, AfterValidator(_safe_address)] = "https://api.pagerduty.com"
     """Where PagerDuty's API is."""
     calendars: dict[str, str] | str = Field("", validate_default=True)
     """Names of calendars with their addresses, as `name=https://…`, separated by spaces."""
@@ -219,24 +250,6 @@ class Settings(_Environment):
                 )
         return value
 
-    @field_validator("channel", "audit_channel")
-    @classmethod
-    def _channel_id(cls, value: str | None) -> str | None:
-        if value and not _CHANNEL.fullmatch(value):
-            raise ValueError(
-                f"{value!r} is not a channel id (C…): copy it from the channel's details in Slack"
-            )
-        return value or None
-
-    @field_validator("pagerduty_url")
-    @classmethod
-    def _pagerduty_address(cls, value: str) -> str:
-        if not _is_safe_address(value):
-            raise ValueError(
-                f"{value!r} is not a safe address: write https://api.pagerduty.com, or leave it out"
-            )
-        return value.rstrip("/")
-
     @field_validator("calendars", mode="before")
     @classmethod
     def _by_name(cls, value: Any) -> Any:
@@ -251,43 +264,6 @@ class Settings(_Environment):
                 )
         return found
 
-    @field_validator("redis_url")
-    @classmethod
-    def _redis_address(cls, value: str) -> str:
-        try:
-            address_of(value)
-        except InvalidRequestError as error:
-            raise ValueError(str(error)) from error
-        return value
-
-    @field_validator("log_level")
-    @classmethod
-    def _known_level(cls, value: str) -> str:
-        level = value.upper()
-        if level not in _LOG_LEVELS:
-            raise ValueError(f"{value!r} is not one of {', '.join(_LOG_LEVELS)}")
-        return level
-
-    @field_validator(
-        "policy",
-        "audit_dir",
-        "pagerduty_token",
-        "signing_key",
-        "seal_key",
-        "signer",
-        "ring",
-        "log_key",
-        "record_key",
-    )
-    @classmethod
-    def _empty_is_none(cls, value: str | None) -> str | None:
-        return value or None
-
-    @field_validator("durability_replicas", mode="before")
-    @classmethod
-    def _empty_is_not_set(cls, value: Any) -> Any:
-        return _nothing_is_none(value)
-
     @field_validator("record_key")
     @classmethod
     def _record_keys(cls, value: str | None) -> str | None:
@@ -297,14 +273,6 @@ class Settings(_Environment):
             # The sentence begins with the name of the setting, which is put before it.
             raise ValueError(str(error).partition(": ")[2]) from error
         return value
-
-    @field_validator("slack_api_url")
-    @classmethod
-    def _slash(cls, value: str) -> str:
-        if not value.startswith(("https://", "http://")):
-            raise ValueError(f"{value!r} is not an address: write https://slack.com/api/, or leave it out")
-        # slack_sdk appends the method's name to it without a slash.
-        return value if value.endswith("/") else f"{value}/"
 
     @model_validator(mode="after")
     def _replicas_confirm(self) -> "Settings":
@@ -355,7 +323,7 @@ class Settings(_Environment):
 class Access(_Environment):
     """How Slack and Redis are reached, for commands that need nothing else, or that look while the rest is missing."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True, defer_build=True)
 
     slack_bot_token: str = Field("", alias="SLACK_BOT_TOKEN")
     slack_app_token: str = Field("", alias="SLACK_APP_TOKEN")
@@ -369,24 +337,17 @@ class Access(_Environment):
     record_key: str = Field("", alias="ASSENT_RECORD_KEY", repr=False)
 
 
-class _NamedFiles(PydanticBaseSettingsSource):
-    """Reads NAME from the file that NAME_FILE names, as with mounted container secrets."""
-
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002  # its signature
-        variable = variable_of(field_name)
+def _named_files(settings: type[BaseSettings]) -> dict[str, Any]:
+    """Read NAME from the file that NAME_FILE names, as with mounted container secrets."""
+    found = {}
+    for field, about in settings.model_fields.items():
+        variable = variable_of(field)
         name = f"{variable}_FILE"
-        path = os.environ.get(name)
-        if path and os.environ.get(variable, "").strip():
-            raise SettingsError(f"{variable} and {name} are both set: remove one of them")
-        return (_text_of(path, name) if path else None), field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        found = {}
-        for name, field in self.settings_cls.model_fields.items():
-            value, _, _ = self.get_field_value(field, name)
-            if value is not None:
-                found[field.alias or name] = value
-        return found
+        if path := os.environ.get(name):
+            if os.environ.get(variable, "").strip():
+                raise SettingsError(f"{variable} and {name} are both set: remove one of them")
+            found[about.alias or field] = _text_of(path, name)
+    return found
 
 
 def _text_of(path: str, name: str) -> str:
@@ -472,12 +433,9 @@ def _load(kind: type[_Kind], env_file: str | None) -> _Kind:
 
 
 def _sentence(problem: Any) -> str:
-    name = variable_of(str(problem["loc"][0])) if problem["loc"] else ""
-    name = (
-        name
-        if name.isupper() and problem["loc"] and str(problem["loc"][0]).islower()
-        else str(*problem["loc"][:1])
-    )
+    # A setting without a field of its own name is there by its variable, and several together have no place.
+    name = str(*problem["loc"][:1])
+    name = variable_of(name) if name.islower() else name
     if problem["type"] in {"missing", "too_short", "string_too_short"}:
         return f"{name} is not set: {CURES.get(name, 'see .env.example')}"
     said = _of_another_type(problem) or problem["msg"].removeprefix("Value error, ")

@@ -14,7 +14,7 @@ from agent_adapter.receipts.statement import RECEIPT, ActionStatement, Statement
 from bot.domain.approval import Approval
 from bot.domain.seal import Seal
 from bot.domain.statement import Issuer, Occasion, statement_of
-from bot.runtime.listed_signer import ListedSigner
+from bot.runtime.bot_keys import ListedSigner
 
 ALONE_WITHIN = 5.0
 """Seconds that the key may take where nobody waits for it."""

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,29 +110,22 @@ class SlackClient:
     async def who_am_i(self) -> Identity:
         """Ask Slack whose token this is and what it may do; the answer is kept in `me`."""
         answer = await self._call(self.repeating, "auth.test")
-        bot_id = str(answer.get("bot_id", ""))
-        team_id = str(answer["team_id"])
+        bot_id, team_id = str(answer.get("bot_id", "")), str(answer["team_id"])
+        app_id = self.me.app_id
+        if not app_id or self.me.bot_id != bot_id:
+            # To which app a bot belongs never changes.
+            app_id = str((await self._call(self.repeating, "bots.info", bot=bot_id))["bot"]["app_id"])
         organisation = str((answer.get("is_enterprise_install") and answer.get("enterprise_id")) or "")
         self.me = Identity(
             team_id=team_id,
-            team=str(answer.get("team", "")),
-            url=str(answer.get("url", "")),
-            user=str(answer.get("user", "")),
-            user_id=str(answer.get("user_id", "")),
+            **{name: str(answer.get(name, "")) for name in ("team", "url", "user", "user_id")},
             bot_id=bot_id,
-            app_id=await self._app_of(bot_id),
+            app_id=app_id,
             enterprise_id=organisation,
             home=organisation or team_id,
-            scopes=frozenset(filter(None, re.split(r"[,\s]+", answer["_scopes"]))),
+            scopes=_listed(answer["_scopes"]),
         )
         return self.me
-
-    async def _app_of(self, bot_id: str) -> str:
-        """Ask to which app a bot belongs, which never changes."""
-        if self.me.app_id and self.me.bot_id == bot_id:
-            return self.me.app_id
-        answer = await self._call(self.repeating, "bots.info", bot=bot_id)
-        return str(answer["bot"]["app_id"])
 
     async def post_message(
         self,
@@ -212,38 +205,21 @@ class SlackClient:
             besides: The `ts` of one that is known, and not looked for.
             digest: What it shows; empty for anything.
         """
-
-        def is_it(message: Mapping[str, Any]) -> bool:
-            label = Label.of(message, self.me.bot_id)
-            if label is None or (label.interrupt_id, label.part) != (interrupt_id, part):
-                return False
-            return message["ts"] != besides and digest in {"", label.digest}
-
-        return await self._find(channel, thread_ts, since, is_it)
-
-    async def _find(
-        self, channel: str, thread_ts: str | None, since: float, is_it: Callable[[Mapping[str, Any]], bool]
-    ) -> str | None:
-        method = "conversations.replies" if thread_ts else "conversations.history"
         # A minute for clocks that differ.
-        arguments = {
-            "channel": channel,
-            "oldest": f"{since - 60:.6f}",
-            "limit": 200,
-            "include_all_metadata": True,
-            **({"ts": thread_ts} if thread_ts else {}),
-        }
-        cursor = ""
-        while True:
-            answer = await self._call(
-                self.repeating, method, **arguments, **({"cursor": cursor} if cursor else {})
-            )
+        async for answer in self._pages(
+            "conversations.replies" if thread_ts else "conversations.history",
+            channel=channel,
+            ts=thread_ts,
+            oldest=f"{since - 60:.6f}",
+            limit=200,
+            include_all_metadata=True,
+        ):
             for message in answer.get("messages", ()):
-                if is_it(message):
+                label = Label.of(message, self.me.bot_id)
+                is_part = label is not None and (label.interrupt_id, label.part) == (interrupt_id, part)
+                if is_part and message["ts"] != besides and digest in {"", label and label.digest}:
                     return str(message["ts"])
-            cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")
-            if not cursor:
-                return None
+        return None
 
     async def look(self, channel: str, thread_ts: str | None, oldest: str, latest: str) -> "Seen":
         """Read which of our messages stand in a channel, or in a thread, from one `ts` to another, in one call."""
@@ -252,12 +228,12 @@ class SlackClient:
             self.repeating,
             "conversations.replies" if thread_ts else "conversations.history",
             channel=channel,
+            ts=thread_ts,
             oldest=oldest,
             latest=latest,
             inclusive=True,
             limit=200,
             include_all_metadata=True,
-            **({"ts": thread_ts} if thread_ts else {}),
         )
         found = {str(message["ts"]): message for message in answer.get("messages", ())}
         labels = {ts: Label.of(message, self.me.bot_id) for ts, message in found.items()}
@@ -305,23 +281,10 @@ class SlackClient:
         """Replace an open modal, unless it changed since `view_hash`."""
         await self._call(self.repeating, "views.update", view_id=view_id, hash=view_hash, view=dict(view))
 
-    async def tell_user(
-        self,
-        channel: str,
-        user: str,
-        text: str,
-        *,
-        thread_ts: str | None = None,
-    ) -> None:
+    async def tell_user(self, channel: str, user: str, text: str, *, thread_ts: str | None = None) -> None:
         """Show a sentence to this person only."""
-        await self._call(
-            self.posting,
-            "chat.postEphemeral",
-            channel=channel,
-            user=user,
-            text=text,
-            thread_ts=thread_ts,
-        )
+        said = {"channel": channel, "user": user, "text": text, "thread_ts": thread_ts}
+        await self._call(self.posting, "chat.postEphemeral", **said)
 
     async def open_direct_message(self, user_id: str) -> str:
         """Give the channel in which the bot and one person talk."""
@@ -399,42 +362,29 @@ class SlackClient:
 
     async def channel_members(self, channel: str) -> frozenset[str]:
         """Members of a channel."""
-        members: set[str] = set()
-        cursor = ""
-        while True:
-            answer = await self._call(
-                self.repeating, "conversations.members", channel=channel, limit=999, cursor=cursor
-            )
-            members.update(answer["members"])
-            cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")
-            if not cursor:
-                return frozenset(members)
+        pages = self._pages("conversations.members", channel=channel, limit=999)
+        return frozenset([member async for answer in pages for member in answer["members"]])
 
     async def own_channels(self, user: str) -> list[str]:
         """Channels in which the bot is, and its direct messages where it may see them. Of a user, those that it can see."""
         kinds = ["public_channel", "private_channel", *(["im"] if "im:read" in self.me.scopes else [])]
-        found: list[str] = []
-        cursor = ""
-        while True:
-            answer = await self._call(
-                self.repeating,
-                "users.conversations",
-                types=",".join(kinds),
-                exclude_archived=True,
-                limit=200,
-                cursor=cursor,
-                user=user,
-            )
-            found += [str(channel["id"]) for channel in answer.get("channels", ())]
-            cursor = (answer.get("response_metadata") or {}).get("next_cursor", "")
-            if not cursor:
-                return found
+        pages = self._pages(
+            "users.conversations", types=",".join(kinds), exclude_archived=True, limit=200, user=user
+        )
+        return [str(channel["id"]) async for answer in pages for channel in answer.get("channels", ())]
 
     async def channel(self, channel: str) -> Mapping[str, Any]:
         """Answer of `conversations.info`."""
         answer = await self._call(self.repeating, "conversations.info", channel=channel)
         found: Mapping[str, Any] = answer["channel"]
         return found
+
+    async def _pages(self, method: str, **arguments: Any) -> AsyncIterator[dict[str, Any]]:
+        cursor: str | None = ""
+        while cursor is not None:
+            answer = await self._call(self.repeating, method, **arguments, cursor=cursor)
+            yield answer
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor") or None
 
     async def _call(self, client: AsyncWebClient, method: str, **arguments: Any) -> dict[str, Any]:
         with tracing.step("assent.slack_call", method=method) as span:
@@ -452,18 +402,18 @@ class SlackClient:
 
     async def _ask(self, client: AsyncWebClient, method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         given = {name: value for name, value in arguments.items() if value not in (None, "")}
-        as_query = (
-            method.startswith(("bots.", "conversations.", "users.", "usergroups."))
-            and method != "conversations.open"
-        )
+        request: dict[str, Any] = {"json": given}
+        is_reading = method.startswith(("bots.", "conversations.", "users.", "usergroups."))
+        if is_reading and method != "conversations.open":
+            query = {name: int(value) if isinstance(value, bool) else value for name, value in given.items()}
+            request = {"http_verb": "GET", "params": query}
         try:
             # One limit for a call and its retries, so that none takes longer than its lease.
             async with asyncio.timeout(self.within):
-                answer = await client.api_call(
-                    method, **({"http_verb": "GET", "params": _query(given)} if as_query else {"json": given})
-                )
+                answer = await client.api_call(method, **request)
         except SlackApiError as error:
-            raise _as_our_error(method, error, _place_of(arguments)) from error
+            place = str(arguments.get("channel") or arguments.get("users") or "")
+            raise _as_our_error(method, error, place) from error
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError, AttributeError) as error:
             # An AttributeError is how slack_sdk 3.47 meets plain text in place of JSON.
             raise SlackUnclearError(method, str(error) or type(error).__name__, answered=False) from error
@@ -487,14 +437,6 @@ def permalink(workspace: str, channel: str, ts: str) -> str:
     return f"{workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}" if is_there else ""
 
 
-def _place_of(arguments: Mapping[str, Any]) -> str:
-    return str(arguments.get("channel") or arguments.get("users") or "")
-
-
-def _query(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: int(value) if isinstance(value, bool) else value for name, value in arguments.items()}
-
-
 def _as_our_error(method: str, error: SlackApiError, channel: str) -> SlackError:
     response = error.response
     status = getattr(response, "status_code", 200)
@@ -510,8 +452,13 @@ def _as_our_error(method: str, error: SlackApiError, channel: str) -> SlackError
     # Slack may list every scope that would do; those that the app has are not what is missing.
     lacking = _listed(data.get("needed")) - _listed(data.get("provided"))
     if code in WORKSPACE_FAULTS and not _is_about_one_place(method, code, channel, lacking):
-        return WorkspaceFaultError(method, code, [_workspace_cure(lacking)])
-    if cure := _place_cure(code, lacking):
+        add = f"add the scope {', '.join(sorted(lacking))} and install the app again"
+        return WorkspaceFaultError(method, code, [add if lacking else "check SLACK_BOT_TOKEN"])
+    restricted = "restricted_action"
+    cure = in_refusal.AT_PLACE.get(restricted if code.startswith(restricted) else code)
+    if code == "missing_scope":
+        cure = in_refusal.missing_scopes(sorted(lacking))
+    if cure:
         said = in_refusal.at_place(channel, cure) if channel else cure
         return InterruptFaultError(method, code, [said], place=channel)
     return InterruptFaultError(method, code, [str(problem) for problem in data.get("errors", ())])
@@ -529,15 +476,3 @@ def _is_about_one_place(method: str, code: str, channel: str, lacking: frozenset
         is_reading = method.startswith("conversations.") and method != "conversations.open"
         return is_reading and not lacking & SCOPES.keys()
     return code == "no_permission" and bool(channel)
-
-
-def _workspace_cure(lacking: frozenset[str]) -> str:
-    if not lacking:
-        return "check SLACK_BOT_TOKEN"
-    return f"add the scope {', '.join(sorted(lacking))} and install the app again"
-
-
-def _place_cure(code: str, lacking: frozenset[str]) -> str | None:
-    if code == "missing_scope":
-        return in_refusal.missing_scopes(sorted(lacking))
-    return in_refusal.AT_PLACE.get("restricted_action" if code.startswith("restricted_action") else code)

@@ -38,23 +38,15 @@ class OnCall(Protocol):
         """Name the people of a schedule; nobody while it does not answer."""
 
 
-class _NoSchedules:
-    def names(self) -> Iterable[str]:
-        return ()
-
-    async def people(self, _: str) -> frozenset[str]:
-        return frozenset()
-
-
 class Directory:
     """Looks up people and their memberships."""
 
     def __init__(self, slack: SlackClient, on_call: OnCall | None = None) -> None:
         self._slack = slack
-        self._on_call: OnCall = on_call or _NoSchedules()
+        self._on_call = on_call
         self._kept: dict[tuple[str, str], tuple[float, object]] = {}
         self._asking: dict[tuple[str, str], tuple[float, asyncio.Task[object]]] = {}
-        self._refused: dict[str, tuple[float, SlackBusyError]] = {}
+        self._refused: dict[str, tuple[float, str]] = {}
         self._came_from: dict[str, dict[str, float]] = {}
 
     @property
@@ -94,9 +86,12 @@ class Directory:
         Raises:
             SlackError: when Slack does not say. Nobody may decide then.
         """
-        return self._as_acting(
-            await self._fresh(("user", user_id), lambda: self._ask_person(user_id), within)
-        )
+
+        async def ask() -> Person:
+            user = await _unless_unknown(self._slack.user(user_id), {"deleted": True})
+            return person_of(user_id, user, self._slack.me)
+
+        return self._as_acting(await self._fresh(("user", user_id), ask, within))
 
     def _as_acting(self, person: Person) -> Person:
         now = time.monotonic()
@@ -113,11 +108,9 @@ class Directory:
         Raises:
             SlackError: when Slack does not say.
         """
-        found = set()
-        for entry in approvers:
-            if user_id in await self.members(entry, channel, within=within):
-                found.add(entry)
-        return frozenset(found)
+        return frozenset(
+            [entry for entry in approvers if user_id in await self.members(entry, channel, within=within)]
+        )
 
     async def named(self, terms: Terms) -> Terms:
         """Give terms with the names of those whom a card names, and with those who are on call now.
@@ -132,7 +125,7 @@ class Directory:
 
     async def schedules_of(self, user_id: str) -> list[str]:
         """Name the entries of the schedules by which somebody is on call now."""
-        entries = [entry_of(name) for name in self._on_call.names()]
+        entries = [entry_of(name) for name in self._on_call.names()] if self._on_call else []
         found = await asyncio.gather(*(self.members(entry, "") for entry in entries))
         return [entry for entry, people in zip(entries, found, strict=True) if user_id in people]
 
@@ -196,17 +189,15 @@ class Directory:
         known = self._recall_members(entry, channel, within)
         if known is not None:
             return known
-        if entry == "channel":
-            return await self._fresh(
-                ("channel", channel), lambda: self._slack.channel_members(channel), within
-            )
-        if is_on_call(entry):
-            return await self._fresh(
-                ("on call", entry), lambda: self._on_call.people(schedule_of(entry)), within
-            )
-        return await self._fresh(
-            ("group", entry), lambda: _unless_unknown(self._slack.group_members(entry), frozenset()), within
-        )
+
+        async def ask() -> frozenset[str]:
+            if entry == "channel":
+                return await self._slack.channel_members(channel)
+            if is_on_call(entry):
+                return await self._on_call.people(schedule_of(entry)) if self._on_call else frozenset()
+            return await _unless_unknown(self._slack.group_members(entry), frozenset())
+
+        return await self._fresh(_list_of(entry, channel), ask, within)
 
     def name_of(self, user_id: str) -> str:
         """Give the name of somebody who was looked up just now; empty when Slack would have to be asked."""
@@ -216,17 +207,11 @@ class Directory:
     def _recall_members(self, entry: str, channel: str, within: float) -> frozenset[str] | None:
         if entry[0] in "UW":
             return frozenset((entry,))
-        if entry == "channel":
-            return cast("frozenset[str] | None", self._recall(("channel", channel), within))
-        if is_on_call(entry):
-            return cast("frozenset[str] | None", self._recall(("on call", entry), within))
-        members = cast("frozenset[str] | None", self._recall(("group", entry), within))
+        members = cast("frozenset[str] | None", self._recall(_list_of(entry, channel), within))
+        if members is not None:
+            return members
         groups = cast("Mapping[str, frozenset[str]] | None", self._recall(_ALL_GROUPS, within))
-        return members if members is not None else (groups or {}).get(entry)
-
-    async def _ask_person(self, user_id: str) -> Person:
-        user = await _unless_unknown(self._slack.user(user_id), {"deleted": True})
-        return person_of(user_id, user, self._slack.me)
+        return (groups or {}).get(entry)
 
     def _recall(self, name: tuple[str, str], within: float) -> object | None:
         asked_at, found = self._kept.get(name, (-inf, None))
@@ -241,8 +226,11 @@ class Directory:
             return cast("_T", kept[1])
         asked_at, asking = self._asking.get(name, (oldest, None))
         if asking is None or asked_at <= oldest:
-            self._may_ask(name)
             asked_at = time.monotonic()
+            until, method = self._refused.get(name[0], (-inf, ""))
+            if asked_at < until:
+                # Slack asked to wait with such questions: in a burst, more of them would be refused as well.
+                raise SlackBusyError(method, until - asked_at)
             asking = in_background(
                 self._ask(name, ask(), asked_at), name="asking Slack", expected=(SlackError,)
             )
@@ -250,23 +238,19 @@ class Directory:
         # When a click cannot wait any longer, the question goes on, and the next click finds the answer.
         return cast("_T", await asyncio.shield(asking))
 
-    def _may_ask(self, name: tuple[str, str]) -> None:
-        """Raise what Slack said when it asked to wait with such questions: in a burst, more of them would be refused as well."""
-        until, refused = self._refused.get(name[0], (-inf, None))
-        if refused and time.monotonic() < until:
-            raise SlackBusyError(refused.method, until - time.monotonic())
-
     async def _ask(
         self, name: tuple[str, str], answer: Coroutine[Any, Any, object], asked_at: float
     ) -> object:
         try:
             found = await answer
         except SlackBusyError as busy:
-            self._refused[name[0]] = time.monotonic() + min(busy.retry_after, FRESH_FOR), busy
+            self._refused[name[0]] = time.monotonic() + min(busy.retry_after, FRESH_FOR), busy.method
             raise
         else:
             if self._is_asked_now(name):
-                self._keep(name, (asked_at, found))
+                if len(self._kept) >= REMEMBERED:
+                    self._kept.clear()
+                self._kept[name] = asked_at, found
             return found
         finally:
             if self._is_asked_now(name):
@@ -275,10 +259,12 @@ class Directory:
     def _is_asked_now(self, name: tuple[str, str]) -> bool:
         return self._asking.get(name, (0.0, None))[1] is asyncio.current_task()
 
-    def _keep(self, name: tuple[str, str], answer: tuple[float, object]) -> None:
-        if len(self._kept) >= REMEMBERED:
-            self._kept.clear()
-        self._kept[name] = answer
+
+def _list_of(entry: str, channel: str) -> tuple[str, str]:
+    """Name the list of people that an entry of an approver list means, as it is kept."""
+    if entry == "channel":
+        return "channel", channel
+    return ("on call" if is_on_call(entry) else "group"), entry
 
 
 async def _unless_unknown(answer: Coroutine[Any, Any, _T], nobody: _T) -> _T:
@@ -294,6 +280,7 @@ async def _unless_unknown(answer: Coroutine[Any, Any, _T], nobody: _T) -> _T:
 def person_of(user_id: str, user: Mapping[str, Any], me: Identity) -> Person:
     """Read what Slack says about a user."""
     team_id, workspaces = str(user.get("team_id", "")), {me.team_id}
+    profile = user.get("profile") or {}
     if me.enterprise_id:
         theirs = user.get("enterprise_user") or {}
         team_id, workspaces = str(theirs.get("enterprise_id", "")), {team_id, *theirs.get("teams", ())}
@@ -305,10 +292,5 @@ def person_of(user_id: str, user: Mapping[str, Any], me: Identity) -> Person:
         is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
         is_stranger=bool(user.get("is_stranger")),
         workspaces=frozenset(workspaces - {""}),
-        name=_name_of(user),
+        name=str(profile.get("display_name") or profile.get("real_name") or user.get("name") or ""),
     )
-
-
-def _name_of(user: Mapping[str, Any]) -> str:
-    profile = user.get("profile") or {}
-    return str(profile.get("display_name") or profile.get("real_name") or user.get("name") or "")

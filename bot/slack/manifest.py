@@ -1,9 +1,10 @@
 """The Slack app as Slack's "from a manifest" page takes it, and the scopes that the bot needs. Pure."""
 
-import json
 import re
 from collections.abc import Iterable
 from typing import Any, Literal
+
+import yaml  # type: ignore[import-untyped]  # PyYAML brings no types
 
 Mode = Literal["socket", "http"]
 
@@ -40,11 +41,7 @@ HOME_OPENED = "app_home_opened"
 LEFT_CHANNEL = "member_left_channel"
 GROUP_CHANGED = "subteam_members_changed"
 """The event of a changed user group. Slack sends it only with `GROUP_SCOPE`."""
-_EVENTS = (HOME_OPENED, LEFT_CHANNEL)
-_GROUP_EVENTS = (GROUP_CHANGED,)
 _ADDRESS = re.compile(r"https://[\w.:\[\]-]+(/[\w.~%-]*)*", re.ASCII)
-_PLAIN = re.compile(r"[A-Za-z_][\w:/.-]*\w")
-_WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off"}
 
 
 def needed_scopes(
@@ -82,7 +79,7 @@ def build_manifest(
     Raises:
         ValueError: HTTP mode without an `https://` address, or with blanks, line breaks or more than a path in it.
     """
-    events = [*_EVENTS, *(_GROUP_EVENTS if groups else ())]
+    events = [HOME_OPENED, LEFT_CHANNEL, *([GROUP_CHANGED] if groups else [])]
     reached_at: dict[str, str] = {}
     if mode == "http":
         if not _ADDRESS.fullmatch(url or ""):
@@ -129,26 +126,7 @@ def build_manifest(
     }
 
 
-def to_yaml(value: Any, indent: int = 0) -> str:
-    """Write dictionaries, lists of text, texts, numbers and booleans as YAML."""
-    margin = "  " * indent
-    if isinstance(value, dict):
-        return "".join(f"{margin}{key}:{_nested(entry, indent)}" for key, entry in value.items())
-    return "".join(f"{margin}- {_entry(entry, indent)}" for entry in value)
-
-
-def _entry(value: Any, indent: int) -> str:
-    return to_yaml(value, indent + 1).lstrip() if isinstance(value, dict) else f"{_scalar(value)}\n"
-
-
-def _nested(value: Any, indent: int) -> str:
-    if isinstance(value, dict | list):
-        return f"\n{to_yaml(value, indent + 1)}"
-    return f" {_scalar(value)}\n"
-
-
-def _scalar(value: Any) -> str:
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS_OF_YAML:
-        return value
-    # JSON's way to write a text, a number or a boolean is also YAML's.
-    return json.dumps(value)
+def to_yaml(manifest: dict[str, Any]) -> str:
+    """Write a manifest for Slack's page."""
+    text: str = yaml.safe_dump(manifest, sort_keys=False, width=1_000)
+    return text

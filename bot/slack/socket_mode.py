@@ -165,7 +165,10 @@ class Sockets:
 
         Returns `STANDBY` when other bots of the app receive the clicks.
         """
-        await self._drop_ended()
+        # Connections that will not come back by themselves, such as those that Slack refused.
+        gone = [each for each in self._open if await each.has_ended()]
+        await _close(gone)
+        self._open = [each for each in self._open if each not in gone]
         before = tuple(self._open)
         while len(self._open) < CONNECTIONS:
             connection = Connection(self._app_token, self._web_client, self._deliver)
@@ -194,12 +197,6 @@ class Sockets:
             with contextlib.suppress(AgentAdapterError):
                 return STANDBY if await self._others() >= MOST_BOTS else None
         return STANDBY
-
-    async def _drop_ended(self) -> None:
-        """Drop connections that will not come back by themselves, such as those that Slack refused."""
-        gone = [each for each in self._open if await each.has_ended()]
-        await _close(gone)
-        self._open = [each for each in self._open if each not in gone]
 
 
 async def _failure(attempt: Coroutine[Any, Any, None]) -> str | None:

@@ -7,8 +7,7 @@ import pytest
 from agent_adapter import ApprovalClient, ConflictError, Context
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.receipts.ring import Ring
-from bot.api.agents import Agents
-from bot.api.questions import SealedQuestions
+from bot.api.agents import Agents, SealedQuestions
 from bot.domain.codec import body_digest
 from bot.domain.ids import MessageId
 from bot.domain.seal import Seal

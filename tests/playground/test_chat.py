@@ -1,19 +1,10 @@
-"""Posting, editing and finding messages with the real Web API client."""
+"""Posting, editing and finding messages with the real Web API client, and who is in a group."""
 
 from tests.playground.builders import actions, preformatted, section
 from tests.playground.test_refusals import refusal
 
 CHANNEL = "C0APPROVALS"
 METADATA = {"event_type": "card", "event_payload": {"id": "billing.1", "part": 0}}
-
-
-async def test_post_is_what_the_channel_shows(slack, control):
-    """A post comes back with its `ts`, and stands in the channel."""
-    posted = await slack.chat_postMessage(channel=CHANNEL, text="hello", blocks=[section("*hello*")])
-
-    [shown] = await control.messages(CHANNEL)
-    assert (shown["ts"], shown["user"], shown["text"]) == (posted["ts"], "U0BOT", "hello")
-    assert posted["message"]["bot_id"] == "B0PLAY"
 
 
 async def test_blocks_come_back_as_slack_stores_them(slack):
@@ -26,17 +17,6 @@ async def test_blocks_come_back_as_slack_stores_them(slack):
     assert text["block_id"] != buttons["block_id"]
 
 
-async def test_update_with_text_alone_removes_the_blocks(slack, control):
-    """Blocks that are not given again are gone."""
-    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[section(), actions()])
-
-    await slack.chat_update(channel=CHANNEL, ts=posted["ts"], text="plain")
-
-    [shown] = await control.messages(CHANNEL)
-    assert (shown["text"], shown["blocks"]) == ("plain", [])
-    assert shown["edited"]["ts"] > posted["ts"]
-
-
 async def test_rich_text_is_not_replaced_by_a_message_without_other_text(slack):
     """A section or header in both versions is what keeps an edit of rich text possible."""
     bare = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[preformatted("x")])
@@ -46,17 +26,6 @@ async def test_rich_text_is_not_replaced_by_a_message_without_other_text(slack):
     edited = await slack.chat_update(channel=CHANNEL, ts=kept["ts"], text="x", blocks=[section()])
 
     assert (refused["error"], edited["ok"]) == ("block_mismatch", True)
-
-
-async def test_deleted_message_is_gone(slack, control):
-    """What was deleted is neither shown nor changed."""
-    posted = await slack.chat_postMessage(channel=CHANNEL, text="x")
-
-    await slack.chat_delete(channel=CHANNEL, ts=posted["ts"])
-
-    assert await control.messages(CHANNEL) == []
-    refused = await refusal(slack.chat_update(channel=CHANNEL, ts=posted["ts"], text="x"))
-    assert refused["error"] == "message_not_found"
 
 
 async def test_metadata_comes_back_only_when_asked_for(slack):
@@ -94,10 +63,54 @@ async def test_ephemeral_message_is_seen_by_its_reader_alone(slack, control):
     assert (await slack.conversations_history(channel=CHANNEL))["messages"] == []
 
 
-async def test_permalink_names_channel_and_time(slack):
-    """As Slack builds it."""
-    posted = await slack.chat_postMessage(channel=CHANNEL, text="x")
+async def test_history_is_newest_first_without_replies(slack):
+    """Replies are in their thread; `reply_broadcast` shows one in both places."""
+    first = (await slack.chat_postMessage(channel=CHANNEL, text="first"))["ts"]
+    await slack.chat_postMessage(channel=CHANNEL, text="reply", thread_ts=first)
+    await slack.chat_postMessage(channel=CHANNEL, text="second")
+    await slack.chat_postMessage(channel=CHANNEL, text="loud", thread_ts=first, reply_broadcast=True)
 
-    link = await slack.chat_getPermalink(channel=CHANNEL, message_ts=posted["ts"])
+    history = await slack.conversations_history(channel=CHANNEL)
+    thread = await slack.conversations_replies(channel=CHANNEL, ts=first)
 
-    assert link["permalink"].endswith(f"/archives/{CHANNEL}/p{posted['ts'].replace('.', '')}")
+    assert [message["text"] for message in history["messages"]] == ["loud", "second", "first"]
+    assert [message["text"] for message in thread["messages"]] == ["first", "reply", "loud"]
+    assert history["messages"][2]["reply_count"] == 2
+
+
+async def test_history_is_bounded_in_time_without_its_ends(slack):
+    """`oldest` and `latest` are excluded unless `inclusive`."""
+    first, second, third = [
+        (await slack.chat_postMessage(channel=CHANNEL, text=text))["ts"] for text in ("1", "2", "3")
+    ]
+
+    between = await slack.conversations_history(channel=CHANNEL, oldest=first, latest=third)
+    included = await slack.conversations_history(channel=CHANNEL, oldest=second, inclusive=True)
+
+    assert [message["ts"] for message in between["messages"]] == [second]
+    assert [message["ts"] for message in included["messages"]] == [third, second]
+
+
+async def test_history_comes_in_pages(slack):
+    """The cursor leads to what was left out."""
+    for number in range(5):
+        await slack.chat_postMessage(channel=CHANNEL, text=str(number))
+
+    first = await slack.conversations_history(channel=CHANNEL, limit=3)
+    cursor = first["response_metadata"]["next_cursor"]
+    rest = await slack.conversations_history(channel=CHANNEL, limit=3, cursor=cursor)
+
+    assert [message["text"] for message in first["messages"]] == ["4", "3", "2"]
+    assert [message["text"] for message in rest["messages"]] == ["1", "0"]
+    assert (first["has_more"], rest["has_more"]) == (True, False)
+
+
+async def test_user_group_lists_its_people_without_those_who_left(slack, control):
+    """Someone who left cannot be asked any more."""
+    await control.group("S0OPS", users=["U0DANA", "U0LEFT"])
+
+    users = await slack.usergroups_users_list(usergroup="S0OPS")
+    everybody = await slack.usergroups_users_list(usergroup="S0OPS", include_disabled=True)
+
+    assert users["users"] == ["U0DANA"]
+    assert everybody["users"] == ["U0DANA", "U0LEFT"]

@@ -60,43 +60,6 @@ async def test_payload_of_a_click_has_slacks_keys(slack, app, over_sockets, cont
     }
 
 
-async def test_click_of_a_stranger_names_their_own_team(slack, app, over_sockets, control):
-    """In a shared channel `team` is the app's and `user.team_id` the clicker's."""
-
-    @app.action("approve")
-    async def approve(ack, client):
-        await client.users_info(user="U0CONN")
-        await ack()
-
-    posted = await slack.chat_postMessage(channel="C0SHARED", text="x", blocks=[actions()])
-    answer = await control.click("U0CONN", "C0SHARED", posted["ts"], "approve")
-
-    [delivery] = await control.deliveries("block_actions")
-    assert answer["ack"]["ok"]
-    assert delivery["payload"]["team"]["id"] == "T0PLAY"
-    assert delivery["payload"]["user"]["team_id"] == "T0OTHER"
-
-
-async def test_chosen_option_is_in_the_action_and_stays_in_the_state(slack, app, over_sockets, control):
-    """A menu of a message keeps what each person chose."""
-
-    @app.action("menu")
-    @app.action("approve")
-    async def anything(ack):
-        await ack()
-
-    menu = {"type": "static_select", "action_id": "menu", "options": [option("1"), option("2", "Two")]}
-    ts = await post(slack, actions(menu, button(), block_id="b"))
-    await control.click("U0DANA", CHANNEL, ts, "menu", selected="2")
-    await control.click("U0DANA", CHANNEL, ts, "approve")
-    await control.click("U0ERIK", CHANNEL, ts, "approve")
-
-    chose, dana, erik = [each["payload"] for each in await control.deliveries("block_actions")]
-    assert chose["actions"][0]["selected_option"]["value"] == "2"
-    assert dana["state"]["values"]["b"]["menu"]["selected_option"]["value"] == "2"
-    assert erik["state"]["values"]["b"]["menu"]["selected_option"] is None
-
-
 async def test_choice_of_a_menu_is_in_the_action_and_nowhere_else(slack, app, over_sockets, control):
     """An overflow menu remembers nothing: the payload has the option, and the state has no such element."""
 
@@ -149,23 +112,6 @@ async def test_unacknowledged_click_fails_visibly_and_is_not_repeated(slack, app
     assert len(await control.deliveries()) == 1
 
 
-async def test_ephemeral_message_is_clicked_by_its_reader_alone(slack, app, over_sockets, control):
-    """Nobody else sees it, and the app does not get it back."""
-
-    @app.action("approve")
-    async def approve(ack):
-        await ack()
-
-    posted = await slack.chat_postEphemeral(channel=CHANNEL, user="U0DANA", text="x", blocks=[actions()])
-    await control.click("U0DANA", CHANNEL, posted["message_ts"], "approve")
-
-    [delivery] = await control.deliveries("block_actions")
-    assert delivery["payload"]["container"]["is_ephemeral"] is True
-    assert "message" not in delivery["payload"]
-    with pytest.raises(ControlError, match="U0ERIK sees no message"):
-        await control.click("U0ERIK", CHANNEL, posted["message_ts"], "approve")
-
-
 async def test_trigger_opens_one_view(slack, app, over_sockets, control):
     """A `trigger_id` is used up by its first exchange."""
     errors = []
@@ -202,33 +148,16 @@ async def test_trigger_expires(slack, app, over_sockets, control):
         await slack.views_open(trigger_id=triggers[0], view=modal())
 
 
-async def test_command_shows_what_its_acknowledgement_says(app, over_sockets, control):
-    """To the person alone, unless it says `in_channel`."""
-
-    @app.command("/approvals")
-    async def approvals(ack, command):
-        loud = {"response_type": "in_channel"} if command["text"] == "loud" else {}
-        await ack(text=f"asked by {command['user_id']}", **loud)
-
-    quiet = await control.command("U0DANA", CHANNEL, "/approvals", "list")
-    loud = await control.command("U0DANA", CHANNEL, "/approvals", "loud")
-
-    assert [message["ephemeral_for"] for message in quiet["messages"]] == ["U0DANA"]
-    assert quiet["messages"][0]["text"] == "asked by U0DANA"
-    assert "ephemeral_for" not in loud["messages"][0]
-    [delivery, _] = await control.deliveries("slash_command")
-    assert delivery["payload"]["channel_name"] == "approvals"
-    assert delivery["payload"]["is_enterprise_install"] == "false"
-
-
 async def test_an_impossible_click_is_refused_with_a_sentence(slack, control):
     """The control API names what is not there; with no app connected, a click fails visibly."""
     ts = await post(slack, actions(button("reject")))
+    whispered = await slack.chat_postEphemeral(channel=CHANNEL, user="U0DANA", text="x", blocks=[actions()])
 
     for press, sentence in [
         (("U0NOBODY", CHANNEL, ts, "approve"), "There is nobody called 'U0NOBODY'"),
         (("U0DANA", "C0NONE", ts, "approve"), "There is no channel 'C0NONE'"),
         (("U0DANA", CHANNEL, "1.1", "approve"), "U0DANA sees no message 1.1"),
+        (("U0ERIK", CHANNEL, whispered["message_ts"], "approve"), "U0ERIK sees no message"),
         (("U0DANA", CHANNEL, ts, "approve"), "There is no element 'approve' there; it has reject"),
     ]:
         with pytest.raises(ControlError, match=sentence):

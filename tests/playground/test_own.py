@@ -15,29 +15,35 @@ from playground.demo.own import environment, exports
 from playground.demo.stage import on_stage
 
 
-def test_only_its_owner_reads_the_file_with_the_private_key(tmp_path, monkeypatch):
-    """Also when a file was left there that everybody may read."""
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    settings = Settings(
-        _env_file=None, SLACK_BOT_TOKEN="xoxb-1", SLACK_APP_TOKEN="xapp-1", approvers="U0DANA"
-    )
+
+
+def settings_with(**given):
+    tokens = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
+    return Settings(_env_file=None, approvers="" if "policy" in given else "U0DANA", **tokens, **given)
+
+
+def started(redis_url):
+    """The playground, as `make playground` starts it."""
+    return on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True)
+
+
+def test_only_its_owner_reads_the_file_with_the_private_key(tmp_path):
+    """Also when a file was left there that everybody may read."""
     (tmp_path / ".data").mkdir()
     (tmp_path / ".data" / "playground.env").write_text("")
 
-    with environment(settings, "http://127.0.0.1:1") as path:
+    with environment(settings_with(), "http://127.0.0.1:1") as path:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert "SLACK_BOT_TOKEN" in path.read_text()
 
 
-def test_a_second_playground_in_the_folder_leaves_the_file_of_the_first_alone(tmp_path, monkeypatch):
+def test_a_second_playground_in_the_folder_leaves_the_file_of_the_first_alone(tmp_path):
     """It writes a file of its own, whose name it prints, and removes that one."""
-    monkeypatch.chdir(tmp_path)
-    settings = Settings(
-        _env_file=None, SLACK_BOT_TOKEN="xoxb-1", SLACK_APP_TOKEN="xapp-1", approvers="U0DANA"
-    )
-
-    with environment(settings, "http://127.0.0.1:1") as first:
-        with environment(settings, "http://127.0.0.1:2") as second:
+    with environment(settings_with(), "http://127.0.0.1:1") as first:
+        with environment(settings_with(), "http://127.0.0.1:2") as second:
             assert "http://127.0.0.1:2" in second.read_text()
         assert "http://127.0.0.1:1" in first.read_text()
         assert not second.exists()
@@ -45,19 +51,11 @@ def test_a_second_playground_in_the_folder_leaves_the_file_of_the_first_alone(tm
     assert list((tmp_path / ".data").iterdir()) == []
 
 
-def test_the_file_names_the_policy_and_the_key_of_the_records(tmp_path, monkeypatch):
+def test_the_file_names_the_policy_and_the_key_of_the_records(tmp_path):
     """So `policy check` reads the rules of the bot from any folder, and `audit` reads what is encrypted."""
-    monkeypatch.chdir(tmp_path)
     key = base64.b64encode(bytes(32)).decode()
-    settings = Settings(
-        _env_file=None,
-        SLACK_BOT_TOKEN="xoxb-1",
-        SLACK_APP_TOKEN="xapp-1",
-        policy="policy.yaml",
-        record_key=key,
-    )
 
-    said = exports(settings, "http://127.0.0.1:1")
+    said = exports(settings_with(policy="policy.yaml", record_key=key), "http://127.0.0.1:1")
 
     assert f"export ASSENT_POLICY={tmp_path / 'policy.yaml'}\n" in said
     assert f"export ASSENT_RECORD_KEY={key}\n" in said
@@ -72,7 +70,7 @@ async def test_a_key_of_the_log_that_is_given_seals_the_trail_of_the_playground(
     monkeypatch.setenv("ASSENT_LOG_KEY_FILE", str(tmp_path / "log-key.pem"))
     monkeypatch.setenv("ASSENT_AUDIT_DIR", str(tmp_path / "audit"))
 
-    async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True) as stage:
+    async with started(redis_url) as stage:
         said = exports(stage.bot.settings, "http://127.0.0.1:1")
         ring = Ring.load(stage.bot.settings.ring)
 
@@ -91,13 +89,13 @@ async def test_the_playground_signs_with_the_keys_that_it_is_given(tmp_path, mon
     monkeypatch.setenv("ASSENT_SIGNING_KEY_FILE", str(signing.key_path))
     monkeypatch.setenv("ASSENT_SEAL_KEY_FILE", str(signing.seal_path))
 
-    async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True) as stage:
+    async with started(redis_url) as stage:
         assert stage.bot.store.signing
         assert stage.bot.store.signing.issuer.kid == signing.kid
 
     monkeypatch.delenv("ASSENT_SEAL_KEY_FILE")
     with pytest.raises(SettingsError, match="ASSENT_SEAL_KEY is not"):
-        async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True):
+        async with started(redis_url):
             pass
 
 
@@ -107,7 +105,7 @@ async def test_a_ring_of_a_playground_that_has_ended_is_not_asked_for(
     """A terminal that sourced its settings still names it. The playground says so, because the path may be wrong."""
     monkeypatch.setenv("ASSENT_RING", str(tmp_path / "gone.json"))
 
-    async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True) as stage:
+    async with started(redis_url) as stage:
         assert stage.bot.settings.ring != str(tmp_path / "gone.json")
 
     gone = tmp_path / "gone.json"
@@ -119,7 +117,7 @@ async def test_a_key_without_a_ring_is_not_dropped_in_silence(monkeypatch, redis
     monkeypatch.delenv("ASSENT_RING", raising=False)
     monkeypatch.setenv("ASSENT_SEAL_KEY", "anything")
 
-    async with on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True):
+    async with started(redis_url):
         pass
 
     assert (

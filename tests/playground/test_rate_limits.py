@@ -2,8 +2,6 @@
 
 import pytest
 from slack_sdk.errors import SlackApiError
-from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
-from slack_sdk.web.async_client import AsyncWebClient
 
 CHANNEL = "C0APPROVALS"
 
@@ -61,16 +59,3 @@ async def test_edits_are_limited_to_fifty_a_minute_and_groups_to_twenty(slack):
         await slack.usergroups_list()  # tier 2
     with pytest.raises(SlackApiError, match="ratelimited"):
         await slack.usergroups_list()
-
-
-async def test_sdks_own_handler_waits_and_gets_through(playground, http, slack):
-    """A post that was refused was not made: trying again is safe."""
-    patient = AsyncWebClient(
-        playground.bot_token,
-        base_url=playground.api_url,
-        session=http,
-        retry_handlers=[AsyncRateLimitErrorRetryHandler(max_retry_count=2)],
-    )
-    await post_until_refused(slack)
-
-    assert (await patient.chat_postMessage(channel=CHANNEL, text="late"))["ok"]

@@ -79,21 +79,6 @@ async def test_call_is_refused_as_slack_does(slack, control, call, error):
     assert await control.messages(CHANNEL) == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (post(blocks=[section("x" * 3001)])[1], "must be less than 3001 characters [json-pointer:/blocks/0/text/text]"),
-        (post(thread="1.2")[1], "invalid additional property: thread [json-pointer:/]"),
-        ({"text": "x"}, "missing required field: channel [json-pointer:/channel]"),
-    ],
-)  # fmt: skip
-async def test_refusal_names_what_and_where(slack, arguments, sentence):
-    """As Slack does."""
-    response = await refusal(slack.api_call("chat.postMessage", json=arguments))
-
-    assert response["response_metadata"]["messages"] == [f"[ERROR] {sentence}"]
-
-
 async def test_only_own_messages_are_changed(slack, control):
     """People's messages are theirs, an ephemeral one changes only by its `response_url`; a reply opens no thread."""
     written = (await control.message("U0DANA", CHANNEL, "mine"))["ts"]
@@ -152,13 +137,3 @@ async def test_wrong_token_is_refused(playground, http, token, error):
     stranger = AsyncWebClient(token, base_url=playground.api_url, session=http)
 
     assert (await refusal(stranger.auth_test()))["error"] == error
-
-
-async def test_revoked_token_opens_nothing(slack, control):
-    """Until it is given back."""
-    await control.revoke_token()
-    assert (await refusal(slack.auth_test()))["error"] == "token_revoked"
-
-    await control.revoke_token(revoked=False)
-
-    assert (await slack.auth_test())["ok"]

@@ -8,7 +8,7 @@ import sys
 import pytest
 from aiohttp import ClientSession
 
-from playground import Control, Playground
+from playground import Playground
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.4", "::"])
@@ -56,20 +56,6 @@ async def test_an_image_on_another_page_calls_no_method(playground, http, contro
 
     async with http.get(url, params=said) as response:
         assert (await response.json())["ok"]
-
-
-async def test_two_run_side_by_side():
-    """Nothing is shared."""
-    async with (
-        Playground() as one,
-        Playground() as two,
-        Control(one.url) as first,
-        Control(two.url) as second,
-    ):
-        await first.message("U0DANA", "C0APPROVALS", "here")
-
-        assert one.url != two.url
-        assert await second.messages() == []
 
 
 async def test_it_runs_as_a_process_of_its_own():

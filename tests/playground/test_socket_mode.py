@@ -5,7 +5,6 @@ import json
 from contextlib import AsyncExitStack
 
 import pytest
-from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 
 from playground import Timing
 from tests.playground.builders import actions
@@ -58,32 +57,6 @@ async def test_eleventh_connection_is_turned_away(http, address):
     assert frames[10]["reason"] == "too_many_websockets"
     assert [frame["num_connections"] for frame in frames[:10]] == [*range(1, 11)]
     assert frames[0]["connection_info"] == {"app_id": "A0PLAY"}
-
-
-async def test_each_envelope_goes_to_one_connection(slack, http, address, control):
-    """Never to two; and over time to each of them."""
-    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
-    seen = {"first": [], "second": []}
-
-    async def answer(name, socket):
-        async for frame in socket:
-            envelope = json.loads(frame.data)
-            if envelope["type"] == "interactive":
-                seen[name].append(envelope["envelope_id"])
-                await socket.send_json({"envelope_id": envelope["envelope_id"]})
-
-    async with http.ws_connect(await address()) as first, http.ws_connect(await address()) as second:
-        answering = [
-            asyncio.create_task(answer("first", first)),
-            asyncio.create_task(answer("second", second)),
-        ]
-        await connected(control, 2)
-        answers = [await control.click("U0DANA", CHANNEL, posted["ts"], "approve") for _ in range(6)]
-    await asyncio.gather(*answering)
-
-    assert all(each["ack"]["ok"] for each in answers)
-    assert set(seen["first"]).isdisjoint(seen["second"])
-    assert len(seen["first"]) == len(seen["second"]) == 3
 
 
 async def test_envelope_says_whether_an_answer_is_taken(slack, http, address, control):
@@ -164,16 +137,41 @@ async def test_a_socket_that_was_told_to_go_gets_nothing_new(slack, http, addres
     assert all(each["ack"]["ok"] for each in answers)
 
 
-async def test_pings_are_answered(app, playground):
-    """The SDK's own health check sees a living peer."""
-    handler = AsyncSocketModeHandler(app, playground.app_token, ping_interval=0.05)
-    await handler.connect_async()
+# --- Events: acknowledged and repeated ----------------------------------------------------------------------------------
 
-    async def answered():
-        return handler.client.last_ping_pong_time is not None
+OPENED = {"type": "app_home_opened", "user": "U0DANA", "channel": "C0SHARED"}
 
-    await eventually(answered)
-    healthy = await handler.client.is_connected()
-    await handler.close_async()
 
-    assert healthy
+@pytest.mark.parametrize("timing", [Timing(acknowledge=0.3, retries=(0.0,))])
+async def test_repeated_envelope_says_which_attempt_it_is(address, http, control):
+    """And why it comes again."""
+    async with http.ws_connect(await address()) as socket:
+        await socket.receive_json()
+        sending = asyncio.create_task(control.event(OPENED))
+        first, second = await socket.receive_json(), await socket.receive_json()
+        await socket.send_json({"envelope_id": second["envelope_id"]})
+        await sending
+
+    assert (first["retry_attempt"], first["retry_reason"]) == (0, "")
+    assert (second["retry_attempt"], second["retry_reason"]) == (1, "timeout")
+    assert first["payload"] == second["payload"]
+
+
+async def test_event_waits_for_an_app_that_comes_later(app, playground, control):
+    """An event that found nobody is delivered again, and says so."""
+    attempts = asyncio.Queue()
+
+    @app.event("app_home_opened")
+    async def opened(event):
+        attempts.put_nowait(event["user"])
+
+    lost = await control.event(OPENED)
+
+    async def tried_four_times():
+        return len(await control.deliveries()) == 4
+
+    await eventually(tried_four_times)
+
+    assert lost["ack"]["error"] == "the app has no open socket"
+    assert [each["retry"] for each in await control.deliveries()] == [0, 1, 2, 3]
+    assert len({each["payload"]["event_id"] for each in await control.deliveries()}) == 1

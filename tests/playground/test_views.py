@@ -246,19 +246,6 @@ async def test_what_slack_refuses_about_a_view_is_refused(opened, app, slack, co
         await slack.views_update(view_id=view["id"], view=modal())
 
 
-async def test_external_id_finds_its_view_and_is_unique(opened, slack, control):
-    """One view in the whole workspace has it."""
-    view = await opened(modal(external_id="mine"))
-    await slack.views_update(external_id="mine", view=modal(external_id="mine", title=plain("Second")))
-
-    assert (await control.views("U0DANA"))[0]["title"]["text"] == "Second"
-    with pytest.raises(SlackApiError, match="duplicate_external_id"):
-        await slack.views_publish(
-            user_id="U0ERIK", view={"type": "home", "blocks": [section()], "external_id": "mine"}
-        )
-    assert (await control.views("U0DANA"))[0]["id"] == view["id"]
-
-
 async def test_update_keeps_what_was_typed_where_the_input_stays(opened, app, slack, control):
     """Same block and element: the text stays. Another id: it starts anew. A click in it carries what was typed so far."""
 
@@ -280,56 +267,3 @@ async def test_update_keeps_what_was_typed_where_the_input_stays(opened, app, sl
     [shown] = await control.views("U0DANA")
     assert shown["state"]["values"]["kept"]["kept:typed"]["value"] == "typed"
     assert shown["state"]["values"]["new"]["new:typed"]["value"] is None
-
-
-async def test_close_is_told_only_when_asked_for(opened, app, control):
-    """`notify_on_close` is what sends `view_closed`."""
-    closed = []
-
-    @app.view_closed("form")
-    async def on_close(ack, body):
-        closed.append(body["is_cleared"])
-        await ack()
-
-    silent = await opened(modal())
-    await control.close_view("U0DANA", silent["id"])
-    loud = await opened(modal(notify_on_close=True))
-    await control.close_view("U0DANA", loud["id"])
-    cleared = await opened(modal(notify_on_close=True))
-    await control.close_view("U0DANA", cleared["id"], clear=True)
-
-    assert closed == [False, True]
-
-
-async def test_waiting_for_a_view_finds_one_that_is_there_and_one_that_comes(opened, slack, control):
-    """Neither can be missed."""
-    view = await opened(modal())
-    assert (await control.wait_for_view("U0DANA"))["id"] == view["id"]
-
-    changed = asyncio.create_task(
-        control.wait_for_view("U0DANA", lambda view: view["title"]["text"] == "Second")
-    )
-    await asyncio.sleep(0.05)
-    await slack.views_update(view_id=view["id"], view=modal(title=plain("Second")))
-
-    assert (await changed)["id"] == view["id"]
-    with pytest.raises(TimeoutError, match="Second"):
-        await control.wait_for_view("U0DANA", lambda view: view["title"]["text"] == "Third", within=0.1)
-
-
-async def test_home_tab_is_published_and_pressed(app, slack, over_sockets, control):
-    """Each person has their own."""
-
-    @app.action("press")
-    async def press(ack):
-        await ack()
-
-    home = {"type": "home", "blocks": [actions(button("press"))]}
-    await slack.views_publish(user_id="U0DANA", view=home)
-    shown = await control.home("U0DANA")
-    answer = await control.click_view("U0DANA", shown["id"], "press")
-
-    assert answer["ack"]["ok"]
-    assert await control.home("U0ERIK") is None
-    with pytest.raises(SlackApiError, match="invalid_arguments"):
-        await slack.views_publish(user_id="U0DANA", view=modal())

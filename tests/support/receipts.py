@@ -24,7 +24,7 @@ from agent_adapter.receipts.statement import (
     run_of,
 )
 from bot.domain.seal import Seal
-from bot.runtime.listed_signer import ListedSigner
+from bot.runtime.bot_keys import ListedSigner
 from bot.runtime.statements import Signing as BotSigning
 
 TEAM = "T0ASSENT"

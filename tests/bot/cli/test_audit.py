@@ -2,7 +2,7 @@
 
 import json
 import os
-from pathlib import Path
+from functools import partial
 
 import pytest
 
@@ -11,27 +11,21 @@ from bot.jobs.audit_mover import AuditMover
 from bot.runtime.health import Health
 from bot.store.audit import AuditStore
 from bot.store.audit_log import AuditLog
-from tests.support.commands import run_bot
+from tests.support.commands import ROOT
 
-ROOT = Path(__file__).parents[3]
 DAY = 86_400_000
 
 
 @pytest.fixture
-def command(redis_url, tmp_path):
-    """Run `python -m bot audit` to its end, in a folder without a .env."""
+def environment(redis_url, tmp_path):
+    """Of somebody who has no token of Slack."""
+    given = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "REDIS_URL": redis_url}
+    return given | {"ASSENT_AUDIT_DIR": str(tmp_path / "trail")}
 
-    async def run(*arguments, **changed):
-        given = {
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(ROOT),
-            "REDIS_URL": redis_url,
-            "ASSENT_AUDIT_DIR": str(tmp_path / "trail"),
-            **changed,
-        }
-        return await run_bot("audit", *arguments, folder=tmp_path, environment=given)
 
-    return run
+@pytest.fixture
+def command(command):
+    return partial(command, "audit")
 
 
 @pytest.fixture

@@ -222,6 +222,7 @@ async def test_places_and_people_of_a_policy_file_are_looked_at(findings, tmp_pa
     lines = await findings(policy=str(policy), approvers=(), channel=None)
 
     assert [line for line in lines if line.startswith("ok    channel")] == ["ok    channel: #approvals"]
+    assert any("subteam_members_changed" in line for line in lines), "a group decides"
     assert [line.partition(":")[2].split()[0] for line in not_ok(lines)] == [
         "#old",
         "U0LEFT",

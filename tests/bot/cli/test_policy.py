@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import os
 import re
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,6 @@ from typer.testing import CliRunner
 
 from bot.cli.commands import cli
 from bot.policy.keys import SharedKeys
-from tests.support.commands import run_bot
 
 ROOT = Path(__file__).parents[3]
 SOUND = """\
@@ -48,55 +45,9 @@ def policy(tmp_path):
 
 
 @pytest.fixture
-def environment(playground, redis_url, policy):
-    """Everything that a bot needs, and nothing else of this machine."""
-
-    def given(**changed):
-        given = {
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(ROOT),
-            "SLACK_BOT_TOKEN": playground.bot_token,
-            "SLACK_APP_TOKEN": playground.app_token,
-            "SLACK_API_URL": playground.api_url,
-            "REDIS_URL": redis_url,
-            "ASSENT_POLICY": str(policy),
-            "ASSENT_HTTP_HOST": "127.0.0.1",
-            "ASSENT_HTTP_PORT": "0",
-            **changed,
-        }
-        return {name: value for name, value in given.items() if value is not None}
-
-    return given
-
-
-@pytest.fixture
-def start(environment, tmp_path):
-    """Start a command in a folder without a .env."""
-
-    async def start(*arguments, **changed):
-        pipe = asyncio.subprocess.PIPE
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "bot",
-            *arguments,
-            cwd=tmp_path,
-            env=environment(**changed),
-            stdout=pipe,
-            stderr=pipe,
-        )
-
-    return start
-
-
-@pytest.fixture
-def command(environment, tmp_path):
-    """Run a command to its end."""
-
-    async def run(*arguments, **changed):
-        return await run_bot(*arguments, folder=tmp_path, environment=environment(**changed))
-
-    return run
+def environment(environment, policy):
+    """With the file in place of the settings."""
+    return environment | {"ASSENT_POLICY": str(policy), "ASSENT_APPROVERS": None, "ASSENT_CHANNEL": None}
 
 
 async def test_a_sound_policy_is_checked_with_slack(command, policy):
@@ -131,15 +82,6 @@ async def test_every_mistake_is_reported_with_exit_code_1(command, policy):
 
     assert (code, output) == (1, "")
     assert errors.splitlines() == [f"{policy}, {sentence}" for sentence in SAID]
-
-
-async def test_what_editors_show_in_a_comment_is_no_rule(command, policy):
-    """A carriage return alone begins a line for YAML, and for `diff` it does not."""
-    policy.write_bytes(f"{SOUND}# All is well.\r  - approvers: [U0EVE]\n".encode())
-
-    code, _, errors = await command("policy", "check", str(policy))
-
-    assert (code, errors) == (1, f"{policy}, line 15: U+000D is there, which nobody sees: take it out\n")
 
 
 async def test_an_id_that_slack_does_not_know_is_reported_with_its_line(command, policy):

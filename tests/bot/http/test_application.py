@@ -1,7 +1,6 @@
 """Slack's route: nothing reaches the listeners unverified, and nothing malformed gets further than an answer."""
 
 import asyncio
-import gzip
 import io
 import json
 import logging
@@ -81,33 +80,21 @@ async def test_a_command_arrives_as_a_form_of_its_own(post):
     assert "/approvals rules" in text
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"secret": "another"},
-        {"timestamp": str(int(time.time()) - 400)},
-        {"timestamp": "abc"},
-        {"timestamp": ""},
-        {"timestamp": "١٢٣٤٥٦٧٨٩٠"},
-        {"timestamp": "²²²²²²²²²²"},
-        {"X-Slack-Signature": ""},
-        {"X-Slack-Signature": "v0=0"},
-        {"X-Slack-Signature": "v0=" + "é" * 64},
-        {"X-Slack-Signature": "v0=" + "٣" * 64},
-    ],
-    ids=[
-        "other secret",
-        "old",
-        "not a number",
-        "empty",
-        "other digits",
-        "raised digits",
-        "no signature",
-        "short signature",
-        "letters outside of ASCII",
-        "digits outside of ASCII",
-    ],
-)
+UNSIGNED = {
+    "other secret": {"secret": "another"},
+    "old": {"timestamp": str(int(time.time()) - 400)},
+    "not a number": {"timestamp": "abc"},
+    "empty": {"timestamp": ""},
+    "other digits": {"timestamp": "١٢٣٤٥٦٧٨٩٠"},
+    "raised digits": {"timestamp": "²²²²²²²²²²"},
+    "no signature": {"X-Slack-Signature": ""},
+    "short signature": {"X-Slack-Signature": "v0=0"},
+    "letters outside of ASCII": {"X-Slack-Signature": "v0=" + "é" * 64},
+    "digits outside of ASCII": {"X-Slack-Signature": "v0=" + "٣" * 64},
+}
+
+
+@pytest.mark.parametrize("changed", UNSIGNED.values(), ids=UNSIGNED)
 async def test_what_is_not_signed_by_slack_is_refused(post, changed):
     """Missing, old, malformed and wrong signatures all end in 401."""
     status, text = await post(BODY, **changed)
@@ -132,12 +119,6 @@ async def test_what_is_signed_but_malformed_is_400(post, body, content_type, rea
     assert (status, json.loads(text)) == (400, {"error": reason})
 
 
-async def test_a_body_that_is_too_large_is_413(post):
-    """More than a megabyte is no click."""
-    status, _ = await post("payload=" + "x" * (1 << 21))
-    assert status == 413
-
-
 @pytest.fixture
 async def send_head(bot):
     """Send the head of a request for Slack's route and none of its body; give the first line of the answer."""
@@ -156,21 +137,6 @@ async def send_head(bot):
 async def test_a_compressed_body_is_415_before_it_is_read(send_head):
     """Slack compresses nothing. Unpacking half a megabyte for a stranger would hold everybody else up for seconds."""
     assert "415" in await send_head("Content-Length: 500000", "Content-Encoding: gzip")
-
-
-async def test_a_compressed_bomb_is_415(bot):
-    """However much it would unpack to."""
-    bomb = gzip.compress(b"payload=" + b"x" * (50 << 20))
-    async with (
-        aiohttp.ClientSession() as session,
-        session.post(
-            f"http://127.0.0.1:{bot.http.port}/slack/events",
-            data=bomb,
-            headers={"Content-Encoding": "gzip", "Content-Type": FORM},
-        ) as answer,
-    ):
-        assert answer.status == 415
-        assert (await answer.json())["error"] == "the body has a Content-Encoding: send it as it is"
 
 
 async def test_what_cannot_be_signed_is_401_before_its_body_is_read(send_head):

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.on_call.calendar import people_at
-from bot.on_call.reading import UnansweredError
+from bot.on_call.sources import UnansweredError, people_at
 from tests.support.on_call import calendar, event
 
 DANA = "ATTENDEE:mailto:dana@example.com"

@@ -26,8 +26,7 @@ from agent_adapter.receipts.signer import (
 )
 from bot.domain.errors import SettingsError
 from bot.domain.seal import Seal
-from bot.runtime.bot_keys import BotKeys, load_bot_keys
-from bot.runtime.listed_signer import ListedSigner
+from bot.runtime.bot_keys import BotKeys, ListedSigner, load_bot_keys
 from bot.runtime.settings import Settings
 from playground.workspace import TEAM
 from tests.conftest import keys_of
@@ -179,7 +178,7 @@ async def test_a_service_can_keep_the_key(signing, tmp_path, monkeypatch):
 
     keys = load_bot_keys(signed_by(signing, signing_key=None, signer="our_service:signer"))
 
-    await keys.try_out()
+    await keys.signer.try_out()
     assert keys.signer.kid == signing.kid
 
 
@@ -191,7 +190,7 @@ async def test_what_a_service_signed_is_verified_before_it_is_used(signing):
     with pytest.raises(SigningError, match="not from the key"):
         await wrong.signer.sign(b"a click")
     with pytest.raises(SettingsError, match="cannot be used"):
-        await wrong.try_out()
+        await wrong.signer.try_out()
 
 
 @pytest.mark.parametrize(
@@ -209,10 +208,10 @@ async def test_what_is_no_signature_is_never_used(signing, wrong):
 
 
 async def test_a_service_that_does_not_answer_ends_the_start(signing, monkeypatch):
-    monkeypatch.setattr("bot.runtime.listed_signer._START_WITHIN", 0.01)
+    monkeypatch.setattr("bot.runtime.bot_keys._START_WITHIN", 0.01)
 
     with pytest.raises(SettingsError, match="did not sign within"):
-        await keys_with(signing, Service(signing.signer, delay=1)).try_out()
+        await keys_with(signing, Service(signing.signer, delay=1)).signer.try_out()
 
 
 # --- Reading a private key ----------------------------------------------------------------------------------------

@@ -134,19 +134,6 @@ async def test_a_slack_that_does_not_answer_is_unclear(client: SlackClient, slac
         await post(client)
 
 
-@pytest.mark.parametrize(
-    ("channel", "code"),
-    [("C0NEVER", "channel_not_found"), ("C0OLD", "is_archived"), ("C0PRIVATE", "channel_not_found")],
-)
-async def test_a_channel_that_cannot_be_written_to_is_the_interrupts_fault(
-    client: SlackClient, channel: str, code: str
-):
-    """The code goes to the agent as it is."""
-    with pytest.raises(InterruptFaultError) as caught:
-        await post(client, channel=channel)
-    assert caught.value.code == code
-
-
 async def test_a_missing_scope_is_the_workspaces_fault_and_named(client: SlackClient, slack: Control):
     """The operator reads what to add."""
     await slack.set_scopes("users:read")
@@ -249,16 +236,6 @@ async def test_trouble_that_lasts_is_an_error_of_an_edit_too(client: SlackClient
     with pytest.raises(SlackUnclearError):
         await client.update_message(CHANNEL, ts, text="Changed", blocks=BLOCKS, label=LABEL)
     assert len(await slack.calls("chat.update")) == 2
-
-
-async def test_a_message_that_is_gone_is_said_so(client: SlackClient):
-    """Whoever draws decides whether to ask again."""
-    ts = await post(client)
-    await client.delete_message(CHANNEL, ts)
-
-    with pytest.raises(InterruptFaultError) as caught:
-        await client.update_message(CHANNEL, ts, text="Changed", blocks=BLOCKS, label=LABEL)
-    assert caught.value.code == "message_not_found"
 
 
 # --- Finding ----------------------------------------------------------------------------------------------------

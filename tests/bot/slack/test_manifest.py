@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from bot.slack.manifest import SCOPES, build_manifest, needed_scopes, to_yaml
 
@@ -20,23 +19,6 @@ DEPLOY = Path(__file__).parents[3] / "deploy"
 def test_the_manifests_in_the_repository_are_those_that_the_command_prints(file, arguments):
     """Whoever pastes the file gets the app that this version needs."""
     assert (DEPLOY / file).read_text() == to_yaml(build_manifest(**arguments))
-
-
-@pytest.mark.parametrize("groups", [True, False])
-@pytest.mark.parametrize(("mode", "url"), [("socket", None), ("http", "https://assent.example.com")])
-def test_yaml_reads_back_as_what_was_written(mode, url, groups):
-    """Another reader of YAML finds the same values, of the same types."""
-    manifest = build_manifest(mode, url, groups=groups)
-
-    assert yaml.safe_load(to_yaml(manifest)) == manifest
-
-
-@pytest.mark.parametrize(
-    "text", ["yes", "No", "12", "", "a: b", "# no", "- x", "null", "é\n", "chat:write", "a:"]
-)
-def test_yaml_keeps_every_text_a_text(text):
-    """A word that YAML would read as a number, a boolean or a comment is quoted."""
-    assert yaml.safe_load(to_yaml({"value": text, "list": [text]})) == {"value": text, "list": [text]}
 
 
 def test_an_app_that_writes_to_people_has_a_place_for_it():
