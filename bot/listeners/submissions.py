@@ -173,7 +173,7 @@ def voted(state: Approval, meta: ViewMeta, user: str) -> Decision | Answer:
     if isinstance(found.decision, EditDecision):
         call = call_written(action, found)
         if not state.has_read(call, user):
-            return Answer(False, in_answer.read_proposal_first(action.index))
+            return Answer(False, in_answer.read_proposal_first(action.number))
     return found.decision
 
 

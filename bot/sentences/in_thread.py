@@ -7,6 +7,8 @@ from bot.sentences.words import and_more, place_name, times, when
 
 MOST_CALLED = 20
 """People and groups called in one message."""
+in_every_run = "in every run of agent `{}`".format
+earlier_uses = "{} earlier uses are not shown.".format
 
 
 def reminder(about: str, called: Sequence[str]) -> str:
@@ -89,11 +91,6 @@ def standing_given(person: str, tool: str, same: str, run: str, until: datetime,
     )
 
 
-def in_every_run(agent: str) -> str:
-    """Say that a standing approval counts in all runs of an agent."""
-    return f"in every run of agent `{agent}`"
-
-
 def used(count: int, most: int) -> str:
     """Say how often a standing approval was used."""
     return f"Used {count} of {most}." if count else NOT_USED
@@ -113,8 +110,3 @@ def ended(at: datetime, by: str, person: str) -> str:
 def use(number: int, at: datetime, requester: str) -> str:
     """Write one use of a standing approval."""
     return f"{number}. {when(at)}" + (f", for {requester}" if requester else "")
-
-
-def earlier_uses(count: int) -> str:
-    """Say how many uses are left out."""
-    return f"{count} earlier uses are not shown."

@@ -2,6 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+Deadline = Literal["approves", "as_said", "rejects", "tells", "raises"]
+"""What happens at a deadline to what nobody has decided; `as_said`: what each call says, `tells`: the agent hears just that."""
+Outsider = Literal["bot", "stranger", "guest"]
+"""Who may not decide, unless the policy names them."""
 
 UNUSUAL_TOOL = "a tool with an unusual name"
 """Replaces the name where a sentence has no room for it."""
