@@ -15,10 +15,8 @@ from bot.domain.options import only_options
 from bot.domain.question import question
 from bot.rendering.blocks import Block, actions, context, menu
 from bot.rendering.blocks import button as block_button
-from bot.rendering.calls import description_is_cut, safe_name
+from bot.rendering.calls import asks_first, description_is_cut, options_in_sight, run_question, safe_name
 from bot.rendering.changes import one_value
-from bot.rendering.confirming import asks_first, run_question
-from bot.rendering.question_card import options_in_sight
 from bot.sentences import on_action, on_button, on_card, words
 from bot.text.literal import units
 

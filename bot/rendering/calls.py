@@ -1,9 +1,10 @@
-"""What an action asks: the call as it will run, and what the agent says about it."""
+"""What an action asks: the call as it will run, what the agent says about it, and the question that comes before a click."""
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, groupby
+from textwrap import indent
 from types import MappingProxyType
 from typing import Any
 
@@ -14,12 +15,13 @@ from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.kept import once
 from bot.domain.masking import Unshown, secrets_of
-from bot.domain.options import OPTIONS, TEXTS, question_args, question_name
+from bot.domain.options import OPTIONS, TEXTS, options_of, question_args, question_name
 from bot.domain.subject import unexpected
 from bot.rendering.arguments import Argument, argument_lines, arguments_of, count_shown
 from bot.rendering.blocks import (
     Block,
     boxed,
+    confirm,
     context,
     json_size,
     leaves,
@@ -29,10 +31,36 @@ from bot.rendering.blocks import (
     rich_text,
     section,
 )
-from bot.rendering.cautions import caution_blocks
-from bot.rendering.question_card import options_in_sight
-from bot.sentences import in_text, on_action, words
+from bot.rendering.cautions import caution_blocks, misleads
+from bot.sentences import in_text, on_action, on_button, words
 from bot.text.literal import clip, key_text, mrkdwn, one_line, units, visible
+from bot.text.look_alikes import skeleton
+
+_MOST, _LONGEST, _DESCRIPTION = 5, 30, 400
+_NO_LETTERS = re.compile(r"^[\W\d_]+")
+_OURS = tuple({skeleton(label.rstrip("…")) for label in on_button.all_labels()})
+
+
+def options_in_sight(action: Action) -> tuple[str, ...]:
+    """Give the answers that the card of a question has as buttons; none where one of them cannot be one.
+
+    The message shows the whole question and asks nothing else, and one person decides.
+    """
+    is_short = units(visible(action.description)) <= _DESCRIPTION
+    stands_whole = action.is_alone and not action.must_read and is_short
+    if not stands_whole or action.is_high_risk or action.terms.needs_votes or misleads(action):
+        return ()
+    offered = options_of(action)
+    differ = len({skeleton(each) for each in offered}) == len(offered)
+    return offered if differ and len(offered) <= _MOST and all(map(_is_plain, offered)) else ()
+
+
+def _is_plain(option: str) -> bool:
+    has_plain_letters = all(" " <= char <= "~" or char.isalpha() for char in option)
+    is_as_written = visible(option) == option == option.strip() and units(option) <= _LONGEST
+    begins = skeleton(_NO_LETTERS.sub("", option))
+    return has_plain_letters and is_as_written and not begins.startswith(_OURS)
+
 
 CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
@@ -301,3 +329,45 @@ def description_is_cut(action: Action) -> bool:
     # JSON never has fewer characters than its text.
     is_long = len(text) > CARD_DESCRIPTION
     return is_long or (bool(text) and json_size(quote("a:00:description", text)) > CARD_DESCRIPTION)
+
+
+_ROOM = 300
+"""What Slack takes as the text of a question."""
+
+
+def asks_first(action: Action) -> bool:
+    """Tell whether one press is not enough to approve a call."""
+    return action.terms.confirm or misleads(action)
+
+
+def run_question(action: Action) -> Block:
+    """Ask whether to run the call. Names the tool and its values, as its card shows them."""
+    needed = action.terms.needed("approve")
+    after = on_action.one_vote_of(needed) if needed > 1 else ""
+    after = _lines(after, in_text.MISLEADS if misleads(action) else "")
+    return confirm(run_title(action), _values(action, after), on_action.APPROVE)
+
+
+def run_title(action: Action) -> str:
+    return on_action.run(safe_name(action.request) or "")
+
+
+def _values(action: Action, after: str) -> str:
+    """Write all values, those of the headline first, before this sentence. Where some do not fit, say where they stand."""
+    shown = [_written(argument) for argument in arguments_of(ordered(action))] or [in_text.NO_ARGUMENTS]
+    whole = _lines(*shown, after)
+    while shown and units(whole) > _ROOM:
+        shown.pop()
+        whole = _lines(*shown, on_action.MORE_ABOVE, after)
+    return whole
+
+
+def _lines(*found: str) -> str:
+    return "\n".join(filter(None, found))
+
+
+def _written(argument: Argument) -> str:
+    if "\n" not in argument.text:
+        return f"{argument.name}: {argument.text}"
+    # Without the indent, what an object has inside would read as arguments of the call.
+    return f"{argument.name}:\n{indent(argument.text, '  ')}"

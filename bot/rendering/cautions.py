@@ -12,7 +12,7 @@ from bot.domain.kept import once
 from bot.rendering.blocks import Block, literal_within, section
 from bot.sentences import in_text, words
 from bot.text.literal import clip, has_decomposed, has_hidden, visible
-from bot.text.misread import domains, imitates, misread_words
+from bot.text.look_alikes import domains, imitates, misread_words
 
 _LINES = 1_000
 """The room for the words that are named, in JSON characters."""

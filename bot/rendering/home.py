@@ -21,7 +21,7 @@ from bot.rendering.blocks import (
 from bot.rendering.buttons import READ, REVIEW, value_of
 from bot.rendering.calls import is_plain_name
 from bot.rendering.card.title import about, title
-from bot.rendering.modal.standing import standing_row
+from bot.rendering.modal.forms import standing_row
 from bot.rendering.modal.view import HOME
 from bot.sentences import in_form, in_home, on_action
 from bot.text.set_apart import mrkdwn_line

@@ -20,7 +20,7 @@ from bot.runtime.offload import offload
 from bot.runtime.tracing import span_about
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
-from bot.text.names import plain_name
+from bot.text.set_apart import plain_name
 from bot.use_cases.answers import (
     Answer,
     closed,

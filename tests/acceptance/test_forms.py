@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agent_adapter import HITLRequest
-from bot.rendering.modal.boxes import EMPTY
+from bot.rendering.modal.inputs import EMPTY
 from tests.support.builders import an_action
 from tests.support.people import Someone, block_of, has_input, words
 

@@ -18,9 +18,9 @@ from bot.rendering.buttons import (
     value_of,
 )
 from bot.rendering.card.batch import are_long
-from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import NOTHING, has_details
 from bot.rendering.card.rows import held_in_title
+from bot.rendering.card.votes import is_alone
 from bot.rendering.cautions import misleads
 from bot.rendering.subject import subject_of
 from bot.sentences import in_form, in_text, on_action, on_button, on_card

@@ -24,19 +24,16 @@ from bot.rendering.blocks import (
 from bot.rendering.buttons import clock_blocks
 from bot.rendering.card.batch import decided_rows_blocks, rows_blocks, what_became_blocks
 from bot.rendering.card.bulk import bulk_blocks
-from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import has_line
 from bot.rendering.card.header import blocks_above, blocks_below, line_of_part, push_text
 from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT
 from bot.rendering.card.outcomes import folded_text, is_edited, outcome_text
 from bot.rendering.card.ran import is_told_in_thread, thread_blocks, thread_text
 from bot.rendering.card.rows import action_blocks
-from bot.rendering.card.standing_uses import standing_blocks, standing_text
 from bot.rendering.card.summary import summary_blocks
-from bot.rendering.card.times import remark_text
+from bot.rendering.card.thread import remark_text, standing_blocks, standing_text, told_blocks, told_text
 from bot.rendering.card.title import about
-from bot.rendering.card.told import told_blocks, told_text
-from bot.rendering.card.votes import with_proposal
+from bot.rendering.card.votes import is_alone, with_proposal
 from bot.sentences import on_card
 
 

@@ -1,16 +1,21 @@
 """The line below a title: for whom, who decides, until when; later, below all else, how it ended and how the run goes on."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
+from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
+from bot.domain.masking import scrub, scrub_all
 from bot.domain.mentions import approver_names, mention
 from bot.domain.person import is_person
-from bot.rendering.blocks import Block, context, header
-from bot.rendering.card.agent_run import agent_blocks, reason_blocks
-from bot.rendering.card.alarm import alarm_blocks, alarm_text
-from bot.rendering.card.deciders import (
+from bot.rendering.arguments import argument_lines
+from bot.rendering.blocks import Block, context, header, literal_within, quote, section
+from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
+from bot.rendering.card.ran import all_reported_at, ran_blocks
+from bot.rendering.card.title import alarm_text, how, long_title, title
+from bot.rendering.card.votes import (
     home,
     is_alone,
     is_mixed,
@@ -18,15 +23,54 @@ from bot.rendering.card.deciders import (
     named_only,
     on_call,
     proposal_deciders,
+    votes_text,
 )
-from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
-from bot.rendering.card.ran import all_reported_at, ran_blocks
-from bot.rendering.card.times import assignment_blocks
-from bot.rendering.card.title import how, long_title, title
-from bot.rendering.card.votes import votes_text
+from bot.rendering.cautions import caution_blocks
 from bot.sentences import on_card, words
-from bot.text.literal import without_marks
+from bot.text.literal import visible, without_marks
 from bot.text.set_apart import mrkdwn_line
+
+_CONTEXT = 1_000
+_REASON = 700
+
+
+def agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
+    """Draw what the agent says about the run: all of it untrusted."""
+    untrusted = interrupt.context
+    requester = untrusted.requested_by
+    facts: dict[str, Any] = {
+        "asked_again": untrusted.again,
+        "title": untrusted.title,
+        "requested_by": None if requester and is_person(requester) else requester,
+        "subagent": untrusted.subagent,
+        "links": [{link.label: link.url} for link in untrusted.links],
+    }
+    facts = {name: fact for name, fact in facts.items() if fact}
+    if not facts:
+        return []
+    said = scrub_all(facts, secrets)
+    text = "\n".join(argument_lines(said)) if isinstance(said, dict) else said
+    blocks = [context("says", on_card.AGENT_SAYS_OF_RUN), literal_within("run", text, _CONTEXT)]
+    return [*blocks, *caution_blocks("run:", said)]
+
+
+def all_reported(state: Approval) -> bool:
+    """Whether the outcome of every call that runs is known."""
+    runs = state.running(range(len(state.recorded)))
+    return bool(runs) and all(index in state.outcomes for index in runs)
+
+
+def reason_blocks(state: Approval) -> list[Block]:
+    """Draw why a run cannot go on, or why nothing is asked any more, in the agent's words."""
+    # Who took the answer after an error and died gave no reason.
+    if all_reported(state) or state.claim_has_lapsed:
+        return []
+    reason = state.reason if state.status in {"withdrawn", "refused"} else state.stalled
+    if not reason:
+        return []
+    untrusted = visible(scrub(reason, state.actions[0].secrets))
+    return [literal_within("reason", untrusted, _REASON, quote)]
+
 
 _SHOWN_APPROVERS = 8
 _SHOWN_PLACES = 4
@@ -37,14 +81,16 @@ _CALLED_ONCE = 20
 def blocks_above(state: Approval, number: int) -> list[Block]:
     """Draw what stands above the calls of a place, on its card and in a review: the request, and the agent's words about it."""
     place = state.places[number]
-    is_open = any(state.is_open_at(index) for index in place.actions)
-    return [
-        header("top", title(state, place)),
-        *alarm_blocks(state, place),
-        *([context("who", _open_line(state, place))] if is_open else []),
-        *assignment_blocks(state, number),
-        *agent_blocks(state.interrupt, state.actions[0].secrets),
-    ]
+    blocks = [header("top", title(state, place))]
+    if text := alarm_text(state, place):
+        blocks.append(section("alarm", text))
+    if any(state.is_open_at(index) for index in place.actions):
+        blocks.append(context("who", _open_line(state, place)))
+    if found := state.assignment_at(number):
+        # Nobody looks longer than anybody can decide.
+        until = min(found.until, state.deadline)
+        blocks.append(context("looking", on_card.looking(mention(found.user), until)))
+    return [*blocks, *agent_blocks(state.interrupt, state.actions[0].secrets)]
 
 
 def blocks_below(state: Approval, place: Place) -> list[Block]:

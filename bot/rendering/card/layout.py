@@ -12,11 +12,11 @@ from bot.domain.question import QUESTION_LENGTH
 from bot.rendering.blocks import json_size
 from bot.rendering.buttons import button_blocks
 from bot.rendering.calls import call_size
-from bot.rendering.card.again import SIZE as AGAIN
-from bot.rendering.card.agent_run import agent_blocks
 from bot.rendering.card.batch import ROOM as ROWS_ROOM
 from bot.rendering.card.batch import is_batch, rows_blocks
 from bot.rendering.card.folded import decided_size
+from bot.rendering.card.header import agent_blocks
+from bot.rendering.card.rows import SIZE as AGAIN
 from bot.rendering.pages import measure
 
 BUDGET = 9_500

@@ -11,9 +11,8 @@ from bot.domain.approval import Approval
 from bot.domain.masking import hide
 from bot.domain.mentions import approver_names
 from bot.rendering.arguments import change_lines
-from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import pairs_of
-from bot.rendering.card.votes import votes_text
+from bot.rendering.card.votes import is_alone, votes_text
 from bot.rendering.cautions import caution_lines
 from bot.sentences import on_action, on_card, words
 from bot.text.literal import visible

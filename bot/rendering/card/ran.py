@@ -23,8 +23,7 @@ from bot.rendering.blocks import (
     rich_text,
     section,
 )
-from bot.rendering.card.alarm import alarm, alarm_text
-from bot.rendering.card.title import failed_in, long_title, run_suffix
+from bot.rendering.card.title import alarm, alarm_text, failed_in, long_title, run_suffix
 from bot.rendering.subject import subject, subject_of, tool_of
 from bot.sentences import in_thread, on_card, on_outcome, words
 from bot.text.literal import clip, visible

@@ -18,8 +18,7 @@ from bot.domain.schemas import Schema, UnsafeSchemaError, beyond, flatten, viola
 from bot.rendering.arguments import value_lines
 from bot.rendering.blocks import Block, actions, context, input_block, literal
 from bot.rendering.buttons import FORM
-from bot.rendering.modal.boxes import BOXES, EMPTY, OTHERS, Box, is_blank, is_text
-from bot.rendering.modal.field_types import ABSENT, KINDS, option
+from bot.rendering.modal.field_types import ABSENT, KINDS, label_of, option
 from bot.rendering.modal.form_tree import (
     NEW,
     Builder,
@@ -38,12 +37,11 @@ from bot.rendering.modal.form_tree import (
     rows_in,
     several,
     ticked,
-    units,
+    units_of,
     value_of,
     wholes_in,
 )
-from bot.rendering.modal.inputs import options_of, raw_of
-from bot.rendering.modal.labels import label_of
+from bot.rendering.modal.inputs import BOXES, EMPTY, OTHERS, Box, is_blank, is_text, options_of, raw_of
 from bot.sentences import in_field, in_form
 from bot.text.literal import clip, one_line, visible
 
@@ -98,7 +96,7 @@ class Form:
     @property
     def units(self) -> list[Unit]:
         """What can be chosen to be changed, and what is only shown."""
-        return list(units(self.root))
+        return list(units_of(self.root))
 
     @property
     def must_choose(self) -> bool:
@@ -234,7 +232,7 @@ class Form:
                 seen += unit.parts
                 return [self._input(part) for part in unit.parts]
             case Union():
-                inner = [block for child in _units_of(unit.branch) for block in self._unit(child, seen)]
+                inner = [block for child in units_of(unit.branch) for block in self._unit(child, seen)]
                 return [self._input(unit.picker), *inner]
 
     def _rows(self, rows: Rows, seen: list[Part]) -> list[Block]:
@@ -243,7 +241,7 @@ class Form:
         blocks, shown, used = [literal(f"{rows.block_id}:name", rows.label())], 0, 0.0
         for position, (number, node) in enumerate(rows.rows[first:], first):
             parts: list[Part] = []
-            drawn = [block for unit in units(node) for block in self._unit(unit, parts)]
+            drawn = [block for unit in units_of(node) for block in self._unit(unit, parts)]
             drawn.append(actions(f"{rows.block_id}:{number}", _row_buttons(rows, position, number)))
             used += _share(drawn)
             if shown and used > 1:
@@ -264,7 +262,7 @@ class Form:
     def _rows_at_once(self, rows: Rows) -> int:
         """Count how many rows of a list are in sight together, by its first row."""
         row = next((node for _, node in rows.rows), None)
-        blocks = [block for unit in _units_of(row) for block in self._unit(unit, [])] if row else []
+        blocks = [block for unit in units_of(row) for block in self._unit(unit, [])] if row else []
         return max(1, int(1 / _share([*blocks, actions("row", _row_buttons(rows, 0, 0))]))) if row else 1
 
     def _input(self, field: Field) -> Block:
@@ -369,10 +367,6 @@ def _usable(schema: Schema | None) -> Schema | None:
         return flatten(schema) if schema is not None else None
     except UnsafeSchemaError:
         return None
-
-
-def _units_of(node: Node | None) -> Iterator[Unit]:
-    return units(node) if node else iter(())
 
 
 def _share(row: list[Block]) -> float:

@@ -14,11 +14,18 @@ from typing import Any, TypeAlias
 from bot.domain.drafts import Draft, Raw
 from bot.domain.masking import hide, holds
 from bot.domain.schemas import fits_schema
-from bot.rendering.modal.boxes import BOXES, EMPTY_WHOLE, LEFT_OUT, NULLED, Box, is_blank
-from bot.rendering.modal.field_types import ABSENT, InputError, Question, is_long_text
-from bot.rendering.modal.inputs import answer, fits, initial
-from bot.rendering.modal.labels import LONGEST, label_of
-from bot.rendering.modal.long_text import parts_of
+from bot.rendering.modal.field_types import ABSENT, LONGEST, InputError, Question, is_long_text, label_of
+from bot.rendering.modal.inputs import (
+    BOXES,
+    EMPTY_WHOLE,
+    LEFT_OUT,
+    NULLED,
+    Box,
+    answer,
+    fits,
+    initial,
+    is_blank,
+)
 from bot.rendering.modal.specs import (
     ANYTHING,
     GROUP,
@@ -31,6 +38,39 @@ from bot.rendering.modal.specs import (
     seed,
 )
 from bot.sentences import in_field
+from bot.text.literal import head, units
+
+PART = 2_500
+"""The most characters of a part. An input takes 3,000, so there is room to write more."""
+
+_SPACES = re.compile(r"\s+")
+
+
+def parts_of(text: str) -> list[tuple[str, str]]:
+    """Cut a text at ends of lines, else at spaces. Each part comes with the spaces after it, which no input holds.
+
+    So Slack, which may trim what is typed, cannot join two words or two lines.
+    """
+    found = []
+    while units(text) > PART:
+        start, end = _end_of_part(text)
+        found.append((text[:start], text[start:end]))
+        text = text[end:]
+    return [*found, (text, "")]
+
+
+def _end_of_part(text: str) -> tuple[int, int]:
+    """Give where the first part ends, and where the next one begins."""
+    # A row of marks that is longer than a part is cut.
+    part = head(text, PART) or text[: PART // 2]
+    spaces = [found for found in _SPACES.finditer(part) if found.start() > 0]
+    lines = [found for found in spaces if "\n" in found[0] and found.start() > PART // 2]
+    if not spaces:
+        return len(part), len(part)
+    start = (lines or spaces)[-1].start()
+    after = _SPACES.match(text, start)
+    return start, after.end() if after else start
+
 
 NEW = 1_000_000
 """The number of the first row that a person added. Those of the agent count from 0."""
@@ -365,12 +405,12 @@ def _holding(field: Field) -> Field:
 # --- From the tree to values -------------------------------------------------------------------------------------------
 
 
-def units(node: Node) -> Iterator[Unit]:
+def units_of(node: OptionalNode) -> Iterator[Unit]:
     """Give what a person can choose to change, from the top."""
     if isinstance(node, Group):
         for _, child in node.children:
-            yield from units(child)
-    else:
+            yield from units_of(child)
+    elif node:
         yield node
 
 

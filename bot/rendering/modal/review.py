@@ -21,15 +21,13 @@ from bot.rendering.blocks import (
     without_primary,
 )
 from bot.rendering.buttons import REVIEW, TURN, button_blocks, value_of, value_within
-from bot.rendering.calls import care_words, title_blocks
-from bot.rendering.card.again import again_blocks
+from bot.rendering.calls import asks_first, care_words, title_blocks
 from bot.rendering.card.bulk import verb_for
 from bot.rendering.card.header import blocks_above
 from bot.rendering.card.outcomes import outcome_line
 from bot.rendering.card.ran import outcome_blocks
-from bot.rendering.card.rows import words_while_open
+from bot.rendering.card.rows import again_blocks, words_while_open
 from bot.rendering.card.votes import proposal_text
-from bot.rendering.confirming import asks_first
 from bot.rendering.modal.questions import confirm_input, note_input
 from bot.rendering.modal.reading import decided_blocks
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal, question_in

@@ -9,8 +9,7 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.numbers import Number
 from bot.domain.schemas import Schema, fits_schema, fitting
-from bot.rendering.modal.field_types import ABSENT, ANY_QUESTION, MAX_OPTIONS, Question
-from bot.rendering.modal.labels import told_apart
+from bot.rendering.modal.field_types import ABSENT, ANY_QUESTION, MAX_OPTIONS, Question, told_apart
 from bot.sentences import in_field
 from bot.text.literal import clip, one_line
 

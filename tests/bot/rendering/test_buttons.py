@@ -21,8 +21,9 @@ from bot.rendering.modal.forms import (
     render_note_view,
     render_reject_view,
     render_respond_view,
+    render_standing_list,
+    render_standing_view,
 )
-from bot.rendering.modal.standing import render_standing_list, render_standing_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_message,

@@ -14,8 +14,8 @@ from bot.rendering.modal.argument_form import (
     form_of,
     merged,
 )
-from bot.rendering.modal.boxes import EMPTY_WHOLE, LEFT_OUT
 from bot.rendering.modal.editing import asked_anew, form_for, render_edit_view
+from bot.rendering.modal.inputs import EMPTY_WHOLE, LEFT_OUT
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
     button_labels,

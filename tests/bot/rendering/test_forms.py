@@ -11,9 +11,8 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.numbers import Number
 from bot.domain.drafts import Draft
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged
-from bot.rendering.modal.boxes import BARE, BOXES, EMPTY, OTHERS
 from bot.rendering.modal.editing import form_for, render_edit_view
-from bot.rendering.modal.inputs import options_of
+from bot.rendering.modal.inputs import BARE, BOXES, EMPTY, OTHERS, options_of
 from tests.bot.rendering.slack_side import (
     all_inputs,
     assert_slack_takes_view,

@@ -32,7 +32,6 @@ from bot.rendering.blocks import json_size
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.modal.argument_form import Edited, Unchanged, form_of
-from bot.rendering.modal.boxes import BARE, BOXES, EMPTY
 from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.form_tree import inputs_in
 from bot.rendering.modal.forms import (
@@ -42,6 +41,7 @@ from bot.rendering.modal.forms import (
     render_reject_view,
     render_respond_view,
 )
+from bot.rendering.modal.inputs import BARE, BOXES, EMPTY
 from bot.rendering.modal.questions import TYPED
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.pages import measure, pages_of

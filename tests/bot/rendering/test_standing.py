@@ -9,8 +9,8 @@ from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.standing import MOST_USES, Ended, StandingApproval, StandingLimits, StandingTerms, Use
 from bot.rendering.card.card import render_card
-from bot.rendering.card.standing_uses import SHOWN_USES, call_words
-from bot.rendering.modal.standing import (
+from bot.rendering.card.thread import SHOWN_USES, call_words
+from bot.rendering.modal.forms import (
     LISTED,
     parse_standing_terms,
     render_standing_list,

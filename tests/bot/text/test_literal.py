@@ -20,7 +20,7 @@ from bot.text.literal import (
     units,
     visible,
 )
-from bot.text.misread import misread_words
+from bot.text.look_alikes import misread_words
 from tests.support.properties import bounded
 
 NASTY = st.text(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.text.misread import domains, imitates, misread_words
+from bot.text.look_alikes import domains, imitates, misread_words
 
 
 @pytest.mark.parametrize("word", ["r\u0430ypal", "\u0440\u0430yp\u0430l", "\u0391laska", "Pri\u0432\u0435t"])
