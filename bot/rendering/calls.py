@@ -30,6 +30,7 @@ from bot.rendering.blocks import (
     quote,
     rich_text,
     section,
+    section_of,
 )
 from bot.rendering.cautions import caution_blocks, misleads
 from bot.sentences import in_text, on_action, on_button, words
@@ -128,11 +129,11 @@ def arguments_as_text(
     for is_short, group in groupby(arguments, lambda argument: argument.is_short):
         if is_short:
             named = [(each.name, changed.get(each.name) or leaves_of(each)) for each in group]
-            elements.append(_section(side_by_side(named)))
+            elements.append(section_of(side_by_side(named)))
             continue
         for argument in group:
-            elements += [_section(leaves(f"{argument.name}:")), boxed(argument.text)]
-    return rich_text(block_id, elements or [_section(leaves(in_text.NO_ARGUMENTS))])
+            elements += [section_of(leaves(f"{argument.name}:")), boxed(argument.text)]
+    return rich_text(block_id, elements or [section_of(leaves(in_text.NO_ARGUMENTS))])
 
 
 def side_by_side(named: Iterable[tuple[str, list[Block]]]) -> list[Block]:
@@ -151,10 +152,6 @@ def side_by_side(named: Iterable[tuple[str, list[Block]]]) -> list[Block]:
 def leaves_of(argument: Argument, *styles: str) -> list[Block]:
     """Write a value as code, and not what the bot says in its place."""
     return leaves(argument.plain, *(["code"] if argument.is_shown else []), *styles)
-
-
-def _section(elements: list[Block]) -> Block:
-    return {"type": "rich_text_section", "elements": elements}
 
 
 def arguments_text(action: Action) -> str:
@@ -217,13 +214,7 @@ def is_plain_name(name: str) -> bool:
 
 
 def call_blocks(action: Action, *, alone: bool, held: frozenset[str] = frozenset()) -> list[Block]:
-    """Draw the call.
-
-    Args:
-        action: The call.
-        alone: Whether it is the only one of its card, whose title then names the tool.
-        held: The arguments that this title holds whole.
-    """
+    """Draw the call. Alone on its card, its title names the tool, and holds these arguments whole."""
     # Where the policy gives the title, the tool is named here.
     is_named = alone and not action.terms.title
     return [
@@ -266,7 +257,10 @@ def description_blocks(at: str, action: Action) -> list[Block]:
 
 def care_words(action: Action) -> list[str]:
     """Say what a person has to know of a call beside its arguments."""
-    said = _unknown(action)
+    said = []
+    if unknown := unexpected(action.request.args, action.config.args_schema):
+        # Many tools ignore them.
+        said.append(on_action.not_in_schema(_code_spans(unknown), len(unknown)))
     if names := _named(action, action.terms.modal_only):
         said.append(on_action.in_reading_only(names, is_cut=_is_cut(action)))
     said += mask_words(action)
@@ -280,12 +274,6 @@ def mask_words(action: Action) -> list[str]:
     """Say which arguments nobody is shown."""
     masked = _named(action, action.terms.masked.names)
     return [on_action.masked(masked)] if masked else []
-
-
-def _unknown(action: Action) -> list[str]:
-    """Warn of arguments that are not in the schema: many tools ignore them."""
-    names = unexpected(action.request.args, action.config.args_schema)
-    return [on_action.not_in_schema(_code_spans(names), len(names))] if names else []
 
 
 def typing_words(call: Action, *, agree: bool = False) -> str:
@@ -343,31 +331,24 @@ def asks_first(action: Action) -> bool:
 def run_question(action: Action) -> Block:
     """Ask whether to run the call. Names the tool and its values, as its card shows them."""
     needed = action.terms.needed("approve")
-    after = on_action.one_vote_of(needed) if needed > 1 else ""
-    after = _lines(after, in_text.MISLEADS if misleads(action) else "")
-    return confirm(run_title(action), _values(action, after), on_action.APPROVE)
+    said = [on_action.one_vote_of(needed)] if needed > 1 else []
+    said += [in_text.MISLEADS] if misleads(action) else []
+    return confirm(run_title(action), _values(action, said), on_action.APPROVE)
 
 
 def run_title(action: Action) -> str:
     return on_action.run(safe_name(action.request) or "")
 
 
-def _values(action: Action, after: str) -> str:
-    """Write all values, those of the headline first, before this sentence. Where some do not fit, say where they stand."""
-    shown = [_written(argument) for argument in arguments_of(ordered(action))] or [in_text.NO_ARGUMENTS]
-    whole = _lines(*shown, after)
+def _values(action: Action, after: list[str]) -> str:
+    """Write all values, those of the headline first, before these sentences. Where some do not fit, say where they stand."""
+    # Without the indent, what an object has inside would read as arguments of the call.
+    shown = [
+        f"{each.name}:\n{indent(each.text, '  ')}" if "\n" in each.text else f"{each.name}: {each.text}"
+        for each in arguments_of(ordered(action))
+    ] or [in_text.NO_ARGUMENTS]
+    whole = "\n".join([*shown, *after])
     while shown and units(whole) > _ROOM:
         shown.pop()
-        whole = _lines(*shown, on_action.MORE_ABOVE, after)
+        whole = "\n".join([*shown, on_action.MORE_ABOVE, *after])
     return whole
-
-
-def _lines(*found: str) -> str:
-    return "\n".join(filter(None, found))
-
-
-def _written(argument: Argument) -> str:
-    if "\n" not in argument.text:
-        return f"{argument.name}: {argument.text}"
-    # Without the indent, what an object has inside would read as arguments of the call.
-    return f"{argument.name}:\n{indent(argument.text, '  ')}"

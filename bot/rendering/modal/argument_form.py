@@ -6,7 +6,7 @@ as masked, and stays as it is.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +31,7 @@ from bot.rendering.modal.form_tree import (
     Rows,
     Union,
     Unit,
+    all_in,
     held,
     inputs_in,
     looks_emptied,
@@ -39,9 +40,8 @@ from bot.rendering.modal.form_tree import (
     ticked,
     units_of,
     value_of,
-    wholes_in,
 )
-from bot.rendering.modal.inputs import BOXES, EMPTY, OTHERS, Box, is_blank, is_text, options_of, raw_of
+from bot.rendering.modal.inputs import BOXES, EMPTY, OTHERS, TEXTS, Box, is_blank, options_of, raw_of
 from bot.sentences import in_field, in_form
 from bot.text.literal import clip, one_line, visible
 
@@ -157,14 +157,14 @@ class Form:
         in_sight = {unit.block_id for unit in found}
         if others := [unit for unit in self._inputs if unit.block_id not in in_sight]:
             blocks.append({**self._box(OTHERS, others), "optional": bool(found)})
-        parts = [*seen, *self._groups(seen)]
+        # Of objects, those of which something is in sight.
+        inside = {part.path[:length] for part in seen for length in range(len(part.path))}
+        parts = [
+            *seen,
+            *(each for each in all_in(self.root) if isinstance(each, Group) and each.path in inside),
+        ]
         offered = ((box, [part for part in parts if self._offers(box, part)]) for box in BOXES)
         return blocks + [self._box(box, suited) for box, suited in offered if suited]
-
-    def _groups(self, seen: list[Part]) -> Iterator[Part]:
-        """Give the objects of which something is in sight."""
-        inside = {part.path[:length] for part in seen for length in range(len(part.path))}
-        return (whole for whole in wholes_in(self.root) if isinstance(whole, Group) and whole.path in inside)
 
     def read(
         self, args: dict[str, Any], schema: Schema | None, integers: tuple[int, int] | None = None
@@ -252,11 +252,8 @@ class Form:
         if buttons := _list_buttons(rows, first, shown):
             blocks.append(actions(f"{rows.block_id}:rows", buttons))
         if shown < len(rows.rows):
-            blocks.append(
-                context(
-                    f"{rows.block_id}:page", in_form.rows_in_sight(first + 1, first + shown, len(rows.rows))
-                )
-            )
+            which = in_form.rows_in_sight(first + 1, first + shown, len(rows.rows))
+            blocks.append(context(f"{rows.block_id}:page", which))
         return blocks
 
     def _rows_at_once(self, rows: Rows) -> int:
@@ -266,10 +263,15 @@ class Form:
         return max(1, int(1 / _share([*blocks, actions("row", _row_buttons(rows, 0, 0))]))) if row else 1
 
     def _input(self, field: Field) -> Block:
-        drawn = KINDS[field.kind].element(held(field, self.draft), field.question)
+        question = field.question
+        drawn = KINDS[field.kind].element(held(field, self.draft), question)
         # Slack says of a number that it does not take only that it is none.
         hint = in_field.hint(field.hint, field.kind)
-        return input_block(field.block_id, field.label(), drawn, optional=_may_be_empty(field), hint=hint)
+        # An empty list has no choice made. A text of only spaces is shown as an empty input.
+        is_empty = field.kind == "choices" or (field.kind in TEXTS and is_blank(question.value))
+        # Null and leaving out are options of a choice.
+        optional = field.kind != "choice" and (is_empty or not question.required or question.nullable)
+        return input_block(field.block_id, field.label(), drawn, optional=optional, hint=hint)
 
     def _offers(self, box: Box, part: Part) -> bool:
         """Tell whether a box is shown for a part: that of an empty text only if its field was emptied, or is ticked."""
@@ -394,16 +396,6 @@ def _list_buttons(rows: Rows, first: int, shown: int) -> list[Block]:
 
 def _list_button(what: str, row: int, rows: Rows, label: str) -> Block:
     return FORM.drawn(f"{what} {row} {rows.block_id}", "list", label)
-
-
-def _may_be_empty(field: Field) -> bool:
-    if field.kind == "choice":
-        # Null and leaving out are options of it.
-        return False
-    question = field.question
-    # An empty list has no choice made. A text of only spaces is shown as an empty input.
-    is_empty = field.kind == "choices" or (is_text(field.kind) and is_blank(question.value))
-    return is_empty or not question.required or question.nullable
 
 
 def _kept_blocks(field: Field) -> list[Block]:

@@ -6,7 +6,7 @@ stays the same whatever else is in the form, so what was typed is always found a
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, TypeAlias
@@ -119,13 +119,13 @@ class Field(_Named):
     """Which part of a long text it holds, and of how many."""
 
     def label(self, size: int = LONGEST) -> str:
-        return label_of(self.path, self.number + 1, size=size, ends=self._ending)
+        def ending(name: str) -> str:
+            label = in_field.as_json(name) if self.kind == "json" else name
+            if self.part:
+                return in_field.as_part(label, *self.part)
+            return in_field.as_picker(label) if self.is_picker else label
 
-    def _ending(self, name: str) -> str:
-        label = in_field.as_json(name) if self.kind == "json" else name
-        if self.part:
-            return in_field.as_part(label, *self.part)
-        return in_field.as_picker(label) if self.is_picker else label
+        return label_of(self.path, self.number + 1, size=size, ends=ending)
 
     @property
     def is_input(self) -> bool:
@@ -174,30 +174,20 @@ class LongText(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
+class Union(_Named):
     """A value that can have several forms: a choice of the form, and its inputs."""
 
+    key: str
+    path: Path
+    number: int
     picker: Field
     branch: "OptionalNode"
     is_unfit: bool = False
     """Whether the value that was asked has none of the forms, so that it stays until somebody chooses one."""
-
-    @property
-    def block_id(self) -> str:
-        return self.picker.block_id
-
-    @property
-    def path(self) -> Path:
-        return self.picker.path
-
-    @property
-    def number(self) -> int:
-        return self.picker.number
+    is_input = True
 
     def label(self, size: int = LONGEST) -> str:
         return self.picker.label(size)
-
-    is_input = True
 
 
 Node: TypeAlias = Field | Group | Rows | LongText | Union
@@ -300,30 +290,19 @@ class Builder:
             is_needed = name in required and not optional
             if child is ABSENT and is_wanted and name in required:
                 child = seed(properties.get(name))
-            if holds({name: child}, self._mask) and not self._is_open(name, child, known):
-                if child is not ABSENT:
-                    children.append((name, self._kept(name, child, key_of(key, name), inner)))
-            else:
-                node = self._node(
-                    child,
-                    known,
-                    key_of(key, name),
-                    inner,
-                    required=is_needed,
-                    is_wanted=is_wanted and name in required,
-                )
+            at = key_of(key, name)
+            # What is masked inside an object can be left out of its form.
+            is_open = (
+                name not in self._mask and isinstance(child, dict) and child and known.kind in {None, GROUP}
+            )
+            if not holds({name: child}, self._mask) or is_open:
+                wanted = is_wanted and name in required
+                node = self._node(child, known, at, inner, required=is_needed, is_wanted=wanted)
                 children.append((name, node))
+            elif child is not ABSENT:
+                shown = Question(hide({name: child}, self._mask)[name], stays=child)
+                children.append((name, Field(at, inner, _KEPT, shown, number=next(self._numbers))))
         return Group(key, path, question, tuple(children), number)
-
-    def _is_open(self, name: str, child: Any, spec: Spec) -> bool:
-        """Tell whether what is masked inside an argument can be left out of its form."""
-        return (
-            name not in self._mask and isinstance(child, dict) and bool(child) and spec.kind in {None, GROUP}
-        )
-
-    def _kept(self, name: str, child: Any, key: str, path: Path) -> Field:
-        question = Question(hide({name: child}, self._mask)[name], stays=child)
-        return Field(key, path, _KEPT, question, number=next(self._numbers))
 
     def _rows(self, question: Question, spec: Spec, key: str, path: Path) -> Rows:
         given = question.value if isinstance(question.value, list) else []
@@ -355,14 +334,14 @@ class Builder:
         chosen = (
             int(typed) if isinstance(typed, str) and typed.isdecimal() else held if typed is None else None
         )
-        if chosen is None or chosen >= len(branches):
-            return Union(picker, None, is_unfit)
-        inner = Spec.of(branches[chosen])
-        start = value if chosen == held else ABSENT
-        if start is ABSENT and inner.kind not in {GROUP, UNION}:
-            start = seed(inner.node)
-        node = self._node(start, inner, f"{key}?{chosen}", path, required=True, is_wanted=True)
-        return Union(picker, node, is_unfit)
+        node = None
+        if chosen is not None and chosen < len(branches):
+            inner = Spec.of(branches[chosen])
+            start = value if chosen == held else ABSENT
+            if start is ABSENT and inner.kind not in {GROUP, UNION}:
+                start = seed(inner.node)
+            node = self._node(start, inner, f"{key}?{chosen}", path, required=True, is_wanted=True)
+        return Union(key, path, picker.number, picker, node, is_unfit)
 
     def _field(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Field | LongText:
         question = replace(spec.asks, value=value, required=required)
@@ -416,36 +395,29 @@ def units_of(node: OptionalNode) -> Iterator[Unit]:
 
 def inputs_in(node: Node) -> Iterator[Field]:
     """Give every input of a part of a form, also those out of sight."""
-    return (each for each in _all_in(node) if isinstance(each, Field))
-
-
-def wholes_in(node: Node) -> Iterator[Group | Rows]:
-    """Give every object and every list of a form."""
-    return (each for each in _all_in(node) if isinstance(each, Group | Rows))
-
-
-def _all_in(node: Node) -> Iterator[Node]:
-    yield node
-    for child in _inside(node):
-        yield from _all_in(child)
-
-
-def _inside(node: Node) -> list[Node]:
-    match node:
-        case Group():
-            return [child for _, child in node.children]
-        case Rows():
-            return [row for _, row in node.rows]
-        case LongText():
-            return [*node.parts]
-        case Union():
-            return [node.picker, *([node.branch] if node.branch else [])]
-    return []
+    return (each for each in all_in(node) if isinstance(each, Field))
 
 
 def rows_in(node: Node) -> Iterator[Rows]:
     """Give every list of a form."""
-    return (whole for whole in wholes_in(node) if isinstance(whole, Rows))
+    return (each for each in all_in(node) if isinstance(each, Rows))
+
+
+def all_in(node: Node) -> Iterator[Node]:
+    """Give every part of a form, also those out of sight."""
+    inside: Iterable[Node] = ()
+    match node:
+        case Group():
+            inside = (child for _, child in node.children)
+        case Rows():
+            inside = (row for _, row in node.rows)
+        case LongText():
+            inside = node.parts
+        case Union():
+            inside = filter(None, (node.picker, node.branch))
+    yield node
+    for child in inside:
+        yield from all_in(child)
 
 
 def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
@@ -471,7 +443,10 @@ def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
             asked = node.question.value
             if not node.rows and not isinstance(asked, list):
                 return asked
-            return [_value_of_row(row, draft, errors) for _, row in node.rows]
+            values = [value_of(row, draft, errors) for _, row in node.rows]
+            empty = [row for (_, row), value in zip(node.rows, values, strict=True) if value is ABSENT]
+            errors.update({[*inputs_in(row)][-1].block_id: in_field.NEEDS_VALUE for row in empty})
+            return values
         case LongText():
             return _value_of_long_text(node, draft, errors)
         case Union():
@@ -479,13 +454,6 @@ def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
             if picked in (ABSENT, None) or node.branch is None:
                 return node.picker.question.stays if node.is_unfit and picked is ABSENT else picked
             return value_of(node.branch, draft, errors)
-
-
-def _value_of_row(row: Node, draft: Draft, errors: dict[str, str]) -> Any:
-    value = value_of(row, draft, errors)
-    if value is ABSENT:
-        errors.update({field.block_id: in_field.NEEDS_VALUE for field in [*inputs_in(row)][-1:]})
-    return value
 
 
 def _value_of_long_text(node: LongText, draft: Draft, errors: dict[str, str]) -> Any:

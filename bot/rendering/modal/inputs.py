@@ -3,7 +3,7 @@
 Slack refuses an empty text where one is required, and may trim what is typed. So neither can be read from the text.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,13 +22,9 @@ from bot.rendering.modal.field_types import (
 from bot.rendering.modal.specs import GROUP, ROWS
 from bot.sentences import in_field
 
-_TEXTS = {"text", "lines"}
+TEXTS = {"text", "lines"}
+"""The kinds of input that take any text."""
 _EMPTY: dict[str, dict[str, Any] | list[Any]] = {GROUP: {}, ROWS: [], "choices": []}
-
-
-def is_text(kind: str) -> bool:
-    """Tell whether an input of this kind takes any text."""
-    return kind in _TEXTS
 
 
 def is_blank(value: Any) -> bool:
@@ -36,68 +32,53 @@ def is_blank(value: Any) -> bool:
     return isinstance(value, str) and not value.strip()
 
 
-def _can_be_emptied(kind: str, question: Question) -> bool:
-    return is_text(kind) and question.value != "" and question.takes("")
-
-
-def _can_be_empty(kind: str, question: Question) -> bool:
-    empty = _EMPTY.get(kind)
-    return empty is not None and not question.is_given and question.default != empty and question.takes(empty)
-
-
-def _has_spaces_around(kind: str, question: Question) -> bool:
-    value = question.value
-    return is_text(kind) and isinstance(value, str) and not is_blank(value) and value != value.strip()
-
-
-def _cannot_be_cleared(kind: str, question: Question) -> bool:
-    """Tell whether something is there that nobody can clear: an object, a list, or a text that looks empty as it is."""
-    return question.is_given and (kind in _EMPTY or (is_text(kind) and is_blank(question.value)))
-
-
-def _can_be_left_out(kind: str, question: Question) -> bool:
-    is_null = question.value is None and question.takes_null and kind != "choice"
-    return (is_null or _cannot_be_cleared(kind, question)) and not question.required
-
-
-def _can_be_null(kind: str, question: Question) -> bool:
-    if question.value is None or not question.takes_null or kind in {"choice", "json"}:
-        return False
-    return not question.required or question.value is ABSENT or _cannot_be_cleared(kind, question)
-
-
 @dataclass(frozen=True, slots=True)
 class Box:
     """One thing that can be ticked for each part of a form that it suits."""
 
     block_id: str
-    suits: Callable[[str, Question], bool]
 
     @property
     def label(self) -> str:
-        """What it does."""
         return in_field.BOXES[self.block_id][0]
 
-    @property
-    def hint(self) -> str:
-        """What happens without a tick, or with one."""
-        return in_field.BOXES[self.block_id][1]
+    def suits(self, kind: str, asked: Question) -> bool:
+        """Tell whether it can be ticked for a part of this kind."""
+        value, empty, is_text = asked.value, _EMPTY.get(kind), kind in TEXTS
+        # Nobody can clear an object, a list, or a text that looks empty as it is.
+        stays = asked.is_given and (empty is not None or (is_text and is_blank(value)))
+        match self.block_id:
+            case "empty":
+                return is_text and value != "" and asked.takes("")
+            case "bare":
+                return is_text and isinstance(value, str) and value.strip() not in {"", value}
+            case "empty_whole":
+                return (
+                    empty is not None
+                    and not (asked.is_given or asked.default == empty)
+                    and asked.takes(empty)
+                )
+            case "left_out":
+                is_null = value is None and asked.takes_null and kind != "choice"
+                return (is_null or stays) and not asked.required
+            case "null" if value is not None and asked.takes_null and kind not in {"choice", "json"}:
+                return not asked.required or value is ABSENT or stays
+        return False
 
     def block(self, options: list[Block], ticked: Collection[str]) -> Block:
         """Draw its input."""
         chosen = [option for option in options if option["value"] in ticked]
         element = offered("checkboxes", "multi_static_select", options)
         element |= {"initial_options": chosen} if chosen else {}
-        return input_block(self.block_id, self.label, element, optional=True, hint=self.hint)
+        return input_block(
+            self.block_id, self.label, element, optional=True, hint=in_field.BOXES[self.block_id][1]
+        )
 
 
-EMPTY = Box("empty", _can_be_emptied)
-EMPTY_WHOLE = Box("empty_whole", _can_be_empty)
-BARE = Box("bare", _has_spaces_around)
-LEFT_OUT = Box("left_out", _can_be_left_out)
-NULLED = Box("null", _can_be_null)
-BOXES = (EMPTY, BARE, EMPTY_WHOLE, LEFT_OUT, NULLED)
-OTHERS = Box("others", lambda *_: False)
+BOXES = EMPTY, BARE, EMPTY_WHOLE, LEFT_OUT, NULLED = tuple(
+    map(Box, ("empty", "bare", "empty_whole", "left_out", "null"))
+)
+OTHERS = Box("others")
 """Shows the inputs that are ticked in it, where a form has too many to look through."""
 
 
@@ -151,7 +132,7 @@ def answer(kind: str, question: Question, raw: Raw, ticked: Collection[Box] = ()
     if raw is None or raw == "":
         return _cleared(question)
     if is_blank(raw):
-        if is_text(kind):
+        if kind in TEXTS:
             raise InputError(in_field.ONLY_SPACES if question.takes("") else in_field.NEEDS_VALUE)
         return _cleared(question)
     if raw in (NULL, LEAVE_OUT) and kind == "choice":
@@ -174,14 +155,11 @@ def _same(kind: str, raw: Raw, other: Raw) -> bool:
         return sorted(raw or []) == sorted(other or [])
     if kind == "json":
         return _lines(raw).strip() == _lines(other).strip()
-    return _lines(raw) in _untouched(_lines(other))
+    text = _lines(other)
+    # Slack may trim each end.
+    return _lines(raw) in {text, text.strip(), text.lstrip(), text.rstrip()}
 
 
 def _lines(raw: str | None) -> str:
     # Slack knows only one kind of line end.
     return (raw or "").replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _untouched(text: str) -> set[str]:
-    """Give what Slack may send back for this text, because it may trim each end."""
-    return {text, text.strip(), text.lstrip(), text.rstrip()}
