@@ -40,6 +40,21 @@ from bot.text.look_alikes import skeleton
 _MOST, _LONGEST, _DESCRIPTION = 5, 30, 400
 _NO_LETTERS = re.compile(r"^[\W\d_]+")
 _OURS = tuple({skeleton(label.rstrip("…")) for label in on_button.all_labels()})
+CARD_ARGUMENTS = 3_600
+"""JSON characters of arguments that a card shows whole."""
+CARD_DESCRIPTION = 900
+"""JSON characters of a description that a card shows whole."""
+_HEAD = 600
+"""JSON characters of the beginning of longer ones. The button that opens the reading stays in sight on a phone."""
+_BETWEEN = "   "
+_LINE = 44
+"""Characters beside each other that a phone shows on one line."""
+_SHOWN_NAMES = 6
+_LONGEST_NAME, _ALL_NAMES = 60, 300
+# Slack would read two slashes as an address, and two colons as a picture (`:name:`).
+_NAME = re.compile(r"(?!.*//)(?!.*:.*:)[A-Za-z0-9_.:/-]{1,64}")
+_ROOM = 300
+"""What Slack takes as the text of a question."""
 
 
 def options_in_sight(action: Action) -> tuple[str, ...]:
@@ -61,21 +76,6 @@ def _is_plain(option: str) -> bool:
     is_as_written = visible(option) == option == option.strip() and units(option) <= _LONGEST
     begins = skeleton(_NO_LETTERS.sub("", option))
     return has_plain_letters and is_as_written and not begins.startswith(_OURS)
-
-
-CARD_ARGUMENTS = 3_600
-"""JSON characters of arguments that a card shows whole."""
-CARD_DESCRIPTION = 900
-"""JSON characters of a description that a card shows whole."""
-_HEAD = 600
-"""JSON characters of the beginning of longer ones. The button that opens the reading stays in sight on a phone."""
-_BETWEEN = "   "
-_LINE = 44
-"""Characters beside each other that a phone shows on one line."""
-_SHOWN_NAMES = 6
-_LONGEST_NAME, _ALL_NAMES = 60, 300
-# Slack would read two slashes as an address, and two colons as a picture (`:name:`).
-_NAME = re.compile(r"(?!.*//)(?!.*:.*:)[A-Za-z0-9_.:/-]{1,64}")
 
 
 def asked(interrupt: Interrupt, terms: Sequence[Terms], pages: Sequence[int]) -> tuple[Action, ...]:
@@ -317,10 +317,6 @@ def description_is_cut(action: Action) -> bool:
     # JSON never has fewer characters than its text.
     is_long = len(text) > CARD_DESCRIPTION
     return is_long or (bool(text) and json_size(quote("a:00:description", text)) > CARD_DESCRIPTION)
-
-
-_ROOM = 300
-"""What Slack takes as the text of a question."""
 
 
 def asks_first(action: Action) -> bool:

@@ -22,6 +22,18 @@ _LETTERS = str.maketrans("кмтвнзКМТВНцκχτηωεղʋǀıƖƄƦƽ",
 _FIGURES = str.maketrans("01i|", "olll")
 _SEPARATES = frozenset("-_.:/~\u00b7")
 _SMALL_CAPITAL = re.compile("LATIN LETTER SMALL CAPITAL ([A-Z])")
+_WORD = re.compile(r"[^\W_]+")
+_MARKS = char_ranges(
+    char for char in map(chr, range(0x300, 0x1D00)) if unicodedata.category(char) in {"Mn", "Mc"}
+)
+_DOT = re.compile("[.\u3002\uff0e\uff61]")
+# One match for the whole run: searching for a label that a dot follows would take quadratic time.
+_RUN = re.compile(f"(?:[^\\W_]|[-{_MARKS}]|{_DOT.pattern})+")
+# A file and the end of a sentence without a space after it have a dot, too.
+_ENDING = re.compile(
+    "com|net|org|info|biz|edu|gov|app|dev|shop|store|online|site|top|xyz|(?!py|js|ts|md|rs|sh|cs|rb|go|ps|so|db|pl|vb|gz)[a-z]{2}"
+)
+_LONGEST_LABEL, _LONGEST_HOST = 63, 253
 
 
 def resembled(name: str, globs: Sequence[str]) -> str | None:
@@ -97,20 +109,6 @@ def _looks_like(char: str) -> str:
         return "_"
     small = _SMALL_CAPITAL.fullmatch(unicodedata.name(char, ""))
     return small[1] if small else char
-
-
-_WORD = re.compile(r"[^\W_]+")
-_MARKS = char_ranges(
-    char for char in map(chr, range(0x300, 0x1D00)) if unicodedata.category(char) in {"Mn", "Mc"}
-)
-_DOT = re.compile("[.\u3002\uff0e\uff61]")
-# One match for the whole run: searching for a label that a dot follows would take quadratic time.
-_RUN = re.compile(f"(?:[^\\W_]|[-{_MARKS}]|{_DOT.pattern})+")
-# A file and the end of a sentence without a space after it have a dot, too.
-_ENDING = re.compile(
-    "com|net|org|info|biz|edu|gov|app|dev|shop|store|online|site|top|xyz|(?!py|js|ts|md|rs|sh|cs|rb|go|ps|so|db|pl|vb|gz)[a-z]{2}"
-)
-_LONGEST_LABEL, _LONGEST_HOST = 63, 253
 
 
 def misread_words(texts: Iterable[str]) -> list[str]:

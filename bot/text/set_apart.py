@@ -23,6 +23,9 @@ _ACTS = re.compile(r":(?=[^\s:]+:)(?!(?<=[0-9]{2}:)[0-9]{2}:[0-9]{2})|(?<!\w)[*~
 # What looks like the quotes around a text.
 _QUOTES = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u201f\u2033\uff02\u02ee\u3003', "'"))
 CUT = "…"
+_LONGEST = 30
+_BETWEEN = "-'\u2019."
+_NOT_A_LETTER = re.compile(r"^[\W\d_]+")
 
 
 def each_apart(values: list[Any], room: int) -> list[str]:
@@ -65,11 +68,6 @@ def _is_number(value: Any) -> bool:
     if isinstance(value, str):
         return _NUMBER.fullmatch(value) is not None
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-
-
-_LONGEST = 30
-_BETWEEN = "-'\u2019."
-_NOT_A_LETTER = re.compile(r"^[\W\d_]+")
 
 
 @lru_cache(1024)

@@ -32,6 +32,10 @@ from bot.text.set_apart import mrkdwn_line
 
 _CONTEXT = 1_000
 _REASON = 700
+_SHOWN_APPROVERS = 8
+_SHOWN_PLACES = 4
+# The people who decide different actions of a card in parts.
+_CALLED_ONCE = 20
 
 
 def agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
@@ -70,12 +74,6 @@ def reason_blocks(state: Approval) -> list[Block]:
         return []
     untrusted = visible(scrub(reason, state.actions[0].secrets))
     return [literal_within("reason", untrusted, _REASON, quote)]
-
-
-_SHOWN_APPROVERS = 8
-_SHOWN_PLACES = 4
-# The people who decide different actions of a card in parts.
-_CALLED_ONCE = 20
 
 
 def blocks_above(state: Approval, number: int) -> list[Block]:
@@ -182,7 +180,11 @@ def _open_line(state: Approval, place: Place) -> str:
         for_whom = [on_card.REQUESTER_UNKNOWN]
     deciders = _deciders(state, place)
     unless = on_card.UNLESS_THEY_DO if len(deciders) == 1 and _needed(state, place) == 1 else ""
-    said = [*for_whom, *deciders, _until(state, place.actions, unless), *_asked_also(state, place)]
+    said = [*for_whom, *deciders, _until(state, place.actions, unless)]
+    others = [each for each in state.places.values() if each != place and {*each.actions} & {*place.actions}]
+    if others:
+        names = list(dict.fromkeys(words.place_name(other.channel) for other in others[:_SHOWN_PLACES]))
+        said.append(on_card.also_asked_in(names, len(others) - _SHOWN_PLACES))
     said += [on_card.VERIFIED_AGENT] if state.admission.agent_verified else []
     is_high = any(state.actions[index].is_high_risk for index in place.actions if state.is_open_at(index))
     unsigned = [on_card.UNSIGNED] if state.admission.unsigned and is_high else []
@@ -195,13 +197,10 @@ def _requester(state: Approval) -> str:
 
 
 def _how_ended(state: Approval, place: Place) -> list[str]:
-    match state.status:
-        case "expired":
-            return [_expired(state, place)]
-        case "refused":
-            return [on_card.WENT_BACK if state.code == "went_back" else on_card.NOT_ASKED]
-        case _:
-            return []
+    if state.status == "expired":
+        return [_expired(state, place)]
+    refused = on_card.WENT_BACK if state.code == "went_back" else on_card.NOT_ASKED
+    return [refused] if state.status == "refused" else []
 
 
 def _expired(state: Approval, place: Place) -> str:
@@ -236,15 +235,6 @@ def _until(state: Approval, indices: Sequence[int], unless: str = "") -> str:
     """Say until when these are open, and what the deadline does with what is open then."""
     at = words.clock(state.deadline, state.created_at)
     return on_card.at_deadline(at, state.at_deadline(indices), unless or on_card.UNLESS_DECIDED)
-
-
-def _asked_also(state: Approval, place: Place) -> list[str]:
-    """Say where else the same actions are asked."""
-    others = [
-        other for other in state.places.values() if other != place and {*other.actions} & {*place.actions}
-    ]
-    names = list(dict.fromkeys(words.place_name(other.channel) for other in others[:_SHOWN_PLACES]))
-    return [on_card.also_asked_in(names, len(others) - _SHOWN_PLACES)] if others else []
 
 
 def _deciders(state: Approval, place: Place) -> list[str]:
@@ -295,17 +285,9 @@ def _who_decides(state: Approval, place: Place) -> str:
     for index in place.actions:
         for approver in dict.fromkeys(may_approve(state, state.admission.terms[index])):
             found.setdefault(approver, []).append(index)
-    shares = [
-        on_card.person_decides(
-            approver_names(
-                [name],
-                at_most=1,
-                channel=home(state, first),
-                named_only=quiet,
-                on_call=on_call(state.admission, indices),
-            ),
-            indices,
-        )
-        for name, indices in found.items()
-    ]
+    channel, shares = home(state, first), []
+    for name, indices in found.items():
+        known = on_call(state.admission, indices)
+        person = approver_names([name], at_most=1, channel=channel, named_only=quiet, on_call=known)
+        shares.append(on_card.person_decides(person, indices))
     return on_card.decide(words.and_more(shares, _CALLED_ONCE))

@@ -93,10 +93,8 @@ def thread_blocks(state: Approval, place: Place) -> list[Block]:
     alarmed = alarm_text(state, place) if wrong else ""
     blocks = [section("ran", on_outcome.became(_news(state, place), _called(state, place), alarmed))]
     if wrong or is_one:
-        about = subject_of(
-            [state.actions[index] for index in failed_in(state, place) or wrong or place.actions]
-        )
-        blocks.append(rich_text("ran:call", [section_of(leaves(about))]))
+        calls = [state.actions[index] for index in failed_in(state, place) or wrong or place.actions]
+        blocks.append(rich_text("ran:call", [section_of(leaves(subject_of(calls)))]))
     if error := _error_line(state, wrong, secrets):
         blocks.append(quote("ran:error", error))
     reported = [index for index in reported_in(state, place) if not is_one or _is_long(state, index)]

@@ -26,6 +26,9 @@ from bot.text.set_apart import mrkdwn_line
 
 SHOWN_USES = 20
 _CALL = 160
+_MOST_REASONS = 5
+# JSON characters of the words of one person.
+_WORDS = 1_200
 
 
 def call_words(action: Action) -> str:
@@ -43,7 +46,15 @@ def standing_blocks(state: Approval, index: int) -> list[Block]:
     approval = state.standing[index]
     blocks = [section("given", given_words(state, index)), *name_blocks("name", state.actions[index])]
     blocks.append(context("used", used_words(approval)))
-    blocks += _use_blocks(approval)
+    first = max(len(approval.uses) - SHOWN_USES, 0)
+    shown = list(enumerate(approval.uses, 1))[first:]
+    lines = [in_thread.earlier_uses(first)] if first else []
+    for number, use in shown:
+        lines.append(in_thread.use(number, use.at, mention(use.requested_by) if use.requested_by else ""))
+    if lines:
+        blocks.append(section("uses", "\n".join(lines)))
+    if calls := [f"{number}. {use.call}" for number, use in shown if use.call]:
+        blocks.append(literal("calls", "\n".join(calls)))
     if approval.ended is None:
         blocks.append(actions("revoke", [revoke_button(state, index)]))
     return blocks
@@ -73,22 +84,6 @@ def used_words(approval: StandingApproval) -> str:
     return f"{used} {in_thread.ended(ended.at, ended.by, mention(ended.by))}"
 
 
-def _use_blocks(approval: StandingApproval) -> list[Block]:
-    first = max(len(approval.uses) - SHOWN_USES, 0)
-    shown = list(enumerate(approval.uses, 1))[first:]
-    if not shown:
-        return []
-    lines = [
-        in_thread.use(number, use.at, mention(use.requested_by) if use.requested_by else "")
-        for number, use in shown
-    ]
-    if first:
-        lines.insert(0, in_thread.earlier_uses(first))
-    calls = [f"{number}. {use.call}" for number, use in shown if use.call]
-    blocks = [section("uses", "\n".join(lines))]
-    return [*blocks, literal("calls", "\n".join(calls))] if calls else blocks
-
-
 def name_blocks(block_id: str, action: Action) -> list[Block]:
     """Draw a tool's name that does not look like one, as literal text."""
     return [] if safe_name(action.request) else [literal(block_id, one_line(action.request.name))]
@@ -99,11 +94,6 @@ def revoke_button(state: Approval, index: int, *, place: int = 0) -> Block:
     return REVOKE.drawn(f"{index}.{place}", value_of(state, [index]))
 
 
-_MOST_REASONS = 5
-# JSON characters of the words of one person.
-_WORDS = 1_200
-
-
 def told_text(state: Approval, told: Told) -> str:
     """Say in a notification how it ended."""
     return without_marks(_ended(state, told))
@@ -111,15 +101,9 @@ def told_text(state: Approval, told: Told) -> str:
 
 def told_blocks(state: Approval, told: Told) -> list[Block]:
     """Draw how it ended. Words of people are shown to the person alone, and not in a thread that others read."""
-    where = [
-        words.place_name(place.channel)
-        for place in state.places.values()
-        if not place.channel.startswith("D")
-    ]
-    blocks = [
-        section("told", _ended(state, told)),
-        context("where", in_thread.asked_by(state.interrupt.agent, where)),
-    ]
+    channels = [place.channel for place in state.places.values() if not place.channel.startswith("D")]
+    where = in_thread.asked_by(state.interrupt.agent, [*map(words.place_name, channels)])
+    blocks = [section("told", _ended(state, told)), context("where", where)]
     if told.thread_ts is None:
         said = [(action, text) for action in state.actions if (text := _words(action))]
         for action, text in said[:_MOST_REASONS]:

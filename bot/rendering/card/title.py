@@ -15,6 +15,8 @@ from bot.text.literal import units
 from bot.text.set_apart import cut, plain_name
 
 Alarm = Literal["stopped", "not_started", "unused"]
+TITLE_ROOM = 150
+"""What Slack takes as a title."""
 
 
 def alarm(state: Approval, place: Place) -> Alarm | None:
@@ -44,10 +46,6 @@ def alarm_text(state: Approval, place: Place) -> str:
             return on_card.NOT_USED_WHY
         case None:
             return ""
-
-
-TITLE_ROOM = 150
-"""What Slack takes as a title."""
 
 
 def title(state: Approval, place: Place, *, has_values: bool = True) -> str:
@@ -162,7 +160,6 @@ def _outcome(recorded: Recorded | None) -> str:
 def _by_people(decision: str, recorded: Sequence[Recorded]) -> str:
     people = {person for found in recorded for person in (found.agreed_by or (found.decided_by,))}
     names = {found.decided_by: name for found in recorded if (name := plain_name(found.name))}
-    known = [
-        names[person] for person in dict.fromkeys(found.decided_by for found in recorded) if person in names
-    ]
+    deciders = dict.fromkeys(found.decided_by for found in recorded)
+    known = [names[person] for person in deciders if person in names]
     return on_card.done(decision, known, len(people))

@@ -15,6 +15,10 @@ from bot.rendering.changes import change_of, changes_blocks, changes_written
 from bot.sentences import on_action, words
 from bot.text.literal import clip, mrkdwn, one_line, visible
 
+_SHOWN_POSITIONS = 3
+# The JSON characters that a proposal may take, and the least that its text needs.
+_MOST, _LEAST = 1_500, 300
+
 
 def proposal_deciders(state: Approval, proposal: Proposal, *, at_most: int) -> str:
     """Mention who decides about a proposal."""
@@ -65,11 +69,6 @@ def home(state: Approval, index: int) -> str:
     return words.place_name(state.place_of(index).channel) if len(state.places) > 1 else ""
 
 
-_SHOWN_POSITIONS = 3
-# The JSON characters that a proposal may take, and the least that its text needs.
-_MOST, _LEAST = 1_500, 300
-
-
 def vote_words(state: Approval, action: Action) -> list[str]:
     """Say who changed the call or wrote an answer, who says something else, and whom it waits for."""
     found = action.proposal
@@ -88,13 +87,10 @@ def vote_words(state: Approval, action: Action) -> list[str]:
     terms = state.admission.terms[action.index]
     left = [name for name in may_approve(state, terms) if name not in voters]
     if left and (others or (found and found.is_vote)):
-        where = home(state, action.index)
-        missing = min(
-            action.needed(vote.position) - len(action.voters(vote.position)) for vote in action.votes
-        )
-        names = approver_names(
-            left, at_most=3, channel=where, named_only=terms.named_only, together=missing > 1
-        )
+        where, quiet = home(state, action.index), terms.named_only
+        positions = {vote.position for vote in action.votes}
+        missing = min(action.needed(position) - len(action.voters(position)) for position in positions)
+        names = approver_names(left, at_most=3, channel=where, named_only=quiet, together=missing > 1)
         lines[-1] = on_action.waiting_for(lines[-1], names)
     if action.stricter and action.proposed.is_high_risk:
         lines.append(typing_words(action.proposed, agree=True))
@@ -109,11 +105,9 @@ def _proposal_line(state: Approval, action: Action, found: Written) -> str:
         rule = mrkdwn(clip(one_line(stricter.rule), 80))
         return on_action.decided_under(did, count, rule, proposal_deciders(state, stricter, at_most=3))
     people = action.voters(found.position)
-    return (
-        on_action.and_agrees(did)
-        if len(people) == 1
-        else on_action.agreed(did, count, approver_names(people, at_most=3))
-    )
+    if len(people) == 1:
+        return on_action.and_agrees(did)
+    return on_action.agreed(did, count, approver_names(people, at_most=3))
 
 
 def tally(action: Action, position: str) -> str:

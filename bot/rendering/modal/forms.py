@@ -62,6 +62,10 @@ from bot.sentences import in_form, in_home, words
 from bot.text.literal import clip, units
 
 _ABOVE_INPUT = 8_000
+LISTED = 20
+_LASTS = tuple(timedelta(minutes=minutes) for minutes in (15, 30, 60, 120, 240, 480))
+_USES = (1, 2, 5, 10, 20, 50, 100)
+_USUAL = StandingTerms()
 
 
 def render_reject_view(state: Approval, index: int) -> Block:
@@ -175,12 +179,6 @@ def _whole_call_blocks(action: Action) -> list[Block]:
         text = clip("\n".join(lines), _ABOVE_INPUT)
         blocks += [context(f"{name}:label", in_form.SECTIONS[name]), literal(name, text)]
     return blocks
-
-
-LISTED = 20
-_LASTS = tuple(timedelta(minutes=minutes) for minutes in (15, 30, 60, 120, 240, 480))
-_USES = (1, 2, 5, 10, 20, 50, 100)
-_USUAL = StandingTerms()
 
 
 def render_standing_view(state: Approval, index: int) -> Block:
