@@ -222,11 +222,10 @@ def _escape(match: re.Match[str]) -> str:
         case first if first in "0123456789#*":
             return found
         case _:
-            return "".join(map(_drawn, _JOINED.split(found))) if _JOINERS.search(found) else _spelled(found)
-
-
-def _drawn(text: str) -> str:
-    return text if SEQUENCE.fullmatch(text) else _spelled(text)
+            if not _JOINERS.search(found):
+                return _spelled(found)
+            parts = _JOINED.split(found)
+            return "".join(part if SEQUENCE.fullmatch(part) else _spelled(part) for part in parts)
 
 
 def _spelled(text: str) -> str:
