@@ -194,6 +194,8 @@ def clip(text: str, size: int, end: Callable[[str, int], str] | None = None) -> 
 
 def pieces(text: str, size: int) -> list[str]:
     """Cut text into consecutive pieces of at most so many units, none of them empty."""
+    if 2 * len(text) <= size:
+        return [text] if text else []
     found = []
     while text:
         # A row of marks that is longer than a piece is cut, because every piece has to make progress.

@@ -83,7 +83,7 @@ class Table:
     def below(self) -> list[Argument]:
         """The other values that no row can hold. Their names begin with the number of the row."""
         return [
-            replace(field.whole, name=f"{number}. {name}")
+            field.whole._replace(name=f"{number}. {name}")
             for number, row in self.rows.items()
             for name, field in row.items()
             if field.cell is None and self.usual.get(name) != field
