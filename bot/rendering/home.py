@@ -9,15 +9,7 @@ from bot.domain.approval import Approval
 from bot.domain.home import SECTIONS, HomePage, Look, Row
 from bot.domain.ids import MessageId, action_id
 from bot.domain.waiting import Spot
-from bot.rendering.blocks import (
-    Block,
-    actions,
-    button,
-    header,
-    plain,
-    section,
-    spoken,
-)
+from bot.rendering.blocks import Block, actions, button, header, plain, section, spoken
 from bot.rendering.buttons import READ, REVIEW, value_of
 from bot.rendering.calls import is_plain_name
 from bot.rendering.card.title import about, title

@@ -3,19 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from bot.sentences.words import (
-    Deadline,
-    by,
-    few_numbers,
-    more,
-    numbers,
-    on_button,
-    times,
-    when,
-)
-from bot.sentences.words import (
-    calls as calls_numbered,
-)
+from bot.sentences.words import Deadline, by, few_numbers, more, numbers, on_button, times, when
+from bot.sentences.words import calls as calls_numbered
 
 # --- The title --------------------------------------------------------------------------------------------------------
 

@@ -8,15 +8,7 @@ from bot.domain.approval import Approval
 from bot.domain.bulk import calls_on, decided_together, put_to_vote, with_proposal
 from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
-from bot.rendering.buttons import (
-    APPROVE_ALL,
-    READ,
-    REJECT_ALL,
-    REVIEW,
-    button_blocks,
-    offered,
-    value_of,
-)
+from bot.rendering.buttons import APPROVE_ALL, READ, REJECT_ALL, REVIEW, button_blocks, offered, value_of
 from bot.rendering.card.batch import are_long
 from bot.rendering.card.folded import NOTHING, has_details
 from bot.rendering.card.rows import held_in_title

@@ -44,6 +44,12 @@ PART = 2_500
 """The most characters of a part. An input takes 3,000, so there is room to write more."""
 
 _SPACES = re.compile(r"\s+")
+NEW = 1_000_000
+"""The number of the first row that a person added. Those of the agent count from 0."""
+Path: TypeAlias = tuple[str | int, ...]
+_KEPT = "kept"
+_MULTILINE = 100
+_READABLE = re.compile(r"[!-~]{0,80}")
 
 
 def parts_of(text: str) -> list[tuple[str, str]]:
@@ -72,23 +78,14 @@ def _end_of_part(text: str) -> tuple[int, int]:
     return start, after.end() if after else start
 
 
-NEW = 1_000_000
-"""The number of the first row that a person added. Those of the agent count from 0."""
-
-Path: TypeAlias = tuple[str | int, ...]
-
-_KEPT = "kept"
-_MULTILINE = 100
-_READABLE = re.compile(r"[!-~]{0,80}")
-
-
-class _Named:
-    """What has a key, a path and a number."""
-
-    __slots__ = ()
+@dataclass(frozen=True, slots=True)
+class _Part:
     key: str
+    """Its name in drafts, the same wherever its row stands."""
     path: Path
+    """Names and positions from the outermost object; empty for all arguments at once."""
     number: int
+    """Its place in the form."""
 
     @property
     def block_id(self) -> str:
@@ -100,19 +97,13 @@ class _Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Field(_Named):
+class Field(_Part):
     """One argument in a form, with one input."""
 
-    key: str
-    """Its name in drafts, the same wherever its row stands."""
-    path: Path
-    """Names and positions from the outermost object; empty for all arguments at once."""
     kind: str
     """One of `field_types.KINDS`, or `kept` for what cannot be edited here."""
     question: Question
     hint: str = ""
-    number: int = 0
-    """Its place in the form."""
     is_picker: bool = False
     """Whether it chooses the form of a value that has several."""
     part: tuple[int, int] | None = None
@@ -133,39 +124,30 @@ class Field(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Group(_Named):
+class Group(_Part):
     """An object, with a part for each argument in it."""
 
-    key: str
-    path: Path
     question: Question
-    children: "Children"
-    number: int = 0
+    children: "tuple[tuple[str, Node], ...]"
     kind = GROUP
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(_Named):
+class Rows(_Part):
     """A list, with a part for each row."""
 
-    key: str
-    path: Path
     question: Question
-    rows: "Numbered"
+    rows: "tuple[tuple[int, Node], ...]"
     most: int
     """How many rows the tool takes."""
-    number: int = 0
     kind = ROWS
     is_input = True
 
 
 @dataclass(frozen=True, slots=True)
-class LongText(_Named):
+class LongText(_Part):
     """A text that is too long for one input, with an input for each part."""
 
-    key: str
-    path: Path
-    number: int
     question: Question
     parts: tuple[Field, ...]
     gaps: tuple[str, ...]
@@ -174,15 +156,12 @@ class LongText(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Union(_Named):
+class Union(_Part):
     """A value that can have several forms: a choice of the form, and its inputs."""
 
-    key: str
-    path: Path
-    number: int
     picker: Field
-    branch: "OptionalNode"
-    is_unfit: bool = False
+    branch: "Node | None"
+    is_unfit: bool
     """Whether the value that was asked has none of the forms, so that it stays until somebody chooses one."""
     is_input = True
 
@@ -193,9 +172,6 @@ class Union(_Named):
 Node: TypeAlias = Field | Group | Rows | LongText | Union
 Part: TypeAlias = Field | Group | Rows
 """What boxes are about."""
-Children: TypeAlias = tuple[tuple[str, Node], ...]
-Numbered: TypeAlias = tuple[tuple[int, Node], ...]
-OptionalNode: TypeAlias = Node | None
 Unit: TypeAlias = Field | Rows | LongText | Union
 """What a person chooses to change: an argument, a list or a value of several forms."""
 
@@ -231,7 +207,7 @@ class Builder:
 
     def whole(self, args: dict[str, Any]) -> Field:
         """Give one input for all arguments."""
-        return _holding(Field("", (), "json", Question(args), number=next(self._numbers)))
+        return _holding(Field("", (), next(self._numbers), "json", Question(args)))
 
     def _node(
         self, value: Any, spec: Spec, key: str, path: Path, *, required: bool, is_wanted: bool = False
@@ -301,8 +277,8 @@ class Builder:
                 children.append((name, node))
             elif child is not ABSENT:
                 shown = Question(hide({name: child}, self._mask)[name], stays=child)
-                children.append((name, Field(at, inner, _KEPT, shown, number=next(self._numbers))))
-        return Group(key, path, question, tuple(children), number)
+                children.append((name, Field(at, inner, next(self._numbers), _KEPT, shown)))
+        return Group(key, path, number, question, tuple(children))
 
     def _rows(self, question: Question, spec: Spec, key: str, path: Path) -> Rows:
         given = question.value if isinstance(question.value, list) else []
@@ -319,7 +295,7 @@ class Builder:
                 start = ABSENT if known.kind in {GROUP, UNION} else seed(known.node)
                 node = self._node(start, known, inner_key, inner, required=True, is_wanted=True)
             rows.append((row, node))
-        return Rows(key, path, question, tuple(rows), spec.most_rows, number)
+        return Rows(key, path, number, question, tuple(rows), spec.most_rows)
 
     def _union(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Union:
         branches = spec.branches
@@ -329,7 +305,7 @@ class Builder:
         is_unfit = held is None and not absent
         asked = labels[held] if held is not None else ABSENT if is_unfit else value
         question = Question(asked, labels, required or is_unfit, spec.asks.nullable, stays=value)
-        picker = Field(key, path, "choice", question, spec.hint, next(self._numbers), is_picker=True)
+        picker = Field(key, path, next(self._numbers), "choice", question, spec.hint, is_picker=True)
         typed = self._draft.typed.get(picker.block_id)
         chosen = (
             int(typed) if isinstance(typed, str) and typed.isdecimal() else held if typed is None else None
@@ -356,7 +332,7 @@ class Builder:
             kind = "json"
         if kind == "lines" and is_long_text(value):
             return self._long_text(question, key, path, spec.hint)
-        return _holding(Field(key, path, kind, question, spec.hint, next(self._numbers)))
+        return _holding(Field(key, path, next(self._numbers), kind, question, spec.hint))
 
     def _long_text(self, question: Question, key: str, path: Path, hint: str) -> LongText:
         cut = parts_of(question.value)
@@ -364,10 +340,10 @@ class Builder:
             Field(
                 f"{key}#{place}",
                 path,
+                next(self._numbers),
                 "part",
                 Question(text, required=False),
                 hint,
-                next(self._numbers),
                 part=(place + 1, len(cut)),
             )
             for place, (text, _) in enumerate(cut)
@@ -384,7 +360,7 @@ def _holding(field: Field) -> Field:
 # --- From the tree to values -------------------------------------------------------------------------------------------
 
 
-def units_of(node: OptionalNode) -> Iterator[Unit]:
+def units_of(node: Node | None) -> Iterator[Unit]:
     """Give what a person can choose to change, from the top."""
     if isinstance(node, Group):
         for _, child in node.children:

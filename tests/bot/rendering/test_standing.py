@@ -10,12 +10,7 @@ from bot.domain.ids import MessageId
 from bot.domain.standing import MOST_USES, Ended, StandingApproval, StandingLimits, StandingTerms, Use
 from bot.rendering.card.card import render_card
 from bot.rendering.card.thread import SHOWN_USES, call_words
-from bot.rendering.modal.forms import (
-    LISTED,
-    parse_standing_terms,
-    render_standing_list,
-    render_standing_view,
-)
+from bot.rendering.modal.forms import LISTED, parse_standing_terms, render_standing_list, render_standing_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
