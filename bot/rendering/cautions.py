@@ -80,6 +80,9 @@ class _Found:
         return [*_first(hosts), *_first(misread)]
 
 
+_NOTHING = _Found(is_hidden=False, is_decomposed=False, words=[], domains={})
+
+
 def _first(lines: list[str]) -> list[str]:
     left = len(lines) - _NAMED
     return [*lines[:_NAMED], words.more(left).strip()] if left > 0 else lines
@@ -90,6 +93,9 @@ def _shown(text: str) -> str:
 
 
 def _found_in(shown: Iterable[Any]) -> _Found:
+    if (written := repr(shown)).isascii() and "\\" not in written:
+        # Printable ASCII hides nothing, and most calls are just that.
+        return _NOTHING
     texts = tuple(dict.fromkeys(text for value in shown for text in _texts(value)))
     # Long ones would fill the memory.
     return (_found if sum(map(len, texts)) <= _REMEMBERED else unwrap(_found))(texts)
