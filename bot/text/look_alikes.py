@@ -114,7 +114,14 @@ def _looks_like(char: str) -> str:
 def misread_words(texts: Iterable[str]) -> list[str]:
     """Give the words in which letters of several alphabets look alike."""
     words = (word for text in texts if not text.isascii() for word in _WORD.findall(text))
-    return [word for word in dict.fromkeys(words) if not word.isascii() and _is_misread(word)]
+    odd = [word for word in dict.fromkeys(words) if not word.isascii()]
+    # Most words are of one script. That is known sooner, because the library remembers no character.
+    mixed = [word for word in odd if len({*map(_script, word)} - {"COMMON"}) > 1]
+    if not mixed:
+        return []
+    from confusable_homoglyphs.confusables import is_dangerous  # noqa: PLC0415  # likewise
+
+    return [word for word in mixed if is_dangerous(word, preferred_aliases=["latin"])]
 
 
 def domains(texts: Iterable[str]) -> dict[str, str]:
@@ -138,14 +145,6 @@ def _script(char: str) -> str:
     from confusable_homoglyphs.categories import alias  # noqa: PLC0415  # likewise
 
     return str(alias(char))
-
-
-def _is_misread(word: str) -> bool:
-    from confusable_homoglyphs.confusables import is_dangerous  # noqa: PLC0415  # likewise
-
-    # Most words are of one script. That is known sooner, because the library remembers no character.
-    is_mixed = len({*map(_script, word)} - {"COMMON"}) > 1
-    return is_mixed and bool(is_dangerous(word, preferred_aliases=["latin"]))
 
 
 def _domains(text: str) -> Iterator[tuple[str, str]]:

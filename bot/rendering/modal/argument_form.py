@@ -163,8 +163,17 @@ class Form:
             *seen,
             *(each for each in all_in(self.root) if isinstance(each, Group) and each.path in inside),
         ]
-        offered = ((box, [part for part in parts if self._offers(box, part)]) for box in BOXES)
-        return blocks + [self._box(box, suited) for box, suited in offered if suited]
+        for box in BOXES:
+            suited = [part for part in parts if box.suits(part.kind, part.question)]
+            if box is EMPTY:
+                # Only where a field was emptied, or is ticked.
+                suited = [
+                    part
+                    for part in suited
+                    if looks_emptied(part, self.draft) or box in ticked(part, self.draft)
+                ]
+            blocks += [self._box(box, suited)] if suited else []
+        return blocks
 
     def read(
         self, args: dict[str, Any], schema: Schema | None, integers: tuple[int, int] | None = None
@@ -273,23 +282,13 @@ class Form:
         optional = field.kind != "choice" and (is_empty or not question.required or question.nullable)
         return input_block(field.block_id, field.label(), drawn, optional=optional, hint=hint)
 
-    def _offers(self, box: Box, part: Part) -> bool:
-        """Tell whether a box is shown for a part: that of an empty text only if its field was emptied, or is ticked."""
-        return box.suits(part.kind, part.question) and (
-            box is not EMPTY or looks_emptied(part, self.draft) or box in ticked(part, self.draft)
-        )
-
     def _box(self, box: Box, suited: Sequence[Part | Unit]) -> Block:
-        is_described = box is OTHERS and len(suited) <= _DESCRIBED
-        options = [
-            option(part.label(_OPTION), part.block_id, self._held_text(part) if is_described else "")
-            for part in suited
-        ]
+        is_described, options = box is OTHERS and len(suited) <= _DESCRIBED, []
+        for part in suited:
+            value = value_of(part, self.draft, {}) if is_described else ABSENT
+            about = "" if value is ABSENT else value if isinstance(value, str) else encode(value)
+            options.append(option(part.label(_OPTION), part.block_id, about))
         return box.block(options, several(self.draft.typed.get(box.block_id)))
-
-    def _held_text(self, part: Part | Unit) -> str:
-        value = value_of(part, self.draft, {})
-        return "" if value is ABSENT else value if isinstance(value, str) else encode(value)
 
     # What came back
 
