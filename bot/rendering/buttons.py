@@ -180,13 +180,9 @@ def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
 
 
 def value_of(state: Approval, indices: Iterable[int], *shown: object, named: Iterable[int] = ()) -> str:
-    """Write what a button carries, so that a click counts only while its record asks the same.
+    """Write what a button carries, so that a click counts only while its record asks the same about these actions.
 
-    Args:
-        state: The record.
-        indices: The actions that it is about.
-        shown: What it shows besides them.
-        named: The actions that its question in Slack names. The click decides no others.
+    It may show something besides them. Where its question in Slack names actions, the click decides no others.
     """
     return button_value(state.id, named, question(state, indices, *shown))
 

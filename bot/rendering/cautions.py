@@ -25,10 +25,7 @@ _REMEMBERED = 16_384
 def caution_blocks(at: str, *shown: Any, as_json: bool = False) -> list[Block]:
     """Say what the texts in some JSON values hide, and which of their words read as others; nothing for ordinary texts.
 
-    Args:
-        at: What the names of the blocks begin with.
-        shown: What is shown beside this.
-        as_json: Whether it is shown as JSON, in an input.
+    The names of the blocks begin with `at`. In an input, the values are shown as JSON.
     """
     found, said = _found_in(shown), []
     if found.is_hidden:

@@ -110,11 +110,7 @@ hand_over_refused = "{} may not decide this, so it stays with you.".format
 
 
 def not_recorded(card: str) -> str:
-    """Say that it took too long to store a decision.
-
-    Args:
-        card: The address of the message that was pressed, or empty.
-    """
+    """Say that it took too long to store a decision; `card` is the address of the message that was pressed, or empty."""
     return (
         "Your decision may *not* be recorded, because the bot or its store was too slow. "
         f"Please press the same button again on {_card(card)}: it counts only once."

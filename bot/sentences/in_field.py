@@ -117,12 +117,7 @@ _NOT_ALLOWED = {
 
 
 def not_allowed(kind: str, facts: Mapping[str, Any]) -> str:
-    """Say what a schema does not allow about a value.
-
-    Args:
-        kind: The keyword of JSON Schema, such as `minLength`.
-        facts: What the schema says there, such as `limit`.
-    """
+    """Say what a schema does not allow about a value: a keyword such as `minLength`, and the `limit` or the like that it gives."""
     if kind == "type":
         return f"Must be {' or '.join(_TYPES.get(name, name) for name in facts['types'])}."
     return _NOT_ALLOWED.get(kind, "Does not fit the tool's schema ({kind}).").format_map(

@@ -80,13 +80,7 @@ not_a_person = (
 
 
 def requester_unknown(rule: str, named: str | None, agent: str) -> str:
-    """Say that a rule needs to know for whom the agent acts.
-
-    Args:
-        rule: Its name.
-        named: The person whom the agent names, without anything else that says so.
-        agent: Its name.
-    """
+    """Say that a rule needs to know for whom the agent acts, and nothing but the agent says it, if anything."""
     where = f"rule {rule!r} requires to know for whom the agent acts"
     if named is None:
         return (

@@ -75,16 +75,7 @@ NOT_USED = "Not used yet."
 
 
 def standing_given(person: str, tool: str, same: str, run: str, until: datetime, uses: int) -> str:
-    """Say which later calls somebody approved.
-
-    Args:
-        person: Who approved.
-        tool: Its name, as code.
-        same: `arguments` or `tool`.
-        run: In which runs: `SAME_RUN`, or `in_every_run`.
-        until: Its end.
-        uses: How many calls it approves.
-    """
+    """Say which later calls somebody approved: of the tool as code, in the runs of `SAME_RUN` or `in_every_run`."""
     return (
         f"{person} gave a standing approval for later calls of {tool}: {_SAME[same]}, {run}, "
         f"until {when(until)}, at most {times(uses)}."
@@ -97,13 +88,7 @@ def used(count: int, most: int) -> str:
 
 
 def ended(at: datetime, by: str, person: str) -> str:
-    """Say when and why a standing approval ended.
-
-    Args:
-        at: When.
-        by: `time`, `uses` or `went_back`, or the person who revoked it.
-        person: The same, as a mention.
-    """
+    """Say when and why a standing approval ended: by `time`, `uses`, `went_back` or the person who revoked it."""
     return f"*Ended* {when(at)}: {_REASONS.get(by) or f'revoked by {person}'}."
 
 

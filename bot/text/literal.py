@@ -178,10 +178,7 @@ def head(text: str, size: int) -> str:
 def clip(text: str, size: int, end: Callable[[str, int], str] | None = None) -> str:
     """Shorten text to so many units (40 or more), at the end of a word, saying how many characters are missing.
 
-    Args:
-        text: The text.
-        size: How many units it may take.
-        end: Says in other words what is missing: it is given what is kept, and how many characters are not.
+    `end` says that in other words: it is given what is kept, and how many characters are not.
     """
     if units(text) <= size:
         return text

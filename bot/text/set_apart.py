@@ -31,9 +31,7 @@ _NOT_A_LETTER = re.compile(r"^[\W\d_]+")
 def each_apart(values: list[Any], room: int) -> list[str]:
     """Write each of some values: numbers, dates and a unit of three capitals beside a number bare, others in quotes.
 
-    Args:
-        values: JSON values that an agent wrote, as they stand beside each other.
-        room: How many units each may take. A longer one ends with … within its quotes.
+    One that takes more than so many units ends with … within its quotes.
     """
     numbers = [_is_number(value) for value in values]
     return [

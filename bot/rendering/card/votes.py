@@ -144,11 +144,7 @@ def proposal_text(action: Action) -> str:
 def with_proposal(action: Action, found: Written, blocks: list[Block], room: int) -> list[Block]:
     """Give the blocks of a call with what somebody proposes: short values in place, all else above the buttons.
 
-    Args:
-        action: The call.
-        found: What somebody wrote.
-        blocks: The call as it is drawn without it.
-        room: JSON characters that this may add, at least 300.
+    That may add so many JSON characters (300 or more).
     """
     at, arguments = f"a:{action.index}", arguments_of(ordered(action))
     changes, drawn = (

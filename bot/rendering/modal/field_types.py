@@ -34,13 +34,9 @@ _SPACES = re.compile(r" {2,}")
 def label_of(
     path: tuple[str | int, ...], number: int, *, size: int = LONGEST, ends: Callable[[str], str] = str
 ) -> str:
-    """Name an input.
+    """Name an input by its path: names and positions from the outermost object; empty for all arguments at once.
 
-    Args:
-        path: names and positions from the outermost object; empty for all arguments at once.
-        number: counts the inputs of a form. A label that would be too long has it behind the name.
-        size: how long a label may be.
-        ends: adds what follows the name.
+    A label that would be too long has its number in the form behind the name. `ends` adds what follows the name.
     """
     label, room = " → ".join(map(_name, path)) or in_field.ALL_ARGUMENTS, size - units(ends(""))
     if units(label) > room:

@@ -399,10 +399,7 @@ def all_in(node: Node) -> Iterator[Node]:
 def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
     """Read the value of a part of a form. What nobody touched is exactly what was asked.
 
-    Args:
-        node: The part.
-        draft: What was typed.
-        errors: Gets a sentence for each input whose value cannot be read, by its `block_id`.
+    `errors` gets a sentence for each input whose value cannot be read, by its `block_id`.
     """
     match node:
         case Field() | Group() | Rows() if boxes := {LEFT_OUT, NULLED, EMPTY_WHOLE} & {*ticked(node, draft)}:

@@ -50,11 +50,7 @@ Piece = tuple[int, int]
 def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str = "") -> Block:
     """Draw one page of a review, or its end, which can be submitted. The view carries which calls it shows.
 
-    Args:
-        state: The record.
-        meta: Which calls it leads through, and which page this is, from 1.
-        user: Who reads it.
-        said: The answer to their last click.
+    Above it stands what was said to the last click of this person.
     """
     meta = replace(meta, question=question_in(state, REVIEW.scope, meta))
     pages, is_over = review_pages(state, meta.calls), _is_over(state, meta.calls)
