@@ -87,63 +87,40 @@ TAGS = {"tags": ["x", "y", "z"]}
 TAG_LIST = an_object(["tags"], tags=a_list(TEXT))
 
 
-def test_each_row_of_a_list_has_its_inputs():
-    """Nobody writes JSON for them."""
-    assert list(inputs(Filling(TWO, ORDER).view)) == [
-        *("items → 1 → sku", "items → 1 → count", "items → 1 → note"),
-        *("items → 2 → sku", "items → 2 → count", "items → 2 → note"),
-    ]
-    assert list(inputs(Filling(TAGS, TAG_LIST).view)) == ["tags → 1", "tags → 2", "tags → 3"]
+@pytest.mark.parametrize("schema", [TAG_LIST, None], ids=["by schema", "by value"])
+@pytest.mark.parametrize(
+    ("steps", "tags"),
+    [
+        (["Add a row", {"tags → 4": "new"}], ["x", "y", "z", "new"]),
+        ([{"tags → 3": "last"}, "Remove row 2"], ["x", "last"]),
+        ([{"tags → 3": "last"}, ("Move up", 1)], ["x", "last", "y"]),
+        ([{"tags → 3": "last"}, ("Move up", 1), ("Move down", 0)], ["last", "x", "y"]),
+        (["Add a row", {"tags → 4": "gone"}, "Remove row 4", "Add a row", {"tags → 4": "new"}], [*"xyz", "new"]),
+        (["Remove row 3", "Remove row 2", "Remove row 1"], []),
+    ],
+    ids=["added", "removed", "moved", "moved twice", "never again", "all removed"],
+)  # fmt: skip
+def test_rows_are_added_removed_and_moved_with_what_was_typed_in_them(steps, tags, schema):
+    """A new row is empty, also when the last one was removed; each has its inputs, and labels say where it is now."""
+    form = Filling(TAGS, schema)
+    for step in steps:
+        if isinstance(step, dict):
+            added = inputs(form.view).get("tags → 4", {"element": {}})["element"]
+            assert "initial_value" not in added
+            form.types(**step)
+        else:
+            form.presses(*([step] if isinstance(step, str) else step))
 
-
-@pytest.mark.parametrize(("args", "schema"), [(TAGS, TAG_LIST), (TAGS, None)])
-def test_a_row_is_added_at_the_end(args, schema):
-    """With a schema and without one."""
-    form = Filling(args, schema).presses("Add a row")
-
-    assert form.types(**{"tags → 4": "new"}).edited == {"tags": ["x", "y", "z", "new"]}
+    assert form.types().edited == {"tags": tags}
+    assert list(inputs(form.view)) == [f"tags → {number}" for number, _ in enumerate(tags, 1)]
 
 
 def test_a_row_that_was_added_and_not_filled_in_is_an_error_at_its_input():
-    """It neither runs as an empty text nor goes without a word."""
+    """It neither runs as an empty text nor goes without a word. A list may say how many rows it needs."""
     form = Filling(TAGS, TAG_LIST).presses("Add a row")
-
     assert list(form.types().result.by_block.values()) == ["This needs a value."]
     form = Filling(TWO, ORDER).presses("Add a row").types()
     assert set(form.result.by_block.values()) == {"This is required."}
-
-
-def test_a_row_is_removed_and_what_was_typed_in_the_others_stays():
-    """The row that moves up keeps its own text."""
-    form = Filling(TAGS, TAG_LIST).types(**{"tags → 3": "last"}).presses("Remove row 2")
-
-    assert form.types().edited == {"tags": ["x", "last"]}
-
-
-def test_a_row_is_moved_with_what_was_typed_in_it():
-    """Its label says where it is now."""
-    form = Filling(TAGS, TAG_LIST).types(**{"tags → 3": "last"}).presses("Move up", at=1)
-    assert form.types().edited == {"tags": ["x", "last", "y"]}
-
-    form.presses("Move down", at=0)
-    assert form.types().edited == {"tags": ["last", "x", "y"]}
-    assert list(inputs(form.view)) == ["tags → 1", "tags → 2", "tags → 3"]
-
-
-def test_a_row_that_was_removed_never_comes_back_in_a_new_one():
-    """A new row is empty, also when the last one was removed."""
-    form = Filling(TAGS, TAG_LIST).presses("Add a row").types(**{"tags → 4": "gone"}).presses("Remove row 4")
-    form.presses("Add a row")
-
-    assert "initial_value" not in inputs(form.view)["tags → 4"]["element"]
-
-
-def test_every_row_can_be_removed_where_the_tool_takes_an_empty_list():
-    """Otherwise the form says so."""
-    form = Filling(TAGS, TAG_LIST)
-    for number in (3, 2, 1):
-        form.presses(f"Remove row {number}")
-    assert form.types().edited == {"tags": []}
 
     least = an_object(["tags"], tags=a_list(TEXT, minItems=1))
     form = Filling({"tags": ["x"]}, least).presses("Remove row 1").types()
