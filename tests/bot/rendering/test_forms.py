@@ -210,14 +210,70 @@ def test_the_name_of_a_group_is_literal():
     assert not [text for place, text in typed_texts(view) if place == "mrkdwn" and "channel" in text]
 
 
-def test_several_choices_are_left_out_by_checking_none_of_them():
-    """The choices are exactly those of the schema, also where the argument may be left out. New ones come last."""
-    schema = an_object(extras={"type": "array", "items": {"enum": ["card", "wrap"]}})
+NOON = int(datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp())
+BOXES_OF_TWO = {"type": "array", "items": {"enum": ["card", "wrap"]}}
+OF_250 = {"enum": [f"e{n}" for n in range(250)]}
+ALIKE = {"enum": ["x" * 200 + "1", "x" * 200 + "2"]}
+NONE = object()
 
-    assert offers({}, schema) == {"extras": ["card", "wrap"]}
-    assert submit({"extras": ["card"]}, schema, extras=[]) == Edited({"extras": []})
-    found = submit({"extras": ["wrap"]}, schema, extras=["card", "wrap"])
-    assert found == Edited({"extras": ["wrap", "card"]})
+
+@pytest.mark.parametrize(
+    ("spec", "asked", "typed", "found"),
+    [
+        # Choices: those of one schema are told apart by kind, and numbered where they read as ours or look alike.
+        ({"enum": [1, "1", True]}, 1, {"a": '"1"'}, "1"),
+        ({"enum": [1, "1", True]}, 1, {"a": "true"}, True),
+        ({"enum": ["x", " x"]}, "x", {"a": '" x"'}, " x"),
+        ({"enum": ["(leave out)", "x"]}, "x", {"a": "1: (leave out)"}, "(leave out)"),
+        (OF_250, "e7", {"a": "e249"}, "e249"),
+        # Those that were chosen before keep their order.
+        (BOXES_OF_TWO, ["wrap"], {"a": ["card", "wrap"]}, ["wrap", "card"]),
+        (BOXES_OF_TWO, ["card"], {"a": []}, []),
+        # A picker changes the minute, not the way it is written; `09:30` stays a time of minutes.
+        ({"type": "string", "format": "date-time"}, "2026-11-20T09:30:00Z", {"a": NOON}, "2026-11-21T12:00:00Z"),
+        ({"type": "string", "format": "date-time"}, "2026-11-20T09:30:00+02:00", {"a": NOON}, "2026-11-21T14:00:00+02:00"),
+        ({"type": "string", "format": "date-time"}, NONE, {"a": NOON}, "2026-11-21T12:00:00Z"),
+        ({"type": "string", "format": "time"}, "09:30", {"a": "10:00"}, "10:00"),
+        ({"type": "string", "format": "time"}, "09:30:00", {"a": "10:00"}, "10:00:00"),
+        ({"type": "string", "format": "time"}, NONE, {"a": "10:00"}, "10:00:00"),
+        ({"type": "string", "format": "date"}, NONE, {"a": "2026-01-02"}, "2026-01-02"),
+        # What its own input cannot hold is typed without quotes, and what is typed instead is a text.
+        ({"type": "string", "format": "date-time"}, "2026-01-01T10:00:00.000Z", {"a": "12"}, "12"),
+        ({"type": "string", "format": "time"}, "10:00:00Z", {"a": "12"}, "12"),
+        ({"type": "string", "format": "date"}, '"2026-01-01"', {"a": "12"}, "12"),
+        ({"type": "string", "format": "email"}, "Ada <a@b.de>", {"a": "12"}, "12"),
+        ({"type": "string", "format": "uri"}, "urn:isbn:1", {"a": "12"}, "12"),
+        # What is cleared is left out, else null, where the tool takes that.
+        ({"type": "string"}, "  ", {"Leave out": ["a"]}, NONE),
+        ({"type": ["string", "null"]}, "", {"Leave out": ["a"]}, NONE),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}], "needed": True}, "x", {"a": None}, None),
+        ({"type": ["string", "null"], "needed": True}, "  ", {"Send as null": ["a"]}, None),
+        ({"type": "string", "needed": True}, "y", {"a": None}, Errors({"f:/a": NEEDS_VALUE})),
+        ({"type": "integer", "needed": True}, 1, {"a": None}, Errors({"f:/a": NEEDS_VALUE})),
+    ],
+)  # fmt: skip
+def test_what_is_typed_chosen_or_ticked_is_what_runs(spec, asked, typed, found):
+    """What nobody touches stays byte for byte, whatever Slack trims."""
+    spec, args = dict(spec), {} if asked is NONE else {"a": asked}
+    schema = an_object(["a"] if spec.pop("needed", False) else [], a=spec)
+
+    assert submit(args, schema) == submit(args, schema, trims=False) == Unchanged()
+    result = {} if found is NONE else {"a": found}
+    assert submit(args, schema, **typed) == (found if isinstance(found, Errors) else Edited(result))
+
+
+def test_long_choices_are_numbered_and_very_many_are_in_groups():
+    """Slack takes a hundred in a row."""
+    first, second = [
+        each["text"]["text"]
+        for each in inputs(form({"a": ALIKE["enum"][0]}, an_object(["a"], a=ALIKE)))["a"]["element"][
+            "options"
+        ]
+    ]
+    groups = inputs(form({"a": "e7"}, an_object(["a"], a=OF_250)))["a"]["element"]["option_groups"]
+
+    assert (first[:4], second[:4]) == ("1: x", "2: x")
+    assert [group["label"]["text"] for group in groups] == ["1 to 100", "101 to 200", "201 to 250"]
 
 
 def test_just_what_may_be_empty_can_be_submitted_empty():
@@ -235,21 +291,6 @@ def test_just_what_may_be_empty_can_be_submitted_empty():
 
     found = [label for label, block in inputs(view).items() if block["optional"]]
     assert found == ["maybe", "left_out"]
-
-
-def test_clearing_a_needed_argument_gives_null_or_a_sentence():
-    """Nothing runs with an empty text because a field was cleared."""
-    schema = an_object(
-        ["maybe", "text", "n"],
-        maybe={"anyOf": [{"type": "string"}, {"type": "null"}]},
-        text={"type": "string"},
-        n={"type": "integer"},
-    )
-    args = {"maybe": "x", "text": "y", "n": 1}
-
-    assert submit(args, schema, maybe=None) == Edited({"maybe": None, "text": "y", "n": 1})
-    assert submit(args, schema, text=None) == Errors({block_id(args, schema, "text"): NEEDS_VALUE})
-    assert submit(args, schema, n=None) == Errors({block_id(args, schema, "n"): NEEDS_VALUE})
 
 
 @pytest.mark.parametrize("schema", [None, TEXT, NULLABLE_TEXT, OPTIONAL_TEXT])
@@ -288,14 +329,6 @@ def test_only_spaces_have_an_error_at_their_field(spaces):
         assert submit(args, trims=trims) == Unchanged()
         assert submit(args, trims=trims, to="erik") == Edited({"text": spaces, "to": "erik"})
         assert submit(args, trims=trims, **{EMPTY.label: ["text"]}) == Edited({"text": "", "to": "dana"})
-
-
-@pytest.mark.parametrize("text", ["", "  "])
-def test_a_text_that_looks_empty_is_left_out_or_null_with_a_tick(text):
-    """Nobody can clear it, because its input is empty already."""
-    assert submit({"text": text}, OPTIONAL_TEXT, **{"Leave out": ["text"]}) == Edited({})
-    assert submit({"text": text}, NULLABLE_TEXT, **{"Send as null": ["text"]}) == Edited({"text": None})
-    assert boxes(form({"text": "x"}, an_object(text={"type": "string", "minLength": 1}), "text")) == {}
 
 
 @pytest.mark.parametrize("asked", [" x ", "x\n", "\r\nx", "\tx y\nz \r\n"])
@@ -387,39 +420,6 @@ def test_arguments_that_grew_too_large_are_refused():
     assert "nested deeper than 32 levels" in found.by_block["f:/a"]
 
 
-NOON = int(datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp())
-
-
-@pytest.mark.parametrize(
-    ("format_", "asked", "typed", "written"),
-    [
-        ("date-time", {"a": "2026-11-20T09:30:00Z"}, NOON, "2026-11-21T12:00:00Z"),
-        ("date-time", {"a": "2026-11-20T09:30:00+02:00"}, NOON, "2026-11-21T14:00:00+02:00"),
-        ("date-time", {}, NOON, "2026-11-21T12:00:00Z"),
-        ("time", {"a": "09:30"}, "10:00", "10:00"),
-        ("time", {"a": "09:30:00"}, "10:00", "10:00:00"),
-        ("time", {}, "10:00", "10:00:00"),
-        ("date", {}, "2026-01-02", "2026-01-02"),
-    ],
-)
-def test_moments_keep_their_own_zone_and_form(format_, asked, typed, written):
-    """A picker changes the minute, not the way it is written; `09:30` stays a time of minutes."""
-    schema = an_object(a={"type": "string", "format": format_})
-
-    assert submit(asked, schema, a=typed) == Edited({"a": written})
-
-
-def test_more_than_a_hundred_choices_are_offered_in_groups():
-    """Slack takes a hundred in a row."""
-    schema = an_object(["a"], a={"enum": [f"e{n}" for n in range(250)]})
-    element = inputs(form({"a": "e7"}, schema))["a"]["element"]
-
-    assert [group["label"]["text"] for group in element["option_groups"]] == [
-        *("1 to 100", "101 to 200", "201 to 250")
-    ]
-    assert submit({"a": "e7"}, schema, a="e249") == Edited({"a": "e249"})
-
-
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
@@ -465,30 +465,6 @@ def test_long_choices_differ_in_what_is_seen_of_them(long):
     for spec in ({"enum": long}, {"anyOf": [{**an_object(), "title": name} for name in long]}):
         (found,) = offers({}, an_object(["a"], a=spec)).values()
         assert len({label.partition(": ")[2] or label for label in found}) == len(long)
-
-
-def test_choices_that_are_long_or_read_as_others_are_numbered():
-    """So no two of them look alike, and none looks like one of ours."""
-    long = ["x" * 200 + "1", "x" * 200 + "2"]
-    schema = an_object(a={"enum": long}, b={"enum": ["(leave out)", "x"]})
-    view = form({"a": long[0], "b": "x"}, schema)
-
-    first, second, left_out = [o["text"]["text"] for o in inputs(view)["a"]["element"]["options"]]
-    assert (first[:4], second[:4], left_out) == ("1: x", "2: x", "(leave out)")
-    assert submit({"a": long[0], "b": "x"}, schema, a=second) == Edited({"a": long[1], "b": "x"})
-    assert submit({"a": long[0], "b": "x"}, schema, b="1: (leave out)") == Edited(
-        {"a": long[0], "b": "(leave out)"}
-    )
-
-
-def test_choices_are_told_apart_by_kind():
-    """`1`, `1.0`, `"1"` and `true` are four values."""
-    schema = an_object(["a"], a={"enum": [1, "1", True]})
-
-    assert submit({"a": 1}, schema, a='"1"') == Edited({"a": "1"})
-    assert submit({"a": 1}, schema, a="true") == Edited({"a": True})
-    assert submit({"a": True}, schema) == Unchanged()
-    assert inputs(form({"a": True}, schema))["a"]["element"]["initial_option"]["text"]["text"] == "true"
 
 
 def test_spaces_at_the_ends_of_names_and_choices_can_be_seen():
@@ -655,30 +631,6 @@ def test_an_argument_that_the_schema_does_not_know_follows_its_value(value, elem
     assert submit(args, schema, **taken_out) == Edited({"a": 1})
     (refused,) = submit(args, closed, a="2").by_block.values()
     assert refused.endswith("The tool does not accept this.")
-
-
-TEXTS_FOR = [
-    ({"format": "date-time"}, "2026-01-01T10:00:05Z"),
-    ({"format": "date-time"}, "2026-01-01T10:00:00.000Z"),
-    ({"format": "date-time"}, "2026-01-01 10:00"),
-    ({"format": "time"}, "10:00:00Z"),
-    ({"format": "date"}, "tomorrow"),
-    ({"format": "date"}, '"2026-01-01"'),
-    ({"format": "email"}, "Ada <a@b.de>"),
-    ({"format": "uri"}, "urn:isbn:1"),
-]
-
-
-@pytest.mark.parametrize(("spec", "value"), TEXTS_FOR)
-@pytest.mark.parametrize("trims", [True, False])
-def test_a_text_that_its_own_input_cannot_hold_is_typed_as_it_is(spec, value, trims):
-    """Without quotes. It stays byte for byte, and what is typed instead is a text, whatever it reads as."""
-    schema = an_object(a={"type": "string", **spec})
-
-    assert elements({"a": value}, schema) == {"a": "plain_text_input"}
-    assert inputs(form({"a": value}, schema))["a"]["element"]["initial_value"] == value
-    assert submit({"a": value}, schema, trims=trims) == Unchanged()
-    assert submit({"a": value}, schema, a="12") == Edited({"a": "12"})
 
 
 NUMBERS = '{"amount":9007199254740993.99,"rate":1.10,"big":1E5,"zero":-0,"note":"x","rows":[{"n":1.10},{"n":0.1000000000000000001}]}'
