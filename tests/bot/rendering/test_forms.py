@@ -8,7 +8,6 @@ import pytest
 from pydantic import BaseModel, Field
 
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.numbers import Number
 from bot.domain.drafts import Draft
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged
 from bot.rendering.modal.editing import form_for, render_edit_view
@@ -22,7 +21,6 @@ from tests.bot.rendering.slack_side import (
     parse_form,
     shown,
     submitted,
-    typed_texts,
 )
 from tests.support.builders import a_state, an_action, an_interrupt
 
@@ -133,32 +131,6 @@ def test_a_schema_gives_one_typed_input_per_argument():
     assert inputs(form(ORDER, SCHEMA))["customer"]["hint"]["text"] == "Who pays."
 
 
-def test_values_give_the_inputs_where_there_is_no_schema():
-    """A form exists for every call."""
-    args = {
-        "to": "dana",
-        "body": "a\nb",
-        "n": 1,
-        "rate": 0.5,
-        "ok": True,
-        "who": {"id": 7},
-        "list": [1],
-        "nil": None,
-    }
-
-    assert elements(args) == {
-        "to": "plain_text_input",
-        "body": "plain_text_input",
-        "n": "number_input",
-        "rate": "number_input",
-        "ok": "radio_buttons",
-        "who → id": "number_input",
-        "list → 1": "number_input",
-        "nil · JSON": "plain_text_input",
-    }
-    assert inputs(form(args))["body"]["element"]["multiline"]
-
-
 @pytest.mark.parametrize(
     ("spec", "value", "type_"),
     [
@@ -200,14 +172,6 @@ def test_the_input_suits_schema_and_value(spec, value, type_):
 
     assert list(elements({"a": value}, schema).values()) == [type_]
     assert submit({"a": value}, schema) == Unchanged()
-
-
-def test_the_name_of_a_group_is_literal():
-    """An argument's name is the agent's text, also where it stands over several inputs."""
-    view = form({"<!channel>": {"a": 1, "b": 2}})
-
-    assert ("literal", "<!channel>") in typed_texts(view)
-    assert not [text for place, text in typed_texts(view) if place == "mrkdwn" and "channel" in text]
 
 
 NOON = int(datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp())
@@ -276,23 +240,6 @@ def test_long_choices_are_numbered_and_very_many_are_in_groups():
     assert [group["label"]["text"] for group in groups] == ["1 to 100", "101 to 200", "201 to 250"]
 
 
-def test_just_what_may_be_empty_can_be_submitted_empty():
-    """Slack itself holds back a form whose needed inputs are empty, so those that may be cleared say so."""
-    schema = an_object(
-        ["n", "maybe", "text", "code", "c"],
-        n={"type": "integer"},
-        maybe={"type": ["integer", "null"]},
-        text={"type": "string"},
-        code={"type": "string", "minLength": 1},
-        c={"enum": ["x", None]},
-        left_out={"type": "integer"},
-    )
-    view = form({"n": 1, "maybe": 2, "text": "x", "code": "x", "c": "x"}, schema)
-
-    found = [label for label, block in inputs(view).items() if block["optional"]]
-    assert found == ["maybe", "left_out"]
-
-
 @pytest.mark.parametrize("schema", [None, TEXT, NULLABLE_TEXT, OPTIONAL_TEXT])
 @pytest.mark.parametrize("typed", [{}, {"text": "other"}, {"text": None}])
 def test_a_tick_makes_a_text_empty_whatever_its_field_holds(schema, typed):
@@ -302,19 +249,6 @@ def test_a_tick_makes_a_text_empty_whatever_its_field_holds(schema, typed):
     assert boxes(form(args, schema)) == {}
     assert boxes(form(args, schema, "text"))[EMPTY.label] == ["text"]
     assert submit(args, schema, "text", **typed, **{EMPTY.label: ["text"]}) == Edited({"text": "", "n": 1})
-
-
-def test_an_empty_text_of_the_agent_stays_when_untouched():
-    """Its field is empty from the beginning, and nobody emptied it; there is nothing to tick."""
-    args = {"text": "", "to": "dana"}
-    schema = an_object(["text", "to"], text={"type": "string"}, to={"type": "string"})
-    view = form(args, schema)
-
-    assert [label for label, block in inputs(view).items() if block["optional"]] == ["text"]
-    assert boxes(view) == {}
-    assert boxes(form(args, schema, "text", "to")) == {EMPTY.label: ["to"]}
-    assert submit(args, schema, to="erik") == Edited({"text": "", "to": "erik"})
-    assert submit(args, schema, text="now there is one") == Edited({**args, "text": "now there is one"})
 
 
 @pytest.mark.parametrize("spaces", [" ", "   ", "\n\t "])
@@ -390,69 +324,6 @@ def test_a_whole_number_that_the_agent_cannot_keep_is_not_accepted(schema, inner
         assert read(n=str(good)).args["n"] == good
 
 
-def test_the_whole_is_held_against_the_schema():
-    """Each problem stands beside the input it is about."""
-    schema = an_object(
-        n={"type": "integer", "maximum": 5},
-        who=an_object(name={"type": "string", "maxLength": 3}),
-        tags={"type": "array", "items": {"type": "string", "maxLength": 1}},
-    )
-    args = {"n": 1, "who": {"name": "abc"}, "tags": ["a", "b"]}
-
-    found = submit(args, schema, **{"n": "9", "who → name": "abcd", "tags → 2": "bc"})
-
-    assert found == Errors(
-        {
-            "f:/n": "Must be 5 or less.",
-            "f:/who/name": "Must have at most 3 characters.",
-            "f:/tags#1": "Must have at most 1 characters.",
-        }
-    )
-
-
-def test_arguments_that_grew_too_large_are_refused():
-    """The limits of a publish hold for an edit."""
-    deep = '{"a":' * 40 + "1" + "}" * 40
-
-    found = submit({"a": {}}, **{"a · JSON": deep})
-
-    assert isinstance(found, Errors)
-    assert "nested deeper than 32 levels" in found.by_block["f:/a"]
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ({"enum": ["x", None]}, ["x", "(null)"]),
-        ({"type": ["string", "null"], "enum": ["x", "y"]}, ["x", "y"]),
-        ({"type": ["string", "null"], "const": "x"}, ["x"]),
-        ({"type": "string", "nullable": True, "enum": ["x", None]}, ["x", "(null)"]),
-        ({"type": "string", "enum": ["x", 7, None]}, ["x"]),
-        ({"enum": ["x", "yy"], "maxLength": 1}, ["x"]),
-        ({"anyOf": [{"const": "x"}, {"type": "null"}], "not": {"const": None}}, ["x"]),
-    ],
-)
-def test_just_what_the_whole_schema_allows_is_a_choice(spec, expected):
-    """Null and each other value, whatever one keyword alone says."""
-    assert offers({"a": "x"}, an_object(["a"], a=spec)) == {"a": expected}
-
-
-@pytest.mark.parametrize("box", [dict, lambda spec: {"type": "array", "items": spec}])
-@pytest.mark.parametrize(
-    "spec",
-    [
-        {"type": "string", "oneOf": [{"const": "t_1", "title": "Support"}, {"const": "t_2", "title": "Sales"}]},
-        {"type": "string", "enum": ["t_1", "t_2"], "enumNames": ["Support", "Sales"]},
-    ],
-)  # fmt: skip
-def test_a_choice_has_the_name_that_the_schema_gives_it_below_its_value(spec, box):
-    """A person knows the name, and the tool gets the value."""
-    found = inputs(form({}, an_object(a=box(spec))))["a"]["element"]["options"]
-
-    named = [(option["text"]["text"], option["description"]["text"]) for option in found[:2]]
-    assert named == [("t_1", "Support"), ("t_2", "Sales")]
-
-
 LONG = ["arn:aws:iam::123456789012:role/service/" + "team-" * 8 + name for name in ("east", "west-2", "home")]
 IN_TWO_PLACES = [
     f"{'x' * 100}{place}{name}{'y' * 200}" for place in ("live/", "test/") for name in ("a", "b")
@@ -465,15 +336,6 @@ def test_long_choices_differ_in_what_is_seen_of_them(long):
     for spec in ({"enum": long}, {"anyOf": [{**an_object(), "title": name} for name in long]}):
         (found,) = offers({}, an_object(["a"], a=spec)).values()
         assert len({label.partition(": ")[2] or label for label in found}) == len(long)
-
-
-def test_spaces_at_the_ends_of_names_and_choices_can_be_seen():
-    """Slack trims labels, so they stand in quotes: no two inputs and no two choices look alike."""
-    args = {"to": 1, "to ": 2, " ": 3, "": {"x": 4}}
-    schema = an_object(["a"], a={"enum": ["x", " x"]})
-
-    assert list(elements(args)) == ["to", '"to "', '" "', '"" → x']
-    assert submit({"a": "x"}, schema, a='" x"') == Edited({"a": " x"})
 
 
 def test_a_value_too_long_for_an_input_is_shown_and_kept():
@@ -490,17 +352,6 @@ def test_a_value_too_long_for_an_input_is_shown_and_kept():
 
 PARAGRAPHS = "\n\n".join(f"{number} " + "word " * 150 + "end." for number in range(8))
 """6,000 characters."""
-
-
-def test_a_text_too_long_for_an_input_is_edited_in_parts():
-    """They end where paragraphs end, and what stands between them is kept."""
-    args = {"body": PARAGRAPHS, "to": "dana"}
-    found = inputs(form(args))
-
-    assert list(found) == ["body · part 1 of 3", "body · part 2 of 3", "body · part 3 of 3", "to"]
-    held = [block["element"]["initial_value"] for block in found.values()][:3]
-    assert "\n\n".join(held) == PARAGRAPHS
-    assert all(part.endswith("end.") for part in held)
 
 
 @pytest.mark.parametrize("trims", [True, False])
@@ -522,18 +373,6 @@ def test_a_part_that_is_changed_leaves_the_others_byte_for_byte(text, trims):
     assert "new" in changed
     if text is PARAGRAPHS:
         assert changed == text.replace(before, "new")
-
-
-def test_a_long_text_is_emptied_part_by_part():
-    """A required one needs a text; an optional one is then left out."""
-    names = [f"body · part {number} of 3" for number in (1, 2, 3)]
-    emptied = dict.fromkeys(names)
-    needed, optional = an_object(["body"], body={"type": "string"}), an_object(body={"type": "string"})
-
-    shorter = submit({"body": PARAGRAPHS}, needed, **{names[0]: "Hello", names[1]: None, names[2]: None})
-    assert shorter.args["body"].strip() == "Hello"
-    assert list(submit({"body": PARAGRAPHS}, needed, **emptied).by_block.values()) == ["This needs a value."]
-    assert submit({"body": PARAGRAPHS}, optional, **emptied) == Edited({})
 
 
 def chosen(args, *names, schema=None):
@@ -582,17 +421,6 @@ def test_what_the_card_is_about_is_an_input_at_once(policy, agent, leads):
     assert all_inputs(view)[OTHERS.label]["optional"]
 
 
-@pytest.mark.parametrize("count", [96, 150, 500, 799])
-def test_every_one_of_very_many_arguments_can_be_chosen(count):
-    """More than a view has blocks for: they are choices of one menu."""
-    args = {f"key number {number}": "x" * 40 for number in range(count)}
-    last = f"key number {count - 1}"
-
-    assert list(offered(args))[-1] == last
-    answered = parse_form(submitted(chosen(args, last), **{last: "x"}), args, None)
-    assert answered == Edited({**args, last: "x"})
-
-
 def test_a_choice_that_one_view_cannot_hold_is_asked_again():
     """Nothing that was chosen is left out without a word."""
     args = {f"k{number}": "x" for number in range(200)}
@@ -633,105 +461,6 @@ def test_an_argument_that_the_schema_does_not_know_follows_its_value(value, elem
     assert refused.endswith("The tool does not accept this.")
 
 
-NUMBERS = '{"amount":9007199254740993.99,"rate":1.10,"big":1E5,"zero":-0,"note":"x","rows":[{"n":1.10},{"n":0.1000000000000000001}]}'
-
-
-def test_a_row_that_is_edited_keeps_the_numbers_of_the_others():
-    """What a person writes is a number that every reader keeps; what was there stays as it was sent."""
-    args = decode(NUMBERS)
-
-    kept = submit(args, **{"rows → 1 → n": "2.50"})
-    assert encode(kept.args["rows"]) == '[{"n":2.5},{"n":0.1000000000000000001}]'
-    refused = submit(args, **{"rows → 2 → n": "0.1000000000000000002"})
-    assert list(refused.by_block.values()) == ["This has more digits than a number can hold."]
-
-
-def test_a_limit_of_the_schema_is_about_the_exact_number():
-    """More than 1000 by the last digit is more than 1000."""
-    schema = an_object(amount={"type": "number", "maximum": 1000}, note={"type": "string"})
-
-    assert submit(decode('{"amount":1E3,"note":"x"}'), schema, note="y") == Edited(
-        {"amount": Number("1E3"), "note": "y"}
-    )
-    over = submit(decode('{"amount":1000.00000000000000000001,"note":"x"}'), schema, note="y")
-    assert list(over.by_block.values()) == ["Must be 1000 or less."]
-
-
-def test_text_that_an_input_could_not_tell_apart_is_spelled():
-    """A joined emoji, a letter with its mark and a hidden character stay exactly as they are, whatever Slack does to them."""
-    args = {
-        "family": "👨\u200d👩\u200d👧",
-        "name": "cafe\u0301",
-        "plain": "café 😀",
-        "to": "dana\u200b@example.com",
-    }
-    view = form(args)
-
-    found = {label: block["element"].get("initial_value") for label, block in inputs(view).items()}
-    assert found == {
-        "family · JSON": '"👨\\u200d👩\\u200d👧"',
-        "name · JSON": '"cafe\\u0301"',
-        "plain": "café 😀",
-        "to · JSON": '"dana\\u200b@example.com"',
-    }
-    assert submit(args) == Unchanged()
-    assert submit(args, plain="x").args == {**args, "plain": "x"}
-    assert submit(args, **{"to · JSON": '"dana@example.com"'}).args == {**args, "to": "dana@example.com"}
-    assert submit(args, **{"to · JSON": '"a\\u200b"'}).args == {**args, "to": "a\u200b"}
-
-
-JSON_FOR = [
-    ({"type": "object", "additionalProperties": {"type": "string"}}, {"a": "b"}),
-    ({"minLength": 1}, None),
-    ({}, []),
-    ({"type": "integer"}, "four"),
-    ({"type": "string"}, "a\u200bb"),
-    ({"enum": list(range(1_001))}, 4),
-]
-"""One example for each row of the table in docs/reference/forms.md, but for the last row."""
-
-
-@pytest.mark.parametrize(("spec", "value"), JSON_FOR)
-def test_json_is_typed_for_what_the_page_about_forms_lists(spec, value):
-    """With a reason for each."""
-    schema = an_object(a=spec, b={"type": "string"})
-    args = {} if spec == {"minLength": 1} else {"a": value}
-
-    assert elements(args, schema)["a · JSON"] == "plain_text_input"
-
-
-@pytest.mark.parametrize(
-    ("spec", "value"),
-    [
-        ({"type": "array", "items": {"type": "string"}}, ["x"]),
-        ({"type": "array"}, ["x", 1]),
-        ({"type": "array", "items": {"enum": ["x", "y"]}}, ["x", "x"]),
-        ({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, [[1], [2]]),
-        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, ["x"]),
-        ({"type": "array", "items": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}, ["x", 1]),
-        ({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, ["x"]),
-        ({"anyOf": [an_object(["x"], x={"type": "string"}), {"type": "null"}]}, {"x": "y"}),
-        (an_object(b=an_object(c=an_object(d=an_object(e={"type": "string"})))), {"b": {"c": {"d": {"e": "x"}}}}),
-        ({"allOf": [an_object(x={"type": "string"}), an_object(y={"type": "integer"})]}, {"x": "y", "y": 1}),
-    ],
-)  # fmt: skip
-def test_lists_unions_and_deep_objects_are_never_json(spec, value):
-    """Nor what was not given of them."""
-    assert not [label for label in elements({"a": value}, an_object(a=spec)) if "JSON" in label]
-    assert not [label for label in elements({}, an_object(a=spec)) if "JSON" in label]
-
-
-def test_the_default_of_the_tool_stands_below_the_input():
-    """So a person knows what an empty input means."""
-    schema = an_object(a={"type": "integer", "default": 3, "description": "How often."}, b={"default": None})
-
-    assert (
-        inputs(form({}, schema))["a"]["hint"]["text"]
-        == "How often. (If left out: 3) Digits only, as in 12500."
-    )
-    assert "hint" not in inputs(form({}, schema))["b · JSON"]
-
-
 @pytest.mark.parametrize(
     ("asked", "typed", "kept"),
     [
@@ -753,12 +482,3 @@ def test_a_number_is_a_change_only_if_it_is_another_number(asked, typed, kept):
     found = submit(args, an_object(n={"type": "number"}, x={"type": "string"}), n=typed, x="z")
 
     assert encode(found.args) == f'{{"n":{kept},"x":"z"}}'
-
-
-def test_rows_of_which_all_is_masked_have_an_error_that_can_be_shown():
-    """It is about the list, because no input is left."""
-    schema = an_object(rows={"type": "array", "minItems": 3, "items": an_object(key={"type": "string"})})
-    args = {"rows": [{}, {}]}
-    found = form_of(args, schema, {"key"}, Draft(rows={"f:/rows": (1,)})).read(args, schema)
-
-    assert found == Errors({"f:/rows": "Must have at least 3 items."})
