@@ -83,6 +83,30 @@ def test_what_is_seen_tells_exactly_what_is_there(raw):
     assert "\n" not in one_line(raw)
 
 
+def test_no_letter_or_mark_that_is_drawn_as_nothing_is_left():
+    """Fillers, joiners and variation selectors count as letters and marks, and would be seen no more than a zero width."""
+    blank = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180d\u180f\u2800\u2d7f\u3164\ufe00\ufe0f\uffa0\ufffc"
+    astral = "\U0001107f\U00016fe4\U0001d159\U000e0100\U000e01ef"
+
+    for char in blank + astral:
+        assert visible(f"a{char}b") == f"a\\u{{{ord(char):X}}}b"
+        assert has_hidden(f"a{char}b")
+
+
+EMOJI = [
+    "👨\u200d👩\u200d👧\u200d👦", "👩🏽\u200d🚒", "🏴\u200d☠\ufe0f", "🏳\ufe0f\u200d🌈", "❤\ufe0f", "❤\ufe0f\u200d🔥", "☀\ufe0e", "1\ufe0f\u20e3",
+    "👍🏿", "🇩🇪", "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f", "🧑🏻\u200d🤝\u200d🧑🏿", "🕵\ufe0f\u200d♀\ufe0f", "⚡\ufe0f",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("emoji", EMOJI)
+def test_emoji_are_drawn_as_they_are(emoji):
+    """A family, a skin tone, a flag and a keycap hide nothing, wherever they are."""
+    for text in (emoji, f"thanks {emoji}!", f"день{emoji}日{emoji}{emoji}"):
+        assert visible(text) == text
+        assert not has_hidden(text)
+
+
 @pytest.mark.parametrize(
     ("raw", "seen"),
     [
