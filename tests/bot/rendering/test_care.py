@@ -88,6 +88,15 @@ def test_a_card_says_how_many_people_it_takes_and_who_was_heard(fields, says):
     assert says in text_of(state_of(an_action(), **fields))
 
 
+def test_a_call_that_takes_more_people_than_the_others_says_so_itself():
+    two = {1: Terms(approvers=("U0DANA", "U0ERIK", "U0MIRA"), quorum=2)}
+
+    text = text_of(state_of(an_action("a"), an_action("b"), own=two))
+
+    assert text.count("Needs 2 approvals. One rejection stops it.") == 1
+    assert "needs 2 of" not in text
+
+
 @pytest.mark.parametrize(
     ("quorum", "votes", "label"),
     [
