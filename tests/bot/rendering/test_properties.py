@@ -1,7 +1,6 @@
 """What holds for any interrupt, however hostile: over generated names, arguments, schemas, words and statuses."""
 
 import copy
-import json
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -25,15 +24,13 @@ from bot.domain.admission import Place, Terms
 from bot.domain.approval import Assignment
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
-from bot.domain.schemas import UnsafeSchemaError, flatten, violations
 from bot.domain.votes import Proposal, Vote, position_of
 from bot.rendering.arguments import change_lines
 from bot.rendering.blocks import json_size
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
-from bot.rendering.modal.argument_form import Edited, Unchanged, form_of
+from bot.rendering.modal.argument_form import Unchanged
 from bot.rendering.modal.editing import render_edit_view
-from bot.rendering.modal.form_tree import inputs_in
 from bot.rendering.modal.forms import (
     render_hand_over_view,
     render_reject_all_view,
@@ -553,39 +550,3 @@ def _sorted(value: Any) -> str:
     if isinstance(value, list):
         return encode([_sorted(each) for each in value])
     return encode(value)
-
-
-@bounded(100)
-@given(arguments, schemas, st.data())
-def test_an_edit_never_gives_what_the_schema_does_not_allow(args, schema, data):
-    """Whatever is typed into whatever input: an answer, sentences for inputs that exist, or nothing changed."""
-    view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
-    assume("submit" in view)
-    answered = submitted(view)
-    for states_ in answered["state"]["values"].values():
-        for state in states_.values():
-            if "value" in state and data.draw(st.booleans()):
-                state["value"] = data.draw(
-                    st.none()
-                    | st.sampled_from(["7", "-1.5", "[1]", '{"a": {}}', '"x"', "null", "[[[", "x" * 3_000])
-                )
-
-    result = parse_form(answered, args, schema)
-
-    match result:
-        case Edited(args=edited):
-            check_arguments(edited)
-            assert encode(edited) != encode(args)
-            try:
-                flat = flatten(schema) if schema is not None else {}
-            except UnsafeSchemaError:
-                flat = {}
-            assert violations(flat, edited) == []
-        case Unchanged():
-            pass
-        case errors:
-            known = {field.block_id for field in inputs_in(form_of(args, schema).root)}
-            assert errors.by_block
-            assert set(errors.by_block) <= known
-            assert all(errors.by_block.values())
-    json.dumps(view)
