@@ -17,7 +17,7 @@ from bot.domain.masking import secrets_of
 from bot.domain.messages import Remark, Shown, Stage
 from bot.domain.standing import StandingApproval
 from bot.domain.votes import Proposal, Vote, Written
-from bot.sentences.kinds import Deadline
+from bot.sentences.words import Deadline
 
 CardStatus = Literal["new", "pending", "decided", "expired", "withdrawn", "refused"]
 

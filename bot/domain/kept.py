@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from bot.domain.action import Action
@@ -17,10 +17,10 @@ def once(compute: _OfAction[_P, _T]) -> _OfAction[_P, _T]:
 
     @wraps(compute)
     def found(action: "Action", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        name = compute, args, *kwargs.items()
-        if name not in action.kept:
-            action.kept[name] = compute(action, *args, **kwargs)
-        return cast("_T", action.kept[name])
+        kept, name = action.kept, (compute, args, *kwargs.items()) if kwargs else (compute, args)
+        if name not in kept:
+            kept[name] = compute(action, *args, **kwargs)
+        return kept[name]  # type: ignore[no-any-return]
 
     return found
 

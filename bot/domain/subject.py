@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
+from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.masking import has_unshown
@@ -39,8 +40,7 @@ _UNIT_NAMES = frozenset({"currency", "ccy", "unit", "asset", "coin", "token"})
 _UNIT = re.compile("[A-Z]{3}")
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """One argument that a subject can name. What is inside an object is one of its own, one level deep."""
 
     path: tuple[str, ...]
@@ -48,7 +48,7 @@ class Fact:
     kind: Kind
     unit: str = ""
     """The currency or unit of a number: three capital letters beside it."""
-    number: Decimal | None = field(default=None, compare=False)
+    number: Decimal | None = None
     """The value, where it is an amount or another number."""
 
     @property
@@ -121,7 +121,7 @@ def facts_of(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Facts
     shown = [fact for fact in _with_units(known, units) if not has_unshown(fact.value)]
     if units:
         # Nobody adds up amounts whose unit is elsewhere, hidden or written in another way.
-        shown = [replace(fact, kind=Kind.NUMBER) if _lacks_unit(fact) else fact for fact in shown]
+        shown = [fact._replace(kind=Kind.NUMBER) if _lacks_unit(fact) else fact for fact in shown]
     return Facts(tuple(_ranked(shown)), hidden, len(outside))
 
 
@@ -182,7 +182,7 @@ def _kind(path: tuple[str, ...], value: Any, schema: Any, *, is_number: bool) ->
     if _is_nested(value):
         # A line only counts what is in it.
         return Kind.OTHER
-    kinds = {_KIND_OF[word] for word in _words(path) if word in _KIND_OF}
+    kinds = {_KIND_OF[word] for word in _words(path[-1]) if word in _KIND_OF}
     if is_number and (of_numbers := kinds & {Kind.MONEY, Kind.LIMIT}):
         return min(of_numbers)
     if isinstance(value, str) and Kind.MONEY in kinds:
@@ -212,7 +212,7 @@ def _with_units(facts: Sequence[Fact], units: Sequence[Fact]) -> list[Fact]:
 
 def names_unit(name: str) -> bool:
     """Whether an argument of this name holds the unit of a number."""
-    return bool(_words((name,)) & _UNIT_NAMES)
+    return bool(_words(name) & _UNIT_NAMES)
 
 
 def _names_unit(fact: Fact) -> bool:
@@ -228,8 +228,9 @@ def is_unit(text: str) -> bool:
     return bool(_UNIT.fullmatch(text))
 
 
-def _words(path: Sequence[str]) -> set[str]:
-    return {word.lower() for word in _WORD.findall(path[-1])}
+@lru_cache(256)
+def _words(name: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(name))
 
 
 def largest_of(facts: Sequence[Fact]) -> Fact | None:

@@ -8,7 +8,7 @@ from bot.domain.mentions import mention
 from bot.domain.on_call import is_on_call
 from bot.domain.person import Person
 from bot.sentences import in_answer
-from bot.sentences.kinds import Outsider
+from bot.sentences.words import Outsider
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.slack_trouble import SlackTrouble
 from bot.rendering.calls import asked
-from bot.rendering.card.again import proposed_again
 from bot.rendering.card.layout import lay_out
+from bot.rendering.card.rows import proposed_again
 from bot.runtime.health import PLACE
 from bot.runtime.offload import offload
 from bot.runtime.tracing import span_about

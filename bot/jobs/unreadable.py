@@ -11,7 +11,7 @@ from bot.domain.errors import (
     WorkspaceFaultError,
 )
 from bot.domain.ids import Label
-from bot.rendering.card.noted import render_changed, render_unreadable
+from bot.rendering.card.noted import render_unreadable
 from bot.runtime.metrics import BROKEN_SEALS
 from bot.slack.client import SlackClient
 from bot.store.records import ApprovalStore
@@ -33,7 +33,7 @@ async def end_unreadable(
         logger.error("record.changed", extra=said)
         outcome = await store.settle(interrupt_id, "refused", code="seal", reason=str(error))
         BROKEN_SEALS.inc(outcome == "settled")
-        text, blocks = render_changed()
+        text, blocks = render_unreadable(is_changed=True)
     else:
         logger.error("record.unreadable", extra=said)
         outcome = await store.settle(interrupt_id, "refused", code="unreadable", reason=str(error))

@@ -12,7 +12,7 @@ from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError
 from bot.domain.home import Look
 from bot.listeners.home import HomeTab
-from bot.rendering.modal.standing import render_standing_list
+from bot.rendering.modal.forms import render_standing_list
 from bot.runtime.tasks import Tasks
 from bot.sentences import in_answer
 from bot.slack.client import SlackClient

@@ -26,7 +26,6 @@ from bot.listeners.submissions import (
 )
 from bot.rendering.blocks import Block
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, merged
-from bot.rendering.modal.boxes import EMPTY, OTHERS
 from bot.rendering.modal.editing import (
     CHECK,
     START_OVER,
@@ -37,6 +36,7 @@ from bot.rendering.modal.editing import (
     shown_as,
     with_chosen,
 )
+from bot.rendering.modal.inputs import EMPTY, OTHERS
 from bot.rendering.modal.questions import parse_typed
 from bot.rendering.modal.view import fits, pressed_at
 from bot.runtime.offload import offload

@@ -17,6 +17,7 @@ from bot.domain.standing import StandingTerms
 from bot.listeners.payloads import Submission
 from bot.listeners.services import Services
 from bot.rendering.blocks import Block
+from bot.rendering.modal.forms import parse_standing_terms
 from bot.rendering.modal.questions import (
     AGAIN,
     ALWAYS,
@@ -29,7 +30,6 @@ from bot.rendering.modal.questions import (
     parse_reason,
     parse_typed,
 )
-from bot.rendering.modal.standing import parse_standing_terms
 from bot.rendering.modal.view import ViewMeta, render_notice_view
 from bot.rendering.pages import call_written
 from bot.runtime.offload import offload
@@ -173,7 +173,7 @@ def voted(state: Approval, meta: ViewMeta, user: str) -> Decision | Answer:
     if isinstance(found.decision, EditDecision):
         call = call_written(action, found)
         if not state.has_read(call, user):
-            return Answer(False, in_answer.read_proposal_first(action.index))
+            return Answer(False, in_answer.read_proposal_first(action.number))
     return found.decision
 
 

@@ -15,9 +15,9 @@ from bot.listeners.services import Services
 from bot.listeners.submissions import Handle, Read, voted
 from bot.rendering import buttons
 from bot.rendering.buttons import Button
-from bot.rendering.modal import forms, standing
+from bot.rendering.calls import options_in_sight
+from bot.rendering.modal import forms
 from bot.rendering.modal.view import render_notice_view
-from bot.rendering.question_card import options_in_sight
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.use_cases import bulk
@@ -113,7 +113,7 @@ async def revoke(services: Services, state: Approval, click: Click) -> Answer:
 
 async def _list_again(services: Services, view_id: str, user: str) -> None:
     try:
-        view = standing.render_standing_list(await services.standing.revocable(user))
+        view = forms.render_standing_list(await services.standing.revocable(user))
     except (AgentAdapterError, PersonUnknownError):
         view = render_notice_view(in_answer.REVOKED, in_answer.STANDING_ENDED)
     await services.slack.update_view(view_id, None, view)
@@ -138,7 +138,7 @@ TABLE: Mapping[Button, Stores | Opens] = {
     buttons.REJECT: Opens(form(forms.render_reject_view), submissions.rejection),
     buttons.RESPOND: Opens(form(forms.render_respond_view), submissions.answer),
     buttons.STANDING: Opens(
-        form(standing.render_standing_view),
+        form(forms.render_standing_view),
         submissions.approval_from_now_on,
         may=opening.may_give_standing,
     ),

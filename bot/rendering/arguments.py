@@ -8,7 +8,7 @@ Prose is one line, which Slack wraps. Other lines end at spaces, because half a 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.masking import Unshown, hide
@@ -79,8 +79,7 @@ class Change:
         return [title, *(f"- {line}" for line in self.old), *(f"+ {line}" for line in self.new)]
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """One argument, as a card draws it."""
 
     name: str

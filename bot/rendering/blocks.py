@@ -60,6 +60,11 @@ def rich_text(block_id: str, elements: list[Block]) -> Block:
     return {"type": "rich_text", "block_id": block_id, "elements": elements}
 
 
+def section_of(elements: list[Block]) -> Block:
+    """A part of `rich_text`: text without a box around it."""
+    return {"type": "rich_text_section", "elements": elements}
+
+
 def leaves(text: str, *styles: str) -> list[Block]:
     """Literal text in a style: bold, code, strike."""
     style = {"style": dict.fromkeys(styles, True)} if styles else {}

@@ -15,10 +15,8 @@ from bot.domain.options import only_options
 from bot.domain.question import question
 from bot.rendering.blocks import Block, actions, context, menu
 from bot.rendering.blocks import button as block_button
-from bot.rendering.calls import description_is_cut, safe_name
+from bot.rendering.calls import asks_first, description_is_cut, options_in_sight, run_question, safe_name
 from bot.rendering.changes import one_value
-from bot.rendering.confirming import asks_first, run_question
-from bot.rendering.question_card import options_in_sight
 from bot.sentences import on_action, on_button, on_card, words
 from bot.text.literal import units
 
@@ -138,9 +136,7 @@ def _may_be_approved(action: Action) -> bool:
 def offered(action: Action, *, in_view: bool = False) -> list[Button]:
     """Give the buttons of an action, the most important first. Only the first one is primary.
 
-    Args:
-        action: The action.
-        in_view: Whether a view has them. A card of several actions has no room for all.
+    A card of several actions has no room for all of them, a view has.
     """
     left_out = [] if in_view or action.is_alone else [NOTE]
     if options := () if in_view else options_in_sight(action):
@@ -184,13 +180,9 @@ def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
 
 
 def value_of(state: Approval, indices: Iterable[int], *shown: object, named: Iterable[int] = ()) -> str:
-    """Write what a button carries, so that a click counts only while its record asks the same.
+    """Write what a button carries, so that a click counts only while its record asks the same about these actions.
 
-    Args:
-        state: The record.
-        indices: The actions that it is about.
-        shown: What it shows besides them.
-        named: The actions that its question in Slack names. The click decides no others.
+    It may show something besides them. Where its question in Slack names actions, the click decides no others.
     """
     return button_value(state.id, named, question(state, indices, *shown))
 
@@ -203,11 +195,7 @@ def value_within(state: Approval) -> str:
 def button_blocks(action: Action, value: str, *, in_view: bool = False, has_menu: bool = True) -> list[Block]:
     """Draw the buttons of an action, and say what they really do where the label does not say it.
 
-    Args:
-        action: The action.
-        value: What each of them carries, by `value_of`.
-        in_view: Whether a view has them.
-        has_menu: Whether it has a menu. Without one, it has the ways to decide only, each with the number of the call.
+    Without a menu, a view has the ways to decide only, each with the number of the call.
     """
     found = offered(action, in_view=in_view)
     drawn = [_drawn(button, action, value) for button in found]
@@ -221,16 +209,15 @@ def button_blocks(action: Action, value: str, *, in_view: bool = False, has_menu
         # Slack takes a menu with so many choices, and with values of this length.
         is_taken = len(values) <= IN_MENU and all(units(each) <= _CHOICE_VALUE for each in values)
         shown.append(found_menu if is_taken else MORE.drawn(action.index, value))
-    shown = [*([] if in_view else _options(action, value)), *shown]
-    group = [actions(f"a:{action.index}:buttons", shown)] if shown else []
-    return [*group, *_effect_blocks(action)]
-
-
-def _options(action: Action, value: str) -> list[Block]:
-    return [
+    options = [
         OPTION.drawn(f"{action.index}.{number}", value, option, says=f"{OPTION.label}: {option}")
-        for number, option in enumerate(options_in_sight(action))
+        for number, option in enumerate(() if in_view else options_in_sight(action))
     ]
+    blocks = [actions(f"a:{action.index}:buttons", [*options, *shown])] if options or shown else []
+    # What a decision really does, where this agent's framework does not know it.
+    if said := [known for each in action.config.effects if (known := on_action.EFFECTS.get(each))]:
+        blocks.append(context(f"a:{action.index}:effects", "\n".join(said)))
+    return blocks
 
 
 def buttons_behind(action: Action, value: str) -> list[Block]:
@@ -246,51 +233,26 @@ def _in_sight(found: Sequence[Button]) -> int:
 
 def _drawn(button: Button, action: Action, value: str, label: str = "") -> Block:
     asks = run_question(action) if button.verb == APPROVE.verb and asks_first(action) else None
-    return button.drawn(action.index, value, label, says=_says(button, action), asks=asks)
-
-
-def _says(button: Button, action: Action) -> str:
-    """Write what a screen reader says: what the button does, whether that is only a vote, and to which action."""
-    needed = _votes_needed(button, action)
-    votes = f", {on_action.one_of(needed)}" if needed > 1 else ""
-    return f"{button.label}{votes} {_named(action)}"[:75]
-
-
-def _votes_needed(button: Button, action: Action) -> int:
+    needed = action.terms.needed(button.decision) if button.decision else 1
     if button.verb == AGREE.verb and action.proposal:
-        return action.needed(action.proposal.position)
-    return action.terms.needed(button.decision) if button.decision else 1
+        needed = action.needed(action.proposal.position)
+    votes = f", {on_action.one_of(needed)}" if needed > 1 else ""
+    # A screen reader says what the button does, whether that is only a vote, and to which action.
+    says = f"{button.label}{votes} {_named(action)}"[:75]
+    return button.drawn(action.index, value, label, says=says, asks=asks)
 
 
 def _named(action: Action) -> str:
     return on_action.named(action.number_shown, safe_name(action.request) or "")
 
 
-def _effect_blocks(action: Action) -> list[Block]:
-    """Say what a decision really does, where this agent's framework does not know it."""
-    known = on_action.EFFECTS
-    said = [known[effect] for effect in action.config.effects if effect in known]
-    return [context(f"a:{action.index}:effects", "\n".join(said))] if said else []
-
-
 def clock_blocks(state: Approval, place: int) -> list[Block]:
     """Draw the buttons of a place that decide nothing: to say who is looking, to hand it over, to get more time."""
-    drawn = list(filter(None, (_assign_button(state, place), _extend_button(state))))
+    found, extension, drawn = state.places[place], state.admission.extension, []
+    if found.assign and any(map(state.is_open_at, found.actions)):
+        button = HAND_OVER if state.assignment_at(place) else ASSIGN
+        drawn.append(button.drawn(place, value_of(state, found.actions)))
+    if extension and state.may_extend:
+        label = on_card.extend_by(words.duration_words(extension.by))
+        drawn.append(EXTEND.drawn(state.extended, value_of(state, range(len(state.actions))), label))
     return [actions("clock", drawn)] if drawn else []
-
-
-def _assign_button(state: Approval, place: int) -> Block | None:
-    """Draw the button to say who is looking, or once somebody is, to hand that over."""
-    found = state.places[place]
-    if not found.assign or not any(map(state.is_open_at, found.actions)):
-        return None
-    button = HAND_OVER if state.assignment_at(place) else ASSIGN
-    return button.drawn(place, value_of(state, found.actions))
-
-
-def _extend_button(state: Approval) -> Block | None:
-    extension = state.admission.extension
-    if extension is None or not state.may_extend:
-        return None
-    value = value_of(state, range(len(state.actions)))
-    return EXTEND.drawn(state.extended, value, on_card.extend_by(words.duration_words(extension.by)))

@@ -1,9 +1,10 @@
-"""What an action asks: the call as it will run, and what the agent says about it."""
+"""What an action asks: the call as it will run, what the agent says about it, and the question that comes before a click."""
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, groupby
+from textwrap import indent
 from types import MappingProxyType
 from typing import Any
 
@@ -14,12 +15,13 @@ from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.kept import once
 from bot.domain.masking import Unshown, secrets_of
-from bot.domain.options import OPTIONS, TEXTS, question_args, question_name
+from bot.domain.options import OPTIONS, TEXTS, options_of, question_args, question_name
 from bot.domain.subject import unexpected
 from bot.rendering.arguments import Argument, argument_lines, arguments_of, count_shown
 from bot.rendering.blocks import (
     Block,
     boxed,
+    confirm,
     context,
     json_size,
     leaves,
@@ -28,12 +30,16 @@ from bot.rendering.blocks import (
     quote,
     rich_text,
     section,
+    section_of,
 )
-from bot.rendering.cautions import caution_blocks
-from bot.rendering.question_card import options_in_sight
-from bot.sentences import in_text, on_action, words
+from bot.rendering.cautions import caution_blocks, misleads
+from bot.sentences import in_text, on_action, on_button, words
 from bot.text.literal import clip, key_text, mrkdwn, one_line, units, visible
+from bot.text.look_alikes import skeleton
 
+_MOST, _LONGEST, _DESCRIPTION = 5, 30, 400
+_NO_LETTERS = re.compile(r"^[\W\d_]+")
+_OURS = tuple({skeleton(label.rstrip("…")) for label in on_button.all_labels()})
 CARD_ARGUMENTS = 3_600
 """JSON characters of arguments that a card shows whole."""
 CARD_DESCRIPTION = 900
@@ -47,6 +53,29 @@ _SHOWN_NAMES = 6
 _LONGEST_NAME, _ALL_NAMES = 60, 300
 # Slack would read two slashes as an address, and two colons as a picture (`:name:`).
 _NAME = re.compile(r"(?!.*//)(?!.*:.*:)[A-Za-z0-9_.:/-]{1,64}")
+_ROOM = 300
+"""What Slack takes as the text of a question."""
+
+
+def options_in_sight(action: Action) -> tuple[str, ...]:
+    """Give the answers that the card of a question has as buttons; none where one of them cannot be one.
+
+    The message shows the whole question and asks nothing else, and one person decides.
+    """
+    is_short = units(visible(action.description)) <= _DESCRIPTION
+    stands_whole = action.is_alone and not action.must_read and is_short
+    if not stands_whole or action.is_high_risk or action.terms.needs_votes or misleads(action):
+        return ()
+    offered = options_of(action)
+    differ = len({skeleton(each) for each in offered}) == len(offered)
+    return offered if differ and len(offered) <= _MOST and all(map(_is_plain, offered)) else ()
+
+
+def _is_plain(option: str) -> bool:
+    has_plain_letters = all(" " <= char <= "~" or char.isalpha() for char in option)
+    is_as_written = visible(option) == option == option.strip() and units(option) <= _LONGEST
+    begins = skeleton(_NO_LETTERS.sub("", option))
+    return has_plain_letters and is_as_written and not begins.startswith(_OURS)
 
 
 def asked(interrupt: Interrupt, terms: Sequence[Terms], pages: Sequence[int]) -> tuple[Action, ...]:
@@ -100,11 +129,11 @@ def arguments_as_text(
     for is_short, group in groupby(arguments, lambda argument: argument.is_short):
         if is_short:
             named = [(each.name, changed.get(each.name) or leaves_of(each)) for each in group]
-            elements.append(_section(side_by_side(named)))
+            elements.append(section_of(side_by_side(named)))
             continue
         for argument in group:
-            elements += [_section(leaves(f"{argument.name}:")), boxed(argument.text)]
-    return rich_text(block_id, elements or [_section(leaves(in_text.NO_ARGUMENTS))])
+            elements += [section_of(leaves(f"{argument.name}:")), boxed(argument.text)]
+    return rich_text(block_id, elements or [section_of(leaves(in_text.NO_ARGUMENTS))])
 
 
 def side_by_side(named: Iterable[tuple[str, list[Block]]]) -> list[Block]:
@@ -123,10 +152,6 @@ def side_by_side(named: Iterable[tuple[str, list[Block]]]) -> list[Block]:
 def leaves_of(argument: Argument, *styles: str) -> list[Block]:
     """Write a value as code, and not what the bot says in its place."""
     return leaves(argument.plain, *(["code"] if argument.is_shown else []), *styles)
-
-
-def _section(elements: list[Block]) -> Block:
-    return {"type": "rich_text_section", "elements": elements}
 
 
 def arguments_text(action: Action) -> str:
@@ -189,13 +214,7 @@ def is_plain_name(name: str) -> bool:
 
 
 def call_blocks(action: Action, *, alone: bool, held: frozenset[str] = frozenset()) -> list[Block]:
-    """Draw the call.
-
-    Args:
-        action: The call.
-        alone: Whether it is the only one of its card, whose title then names the tool.
-        held: The arguments that this title holds whole.
-    """
+    """Draw the call. Alone on its card, its title names the tool, and holds these arguments whole."""
     # Where the policy gives the title, the tool is named here.
     is_named = alone and not action.terms.title
     return [
@@ -238,7 +257,10 @@ def description_blocks(at: str, action: Action) -> list[Block]:
 
 def care_words(action: Action) -> list[str]:
     """Say what a person has to know of a call beside its arguments."""
-    said = _unknown(action)
+    said = []
+    if unknown := unexpected(action.request.args, action.config.args_schema):
+        # Many tools ignore them.
+        said.append(on_action.not_in_schema(_code_spans(unknown), len(unknown)))
     if names := _named(action, action.terms.modal_only):
         said.append(on_action.in_reading_only(names, is_cut=_is_cut(action)))
     said += mask_words(action)
@@ -252,12 +274,6 @@ def mask_words(action: Action) -> list[str]:
     """Say which arguments nobody is shown."""
     masked = _named(action, action.terms.masked.names)
     return [on_action.masked(masked)] if masked else []
-
-
-def _unknown(action: Action) -> list[str]:
-    """Warn of arguments that are not in the schema: many tools ignore them."""
-    names = unexpected(action.request.args, action.config.args_schema)
-    return [on_action.not_in_schema(_code_spans(names), len(names))] if names else []
 
 
 def typing_words(call: Action, *, agree: bool = False) -> str:
@@ -301,3 +317,34 @@ def description_is_cut(action: Action) -> bool:
     # JSON never has fewer characters than its text.
     is_long = len(text) > CARD_DESCRIPTION
     return is_long or (bool(text) and json_size(quote("a:00:description", text)) > CARD_DESCRIPTION)
+
+
+def asks_first(action: Action) -> bool:
+    """Tell whether one press is not enough to approve a call."""
+    return action.terms.confirm or misleads(action)
+
+
+def run_question(action: Action) -> Block:
+    """Ask whether to run the call. Names the tool and its values, as its card shows them."""
+    needed = action.terms.needed("approve")
+    said = [on_action.one_vote_of(needed)] if needed > 1 else []
+    said += [in_text.MISLEADS] if misleads(action) else []
+    return confirm(run_title(action), _values(action, said), on_action.APPROVE)
+
+
+def run_title(action: Action) -> str:
+    return on_action.run(safe_name(action.request) or "")
+
+
+def _values(action: Action, after: list[str]) -> str:
+    """Write all values, those of the headline first, before these sentences. Where some do not fit, say where they stand."""
+    # Without the indent, what an object has inside would read as arguments of the call.
+    shown = [
+        f"{each.name}:\n{indent(each.text, '  ')}" if "\n" in each.text else f"{each.name}: {each.text}"
+        for each in arguments_of(ordered(action))
+    ] or [in_text.NO_ARGUMENTS]
+    whole = "\n".join([*shown, *after])
+    while shown and units(whole) > _ROOM:
+        shown.pop()
+        whole = "\n".join([*shown, on_action.MORE_ABOVE, *after])
+    return whole

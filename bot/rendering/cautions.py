@@ -12,7 +12,7 @@ from bot.domain.kept import once
 from bot.rendering.blocks import Block, literal_within, section
 from bot.sentences import in_text, words
 from bot.text.literal import clip, has_decomposed, has_hidden, visible
-from bot.text.misread import domains, imitates, misread_words
+from bot.text.look_alikes import domains, imitates, misread_words
 
 _LINES = 1_000
 """The room for the words that are named, in JSON characters."""
@@ -25,10 +25,7 @@ _REMEMBERED = 16_384
 def caution_blocks(at: str, *shown: Any, as_json: bool = False) -> list[Block]:
     """Say what the texts in some JSON values hide, and which of their words read as others; nothing for ordinary texts.
 
-    Args:
-        at: What the names of the blocks begin with.
-        shown: What is shown beside this.
-        as_json: Whether it is shown as JSON, in an input.
+    The names of the blocks begin with `at`. In an input, the values are shown as JSON.
     """
     found, said = _found_in(shown), []
     if found.is_hidden:
@@ -80,6 +77,9 @@ class _Found:
         return [*_first(hosts), *_first(misread)]
 
 
+_NOTHING = _Found(is_hidden=False, is_decomposed=False, words=[], domains={})
+
+
 def _first(lines: list[str]) -> list[str]:
     left = len(lines) - _NAMED
     return [*lines[:_NAMED], words.more(left).strip()] if left > 0 else lines
@@ -90,6 +90,9 @@ def _shown(text: str) -> str:
 
 
 def _found_in(shown: Iterable[Any]) -> _Found:
+    if (written := repr(shown)).isascii() and "\\" not in written:
+        # Printable ASCII hides nothing, and most calls are just that.
+        return _NOTHING
     texts = tuple(dict.fromkeys(text for value in shown for text in _texts(value)))
     # Long ones would fill the memory.
     return (_found if sum(map(len, texts)) <= _REMEMBERED else unwrap(_found))(texts)

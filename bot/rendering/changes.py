@@ -9,7 +9,7 @@ from agent_adapter.contract.hitl import EditDecision
 from bot.domain.action import Action
 from bot.domain.votes import Written
 from bot.rendering.arguments import ARROW, Change, changes_of
-from bot.rendering.blocks import Block, boxed, leaves, literal, rich_text
+from bot.rendering.blocks import Block, boxed, leaves, literal, rich_text, section_of
 from bot.rendering.pages import PAGE_SIZE
 from bot.sentences import in_text
 from bot.text.literal import pieces, units
@@ -47,7 +47,7 @@ def changes_blocks(block_id: str, changes: Sequence[Change]) -> list[Block]:
             continue
         rows = [[*leaves(f"{change.path}: ", "bold"), *change_of(change)] for change in found]
         joined = [leaf for at, row in enumerate(rows) for leaf in ([*leaves("\n"), *row] if at else row)]
-        elements.append({"type": "rich_text_section", "elements": joined})
+        elements.append(section_of(joined))
     return [rich_text(block_id, elements)]
 
 

@@ -9,19 +9,12 @@ from bot.domain.approval import Approval
 from bot.domain.home import SECTIONS, HomePage, Look, Row
 from bot.domain.ids import MessageId, action_id
 from bot.domain.waiting import Spot
-from bot.rendering.blocks import (
-    Block,
-    actions,
-    button,
-    header,
-    plain,
-    section,
-    spoken,
-)
+from bot.rendering.blocks import Block, actions, button, header, plain, section, spoken
 from bot.rendering.buttons import READ, REVIEW, value_of
 from bot.rendering.calls import is_plain_name
 from bot.rendering.card.title import about, title
-from bot.rendering.modal.standing import standing_row
+from bot.rendering.modal.field_types import option
+from bot.rendering.modal.forms import standing_row
 from bot.rendering.modal.view import HOME
 from bot.sentences import in_form, in_home, on_action
 from bot.text.set_apart import mrkdwn_line
@@ -35,12 +28,7 @@ _ROOM = 32
 
 
 def render_home(page: HomePage, *, url: str) -> Block:
-    """Draw the Home tab.
-
-    Args:
-        page: What it shows.
-        url: The address of the workspace, to link cards.
-    """
+    """Draw the Home tab. Cards are linked in the workspace of this address."""
     return _view("home", _blocks(page, url), page.look)
 
 
@@ -63,19 +51,16 @@ def dump_look(look: Look) -> str:
 
 def load_look(text: str) -> Look:
     """Read what Slack carried back. What cannot be read is the first page."""
-    match _json(text):
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return Look()
+    match found:
         case [section, str(agent), str(tool), [int(deadline), str(after)], int(first)] if section in SECTIONS:
             return Look(section, agent, tool, Spot(deadline, after), first)
         case [section, str(agent), str(tool), _, int(first)] if section in SECTIONS:
             return Look(section, agent, tool, None, first)
     return Look()
-
-
-def _json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
 
 
 def _view(kind: str, blocks: list[Block], look: Look) -> Block:
@@ -87,7 +72,10 @@ def _blocks(page: HomePage, url: str) -> list[Block]:
     rows = [block for number, row in enumerate(page.rows) for block in _row_blocks(look, row, number, url)]
     if not rows:
         rows = [section("none", in_home.EMPTY[look.section] if look.is_first else in_home.LAST_PAGE)]
-    return [_head(page), *rows, *_pages(page), _ways(page)]
+    ways = [way("further", in_home.FURTHER, page.further)] if page.further else []
+    ways += [] if look.is_first else [way("start", in_home.FROM_START, look.from_start)]
+    turns = [actions("pages", ways)] if ways else []
+    return [_head(page), *rows, *turns, _ways(page)]
 
 
 def _head(page: HomePage) -> Block:
@@ -121,25 +109,10 @@ def _ways(page: HomePage) -> Block:
 def _menu(kind: str, chosen: str, names: Sequence[str], everything: str) -> Block:
     # What is chosen can always be seen, also where there are more names than Slack takes.
     offered = list(dict.fromkeys([*filter(None, [chosen]), *names]))[:_MOST_CHOICES]
-    options = [_option(everything, EVERYTHING), *(_option(name, name) for name in offered)]
-    initial = next((option for option in options if option["value"] == chosen), options[0])
-    return {
-        "type": "static_select",
-        "action_id": action_id(HOME, kind),
-        "options": options,
-        "initial_option": initial,
-    }
-
-
-def _option(label: str, value: str) -> Block:
-    return {"text": plain(label), "value": value}
-
-
-def _pages(page: HomePage) -> list[Block]:
-    ways = [way("further", in_home.FURTHER, page.further)] if page.further else []
-    if not page.look.is_first:
-        ways.append(way("start", in_home.FROM_START, page.look.from_start))
-    return [actions("pages", ways)] if ways else []
+    options = [option(everything, EVERYTHING), *(option(name, name) for name in offered)]
+    initial = next((each for each in options if each["value"] == chosen), options[0])
+    name = action_id(HOME, kind)
+    return {"type": "static_select", "action_id": name, "options": options, "initial_option": initial}
 
 
 def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
@@ -150,7 +123,11 @@ def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
             return standing_row(state, row.indices[0], number)
         case "waiting":
             what = about(state, calls, room=_ROOM)
-            says, found = _waiting_words(row, mrkdwn_line(what)), _review(row, number)
+            says = _waiting_words(row, mrkdwn_line(what))
+            # The calls are decided in a review, where all of each is shown.
+            place = state.admission.places.index(state.place_of(row.indices[0]))
+            value = value_of(state, row.indices, named=row.indices)
+            found = replace(REVIEW, style=None).drawn(f"{place}.{number}", value)
         case name:
             # An agent can name anybody: its word alone shows nobody what a channel was asked about.
             what = title(state, calls, has_values=name == "decided" or state.admission.requester_known)
@@ -168,14 +145,6 @@ def _waiting_words(row: Row, what: str) -> str:
 
 def _until(state: Approval) -> str:
     return in_home.until(state.deadline, state.now)
-
-
-def _review(row: Row, number: int) -> Block:
-    """Draw the button that leads through the calls of a row. They are decided there, where all of each is shown."""
-    state = row.state
-    place = state.admission.places.index(state.place_of(row.indices[0]))
-    value = value_of(state, row.indices, named=row.indices)
-    return replace(REVIEW, style=None).drawn(f"{place}.{number}", value)
 
 
 def _details(row: Row, number: int, url: str) -> Block | None:

@@ -1,8 +1,8 @@
 """Everything that an action says, as lines and divided into pages, and how many pages have to be read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
@@ -22,19 +22,27 @@ _Line = tuple[str, str]
 
 def sections(action: Action) -> Sections:
     """Write arguments and description as lines."""
-    sections = [("arguments", argument_lines(action.shown()))]
-    if action.description:
-        sections.append(("description", text_lines(action.description)))
-    return sections
+    description = [("description", text_lines(action.description))] if action.description else []
+    return [("arguments", argument_lines(action.shown())), *description]
 
 
 def pages_of(action: Action) -> list[Sections]:
     """Divide what an action says into pages: as many as have to be read, where a number of them was fixed."""
     lines = [(name, line) for name, lines in sections(action) for line in lines]
-    pages = list(_full(lines))
+    sizes = [units(line) + 1 for _, line in lines]
+    pages: list[list[_Line]] = [[]]
+    room = PAGE_SIZE
+    for line, size in zip(lines, sizes, strict=True):
+        if size > room and pages[-1]:
+            pages.append([])
+            room = PAGE_SIZE
+        pages[-1].append(line)
+        room -= size
     if action.must_read and len(pages) != action.pages:
-        # A version with another size of pages has fixed it.
-        pages = _even(lines, action.pages)
+        # A version with another size of pages has fixed it: they have about the same size.
+        pages = [[] for _ in range(action.pages)]
+        for line, size, end in zip(lines, sizes, accumulate(sizes), strict=True):
+            pages[(end - size) * action.pages // sum(sizes)].append(line)
     by_name = [groupby(page, lambda pair: pair[0]) for page in pages]
     return [[(name, [line for _, line in found]) for name, found in groups] for groups in by_name]
 
@@ -66,30 +74,3 @@ def call_written(action: Action, found: Written) -> Action:
     pages = max(pages, min(action.pages, 1))
     # What is noted about a reading says how many pages there were: the size of pages may change with a version.
     return replace(call, pages=pages, fingerprint=f"{found.fingerprint}/{pages}")
-
-
-def _full(lines: list[_Line]) -> Iterator[list[_Line]]:
-    """Put on each page as much as there is room for."""
-    page: list[_Line] = []
-    size = 0
-    for line in lines:
-        size += _size(line)
-        if page and size > PAGE_SIZE:
-            yield page
-            page, size = [], _size(line)
-        page.append(line)
-    yield page
-
-
-def _even(lines: list[_Line], count: int) -> list[list[_Line]]:
-    """Divide lines into so many pages of about the same size."""
-    pages: list[list[_Line]] = [[] for _ in range(count)]
-    total, before = sum(map(_size, lines)), 0
-    for line in lines:
-        pages[before * count // total].append(line)
-        before += _size(line)
-    return pages
-
-
-def _size(line: _Line) -> int:
-    return units(line[1]) + 1

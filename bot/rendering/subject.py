@@ -67,17 +67,16 @@ def subject_of(actions: Sequence[Action], room: int = ROOM) -> str:
         if units(", ".join([*said[1:], found])) > room:
             break
         said.append(found)
-    hidden, outside = (
-        sum(getattr(each.facts, name) for each in actions) for name in ("hidden", "unexpected")
-    )
+    hidden, outside = (sum(getattr(each.facts, it) for each in actions) for it in ("hidden", "unexpected"))
     return " ".join([", ".join(said), *in_text.counted(0, hidden, outside)])
 
 
 def tools_of(actions: Sequence[Action], room: int = ROOM) -> str:
     """Say the same without any value, for places where the calls are not shown."""
-    often = Counter(map(tool_of, actions))
-    said = [on_card.times_of(tool, count) for tool, count in often.items()]
-    kept = _fitting(said, room)
+    said = [on_card.times_of(tool, count) for tool, count in Counter(map(tool_of, actions)).items()]
+    kept = said[:1]
+    while len(kept) < len(said) and units(", ".join(said[: len(kept) + 1])) <= room:
+        kept.append(said[len(kept)])
     return ", ".join(kept) + words.more(len(said) - len(kept))
 
 
@@ -268,16 +267,6 @@ def _of_tools(actions: Sequence[Action], room: int) -> str:
     return said if units(said) <= room else tools_of(actions, room)
 
 
-def _fitting(texts: Sequence[str], room: int) -> list[str]:
-    """Give the first texts that have room as a list, and one at least."""
-    kept = list(texts[:1])
-    for text in texts[1:]:
-        if units(", ".join([*kept, text])) > room:
-            break
-        kept.append(text)
-    return kept
-
-
 def _sums(actions: Sequence[Action]) -> list[str]:
     """Say what a number of every call comes to: those of the policy's headline, or the first number and the largest."""
     facts = [action.after.facts for action in actions]
@@ -308,9 +297,8 @@ def _sum(facts: Sequence[Fact]) -> str:
     if is_alike and all(fact.kind is Kind.MONEY for fact in facts) and (total := _exact(numbers)):
         return f"{total} {facts[0].unit}".strip()
     low, high = (pick(facts, key=lambda fact: fact.number or Decimal(0)) for pick in (min, max))
-    text = (
-        _text(low, ROOM) if low.value == high.value else on_card.from_to(_text(low, ROOM), _text(high, ROOM))
-    )
+    ends = _text(low, ROOM), _text(high, ROOM)
+    text = ends[0] if low.value == high.value else on_card.from_to(*ends)
     return text if units(text) <= 2 * _LONGEST_SUM else ""
 
 

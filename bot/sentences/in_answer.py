@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from bot.sentences.kinds import Outsider
 from bot.sentences.on_button import OPEN
-from bot.sentences.words import calls, or_more, people_have, when
+from bot.sentences.words import Outsider, calls, or_more, people_have, when
 
 NOT_DONE = "Not done"
 RECORDED = "Recorded"
@@ -58,6 +57,7 @@ TOO_MUCH_TO_SHOW = "So many changes do not fit into the last step, which shows a
 ONLY_SPACES = "There are only spaces here. Write an answer, or close this form."
 ONE_ANSWER = "Give one answer, or close this form. Nothing was recorded."
 OVER = "This is already decided, or it has ended."
+RUN_IT_FIRST = "Tick this to approve. Nothing was recorded."
 WRONG_VALUE = "Type it exactly. Nothing was recorded."
 GONE = "This proposal was withdrawn or decided, so nothing was recorded. Look at the card."
 STANDING_ENDED = "This standing approval has ended."
@@ -78,14 +78,39 @@ _ENDED = {
     "refused": "was refused by the bot",
     "decided": "is already decided",
 }
+nothing_left = "There is nothing left here that you can {}.".format
+not_counted_yet = "You are not counted yet: {}".format
+"""Say why the author of a proposal does not count among those who agree with it."""
+edit_refused = "The rule “{}” decides about these values, and {}. Nothing was recorded.".format
+"""Say that an edit cannot be taken by the rule that is about its values."""
+unreachable = "the bot cannot post where that rule asks ({})".format
+"""Say that the bot cannot post where a rule asks."""
+masked_values = (
+    "The policy masks “{}”, and what is masked is never edited: nobody could see what they agree with. "
+    "Remove it from what you typed. Nothing was recorded."
+).format
+standing_only_by = "Only {} may give a standing approval here.".format
+"""Say who may approve later calls."""
+revoked_only_by = "Only {} and people who may approve this can revoke it.".format
+already_looking = "{} is already looking at this.".format
+hand_over_only_by = "Only {}, who is looking at this, can hand it over.".format
+only_this_call = "The agent asks only about call {}, not about later calls.".format
+proposed_otherwise = (
+    "Somebody proposes something else for call {}, so later calls cannot be approved with it now. "
+    "Nothing was recorded: look at the card."
+).format
+read_first = f"The card does not show all of call {{}}: press *{OPEN}*, and decide on its last page.".format
+value_needed = (
+    "The risk of call {} is high: to approve it, open its form, and type what the form asks for.".format
+)
+read_proposal_first = "Press *Agree to …*, and read the change of call {} to its end before you agree.".format
+no_standing_approval = "The policy does not offer a standing approval for call {}.".format
+standing_too_wide = "The policy does not allow so wide a standing approval for call {}.".format
+hand_over_refused = "{} may not decide this, so it stays with you.".format
 
 
 def not_recorded(card: str) -> str:
-    """Say that it took too long to store a decision.
-
-    Args:
-        card: The address of the message that was pressed, or empty.
-    """
+    """Say that it took too long to store a decision; `card` is the address of the message that was pressed, or empty."""
     return (
         "Your decision may *not* be recorded, because the bot or its store was too slow. "
         f"Please press the same button again on {_card(card)}: it counts only once."
@@ -145,30 +170,14 @@ def not_decided(indices: Sequence[int], reason: str) -> str:
     return f"You may not decide {calls(indices)}. {reason}"
 
 
-def nothing_left(decision: str) -> str:
-    """Say that nothing is open that this person could decide so."""
-    return f"There is nothing left here that you can {decision}."
-
-
 def proposed(rule: str, needed: int, channel: str = "") -> str:
     """Tell the author of an edit that others have to agree with it; the channel only where there are several."""
     where = f" in {channel}" if channel else ""
     return f"The rule “{rule}” decides about these values, so your change is a proposal: {people_have(needed)} to agree{where}."
 
 
-def not_counted_yet(reason: str) -> str:
-    """Say why the author of a proposal does not count among those who agree with it."""
-    return f"You are not counted yet: {reason}"
-
-
 AGREE_YOURSELF = "press *Agree to …* on the card, and read all of the change there first."
 """How the author of a proposal agrees with it."""
-
-
-def edit_refused(rule: str, why: str) -> str:
-    """Say that an edit cannot be taken by the rule that is about its values."""
-    return f"The rule “{rule}” decides about these values, and {why}. Nothing was recorded."
-
 
 AGENT_UNVERIFIED = "it takes calls of verified agents only"
 REQUESTER_UNVERIFIED = "only the agent says for whom it acts, which this rule does not accept"
@@ -177,73 +186,9 @@ NO_ROOM = "the card has no room for the proposal"
 MASKS_THE_CHANGE = "it masks what you changed, so nobody could see what they agree with"
 
 
-def unreachable(error: str) -> str:
-    """Say that the bot cannot post where a rule asks."""
-    return f"the bot cannot post where that rule asks ({error})"
-
-
 def too_few_approvers(needed: int) -> str:
     """Say that a rule takes more people than it names."""
     return f"{people_have(needed)} to agree, but fewer people may"
-
-
-def masked_values(name: str) -> str:
-    """Say that an edit touches a masked argument."""
-    return (
-        f"The policy masks “{name}”, and what is masked is never edited: nobody could see what they agree with. "
-        "Remove it from what you typed. Nothing was recorded."
-    )
-
-
-def only_this_call(index: int) -> str:
-    """Say that the agent keeps no decision for later calls."""
-    return f"The agent asks only about call {index + 1}, not about later calls."
-
-
-def proposed_otherwise(index: int) -> str:
-    """Say that later calls are not approved while somebody proposes something else for this one."""
-    return (
-        f"Somebody proposes something else for call {index + 1}, so later calls cannot be approved with it now. "
-        "Nothing was recorded: look at the card."
-    )
-
-
-def read_first(index: int) -> str:
-    """Say that an action is longer than its card."""
-    return f"The card does not show all of call {index + 1}: press *{OPEN}*, and decide on its last page."
-
-
-RUN_IT_FIRST = "Tick this to approve. Nothing was recorded."
-
-
-def value_needed(index: int) -> str:
-    """Say that what runs at a high risk takes one of its values."""
-    return f"The risk of call {index + 1} is high: to approve it, open its form, and type what the form asks for."
-
-
-def read_proposal_first(index: int) -> str:
-    """Say that a proposal is longer than its card."""
-    return f"Press *Agree to …*, and read the change of call {index + 1} to its end before you agree."
-
-
-def no_standing_approval(index: int) -> str:
-    """Say that the policy lets nobody approve later calls of an action."""
-    return f"The policy does not offer a standing approval for call {index + 1}."
-
-
-def standing_only_by(people: str) -> str:
-    """Say who may approve later calls."""
-    return f"Only {people} may give a standing approval here."
-
-
-def standing_too_wide(index: int) -> str:
-    """Say that a standing approval is wider than its limits."""
-    return f"The policy does not allow so wide a standing approval for call {index + 1}."
-
-
-def revoked_only_by(approver: str) -> str:
-    """Say who can revoke a standing approval."""
-    return f"Only {approver} and people who may approve this can revoke it."
 
 
 NOBODY_LOOKING = "Nobody is looking at this any more. Press “I am looking at this” first."
@@ -254,21 +199,6 @@ SOMEBODY_WAS_FASTER = "Somebody else was faster: look at the card again."
 def extended_before(until: datetime) -> str:
     """Say that the deadline was moved already."""
     return f"It is already open until {when(until)}."
-
-
-def already_looking(person: str) -> str:
-    """Say who is looking at a card."""
-    return f"{person} is already looking at this."
-
-
-def hand_over_only_by(person: str) -> str:
-    """Say who can hand a card over."""
-    return f"Only {person}, who is looking at this, can hand it over."
-
-
-def hand_over_refused(person: str) -> str:
-    """Say that a card cannot be handed to somebody who may not decide."""
-    return f"{person} may not decide this, so it stays with you."
 
 
 DEACTIVATED = "This account is deactivated, or not of this workspace."

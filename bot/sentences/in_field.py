@@ -26,43 +26,13 @@ BOXES = {
 }
 """Boxes to tick: a label, and what happens with a tick or without."""
 EMPTIED = f"You emptied a field. If you mean an empty text, tick its name under “{_EMPTY}”."
-
-
-def numbered(number: int) -> str:
-    """End a label that is cut, so that no other label is the same."""
-    return f" (input {number})"
-
-
-def as_json(label: str) -> str:
-    """Label an input whose value is entered as JSON."""
-    return f"{label} · JSON"
-
-
-def nth(number: int, name: str) -> str:
-    """Name one of several forms whose names are the same."""
-    return f"{number}: {name}"
-
-
-def as_picker(label: str) -> str:
-    """Label an input that chooses the form of a value."""
-    return f"{label} · form"
-
-
-def as_part(label: str, number: int, count: int) -> str:
-    """Label an input that holds a part of a long text."""
-    return f"{label} · part {number} of {count}"
-
-
-def from_to(first: int, last: int) -> str:
-    """Name a part of a long list of choices."""
-    return f"{first} to {last}"
-
-
-def if_left_out(value: str) -> str:
-    """Say what the tool takes for an argument that is left out, by its schema."""
-    return f"(If left out: {value})"
-
-
+numbered = " (input {})".format
+as_json = "{} · JSON".format
+nth = "{}: {}".format
+as_picker = "{} · form".format
+as_part = "{} · part {} of {}".format
+from_to = "{} to {}".format
+if_left_out = "(If left out: {})".format
 _HOW_TO_WRITE = {
     "integer": "Digits only, as in 12500.",
     "number": "Decimal point, no separators: 12500.5",
@@ -92,16 +62,8 @@ ONLY_SPACES = f"There are only spaces here. Write a text, or tick its name under
 NOT_A_WHOLE_NUMBER = "This must be a whole number. Write digits only, as in 12500."
 NOT_A_NUMBER = "This must be a number. Write a decimal point and no separators, as in 12500.5."
 NOT_A_CHOICE = "This must be one of the choices."
-
-
-def not_json(problem: str) -> str:
-    """Say that a text cannot be read as JSON."""
-    return f"This must be JSON: {problem}."
-
-
-def beyond(smallest: int, largest: int) -> str:
-    """Say that the agent cannot keep a whole number."""
-    return f"The agent can only keep whole numbers from {smallest} to {largest}."
+not_json = "This must be JSON: {}.".format
+beyond = "The agent can only keep whole numbers from {} to {}.".format
 
 
 def too_many_digits(number: str = "This") -> str:
@@ -155,12 +117,7 @@ _NOT_ALLOWED = {
 
 
 def not_allowed(kind: str, facts: Mapping[str, Any]) -> str:
-    """Say what a schema does not allow about a value.
-
-    Args:
-        kind: The keyword of JSON Schema, such as `minLength`.
-        facts: What the schema says there, such as `limit`.
-    """
+    """Say what a schema does not allow about a value: a keyword such as `minLength`, and the `limit` or the like that it gives."""
     if kind == "type":
         return f"Must be {' or '.join(_TYPES.get(name, name) for name in facts['types'])}."
     return _NOT_ALLOWED.get(kind, "Does not fit the tool's schema ({kind}).").format_map(

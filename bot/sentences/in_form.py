@@ -39,6 +39,8 @@ _ABOUT_EDIT = (
     "The tool stays the same, and the call runs with your changes. "
     "Fields that you do not touch keep exactly what the agent wrote."
 )
+remove_row = "Remove row {}".format
+rows_in_sight = "Rows {} to {} of {}".format
 
 
 def about_edit(problem: str | None) -> str:
@@ -68,16 +70,6 @@ ADD_ROW, MOVE_UP, MOVE_DOWN = "Add a row", "Move up", "Move down"
 PREVIOUS_ROWS, NEXT_ROWS = "Previous rows", "Next rows"
 
 
-def remove_row(number: int) -> str:
-    """Label the button that removes a row of a list."""
-    return f"Remove row {number}"
-
-
-def rows_in_sight(first: int, last: int, count: int) -> str:
-    """Say which rows of a long list are in sight."""
-    return f"Rows {first} to {last} of {count}"
-
-
 def not_accepted(sentences: Sequence[str]) -> str:
     """Say what the tool does not accept about values without an input in sight. The sentences are mrkdwn."""
     return "\n".join((ALSO_WRONG, *sentences))
@@ -87,16 +79,8 @@ def not_accepted(sentences: Sequence[str]) -> str:
 
 PREVIOUS = "Previous"
 TOO_LONG_TO_EDIT = "These arguments are too long for a form, so they cannot be edited here."
-
-
-def page(number: int, last: int) -> str:
-    """Say which page this is."""
-    return f"Page {number} of {last}"
-
-
-def as_proposed(person: str) -> str:
-    """Say that a reading shows a call as somebody proposes it."""
-    return f"This is the call as {person} proposes to run it."
+page = "Page {} of {}".format
+as_proposed = "This is the call as {} proposes to run it.".format
 
 
 # --- The review of several calls ----------------------------------------------------------------------------------------
@@ -108,16 +92,13 @@ NOT_TO_BE_APPROVED = "cannot be approved"
 OF_HIGH_RISK = "high risk"
 WITH_PROPOSAL = "somebody proposes a change"
 NOT_SHOWN_TO_THE_END = "you were not shown all of it"
+page_of_action = "Page {1} of {2} of call {0}".format
+"""Say which page of a long call this is."""
 
 
 def first_page(last: int, turn: str, approve: str) -> str:
     """Say on the first page of a review where its buttons lead: the one that turns the page, and the one at the end."""
     return f"{page(1, last)}. The buttons below a call decide only that call. *{turn}* leads to *{approve}*."
-
-
-def page_of_action(number: int, page: int, last: int) -> str:
-    """Say which page of a long call this is."""
-    return f"Page {page} of {last} of call {number}"
 
 
 def to_be_approved(what: str, at_once: Sequence[int], voted: Sequence[int]) -> str:
@@ -183,11 +164,7 @@ def to_be_rejected(indices: Sequence[int], what: str) -> str:
 # --- What is typed at a high risk --------------------------------------------------------------------------------------------
 
 RUN_IT = "Yes, run it with the values above"
-
-
-def type_value(value: str) -> str:
-    """Ask for this value of the call."""
-    return f"To approve, type {value}"
+type_value = "To approve, type {}".format
 
 
 def value_of(name: str) -> str:
@@ -209,8 +186,4 @@ WHICH_CALLS, WHICH_RUNS, HOW_LONG, HOW_MANY = "Which calls", "Where", "For how l
 SAME_ARGUMENTS = "The same call, with exactly these arguments"
 ANY_ARGUMENTS = "Every call of this tool, with any arguments"
 THIS_RUN = "In this run"
-
-
-def every_run(agent: str) -> str:
-    """Offer to approve later calls in all runs of an agent."""
-    return f"In every run of the agent {agent}"
+every_run = "In every run of the agent {}".format

@@ -25,6 +25,8 @@ LAST_PAGE = "There is nothing more on this page."
 FURTHER = "Next page"
 FROM_START = "First page"
 ALL_AGENTS, ALL_TOOLS = "All agents", "All tools"
+more = "{} more are not shown: revoke some of these first.".format
+given_in = "Given in {}.".format
 
 
 def waiting(count: int, first: str, *, is_first: bool, has_more: bool) -> str:
@@ -43,13 +45,3 @@ def until(deadline: datetime, now: datetime) -> str:
 def approved_at(deadline: datetime, now: datetime) -> str:
     """Say until when somebody can object to a call."""
     return f"*approved at {by(deadline, now)} if nobody decides*"
-
-
-def more(count: int) -> str:
-    """Say how many standing approvals `/approvals rules` leaves out."""
-    return f"{count} more are not shown: revoke some of these first."
-
-
-def given_in(place: str) -> str:
-    """Say where a standing approval was given."""
-    return f"Given in {place}."

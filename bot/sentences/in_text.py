@@ -7,6 +7,12 @@ DOTS = "••••"
 MASKED = f"{DOTS} (masked)"
 OTHER_SPELLING = "(Not shown: it contains a masked value in another spelling.)"
 TOO_MANY_MASKED = "(Not shown: there are too many masked values to look for all of them in this text.)"
+in_reading = "({}, open to see)".format
+"""Replace a value that only a reading shows."""
+characters = "{:,} characters".format
+more_characters = "… {:,} more characters".format
+spaces = "{} spaces".format
+blank_lines = "{} blank lines".format
 
 
 def masked(fingerprint: str) -> str:
@@ -14,39 +20,13 @@ def masked(fingerprint: str) -> str:
     return f"{DOTS} (masked, fingerprint {fingerprint})"
 
 
-def in_reading(size: str) -> str:
-    """Replace a value that only a reading shows."""
-    return f"({size}, open to see)"
-
-
 LEFT_OUT = "(left out)"
 """Replaces an argument that most calls of a batch have, and this one has not."""
 BELOW = "(below)"
 """Replaces a value in a row that cannot hold it, and that is shown below the rows."""
 
-
-def characters(count: int) -> str:
-    """Say how long a text is."""
-    return f"{count:,} characters"
-
-
-def more_characters(count: int) -> str:
-    """End a text that is cut."""
-    return f"… {count:,} more characters"
-
-
 MORE = "… (more)"
 """Ends a text that is cut where the sentence below says how much there is."""
-
-
-def spaces(count: int) -> str:
-    """Replace many spaces."""
-    return f"{count} spaces"
-
-
-def blank_lines(count: int) -> str:
-    """Replace many blank lines."""
-    return f"{count} blank lines"
 
 
 # --- Arguments and their changes ----------------------------------------------------------------------------------------
@@ -57,14 +37,12 @@ SAME_WORD = "same word:"
 ADDED, REMOVED, BECOMES = "(added)", "(removed)", "→"
 """Beside a value that an edit changed, on the line of a decided call."""
 
-
-def not_on_line(count: int) -> str:
-    """Count the arguments that the line of a call leaves out."""
-    return f"+{count}"
-
-
+not_on_line = "+{}".format
+"""Count the arguments that the line of a call leaves out."""
 HIDDEN_VALUE = "(hidden)"
 """Replaces a value in a title that nobody is shown there."""
+added = "{}: added".format
+removed = "{}: removed".format
 
 
 def counted(more: int, hidden: int, unexpected: int) -> list[str]:
@@ -74,16 +52,6 @@ def counted(more: int, hidden: int, unexpected: int) -> list[str]:
 
 
 ONLY_ORDER = "(only the order of the arguments changed)"
-
-
-def added(path: str) -> str:
-    """Say that an edit added what is at this path."""
-    return f"{path}: added"
-
-
-def removed(path: str) -> str:
-    """Say that an edit removed what was at this path."""
-    return f"{path}: removed"
 
 
 # --- Not what it looks like ---------------------------------------------------------------------------------------------
@@ -101,13 +69,5 @@ DECOMPOSED_IN_JSON = (
 MISREAD = "⚠️ *Possible fake.* Some letters only look like ordinary ones:"
 DOMAINS = "What computers read as the domain name:"
 MISLEADS = "Look again: some of this is not what it seems to be."
-
-
-def misread(word: str) -> str:
-    """Name a word that reads as another one."""
-    return f'"{word}" has letters of several alphabets'
-
-
-def as_computers_read(host: str, read: str) -> str:
-    """Say how computers read a domain name."""
-    return f"{host} is really {read}"
+misread = '"{}" has letters of several alphabets'.format
+as_computers_read = "{} is really {}".format

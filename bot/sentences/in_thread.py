@@ -7,6 +7,8 @@ from bot.sentences.words import and_more, place_name, times, when
 
 MOST_CALLED = 20
 """People and groups called in one message."""
+in_every_run = "in every run of agent `{}`".format
+earlier_uses = "{} earlier uses are not shown.".format
 
 
 def reminder(about: str, called: Sequence[str]) -> str:
@@ -73,25 +75,11 @@ NOT_USED = "Not used yet."
 
 
 def standing_given(person: str, tool: str, same: str, run: str, until: datetime, uses: int) -> str:
-    """Say which later calls somebody approved.
-
-    Args:
-        person: Who approved.
-        tool: Its name, as code.
-        same: `arguments` or `tool`.
-        run: In which runs: `SAME_RUN`, or `in_every_run`.
-        until: Its end.
-        uses: How many calls it approves.
-    """
+    """Say which later calls somebody approved: of the tool as code, in the runs of `SAME_RUN` or `in_every_run`."""
     return (
         f"{person} gave a standing approval for later calls of {tool}: {_SAME[same]}, {run}, "
         f"until {when(until)}, at most {times(uses)}."
     )
-
-
-def in_every_run(agent: str) -> str:
-    """Say that a standing approval counts in all runs of an agent."""
-    return f"in every run of agent `{agent}`"
 
 
 def used(count: int, most: int) -> str:
@@ -100,21 +88,10 @@ def used(count: int, most: int) -> str:
 
 
 def ended(at: datetime, by: str, person: str) -> str:
-    """Say when and why a standing approval ended.
-
-    Args:
-        at: When.
-        by: `time`, `uses` or `went_back`, or the person who revoked it.
-        person: The same, as a mention.
-    """
+    """Say when and why a standing approval ended: by `time`, `uses`, `went_back` or the person who revoked it."""
     return f"*Ended* {when(at)}: {_REASONS.get(by) or f'revoked by {person}'}."
 
 
 def use(number: int, at: datetime, requester: str) -> str:
     """Write one use of a standing approval."""
     return f"{number}. {when(at)}" + (f", for {requester}" if requester else "")
-
-
-def earlier_uses(count: int) -> str:
-    """Say how many uses are left out."""
-    return f"{count} earlier uses are not shown."

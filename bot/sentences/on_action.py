@@ -10,6 +10,7 @@ UNUSUAL_NAME = "(unusual name)"
 READ_FIRST = "To approve or edit, read all of it first."
 TO_BE_READ = "to be read first"
 HIGH_RISK = "⚠️ *High risk*"
+masked = "Masked: {}. The call uses the real value.".format
 
 
 def title(number: int | None, tool: str = "") -> str:
@@ -24,11 +25,6 @@ def only_the_beginning(count: int, argument: str) -> str:
         f": {argument} has {count:,} characters in all" if argument else f", of {count:,} characters in all"
     )
     return f"*Only the beginning is shown*{many}. {READ_FIRST}"
-
-
-def masked(names: str) -> str:
-    """Say which arguments nobody is shown."""
-    return f"Masked: {names}. The call uses the real value."
 
 
 def not_in_schema(names: str, count: int) -> str:
@@ -72,21 +68,14 @@ def proposed_again(number: int, person: str, link: str, difference: str) -> str:
 
 APPROVE = "Approve"
 MORE_ABOVE = "Not all values fit here. The rest is above."
+one_of = "one of {} votes,".format
+"""Say on a button that it casts one vote of several."""
+one_vote_of = "This is one vote: {} people have to agree.".format
 
 
 def run(tool: str) -> str:
     """Ask whether a call runs."""
     return f"Run {tool or 'this call'}?"
-
-
-def one_of(needed: int) -> str:
-    """Say on a button that it casts one vote of several."""
-    return f"one of {needed} votes,"
-
-
-def one_vote_of(needed: int) -> str:
-    """Say that one person does not decide alone."""
-    return f"This is one vote: {needed} people have to agree."
 
 
 EFFECTS = {
@@ -125,6 +114,7 @@ _VOID = {
     "respond": f"Answered{_GONE}",
 }
 CHANGES_REQUESTED, CHANGES_NOT_PASSED_ON = "Changes requested", f"Changes requested{_GONE}"
+outcome_by_silence = "*{}: nobody decided in time*".format
 
 
 def decided(decision: str, *, is_void: bool, for_run: bool) -> str:
@@ -159,11 +149,6 @@ def outcome_by_standing(status: str, people: str, at: datetime) -> str:
     return f"*{status}* without asking, as {people} said before, {when(at)}"
 
 
-def outcome_by_silence(status: str) -> str:
-    """Say that the deadline decided."""
-    return f"*{status}: nobody decided in time*"
-
-
 # --- Votes and proposals ------------------------------------------------------------------------------------------------
 
 _VOTED = {
@@ -186,6 +171,18 @@ _VOTES = {
     "respond": "with the same answer",
     "proposal": "agreed to the change",
 }
+voted = "*{}*: {}".format
+other_proposals = "and {} other proposals".format
+other_votes = "{} other votes".format
+waiting_for = "{} · waiting for {}".format
+and_agrees = "{} and agrees".format
+agreed = "{} · *{}*: {}".format
+decided_under = "{} (*{}*). The rule “{}” decides about the change, by {}.".format
+"""Say that another rule decides about a change, and how far that is."""
+to_be_decided_by = "To be decided by {}".format
+resembles = "⚠️ This name looks like `{}`, but is not the same.".format
+matched_by = "The tool is matched by `{}`, not by its name.".format
+"""Say that a rule is about a tool because of a pattern."""
 
 
 def tally(kind: str, count: int, needed: int, *, beside_change: bool) -> str:
@@ -199,59 +196,9 @@ def votes(kind: str, count: int, needed: int) -> str:
     return f"{count} of {needed} {_VOTES.get(kind, 'votes')}"
 
 
-def voted(tally: str, people: str) -> str:
-    """Say who voted so."""
-    return f"*{tally}*: {people}"
-
-
-def other_proposals(count: int) -> str:
-    """Count the proposals that are not named."""
-    return f"and {count} other proposals"
-
-
-def other_votes(count: int) -> str:
-    """Count the votes that are not named."""
-    return f"{count} other votes"
-
-
-def waiting_for(said: str, people: str) -> str:
-    """Say at the end of a line who has not voted."""
-    return f"{said} · waiting for {people}"
-
-
 def did(person: str, decision: str) -> str:
     """Say who wrote what a card shows."""
     return f"{person} {'answered' if decision == 'respond' else 'changed'} this"
-
-
-def and_agrees(did: str) -> str:
-    """Say that only the author agrees so far."""
-    return f"{did} and agrees"
-
-
-def agreed(did: str, tally: str, people: str) -> str:
-    """Say who agrees with what somebody wrote."""
-    return f"{did} · *{tally}*: {people}"
-
-
-def decided_under(did: str, tally: str, rule: str, people: str) -> str:
-    """Say that another rule decides about a change, and how far that is."""
-    return f"{did} (*{tally}*). The rule “{rule}” decides about the change, by {people}."
-
-
-def to_be_decided_by(people: str) -> str:
-    """Say who decides one action of a card."""
-    return f"To be decided by {people}"
-
-
-def resembles(name: str) -> str:
-    """Warn of a tool whose name looks like one in another rule."""
-    return f"⚠️ This name looks like `{name}`, but is not the same."
-
-
-def matched_by(pattern: str) -> str:
-    """Say that a rule is about a tool because of a pattern."""
-    return f"The tool is matched by `{pattern}`, not by its name."
 
 
 # --- Silence ------------------------------------------------------------------------------------------------------------

@@ -3,19 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from bot.sentences.kinds import Deadline
-from bot.sentences.words import (
-    by,
-    few_numbers,
-    more,
-    numbers,
-    on_button,
-    times,
-    when,
-)
-from bot.sentences.words import (
-    calls as calls_numbered,
-)
+from bot.sentences.words import Deadline, by, few_numbers, more, numbers, on_button, times, when
+from bot.sentences.words import calls as calls_numbered
 
 # --- The title --------------------------------------------------------------------------------------------------------
 
@@ -34,16 +23,14 @@ _DONE = {
     "respond": "Answered",
 }
 _OTHERWISE = "Decided"
+from_to = "{} to {}".format
+ended = "{}: {}".format
+"""Title a card that asks nothing any more."""
 
 
 def times_of(tool: str, count: int) -> str:
     """Name a tool, and how often it is called where that is not once."""
     return tool if count == 1 else f"{tool}, {times(count)}"
-
-
-def from_to(smallest: str, largest: str) -> str:
-    """Give the smallest and the largest of several numbers that have no sum."""
-    return f"{smallest} to {largest}"
 
 
 def odd_of(count: int, name: str, value: str | None) -> str:
@@ -66,11 +53,6 @@ def still_open(what: str, still: int, total: int) -> str:
 def wants(agent: str, what: str, *, again: bool = False, asks: bool = False) -> str:
     """Title a card that is open: a call, or a question."""
     return f"{agent}{' asks' if asks else ''}{' again' if again else ''}: {what}"
-
-
-def ended(how: str, calls: str) -> str:
-    """Title a card that asks nothing any more."""
-    return f"{how}: {calls}"
 
 
 def done(decision: str, by: Sequence[str], people: int) -> str:
@@ -135,6 +117,7 @@ WAITING_FOR_OTHERS = "waiting for a decision in another channel"
 
 
 PLAINER = "This card has ended. Slack refused to show the rest of it."
+so_far = "{} of {} decided".format
 
 
 def not_run(count: int) -> str:
@@ -152,11 +135,6 @@ def all_reported(at: datetime) -> str:
     return f"reported {when(at)}"
 
 
-def so_far(decided: int, total: int) -> str:
-    """Say how much was decided when the time was up."""
-    return f"{decided} of {total} decided"
-
-
 # --- The line below: who asks, who decides, and until when ----------------------------------------------------------------
 
 UNSIGNED = "⚠️ *Decisions are not signed*, so they could be forged."
@@ -165,11 +143,11 @@ REQUESTER_UNKNOWN = "*requester unknown*"
 FOR_PERSON_ABOVE = "for the person named on the card above"
 SEVERAL_DECIDE = "the people named at each call decide"
 DECIDED_AS_PROPOSED = "as proposed, the people that each proposal names decide"
-
-
-def on_behalf_of(requester: str) -> str:
-    """Say for whom an agent asks."""
-    return f"for {requester}"
+on_behalf_of = "for {}".format
+decide = "{} decide".format
+as_asked = "as asked, {}".format
+as_asked_elsewhere = "as asked, the people named in {} decide".format
+"""Say that others decide a call as it was asked."""
 
 
 def asked_by(agent: str, requester: str = "", *, verified: bool = False) -> str:
@@ -214,21 +192,6 @@ def decides(people: str, needed: int, rejecting: int) -> str:
     return f"{who}, {rejecting} to reject" if rejecting > 1 else who
 
 
-def decide(people: str) -> str:
-    """Say which people decide which calls."""
-    return f"{people} decide"
-
-
-def as_asked(decides: str) -> str:
-    """Say who may decide a call as it was asked."""
-    return f"as asked, {decides}"
-
-
-def as_asked_elsewhere(channel: str) -> str:
-    """Say that others decide a call as it was asked."""
-    return f"as asked, the people named in {channel} decide"
-
-
 def as_proposed(person: str, index: int | None, decides: str) -> str:
     """Say who may decide what somebody proposes; with the index of its call where a card has several."""
     return f"{f'call {index + 1} ' if index is not None else ''}as {person} proposes, {decides}"
@@ -246,6 +209,9 @@ def person_decides(person: str, indices: Sequence[int]) -> str:
 
 # --- Its messages -------------------------------------------------------------------------------------------------------
 
+part_for = "{}. Asked by {}.".format
+in_part = "part {}".format
+
 
 def asks(title: str, *more: str) -> str:
     """Say in a notification what an open card asks. It is all that a phone shows, and a screen reader reads it first."""
@@ -262,22 +228,12 @@ def part(number: int, count: int, indices: Sequence[int]) -> str:
     return f"Part {number} of {count}: {calls_numbered(indices)}"
 
 
-def part_for(title: str, agent: str) -> str:
-    """Say in a notification what a part of a card is."""
-    return f"{title}. Asked by {agent}."
-
-
 def too_long(calls: int, parts: int, review: str) -> str:
     """Say where the calls are that one message cannot show. `review` is the button that leads through the open ones."""
     which = "It is" if calls == 1 else f"All {calls} are"
     where = f"in the thread, in {parts} parts" if parts > 1 else "in the thread"
     here = f"; *{review}* goes through them here" if review else ""
     return f"Too long for one message. {which} {where}{here}."
-
-
-def in_part(number: int | str) -> str:
-    """Say in which part an action is."""
-    return f"part {number}"
 
 
 # --- Why a run does not go on, and records that are outdated ------------------------------------------------------------
@@ -365,11 +321,8 @@ def left_out_proposed(indices: Sequence[int]) -> str:
 # --- A batch of one tool, as rows -------------------------------------------------------------------------------------
 
 USUAL, OTHER_ROWS = "All other rows:", "in all other rows"
-
-
-def same_in_all(count: int) -> str:
-    """Say above some values that all rows have them."""
-    return f"The same in all {count}:"
+same_in_all = "The same in all {}:".format
+more_lines = "{} more lines have no room here.".format
 
 
 def in_all(count: int) -> str:
@@ -382,30 +335,17 @@ def of_rows(indices: Sequence[int], mark: str, words: str) -> str:
     return f"{mark} {numbers(indices)}{words and f': {words}'}".strip()
 
 
-def more_lines(count: int) -> str:
-    """Say that some lines have no room."""
-    return f"{count} more lines have no room here."
-
-
 # --- Who decides, and who is looking --------------------------------------------------------------------------------------
 
 THIS_CHANNEL = "this channel"
+anyone_in = "anyone in {}".format
+extend_by = "Extend by {}".format
 
 
 def on_call(schedule: str, people: Sequence[str]) -> str:
     """Name who is on call: with the people of the moment when it was asked, where they are known."""
     names = ", ".join(people)
     return f"{names} (on call for {schedule})" if names else f"the people on call for {schedule}"
-
-
-def anyone_in(channel: str) -> str:
-    """Name the members of a channel."""
-    return f"anyone in {channel}"
-
-
-def extend_by(duration: str) -> str:
-    """Label the button that moves the deadline."""
-    return f"Extend by {duration}"
 
 
 def looking(person: str, until: datetime) -> str:

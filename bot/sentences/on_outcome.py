@@ -8,6 +8,10 @@ from bot.sentences.words import calls, when
 IN_THREAD = "Results in the thread."
 _NAMED = 40
 _STATUS = {"done": "Done", "failed": "Failed"}
+all_done = "{0} of {0} done".format
+first_line = " (the first of {} lines)".format
+beginning = " (the agent sent the first {:,} of {:,} characters)".format
+more = "and {} more. The title of the card counts all of them.".format
 
 
 def became(news: str, called: str, alarm: str) -> str:
@@ -17,24 +21,9 @@ def became(news: str, called: str, alarm: str) -> str:
     return f"{said} {alarm}".rstrip()
 
 
-def all_done(count: int) -> str:
-    """Say that several calls are done."""
-    return f"{count} of {count} done"
-
-
 def ran(status: str, at: datetime, number: int) -> str:
     """Say what became of a call, and when it was reported; of several calls, with its number."""
     return f"{f'{number}. ' if number else ''}*{_STATUS[status]}* {when(at)}"
-
-
-def first_line(lines: int) -> str:
-    """Say that only the first line of a result is shown."""
-    return f" (the first of {lines} lines)"
-
-
-def beginning(kept: int, length: int) -> str:
-    """Say that the agent kept only the beginning of a longer text."""
-    return f" (the agent sent the first {kept:,} of {length:,} characters)"
 
 
 def failed(indices: Sequence[int]) -> str:
@@ -47,8 +36,3 @@ def failed(indices: Sequence[int]) -> str:
 def says(which: str, cut: str) -> str:
     """Say above the agent's words which call they are about, and what is cut; nothing where neither has to be said."""
     return f"{which or 'Result'}{cut}:" if which or cut else ""
-
-
-def more(count: int) -> str:
-    """Count the calls that the message does not name."""
-    return f"and {count} more. The title of the card counts all of them."

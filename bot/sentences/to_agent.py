@@ -1,12 +1,10 @@
 """What decisions say to the model of an agent, beside the words that people typed."""
 
-
-def changes(wanted: str) -> str:
-    """Say to a model that a person wants another call than this one, and what it is to do."""
-    return (
-        "The call was not run. The reviewer asks for changes: make them, and call the tool again. "
-        f"The new call will be reviewed. The reviewer wrote:\n{wanted}"
-    )
+changes = (
+    "The call was not run. The reviewer asks for changes: make them, and call the tool again. "
+    "The new call will be reviewed. The reviewer wrote:\n{}"
+).format
+"""Say to a model that a person wants another call than this one, and what it is to do."""
 
 
 # --- Why silence does not approve a call, after the sentence that nobody decided in time --------------------------------

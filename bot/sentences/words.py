@@ -2,6 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+Deadline = Literal["approves", "as_said", "rejects", "tells", "raises"]
+"""What happens at a deadline to what nobody has decided; `as_said`: what each call says, `tells`: the agent hears just that."""
+Outsider = Literal["bot", "stranger", "guest"]
+"""Who may not decide, unless the policy names them."""
 
 UNUSUAL_TOOL = "a tool with an unusual name"
 """Replaces the name where a sentence has no room for it."""
@@ -15,15 +21,21 @@ _ON_BUTTON = 24
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
+def runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Divide numbers in order into runs without a gap."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][-1] == number - 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return found
+
+
 def numbers(indices: Iterable[int]) -> str:
     """Write the numbers of actions as people do: 1 to 3, 5, 8."""
-    runs: list[list[int]] = []
-    for number in sorted(index + 1 for index in indices):
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
+    found = runs(sorted(index + 1 for index in indices))
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in found)
 
 
 def few_numbers(indices: Sequence[int]) -> str:

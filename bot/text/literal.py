@@ -178,10 +178,7 @@ def head(text: str, size: int) -> str:
 def clip(text: str, size: int, end: Callable[[str, int], str] | None = None) -> str:
     """Shorten text to so many units (40 or more), at the end of a word, saying how many characters are missing.
 
-    Args:
-        text: The text.
-        size: How many units it may take.
-        end: Says in other words what is missing: it is given what is kept, and how many characters are not.
+    `end` says that in other words: it is given what is kept, and how many characters are not.
     """
     if units(text) <= size:
         return text
@@ -194,6 +191,8 @@ def clip(text: str, size: int, end: Callable[[str, int], str] | None = None) -> 
 
 def pieces(text: str, size: int) -> list[str]:
     """Cut text into consecutive pieces of at most so many units, none of them empty."""
+    if 2 * len(text) <= size:
+        return [text] if text else []
     found = []
     while text:
         # A row of marks that is longer than a piece is cut, because every piece has to make progress.
@@ -222,11 +221,10 @@ def _escape(match: re.Match[str]) -> str:
         case first if first in "0123456789#*":
             return found
         case _:
-            return "".join(map(_drawn, _JOINED.split(found))) if _JOINERS.search(found) else _spelled(found)
-
-
-def _drawn(text: str) -> str:
-    return text if SEQUENCE.fullmatch(text) else _spelled(text)
+            if not _JOINERS.search(found):
+                return _spelled(found)
+            parts = _JOINED.split(found)
+            return "".join(part if SEQUENCE.fullmatch(part) else _spelled(part) for part in parts)
 
 
 def _spelled(text: str) -> str:

@@ -1,7 +1,13 @@
-"""Values of an agent beside our own words, on one line: whatever could read as a sentence of ours is in quotes. Pure."""
+"""Values of an agent and names of people beside our own words, on one line. Pure.
+
+Whatever an agent wrote that could read as a sentence of ours is in quotes. A title has no mention, and people choose their names
+freely.
+"""
 
 import re
+import unicodedata
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
@@ -17,14 +23,15 @@ _ACTS = re.compile(r":(?=[^\s:]+:)(?!(?<=[0-9]{2}:)[0-9]{2}:[0-9]{2})|(?<!\w)[*~
 # What looks like the quotes around a text.
 _QUOTES = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u201f\u2033\uff02\u02ee\u3003', "'"))
 CUT = "…"
+_LONGEST = 30
+_BETWEEN = "-'\u2019."
+_NOT_A_LETTER = re.compile(r"^[\W\d_]+")
 
 
 def each_apart(values: list[Any], room: int) -> list[str]:
     """Write each of some values: numbers, dates and a unit of three capitals beside a number bare, others in quotes.
 
-    Args:
-        values: JSON values that an agent wrote, as they stand beside each other.
-        room: How many units each may take. A longer one ends with … within its quotes.
+    One that takes more than so many units ends with … within its quotes.
     """
     numbers = [_is_number(value) for value in values]
     return [
@@ -59,3 +66,18 @@ def _is_number(value: Any) -> bool:
     if isinstance(value, str):
         return _NUMBER.fullmatch(value) is not None
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+@lru_cache(1024)
+def plain_name(name: str) -> str:
+    """Give a name with nothing but letters, digits and what joins them, on one line; empty where none is left.
+
+    Pictures, colons and everything that could end a sentence of the bot are left out. It begins with a letter.
+    """
+    kept = "".join(char if _is_plain(char) else " " for char in unicodedata.normalize("NFC", name[:200]))
+    short = _NOT_A_LETTER.sub("", " ".join(kept.split()))
+    return short if len(short) <= _LONGEST else f"{head(short, _LONGEST - 1).rstrip()}…"
+
+
+def _is_plain(char: str) -> bool:
+    return char in _BETWEEN or unicodedata.category(char) in {"Lu", "Ll", "Lt", "Lo", "Lm", "Mn", "Mc", "Nd"}

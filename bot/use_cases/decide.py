@@ -20,7 +20,7 @@ from bot.runtime.offload import offload
 from bot.runtime.tracing import span_about
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
-from bot.text.names import plain_name
+from bot.text.set_apart import plain_name
 from bot.use_cases.answers import (
     Answer,
     closed,
@@ -212,9 +212,9 @@ class Decisions:
         if not verdict.allowed:
             return Answer(False, verdict.sentence, why="not_allowed")
         if not state.has_read(action.proposed, user):
-            return Answer(False, in_answer.read_proposal_first(index))
+            return Answer(False, in_answer.read_proposal_first(index + 1))
         if action.proposed.is_high_risk and not action.proposed.to_type.is_typed(typed):
-            return Answer(False, in_answer.value_needed(index))
+            return Answer(False, in_answer.value_needed(index + 1))
         return await self._voting.cast(state, user, {index: ballot}, shown=shown, until=until, press=press)
 
     async def _propose(
@@ -277,7 +277,7 @@ class Decisions:
                 return verdict.sentence
             limits = state.actions[index].standing
             if decision.type != "approve" or not limits or not standing.is_within(limits):
-                return in_answer.standing_too_wide(index)
+                return in_answer.standing_too_wide(index + 1)
         return ""
 
 

@@ -73,7 +73,7 @@ class Judge:
         limits = action.standing
         if limits is None:
             why = in_answer.proposed_otherwise if action.proposal else in_answer.no_standing_approval
-            return Verdict(False, why(index))
+            return Verdict(False, why(index + 1))
         if limits.approvers:
             channel = state.place_of(index).channel
             _, matching = await self._look_up(user, limits.approvers, channel, None, within)

@@ -21,15 +21,15 @@ def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision
             return in_answer.decision_not_offered(decision.type, action.config.allowed_decisions)
         if getattr(decision, "always", False):
             if not action.config.allow_always:
-                return in_answer.only_this_call(index)
+                return in_answer.only_this_call(index + 1)
             if decision.type == "approve" and not action.allows_for_run:
-                return in_answer.proposed_otherwise(index)
+                return in_answer.proposed_otherwise(index + 1)
         if decision.type not in {"approve", "edit"}:
             continue
         if action.pages and not _has_read(state, action, user, decision):
-            return in_answer.read_first(index)
+            return in_answer.read_first(index + 1)
         if action.is_high_risk and not action.as_decided(decision).to_type.is_typed(typed):
-            return in_answer.value_needed(index)
+            return in_answer.value_needed(index + 1)
     return ""
 
 

@@ -13,7 +13,7 @@ from bot.domain.errors import PersonUnknownError
 from bot.domain.mentions import mention
 from bot.domain.standing import StandingMatch, standing_name
 from bot.domain.transitions import end_standing
-from bot.rendering.card.standing_uses import call_words
+from bot.rendering.card.thread import call_words
 from bot.runtime.metrics import decisions_of
 from bot.runtime.offload import offload
 from bot.sentences import in_answer

@@ -36,7 +36,7 @@ from bot.sentences import in_answer
 from bot.store.commits import ATTEMPTS
 from bot.store.reading import as_admitted
 from bot.store.records import ApprovalStore
-from bot.text.names import plain_name
+from bot.text.set_apart import plain_name
 from bot.use_cases.answers import Answer, closed, so_far, uncounted
 from bot.use_cases.judge import Judge
 

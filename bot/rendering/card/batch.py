@@ -15,6 +15,7 @@ from bot.rendering.blocks import (
     quote,
     rich_text,
     section,
+    section_of,
 )
 from bot.rendering.calls import (
     arguments_as_text,
@@ -37,7 +38,7 @@ from bot.rendering.card.table import (
 )
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.cautions import caution_blocks
-from bot.sentences import on_card
+from bot.sentences import on_card, words
 from bot.text.literal import units, visible
 
 FEWEST = 2
@@ -91,11 +92,8 @@ def rows_blocks(calls: Sequence[Action], *, is_over: bool = False) -> list[Block
 def _odd_blocks(table: Table) -> list[Block]:
     """Name again what a few rows have and the others do not."""
     found = odd_rows(table)
-    lines = [
-        {
-            "type": "rich_text_section",
-            "elements": [*leaves(f"{_spans(numbers)}. ", "bold"), *leaves(named, "code")],
-        }
+    lines: list[Block] = [
+        section_of([*leaves(f"{_spans(numbers)}. ", "bold"), *leaves(named, "code")])
         for named, numbers in found.items()
     ]
     is_few = 0 < sum(map(len, found.values())) <= MOST_ODD and json_size(lines) <= _ODD
@@ -110,7 +108,12 @@ def _reason_blocks(calls: Sequence[Action]) -> tuple[list[Block], dict[int, list
     in_rows = {text: reason_lines(text) for text in reasons if text}
     if all(in_rows.values()):
         return [], {call.number: in_rows[call.description] or [] for call in calls if call.description}
-    quotes = [_numbered_quote(numbers, text) for text, numbers in reasons.items() if text]
+    quotes = [
+        # No text of an agent is bold.
+        {"type": "rich_text_quote", "elements": [*leaves(f"{_spans(of)}. ", "bold"), *leaves(visible(text))]}
+        for text, of in reasons.items()
+        if text
+    ]
     return [rich_text("rows:description", quotes)], {}
 
 
@@ -122,21 +125,9 @@ def _reasons(calls: Sequence[Action]) -> dict[str, list[int]]:
     return found
 
 
-def _numbered_quote(numbers: Sequence[int], text: str) -> Block:
-    # No text of an agent is bold.
-    elements = [*leaves(f"{_spans(numbers)}. ", "bold"), *leaves(visible(text))]
-    return {"type": "rich_text_quote", "elements": elements}
-
-
 def _spans(numbers: Sequence[int]) -> str:
     """Write numbers in order without words: 1-3, 5."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and spans[-1][-1] == number - 1:
-            spans[-1].append(number)
-        else:
-            spans.append([number])
-    return ", ".join(str(span[0]) if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in spans)
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in words.runs(numbers))
 
 
 def decided_rows_blocks(state: Approval, calls: Sequence[Action]) -> list[Block]:
@@ -167,7 +158,13 @@ def what_became_blocks(state: Approval, place: Place, room: int) -> list[Block]:
     common, blocks = common_outcome(state, place), []
     if lines := _within(_said(state, calls, has_words=not common), _WORDS):
         blocks.append(context("rows:outcomes", (" · " if common else "\n").join(lines)))
-    if texts := _texts(state, calls):
+    # The texts of decisions and proposals, one that several rows have once.
+    found: dict[str, list[int]] = {}
+    for call in calls:
+        text = proposal_text(call) if state.is_open_at(call.index) else outcome_text(call)
+        found.setdefault(text, []).append(call.number)
+    is_one = len(found) == 1
+    if texts := [text if is_one else f"{_spans(of)}. {text}" for text, of in found.items() if text]:
         draw = literal if any(is_edited(call) or call.proposal for call in calls) else quote
         blocks.append(literal_within("rows:told", "\n".join(texts), max(room - _WORDS, _LEAST), draw))
     return blocks
@@ -194,13 +191,3 @@ def _within(lines: Sequence[str], room: int) -> list[str]:
             return [*kept, on_card.more_lines(len(lines) - len(kept))]
         kept.append(line)
     return kept
-
-
-def _texts(state: Approval, calls: Sequence[Action]) -> list[str]:
-    """Give the texts of decisions and proposals, one that several rows have once."""
-    found: dict[str, list[int]] = {}
-    for call in calls:
-        text = proposal_text(call) if state.is_open_at(call.index) else outcome_text(call)
-        found.setdefault(text, []).append(call.number)
-    is_one = len(found) == 1
-    return [text if is_one else f"{_spans(numbers)}. {text}" for text, numbers in found.items() if text]

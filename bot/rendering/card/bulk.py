@@ -8,19 +8,11 @@ from bot.domain.approval import Approval
 from bot.domain.bulk import calls_on, decided_together, put_to_vote, with_proposal
 from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
-from bot.rendering.buttons import (
-    APPROVE_ALL,
-    READ,
-    REJECT_ALL,
-    REVIEW,
-    button_blocks,
-    offered,
-    value_of,
-)
+from bot.rendering.buttons import APPROVE_ALL, READ, REJECT_ALL, REVIEW, button_blocks, offered, value_of
 from bot.rendering.card.batch import are_long
-from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import NOTHING, has_details
 from bot.rendering.card.rows import held_in_title
+from bot.rendering.card.votes import is_alone
 from bot.rendering.cautions import misleads
 from bot.rendering.subject import subject_of
 from bot.sentences import in_form, in_text, on_action, on_button, on_card
@@ -50,7 +42,12 @@ def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
     buttons = [*_approve_or_review(state, part, still), *_reject_all(state, part, still), *own]
     is_full = len(buttons) > _IN_SIGHT
     buttons = buttons[: -len(own)] if is_full else buttons
-    said = _alone_words(state, still, has_buttons=not is_full)
+    said: list[str] = []
+    if len(still) > 1:
+        # What no call and no button says: which cannot be approved, and what a decision really does.
+        effects = dict.fromkeys(effect for index in still for effect in state.actions[index].config.effects)
+        known = [on_action.EFFECTS[effect] for effect in effects if effect in on_action.EFFECTS]
+        said = [*_not_approved_words(state, still, has_buttons=not is_full), *known]
     blocks = [context("unread", "\n".join(said))] if said else []
     if buttons:
         line = [] if state.places[part.place].rows else [divider("bulk:divider")]
@@ -70,9 +67,7 @@ def _details(state: Approval, part: MessageId, shown: Sequence[int]) -> list[Blo
         is_cut = are_long(calls) or any(call.description for call in calls)
     if not is_cut:
         return []
-    label = on_button.LABELS[READ.verb]
-    button = _REVIEW_BESIDE.drawn(_subject(part), value_of(state, shown), label)
-    return [actions("rows:all", [button])]
+    return [actions("rows:all", [_REVIEW_BESIDE.drawn(_subject(part), value_of(state, shown), READ.label)])]
 
 
 def _subject(part: MessageId) -> int | str:
@@ -81,15 +76,13 @@ def _subject(part: MessageId) -> int | str:
 
 def _own_buttons(state: Approval, still: Sequence[int]) -> list[Block]:
     """Draw the button of each call that is not approved together with others and needs no reading, with its number."""
-    found = [state.actions[index] for index in still if len(still) > 1]
-    return [
-        replace(leading, style=None).drawn(
-            call.index, value_of(state, [call.index]), on_card.of_call(leading.label, call.number)
-        )
-        for call in found
-        if _has_own(call)
-        for leading in offered(call)[:1]
-    ]
+    drawn = []
+    for call in (state.actions[index] for index in still if len(still) > 1):
+        if _has_own(call):
+            (leading, *_) = offered(call)
+            label = on_card.of_call(leading.label, call.number)
+            drawn.append(replace(leading, style=None).drawn(call.index, value_of(state, [call.index]), label))
+    return drawn
 
 
 def _has_own(call: Action) -> bool:
@@ -124,15 +117,6 @@ def _reject_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[
     is_all = len(rejectable) == len(still)
     label = REJECT_ALL.label if is_all else on_card.several(in_form.REJECT, rejectable, len(still))
     return [REJECT_ALL.drawn(part.place, value_of(state, state.places[part.place].actions), label)]
-
-
-def _alone_words(state: Approval, still: Sequence[int], *, has_buttons: bool) -> list[str]:
-    """Say of several calls what no call and no button says: which cannot be approved, and what a decision really does."""
-    if len(still) < 2:
-        return []
-    effects = [effect for index in still for effect in state.actions[index].config.effects]
-    known = [on_action.EFFECTS[effect] for effect in dict.fromkeys(effects) if effect in on_action.EFFECTS]
-    return [*_not_approved_words(state, still, has_buttons=has_buttons), *known]
 
 
 def _not_approved_words(state: Approval, still: Sequence[int], *, has_buttons: bool) -> list[str]:

@@ -24,19 +24,16 @@ from bot.rendering.blocks import (
 from bot.rendering.buttons import clock_blocks
 from bot.rendering.card.batch import decided_rows_blocks, rows_blocks, what_became_blocks
 from bot.rendering.card.bulk import bulk_blocks
-from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import has_line
 from bot.rendering.card.header import blocks_above, blocks_below, line_of_part, push_text
 from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT
 from bot.rendering.card.outcomes import folded_text, is_edited, outcome_text
 from bot.rendering.card.ran import is_told_in_thread, thread_blocks, thread_text
 from bot.rendering.card.rows import action_blocks
-from bot.rendering.card.standing_uses import standing_blocks, standing_text
 from bot.rendering.card.summary import summary_blocks
-from bot.rendering.card.times import remark_text
+from bot.rendering.card.thread import remark_text, standing_blocks, standing_text, told_blocks, told_text
 from bot.rendering.card.title import about
-from bot.rendering.card.told import told_blocks, told_text
-from bot.rendering.card.votes import with_proposal
+from bot.rendering.card.votes import is_alone, with_proposal
 from bot.sentences import on_card
 
 
@@ -96,18 +93,13 @@ def render_message(state: Approval, id: MessageId) -> Part:
             return _render_part(state, id, place)
         case "remark":
             text = remark_text(state, place, state.remarks[id.number])
-            return _beside(state, id, text, [section("remark", text)])
+            blocks = [section("remark", text)]
         case "standing":
-            blocks = standing_blocks(state, id.number)
-            return _beside(state, id, standing_text(state, id.number), blocks)
+            text, blocks = standing_text(state, id.number), standing_blocks(state, id.number)
         case "outcomes":
-            return _beside(state, id, thread_text(state, place), thread_blocks(state, place))
-    return _render_place(state, id, place)
-
-
-def _beside(state: Approval, id: MessageId, text: str, blocks: list[Block]) -> Part:
-    """Give a message in the thread of a card that is not one of its parts."""
-    place = state.places[id.place]
+            text, blocks = thread_text(state, place), thread_blocks(state, place)
+        case _:
+            return _render_place(state, id, place)
     # A reply in a thread has no thread of its own.
     parent = None if place.thread_ts else id.card
     return Part(id, place.channel, place.thread_ts, parent, text, blocks, ())
@@ -119,10 +111,15 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     buttons = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
     bulk = [*foot, *told_apart(buttons, about(state, place))]
     room = [*frame, *bulk]
+    calls = [state.actions[index] for index in place.actions]
     if place.parts:
         drawn = summary_blocks(state, place, BUDGET - json_size(room))
+    elif place.rows:
+        is_untouched = all(state.is_open_at(index) for index in place.actions)
+        drawn = rows_blocks(calls) if is_untouched else decided_rows_blocks(state, calls)
+        drawn = [*drawn, *what_became_blocks(state, place, BUDGET - json_size([*room, *drawn]))]
     else:
-        drawn = _rows(state, place, room) if place.rows else _filled(state, place, place.actions, room)
+        drawn = _filled(state, place, place.actions, room)
     blocks = [*frame, *drawn, *bulk]
     return Part(id, place.channel, place.thread_ts, None, text, blocks, () if place.parts else place.actions)
 
@@ -135,14 +132,6 @@ def _render_part(state: Approval, id: MessageId, place: Place) -> Part:
     blocks = [*top, *_filled(state, place, shown, [*top, *bulk]), *bulk]
     text = on_card.part_for(title, state.interrupt.agent)
     return Part(id, place.channel, place.thread_ts, id.card, text, blocks, shown)
-
-
-def _rows(state: Approval, place: Place, frame: list[Block]) -> list[Block]:
-    """Draw actions as rows, and below them what became of each."""
-    calls = [state.actions[index] for index in place.actions]
-    is_untouched = all(state.is_open_at(index) for index in place.actions)
-    rows = rows_blocks(calls) if is_untouched else decided_rows_blocks(state, calls)
-    return [*rows, *what_became_blocks(state, place, BUDGET - json_size([*frame, *rows]))]
 
 
 def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[Block]) -> list[Block]:

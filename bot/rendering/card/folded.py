@@ -7,11 +7,10 @@ from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.action import Action
-from bot.domain.admission import Terms
 from bot.domain.kept import once, once_as_asked
 from bot.domain.masking import hide
 from bot.rendering.arguments import Argument, arguments_of, is_same
-from bot.rendering.blocks import Block, json_size, leaves, rich_text
+from bot.rendering.blocks import Block, json_size, leaves, rich_text, section_of
 from bot.rendering.calls import (
     CARD_ARGUMENTS,
     call_size,
@@ -98,7 +97,9 @@ def pairs_of(action: Action) -> list[Pair]:
     if ran is action:
         return [Pair(name, found, found, is_changed=False) for name, found in _named(ordered(action)).items()]
     asked, decided = action.request.args, ran.request.args
-    before, after = (_named(_seen(found, ran.terms, action.headline)) for found in (asked, decided))
+    hidden = ran.terms.masked, ran.terms.modal_only
+    seen = (headline_first(hide(found, *hidden), action.headline) for found in (asked, decided))
+    before, after = map(_named, seen)
     return [
         Pair(
             name,
@@ -114,31 +115,23 @@ def _named(args: dict[str, Any]) -> dict[str, Argument]:
     return dict(zip(args, arguments_of(args), strict=True))
 
 
-def _seen(args: dict[str, Any], terms: Terms, headline: Sequence[str]) -> dict[str, Any]:
-    return headline_first(hide(args, terms.masked, terms.modal_only), headline)
-
-
 def _line(pairs: Sequence[Pair]) -> tuple[Block, int]:
-    """Draw the line, and count the arguments that it leaves out. A long value that was changed has a box of its own."""
-    fitting = _fitting(pairs)
+    """Draw the line: what was changed, and of the others the first one and those that there is room for; count what is left out.
+
+    A long value that was changed has a box of its own.
+    """
+    shown = [pair for pair in pairs if pair.is_short]
+    room = _ROOM - sum(_length(pair) for pair in shown if pair.is_changed)
+    fitting: list[Pair] = []
+    for pair in shown:
+        room -= 0 if pair.is_changed else _length(pair)
+        if pair.is_changed or room >= 0 or not fitting:
+            fitting.append(pair)
     left = sum(not pair.is_changed or pair.is_short for pair in pairs) - len(fitting)
     found = side_by_side([(key_text(pair.name), change_of(pair)) for pair in fitting])
     if left:
         found += leaves(f"{_BETWEEN if found else ''}{in_text.not_on_line(left)}")
-    return {"type": "rich_text_section", "elements": found}, left
-
-
-def _fitting(pairs: Sequence[Pair]) -> list[Pair]:
-    """Give what was changed, and of the others the first one and those that there is room for."""
-    shown = [pair for pair in pairs if pair.is_short]
-    room = _ROOM - sum(_length(pair) for pair in shown if pair.is_changed)
-    found: list[Pair] = []
-    for pair in shown:
-        if not pair.is_changed:
-            room -= _length(pair)
-        if pair.is_changed or room >= 0 or not found:
-            found.append(pair)
-    return found
+    return section_of(found), left
 
 
 def _length(pair: Pair) -> int:

@@ -1,16 +1,21 @@
 """The line below a title: for whom, who decides, until when; later, below all else, how it ended and how the run goes on."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
+from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
+from bot.domain.masking import scrub, scrub_all
 from bot.domain.mentions import approver_names, mention
 from bot.domain.person import is_person
-from bot.rendering.blocks import Block, context, header
-from bot.rendering.card.agent_run import agent_blocks, reason_blocks
-from bot.rendering.card.alarm import alarm_blocks, alarm_text
-from bot.rendering.card.deciders import (
+from bot.rendering.arguments import argument_lines
+from bot.rendering.blocks import Block, context, header, literal_within, quote, section
+from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
+from bot.rendering.card.ran import all_reported_at, ran_blocks
+from bot.rendering.card.title import alarm_text, how, long_title, title
+from bot.rendering.card.votes import (
     home,
     is_alone,
     is_mixed,
@@ -18,33 +23,72 @@ from bot.rendering.card.deciders import (
     named_only,
     on_call,
     proposal_deciders,
+    votes_text,
 )
-from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
-from bot.rendering.card.ran import all_reported_at, ran_blocks
-from bot.rendering.card.times import assignment_blocks
-from bot.rendering.card.title import how, long_title, title
-from bot.rendering.card.votes import votes_text
+from bot.rendering.cautions import caution_blocks
 from bot.sentences import on_card, words
-from bot.text.literal import without_marks
+from bot.text.literal import visible, without_marks
 from bot.text.set_apart import mrkdwn_line
 
+_CONTEXT = 1_000
+_REASON = 700
 _SHOWN_APPROVERS = 8
 _SHOWN_PLACES = 4
 # The people who decide different actions of a card in parts.
 _CALLED_ONCE = 20
 
 
+def agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
+    """Draw what the agent says about the run: all of it untrusted."""
+    untrusted = interrupt.context
+    requester = untrusted.requested_by
+    facts: dict[str, Any] = {
+        "asked_again": untrusted.again,
+        "title": untrusted.title,
+        "requested_by": None if requester and is_person(requester) else requester,
+        "subagent": untrusted.subagent,
+        "links": [{link.label: link.url} for link in untrusted.links],
+    }
+    facts = {name: fact for name, fact in facts.items() if fact}
+    if not facts:
+        return []
+    said = scrub_all(facts, secrets)
+    text = "\n".join(argument_lines(said)) if isinstance(said, dict) else said
+    blocks = [context("says", on_card.AGENT_SAYS_OF_RUN), literal_within("run", text, _CONTEXT)]
+    return [*blocks, *caution_blocks("run:", said)]
+
+
+def all_reported(state: Approval) -> bool:
+    """Whether the outcome of every call that runs is known."""
+    runs = state.running(range(len(state.recorded)))
+    return bool(runs) and all(index in state.outcomes for index in runs)
+
+
+def reason_blocks(state: Approval) -> list[Block]:
+    """Draw why a run cannot go on, or why nothing is asked any more, in the agent's words."""
+    # Who took the answer after an error and died gave no reason.
+    if all_reported(state) or state.claim_has_lapsed:
+        return []
+    reason = state.reason if state.status in {"withdrawn", "refused"} else state.stalled
+    if not reason:
+        return []
+    untrusted = visible(scrub(reason, state.actions[0].secrets))
+    return [literal_within("reason", untrusted, _REASON, quote)]
+
+
 def blocks_above(state: Approval, number: int) -> list[Block]:
     """Draw what stands above the calls of a place, on its card and in a review: the request, and the agent's words about it."""
     place = state.places[number]
-    is_open = any(state.is_open_at(index) for index in place.actions)
-    return [
-        header("top", title(state, place)),
-        *alarm_blocks(state, place),
-        *([context("who", _open_line(state, place))] if is_open else []),
-        *assignment_blocks(state, number),
-        *agent_blocks(state.interrupt, state.actions[0].secrets),
-    ]
+    blocks = [header("top", title(state, place))]
+    if text := alarm_text(state, place):
+        blocks.append(section("alarm", text))
+    if any(state.is_open_at(index) for index in place.actions):
+        blocks.append(context("who", _open_line(state, place)))
+    if found := state.assignment_at(number):
+        # Nobody looks longer than anybody can decide.
+        until = min(found.until, state.deadline)
+        blocks.append(context("looking", on_card.looking(mention(found.user), until)))
+    return [*blocks, *agent_blocks(state.interrupt, state.actions[0].secrets)]
 
 
 def blocks_below(state: Approval, place: Place) -> list[Block]:
@@ -136,7 +180,11 @@ def _open_line(state: Approval, place: Place) -> str:
         for_whom = [on_card.REQUESTER_UNKNOWN]
     deciders = _deciders(state, place)
     unless = on_card.UNLESS_THEY_DO if len(deciders) == 1 and _needed(state, place) == 1 else ""
-    said = [*for_whom, *deciders, _until(state, place.actions, unless), *_asked_also(state, place)]
+    said = [*for_whom, *deciders, _until(state, place.actions, unless)]
+    others = [each for each in state.places.values() if each != place and {*each.actions} & {*place.actions}]
+    if others:
+        names = list(dict.fromkeys(words.place_name(other.channel) for other in others[:_SHOWN_PLACES]))
+        said.append(on_card.also_asked_in(names, len(others) - _SHOWN_PLACES))
     said += [on_card.VERIFIED_AGENT] if state.admission.agent_verified else []
     is_high = any(state.actions[index].is_high_risk for index in place.actions if state.is_open_at(index))
     unsigned = [on_card.UNSIGNED] if state.admission.unsigned and is_high else []
@@ -149,13 +197,10 @@ def _requester(state: Approval) -> str:
 
 
 def _how_ended(state: Approval, place: Place) -> list[str]:
-    match state.status:
-        case "expired":
-            return [_expired(state, place)]
-        case "refused":
-            return [on_card.WENT_BACK if state.code == "went_back" else on_card.NOT_ASKED]
-        case _:
-            return []
+    if state.status == "expired":
+        return [_expired(state, place)]
+    refused = on_card.WENT_BACK if state.code == "went_back" else on_card.NOT_ASKED
+    return [refused] if state.status == "refused" else []
 
 
 def _expired(state: Approval, place: Place) -> str:
@@ -190,15 +235,6 @@ def _until(state: Approval, indices: Sequence[int], unless: str = "") -> str:
     """Say until when these are open, and what the deadline does with what is open then."""
     at = words.clock(state.deadline, state.created_at)
     return on_card.at_deadline(at, state.at_deadline(indices), unless or on_card.UNLESS_DECIDED)
-
-
-def _asked_also(state: Approval, place: Place) -> list[str]:
-    """Say where else the same actions are asked."""
-    others = [
-        other for other in state.places.values() if other != place and {*other.actions} & {*place.actions}
-    ]
-    names = list(dict.fromkeys(words.place_name(other.channel) for other in others[:_SHOWN_PLACES]))
-    return [on_card.also_asked_in(names, len(others) - _SHOWN_PLACES)] if others else []
 
 
 def _deciders(state: Approval, place: Place) -> list[str]:
@@ -249,17 +285,9 @@ def _who_decides(state: Approval, place: Place) -> str:
     for index in place.actions:
         for approver in dict.fromkeys(may_approve(state, state.admission.terms[index])):
             found.setdefault(approver, []).append(index)
-    shares = [
-        on_card.person_decides(
-            approver_names(
-                [name],
-                at_most=1,
-                channel=home(state, first),
-                named_only=quiet,
-                on_call=on_call(state.admission, indices),
-            ),
-            indices,
-        )
-        for name, indices in found.items()
-    ]
+    channel, shares = home(state, first), []
+    for name, indices in found.items():
+        known = on_call(state.admission, indices)
+        person = approver_names([name], at_most=1, channel=channel, named_only=quiet, on_call=known)
+        shares.append(on_card.person_decides(person, indices))
     return on_card.decide(words.and_more(shares, _CALLED_ONCE))

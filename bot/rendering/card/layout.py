@@ -5,18 +5,18 @@ from dataclasses import replace
 
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action
-from bot.domain.admission import Admission, Place, Terms
+from bot.domain.admission import Admission, Place
 from bot.domain.ids import button_value
 from bot.domain.kept import once
 from bot.domain.question import QUESTION_LENGTH
 from bot.rendering.blocks import json_size
 from bot.rendering.buttons import button_blocks
 from bot.rendering.calls import call_size
-from bot.rendering.card.again import SIZE as AGAIN
-from bot.rendering.card.agent_run import agent_blocks
 from bot.rendering.card.batch import ROOM as ROWS_ROOM
 from bot.rendering.card.batch import is_batch, rows_blocks
 from bot.rendering.card.folded import decided_size
+from bot.rendering.card.header import agent_blocks
+from bot.rendering.card.rows import AGAIN_SIZE
 from bot.rendering.pages import measure
 
 BUDGET = 9_500
@@ -90,16 +90,13 @@ def fit_rows(interrupt: Interrupt, calls: Sequence[Action], *, timed: bool) -> b
 def plan_parts(
     interrupt: Interrupt, calls: Sequence[Action], *, mixed: bool = False, timed: bool = False
 ) -> tuple[tuple[int, ...], ...]:
-    """Divide the actions of a place into the messages that they take, whatever is decided later.
+    """Divide the actions of a place into the messages that they take, whatever is decided later: none when one holds all.
 
     Args:
-        interrupt: what is asked.
-        calls: the actions of this place, as they were asked.
-        mixed: whether different people decide them, which each action then says.
-        timed: whether people may say that they look at it, get more time, or be asked elsewhere as well.
-
-    Returns:
-        Nothing when one message holds all; else the actions of each numbered part.
+        interrupt: What is asked.
+        calls: The actions of this place, as they were asked.
+        mixed: Whether different people decide them, which each action then says.
+        timed: Whether people may say that they look at it, get more time, or be asked elsewhere as well.
     """
     costs = {call.index: _cost(call, _WHO_DECIDES * mixed) for call in calls}
     frame, blocks = _frame(interrupt, calls, timed=timed)
@@ -136,15 +133,11 @@ def _own_buttons(action: Action, value: str) -> int:
 
 def _cost(action: Action, who_decides: int) -> tuple[int, int]:
     """Bound what an action takes at any time: JSON characters and blocks."""
-    size, count = call_size(action)
-    open_size = size + who_decides + _votes_cost(action.terms)
+    (size, count), terms = call_size(action), action.terms
+    votes = _VOTES * terms.needs_votes + _SILENCE * terms.by_silence + AGAIN_SIZE * bool(terms.again)
+    names = _LOOK_ALIKE * bool(terms.resembles) + _MATCHED * bool(terms.matched)
+    open_size = size + who_decides + votes + names
     return _LINE + max(open_size, decided_size(action) + _OUTCOME + OUTCOME_TEXT), count + 4
-
-
-def _votes_cost(terms: Terms) -> int:
-    named = _LOOK_ALIKE * bool(terms.resembles) + _MATCHED * bool(terms.matched)
-    again = AGAIN if terms.again else 0
-    return again + _VOTES * terms.needs_votes + _SILENCE * terms.by_silence + named
 
 
 def _fits(costs: Collection[tuple[int, int]], frame: int, frame_blocks: int = _FRAME_BLOCKS) -> bool:

@@ -20,18 +20,9 @@ _ASKING = {"who", "unread", "looking"}
 """The lines of an open card that are about what is still to be decided."""
 
 
-def render_unreadable() -> tuple[str, list[Block]]:
-    """Draw a card whose record cannot be read: nothing of it can be shown."""
-    return _ended(in_answer.UNREADABLE)
-
-
-def render_changed() -> tuple[str, list[Block]]:
-    """Draw a card whose record somebody has changed: nothing that it says can be believed."""
-    return _ended(in_answer.CHANGED)
-
-
-def _ended(reason: str) -> tuple[str, list[Block]]:
-    title = on_card.UNREADABLE
+def render_unreadable(*, is_changed: bool = False) -> tuple[str, list[Block]]:
+    """Draw a card whose record cannot be read, or which somebody has changed: nothing that it says can be believed."""
+    title, reason = on_card.UNREADABLE, in_answer.CHANGED if is_changed else in_answer.UNREADABLE
     return f"{title}: {reason}", [header("top", title), section("reason", reason)]
 
 
@@ -44,10 +35,13 @@ def render_noted(message: Mapping[str, Any], note: str) -> tuple[str, list[Block
     kept = [block for block in before if block.get("block_id") != _NOTE and block.get("type") != "actions"]
     text = message.get("text", "")
     if any(map(_decides, before)):
-        kept = [_over(block) for block in kept if block.get("block_id") not in _ASKING]
-        title = next(
-            (block["text"]["text"] for block in kept if block.get("block_id") == "top"), on_card.OVER
-        )
+        kept = [block for block in kept if block.get("block_id") not in _ASKING]
+        title = on_card.OVER
+        for at, block in enumerate(kept):
+            if block.get("block_id") == "top":
+                ended = on_card.ended(on_card.OVER, block["text"]["text"])
+                title = cut(on_card.MARKS["unsure"] + ended, TITLE_ROOM)
+                kept[at] = header("top", title)
         text = mrkdwn_line(title)
     text = f"{note.replace('*', '')} {text}"[:_LONGEST_TEXT]
     return text, [section(_NOTE, note), *kept]
@@ -66,12 +60,3 @@ def _decides(block: Block) -> bool:
     names = [str(element.get("action_id", "")) for element in block.get("elements", ())]
     verbs = {parse_action_id(name)[0] for name in names}
     return block.get("block_id") != "rows:all" and not verbs <= _ONLY_SHOW
-
-
-def _over(block: Block) -> Block:
-    """Say in the title of a card that was open that it has ended."""
-    if block.get("block_id") != "top":
-        return block
-    return header(
-        "top", cut(on_card.MARKS["unsure"] + on_card.ended(on_card.OVER, block["text"]["text"]), TITLE_ROOM)
-    )

@@ -1,19 +1,17 @@
 """What became of an action: its state, who decided it, and the text of the decision."""
 
 from collections.abc import Collection
-from typing import Any
 
 from agent_adapter.contract.hitl import EditDecision, RejectDecision, RespondDecision
-from agent_adapter.contract.record import EXPIRED, Recorded
+from agent_adapter.contract.record import EXPIRED
 from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.masking import hide
 from bot.domain.mentions import approver_names
 from bot.rendering.arguments import change_lines
-from bot.rendering.card.deciders import is_alone
 from bot.rendering.card.folded import pairs_of
-from bot.rendering.card.votes import votes_text
+from bot.rendering.card.votes import is_alone, votes_text
 from bot.rendering.cautions import caution_lines
 from bot.sentences import on_action, on_card, words
 from bot.text.literal import visible
@@ -94,30 +92,25 @@ def is_edited(action: Action) -> bool:
 
 
 def _text_of(action: Action, named: Collection[str] | None) -> str:
+    """Write what was decided and the note; of the changes of an edit only those of the named arguments, or all of them."""
     if (recorded := action.recorded) is None:
         return ""
-    return "\n".join(text for text in (_told(action, recorded, named), visible(recorded.note or "")) if text)
-
-
-def _told(action: Action, recorded: Recorded, named: Collection[str] | None) -> str:
-    """Write what was decided; of the changes of an edit only those of the named arguments, or all of them."""
+    told = [visible(recorded.note)] if recorded.note else []
     match recorded.decision:
         case EditDecision(edited_action=edited):
             terms, asked = action.as_it_ran.terms, action.request.args
             after = hide(edited.args, terms.masked, terms.modal_only)
             cautions = caution_lines(after, action.shown(on_card=True))
-            one, other = (_only(named, args) for args in (asked, edited.args))
+            one, other = (
+                {name: value for name, value in args.items() if named is None or name in named}
+                for args in (asked, edited.args)
+            )
             lines = change_lines(one, other, terms.masked, terms.modal_only) if named is None or named else []
-            return "\n".join([*cautions, *lines])
+            told = [*cautions, *lines, *told]
         case RejectDecision(message=message) | RespondDecision(message=message):
             # Beside what a person wants changed, the message only says to the model what to do about it.
-            return visible(recorded.changes or message or "")
-        case _:
-            return ""
-
-
-def _only(named: Collection[str] | None, args: dict[str, Any]) -> dict[str, Any]:
-    return args if named is None else {name: value for name, value in args.items() if name in named}
+            told = [visible(recorded.changes or message or ""), *told]
+    return "\n".join(filter(None, told))
 
 
 def common_outcome(state: Approval, place: Place, how: str = "") -> str:

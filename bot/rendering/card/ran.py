@@ -22,9 +22,9 @@ from bot.rendering.blocks import (
     quoted,
     rich_text,
     section,
+    section_of,
 )
-from bot.rendering.card.alarm import alarm, alarm_text
-from bot.rendering.card.title import failed_in, long_title, run_suffix
+from bot.rendering.card.title import alarm, alarm_text, failed_in, long_title, run_suffix
 from bot.rendering.subject import subject, subject_of, tool_of
 from bot.sentences import in_thread, on_card, on_outcome, words
 from bot.text.literal import clip, visible
@@ -93,10 +93,8 @@ def thread_blocks(state: Approval, place: Place) -> list[Block]:
     alarmed = alarm_text(state, place) if wrong else ""
     blocks = [section("ran", on_outcome.became(_news(state, place), _called(state, place), alarmed))]
     if wrong or is_one:
-        about = subject_of(
-            [state.actions[index] for index in failed_in(state, place) or wrong or place.actions]
-        )
-        blocks.append(rich_text("ran:call", [_line(about)]))
+        calls = [state.actions[index] for index in failed_in(state, place) or wrong or place.actions]
+        blocks.append(rich_text("ran:call", [section_of(leaves(subject_of(calls)))]))
     if error := _error_line(state, wrong, secrets):
         blocks.append(quote("ran:error", error))
     reported = [index for index in reported_in(state, place) if not is_one or _is_long(state, index)]
@@ -178,16 +176,12 @@ def _blocks(state: Approval, index: int, secrets: Sequence[str], room: int, abou
 
 def _words(index: int, about: str, text: str, room: int) -> list[Block]:
     """Draw what a call is about, and the agent's words below it: both are the agent's."""
-    head = [_line(about)] if about else []
+    head = [section_of(leaves(about))] if about else []
 
     def draw(block_id: str, text: str) -> Block:
         return rich_text(block_id, [*head, *([quoted(text)] if text else [])])
 
     return [literal_within(f"ran:{index}:text", text, room + json_size(head), draw)] if head or text else []
-
-
-def _line(text: str) -> Block:
-    return {"type": "rich_text_section", "elements": leaves(text)}
 
 
 def _shown(state: Approval, index: int, secrets: Sequence[str], *, is_brief: bool) -> tuple[str, str]:

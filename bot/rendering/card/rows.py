@@ -1,43 +1,47 @@
-"""One action of a card: what is asked, who has to decide it, and its buttons or what was decided."""
+"""One action of a card: what is asked, who decides it, its buttons or what was decided, and which proposal of a call it is."""
 
 from bot.domain.action import Action
+from bot.domain.admission import Again
 from bot.domain.approval import Approval
+from bot.domain.masking import scrub
 from bot.domain.mentions import approver_names
-from bot.rendering.blocks import Block, context
+from bot.rendering.arguments import change_lines
+from bot.rendering.blocks import Block, context, literal_within
 from bot.rendering.buttons import button_blocks, value_of
 from bot.rendering.calls import call_blocks, safe_name
-from bot.rendering.card.again import again_blocks
-from bot.rendering.card.deciders import home, is_mixed, may_approve
 from bot.rendering.card.folded import NOTHING, folded_blocks
 from bot.rendering.card.outcomes import mark_of, outcome_line
 from bot.rendering.card.title import title
-from bot.rendering.card.votes import vote_words
+from bot.rendering.card.votes import home, is_mixed, may_approve, vote_words
 from bot.rendering.subject import held_by_title, named_by, subject
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
 
+_CHANGED, _CHANGED_ROOM = 1_000, 1_300
+"""The most characters of what is different in a call that is proposed again, and their JSON characters."""
+AGAIN_SIZE = 2_100
+"""Bounds the JSON characters of `again_blocks`."""
+
 
 def action_blocks(state: Approval, action: Action, *, alone: bool, has_buttons: bool) -> list[Block]:
-    """Draw one action, without the text of a decision. What is decided is folded.
+    """Draw one action, alone on its card or not, without the text of a decision. What is decided is folded.
 
-    Args:
-        state: The record.
-        action: The action.
-        alone: Whether it is the only one of its card.
-        has_buttons: Whether it is the only one of its message. Several have buttons below all of them.
+    Several actions of one message have buttons below all of them.
     """
     held = held_in_title(state, action) if alone else NOTHING
     if state.is_open_at(action.index):
-        buttons = button_blocks(action, value_of(state, [action.index])) if has_buttons else []
-        said = words_while_open(state, action)
-        return [
-            *call_blocks(action, alone=alone, held=held),
-            *again_blocks(action),
-            *([context(f"a:{action.index}:approvers", "\n".join(said))] if said else []),
-            *buttons,
-        ]
-    outcome = [] if alone else [_outcome(state, action)]
-    return [*outcome, *folded_blocks(action, held)]
+        blocks = [*call_blocks(action, alone=alone, held=held), *again_blocks(action)]
+        if said := words_while_open(state, action):
+            blocks.append(context(f"a:{action.index}:approvers", "\n".join(said)))
+        return blocks + (button_blocks(action, value_of(state, [action.index])) if has_buttons else [])
+    if alone:
+        # The top of the card says what became of it.
+        return folded_blocks(action, held)
+    line, name = outcome_line(state, action), safe_name(action.request) or ""
+    mark, reported = mark_of(state, action), state.outcomes.get(action.index)
+    ran = reported.outcome.status if reported and mark else ""
+    outcome = on_action.folded(action.number, name, line, mark, ran)
+    return [context(f"a:{action.index}:outcome", outcome), *folded_blocks(action, held)]
 
 
 def held_in_title(state: Approval, action: Action) -> frozenset[str]:
@@ -47,18 +51,17 @@ def held_in_title(state: Approval, action: Action) -> frozenset[str]:
     return held_by_title(action) if state.is_open_at(action.index) else named_by(action)
 
 
-def _outcome(state: Approval, action: Action) -> Block:
-    """Say what became of one of several actions. Of a single one, the top of the card says that."""
-    line, name = outcome_line(state, action), safe_name(action.request) or ""
-    mark, reported = mark_of(state, action), state.outcomes.get(action.index)
-    ran = reported.outcome.status if reported and mark else ""
-    return context(f"a:{action.index}:outcome", on_action.folded(action.number, name, line, mark, ran))
-
-
 def words_while_open(state: Approval, action: Action) -> list[str]:
     """Say who decides this action, where others decide the rest, who has voted, and what silence does."""
-    said = [*_approver_words(state, action), *vote_words(state, action), *resembles_words(action)]
-    place = state.place_of(action.index)
+    place, said = state.place_of(action.index), []
+    # In a card of several parts, the card itself has mentioned everybody.
+    if not place.parts and is_mixed(state.admission, place):
+        terms, channel = state.admission.terms[action.index], home(state, action.index)
+        quiet, known = terms.named_only, terms.on_call
+        people = may_approve(state, terms)
+        names = approver_names(people, at_most=3, channel=channel, named_only=quiet, on_call=known)
+        said.append(on_action.to_be_decided_by(names))
+    said += [*vote_words(state, action), *resembles_words(action)]
     if state.is_approved_by_silence(action.index) and state.at_deadline(place.actions) == "as_said":
         said.append(on_action.APPROVED_AT_DEADLINE)
     return said
@@ -79,17 +82,38 @@ def _as_code(name: str, room: int) -> str:
     return mrkdwn(clip(one_line(name), room)).replace("`", "'")
 
 
-def _approver_words(state: Approval, action: Action) -> list[str]:
-    place = state.place_of(action.index)
-    # In a card of several parts, the card itself has mentioned everybody.
-    if place.parts or not is_mixed(state.admission, place):
+def proposed_again(before: Action, after: Action, *, link: str, was_elsewhere: bool = False) -> Again:
+    """Compare a call with the one that people sent back. What one of the two may not show is not in it.
+
+    Args:
+        before: What people asked to change.
+        after: The call that is proposed instead.
+        link: Of the card of the one before.
+        was_elsewhere: Whether people who did not read the one before read this one. They are not told its values.
+    """
+    recorded = before.recorded
+    assert recorded
+    number = before.terms.again.number + 1 if before.terms.again else 2
+    if was_elsewhere:
+        return Again(number=number, by=recorded.decided_by, link=link, was_elsewhere=True)
+    unshown = [name for each in (before.terms, after.terms) for name in (*each.masked, *each.modal_only)]
+    lines = []
+    if before.request.args != after.request.args:
+        lines = change_lines(before.request.args, after.request.args, unshown)
+    secrets = (*before.secrets, *after.secrets)
+    changed = clip(scrub("\n".join(lines), secrets), _CHANGED)
+    return Again(number=number, by=recorded.decided_by, link=link, changed=changed)
+
+
+def again_blocks(action: Action) -> list[Block]:
+    """Say which proposal of a call this is, with a link to the one before, and what is different."""
+    if (found := action.terms.again) is None:
         return []
-    terms, channel = state.admission.terms[action.index], home(state, action.index)
-    names = approver_names(
-        may_approve(state, terms),
-        at_most=3,
-        channel=channel,
-        named_only=terms.named_only,
-        on_call=terms.on_call,
-    )
-    return [on_action.to_be_decided_by(names)]
+    person = approver_names([found.by], at_most=1, named_only=action.terms.named_only)
+    difference = on_action.WHAT_IS_DIFFERENT if found.changed else on_action.SAME_ARGUMENTS
+    difference = on_action.OTHERS_READ_IT if found.was_elsewhere else difference
+    words = on_action.proposed_again(found.number, person, found.link, difference)
+    blocks = [context(f"a:{action.index}:again", words)]
+    if found.changed:
+        blocks.append(literal_within(f"a:{action.index}:changed", found.changed, _CHANGED_ROOM))
+    return blocks

@@ -21,16 +21,11 @@ _ABOUT = 36
 def summary_blocks(state: Approval, place: Place, room: int) -> list[Block]:
     """Draw the list, and above it where the calls are. Without room for values in JSON characters, it names the parts."""
     calls = [state.actions[index] for index in place.actions]
-    where = context("summary:where", _where(state, place))
+    review = on_button.OPEN if sum(map(state.is_open_at, place.actions)) > 1 else ""
+    where = context("summary:where", on_card.too_long(len(calls), len(place.parts), review))
     drawn = (_list(state, place, about) for about in (_abouts(calls), {}))
     whole, brief = ([where, found] for found in drawn)
     return whole if json_size(whole) <= room else brief
-
-
-def _where(state: Approval, place: Place) -> str:
-    still = sum(map(state.is_open_at, place.actions))
-    review = on_button.OPEN if still > 1 else ""
-    return on_card.too_long(len(place.actions), len(place.parts), review)
 
 
 def _list(state: Approval, place: Place, about: Mapping[int, str]) -> Block:

@@ -44,7 +44,8 @@ class Field:
     """An argument of a call: as a row has it, and as a card of one call draws it."""
 
     cell: str | None
-    """`None`: no row can hold it."""
+    """`None`: no row can hold it. It is nested, long, of several lines, runs from right to left, or a phone would break it into
+    what looks like something else."""
     whole: Argument
 
     @property
@@ -82,7 +83,7 @@ class Table:
     def below(self) -> list[Argument]:
         """The other values that no row can hold. Their names begin with the number of the row."""
         return [
-            replace(field.whole, name=f"{number}. {name}")
+            field.whole._replace(name=f"{number}. {name}")
             for number, row in self.rows.items()
             for name, field in row.items()
             if field.cell is None and self.usual.get(name) != field
@@ -125,7 +126,10 @@ def table_of(calls: Sequence[Action]) -> Table:
     given = (name for row in rows.values() for name in row)
     columns, apart = list[str](), list[str]()
     usual: dict[str, Field] = {}
-    for name in dict.fromkeys([*_leading(calls[0]), *given]):
+    # First come those of the headline, then those of the schema.
+    properties = (calls[0].config.args_schema or {}).get("properties")
+    leading = [*calls[0].headline, *(properties if isinstance(properties, dict) else ())]
+    for name in dict.fromkeys([*map(key_text, leading), *given]):
         found = [row.get(name) for row in rows.values()]
         # Two masked values look alike, and may differ.
         is_usual, field = (False, None) if name in unshown else _usual(found)
@@ -135,35 +139,22 @@ def table_of(calls: Sequence[Action]) -> Table:
             columns.append(name)
         elif any(found):
             apart.append(name)
-    behind = {
-        name: _behind([field.in_row for row in rows.values() if (field := row.get(name))])
-        for name in columns
-        if numbers[name]
-    }
+    behind = {}
+    for name in filter(numbers.get, columns):
+        texts = [field.in_row for row in rows.values() if (field := row.get(name))]
+        # Beside a number with an exponent, a point says nothing about size.
+        has_exponent = any("e" in text for text in texts)
+        behind[name] = 0 if has_exponent else max(len(_from_point(text)) for text in texts)
     return Table(rows, tuple(columns), tuple(apart), usual, behind)
 
 
 def _fields(args: Mapping[str, Any]) -> dict[str, Field]:
-    drawn = arguments_of(dict(args))
-    return {
-        whole.name: Field(_cell(whole.name, value), whole)
-        for whole, value in zip(drawn, args.values(), strict=True)
-    }
-
-
-def _cell(name: str, value: Any) -> str | None:
-    """Write a value as a row has it. `None`: it is nested, long, of several lines, runs from right to left, or a phone would
-    break it into what looks like something else.
-    """
-    text = cell(value)
-    return text if text and _has_room(text) and _breaks_plainly(name, text) else None
-
-
-def _behind(numbers: Sequence[str]) -> int:
-    """Count the characters from the decimal point on. Beside a number with an exponent, a point says nothing about size."""
-    return (
-        0 if any("e" in number for number in numbers) else max(len(_from_point(number)) for number in numbers)
-    )
+    fields = {}
+    for whole, value in zip(arguments_of(dict(args)), args.values(), strict=True):
+        text = cell(value)
+        is_held = text and _has_room(text) and _breaks_plainly(whole.name, text)
+        fields[whole.name] = Field(text if is_held else None, whole)
+    return fields
 
 
 def _from_point(number: str) -> str:
@@ -191,25 +182,15 @@ def cell(value: Any) -> str | None:
     if isinstance(value, Unshown):
         return value.says
     if isinstance(value, str):
-        return None if "\n" in value else _text(value)
+        # A quote inside is spelled out, so that the text ends where its quotes end.
+        quoted = '"' + visible(value).replace('"', "\\u{22}") + '"'
+        return None if "\n" in value else value if is_bare(value) else quoted
     return encode(value) if not value or not isinstance(value, dict | list) else None
-
-
-def _text(value: str) -> str:
-    # A quote inside is spelled out, so that the text ends where its quotes end.
-    return value if is_bare(value) else '"' + visible(value).replace('"', "\\u{22}") + '"'
 
 
 def _has_room(text: str) -> bool:
     # Letters that run from right to left would take the next column along.
     return len(text) <= _LONGEST and not runs_right_to_left(text)
-
-
-def _leading(call: Action) -> list[str]:
-    """Name the arguments that come first: those of the headline, then those of the schema."""
-    properties = (call.config.args_schema or {}).get("properties")
-    names = [*call.headline, *(properties if isinstance(properties, dict) else ())]
-    return [key_text(name) for name in names]
 
 
 def _usual(found: Sequence[Field | None]) -> tuple[bool, Field | None]:
@@ -234,7 +215,10 @@ def row_lines(table: Table, reasons: Mapping[int, Sequence[str]] = _NONE) -> lis
     Below a row is what the agent says about it, as `reason_lines` gives it.
     """
     first = max(len(str(number)) for number in table.rows)
-    table = _aligned(table, first + 1)
+    # Decimal points are aligned, or to the right where that would take more lines.
+    to_the_right = replace(table, behind=dict.fromkeys(table.behind, 0))
+    if len(_groups(table, first + 1)) > len(_groups(to_the_right, first + 1)):
+        table = to_the_right
     groups = _groups(table, first + 1)
     lines: list[str] = []
     if table.columns:
@@ -268,17 +252,9 @@ def odd_rows(table: Table) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for number in table.rows:
         if named := table.named(number):
-            found.setdefault(": ".join(filter(None, [table.about(number), _GAP.join(named)])), []).append(
-                number
-            )
+            said = ": ".join(filter(None, [table.about(number), _GAP.join(named)]))
+            found.setdefault(said, []).append(number)
     return found
-
-
-def _aligned(table: Table, lead: int) -> Table:
-    """Align the decimal points of a column. Where that would take more lines, align the numbers to the right."""
-    to_the_right = replace(table, behind=dict.fromkeys(table.behind, 0))
-    takes_more = len(_groups(table, lead)) > len(_groups(to_the_right, lead))
-    return to_the_right if takes_more else table
 
 
 def _groups(table: Table, lead: int) -> list[dict[str, int]]:

@@ -1,22 +1,51 @@
-"""The title of a card: what it is about, and what became of it. Ten cards in a channel differ by their titles."""
+"""The title of a card: what it is about, what became of it, and what is wrong. Ten cards in a channel differ by their titles."""
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Literal
 
 from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.options import question_of
-from bot.rendering.card.alarm import alarm
 from bot.rendering.card.outcomes import is_void
 from bot.rendering.subject import LONG, ROOM, subject_of, tools_of
 from bot.sentences import on_card
 from bot.text.literal import units
-from bot.text.names import plain_name
-from bot.text.set_apart import cut
+from bot.text.set_apart import cut, plain_name
 
+Alarm = Literal["stopped", "not_started", "unused"]
 TITLE_ROOM = 150
 """What Slack takes as a title."""
+
+
+def alarm(state: Approval, place: Place) -> Alarm | None:
+    """Say what is wrong with the approved calls of a place; `None` while the agent goes on, and where all are reported."""
+    runs = state.running(place.actions)
+    if state.unused:
+        return "unused"
+    if all(index in state.outcomes for index in runs):
+        return None
+    if state.claim_has_lapsed or state.stalled:
+        return "stopped"
+    if state.is_untaken and not state.outcomes:
+        # A process that gave the answer back may have run a part of it.
+        return "stopped" if state.was_given_back else "not_started"
+    return None
+
+
+def alarm_text(state: Approval, place: Place) -> str:
+    """Say what is wrong, and what to do; empty where nothing is."""
+    unknown = sum(index not in state.outcomes for index in state.running(place.actions))
+    match alarm(state, place):
+        case "stopped":
+            return on_card.stopped(unknown)
+        case "not_started":
+            return on_card.not_started(unknown, state.interrupt.agent)
+        case "unused":
+            return on_card.NOT_USED_WHY
+        case None:
+            return ""
 
 
 def title(state: Approval, place: Place, *, has_values: bool = True) -> str:
@@ -131,7 +160,6 @@ def _outcome(recorded: Recorded | None) -> str:
 def _by_people(decision: str, recorded: Sequence[Recorded]) -> str:
     people = {person for found in recorded for person in (found.agreed_by or (found.decided_by,))}
     names = {found.decided_by: name for found in recorded if (name := plain_name(found.name))}
-    known = [
-        names[person] for person in dict.fromkeys(found.decided_by for found in recorded) if person in names
-    ]
+    deciders = dict.fromkeys(found.decided_by for found in recorded)
+    known = [names[person] for person in deciders if person in names]
     return on_card.done(decision, known, len(people))

@@ -1,21 +1,72 @@
-"""Votes and proposals: how far people have come, and what somebody wrote for others to agree with."""
+"""Who may decide, as a card names them; how far their votes are, and what somebody wrote for others to agree with."""
+
+from collections.abc import Iterable
 
 from agent_adapter.contract.hitl import EditDecision, RespondDecision
 from bot.domain.action import Action
+from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
-from bot.domain.votes import PROPOSAL, Written, kind_of
+from bot.domain.votes import PROPOSAL, Proposal, Written, kind_of
 from bot.rendering.arguments import arguments_of, change_lines
 from bot.rendering.blocks import Block, json_size, literal_within
 from bot.rendering.calls import arguments_as_text, ordered, typing_words
-from bot.rendering.card.deciders import home, may_approve, proposal_deciders
 from bot.rendering.changes import change_of, changes_blocks, changes_written
-from bot.sentences import on_action
+from bot.sentences import on_action, words
 from bot.text.literal import clip, mrkdwn, one_line, visible
 
 _SHOWN_POSITIONS = 3
 # The JSON characters that a proposal may take, and the least that its text needs.
 _MOST, _LEAST = 1_500, 300
+
+
+def proposal_deciders(state: Approval, proposal: Proposal, *, at_most: int) -> str:
+    """Mention who decides about a proposal."""
+    channel = words.place_name(proposal.channel) if len(state.places) > 1 else ""
+    terms = proposal.terms
+    return approver_names(
+        may_approve(state, terms),
+        at_most=at_most,
+        channel=channel,
+        named_only=terms.named_only,
+        on_call=terms.on_call,
+        together=terms.quorum > 1,
+    )
+
+
+def named_only(admission: Admission, indices: Iterable[int]) -> dict[str, str]:
+    """Give the approvers that none of these actions mentions."""
+    terms = [admission.terms[index] for index in indices]
+    mentioned = {name for each in terms for name in each.mentioned}
+    return {
+        entry: name for each in terms for entry, name in each.named_only.items() if entry not in mentioned
+    }
+
+
+def on_call(admission: Admission, indices: Iterable[int]) -> dict[str, tuple[str, ...]]:
+    """Give who was on call when these actions were asked."""
+    return {entry: people for index in indices for entry, people in admission.terms[index].on_call.items()}
+
+
+def may_approve(state: Approval, terms: Terms) -> tuple[str, ...]:
+    """Name the approvers without the requester where that person may only reject, as long as others are named."""
+    others = tuple(name for name in terms.approvers if name != state.requested_by)
+    return terms.approvers if terms.requester_may_decide or not others else others
+
+
+def is_mixed(admission: Admission, place: Place) -> bool:
+    """Tell whether the actions of a place are decided by different people."""
+    return len({admission.terms[index].approvers for index in place.actions}) > 1
+
+
+def is_alone(place: Place) -> bool:
+    """Tell whether a card has one action only. Its title and the line below then say what else its row would say."""
+    return not place.parts and len(place.actions) == 1
+
+
+def home(state: Approval, index: int) -> str:
+    """Name the channel whose members may decide an action, where it is asked in others as well; else nothing."""
+    return words.place_name(state.place_of(index).channel) if len(state.places) > 1 else ""
 
 
 def vote_words(state: Approval, action: Action) -> list[str]:
@@ -36,13 +87,10 @@ def vote_words(state: Approval, action: Action) -> list[str]:
     terms = state.admission.terms[action.index]
     left = [name for name in may_approve(state, terms) if name not in voters]
     if left and (others or (found and found.is_vote)):
-        where = home(state, action.index)
-        missing = min(
-            action.needed(vote.position) - len(action.voters(vote.position)) for vote in action.votes
-        )
-        names = approver_names(
-            left, at_most=3, channel=where, named_only=terms.named_only, together=missing > 1
-        )
+        where, quiet = home(state, action.index), terms.named_only
+        positions = {vote.position for vote in action.votes}
+        missing = min(action.needed(position) - len(action.voters(position)) for position in positions)
+        names = approver_names(left, at_most=3, channel=where, named_only=quiet, together=missing > 1)
         lines[-1] = on_action.waiting_for(lines[-1], names)
     if action.stricter and action.proposed.is_high_risk:
         lines.append(typing_words(action.proposed, agree=True))
@@ -57,11 +105,9 @@ def _proposal_line(state: Approval, action: Action, found: Written) -> str:
         rule = mrkdwn(clip(one_line(stricter.rule), 80))
         return on_action.decided_under(did, count, rule, proposal_deciders(state, stricter, at_most=3))
     people = action.voters(found.position)
-    return (
-        on_action.and_agrees(did)
-        if len(people) == 1
-        else on_action.agreed(did, count, approver_names(people, at_most=3))
-    )
+    if len(people) == 1:
+        return on_action.and_agrees(did)
+    return on_action.agreed(did, count, approver_names(people, at_most=3))
 
 
 def tally(action: Action, position: str) -> str:
@@ -98,11 +144,7 @@ def proposal_text(action: Action) -> str:
 def with_proposal(action: Action, found: Written, blocks: list[Block], room: int) -> list[Block]:
     """Give the blocks of a call with what somebody proposes: short values in place, all else above the buttons.
 
-    Args:
-        action: The call.
-        found: What somebody wrote.
-        blocks: The call as it is drawn without it.
-        room: JSON characters that this may add, at least 300.
+    That may add so many JSON characters (300 or more).
     """
     at, arguments = f"a:{action.index}", arguments_of(ordered(action))
     changes, drawn = (

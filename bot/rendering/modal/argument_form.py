@@ -6,7 +6,7 @@ as masked, and stays as it is.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +18,7 @@ from bot.domain.schemas import Schema, UnsafeSchemaError, beyond, flatten, viola
 from bot.rendering.arguments import value_lines
 from bot.rendering.blocks import Block, actions, context, input_block, literal
 from bot.rendering.buttons import FORM
-from bot.rendering.modal.boxes import BOXES, EMPTY, OTHERS, Box, is_blank, is_text
-from bot.rendering.modal.field_types import ABSENT, KINDS, option
+from bot.rendering.modal.field_types import ABSENT, KINDS, label_of, option
 from bot.rendering.modal.form_tree import (
     NEW,
     Builder,
@@ -32,18 +31,17 @@ from bot.rendering.modal.form_tree import (
     Rows,
     Union,
     Unit,
+    all_in,
     held,
     inputs_in,
     looks_emptied,
     rows_in,
     several,
     ticked,
-    units,
+    units_of,
     value_of,
-    wholes_in,
 )
-from bot.rendering.modal.inputs import options_of, raw_of
-from bot.rendering.modal.labels import label_of
+from bot.rendering.modal.inputs import BOXES, EMPTY, OTHERS, TEXTS, Box, is_blank, options_of, raw_of
 from bot.sentences import in_field, in_form
 from bot.text.literal import clip, one_line, visible
 
@@ -98,7 +96,7 @@ class Form:
     @property
     def units(self) -> list[Unit]:
         """What can be chosen to be changed, and what is only shown."""
-        return list(units(self.root))
+        return list(units_of(self.root))
 
     @property
     def must_choose(self) -> bool:
@@ -159,14 +157,23 @@ class Form:
         in_sight = {unit.block_id for unit in found}
         if others := [unit for unit in self._inputs if unit.block_id not in in_sight]:
             blocks.append({**self._box(OTHERS, others), "optional": bool(found)})
-        parts = [*seen, *self._groups(seen)]
-        offered = ((box, [part for part in parts if self._offers(box, part)]) for box in BOXES)
-        return blocks + [self._box(box, suited) for box, suited in offered if suited]
-
-    def _groups(self, seen: list[Part]) -> Iterator[Part]:
-        """Give the objects of which something is in sight."""
+        # Of objects, those of which something is in sight.
         inside = {part.path[:length] for part in seen for length in range(len(part.path))}
-        return (whole for whole in wholes_in(self.root) if isinstance(whole, Group) and whole.path in inside)
+        parts = [
+            *seen,
+            *(each for each in all_in(self.root) if isinstance(each, Group) and each.path in inside),
+        ]
+        for box in BOXES:
+            suited = [part for part in parts if box.suits(part.kind, part.question)]
+            if box is EMPTY:
+                # Only where a field was emptied, or is ticked.
+                suited = [
+                    part
+                    for part in suited
+                    if looks_emptied(part, self.draft) or box in ticked(part, self.draft)
+                ]
+            blocks += [self._box(box, suited)] if suited else []
+        return blocks
 
     def read(
         self, args: dict[str, Any], schema: Schema | None, integers: tuple[int, int] | None = None
@@ -234,7 +241,7 @@ class Form:
                 seen += unit.parts
                 return [self._input(part) for part in unit.parts]
             case Union():
-                inner = [block for child in _units_of(unit.branch) for block in self._unit(child, seen)]
+                inner = [block for child in units_of(unit.branch) for block in self._unit(child, seen)]
                 return [self._input(unit.picker), *inner]
 
     def _rows(self, rows: Rows, seen: list[Part]) -> list[Block]:
@@ -243,7 +250,7 @@ class Form:
         blocks, shown, used = [literal(f"{rows.block_id}:name", rows.label())], 0, 0.0
         for position, (number, node) in enumerate(rows.rows[first:], first):
             parts: list[Part] = []
-            drawn = [block for unit in units(node) for block in self._unit(unit, parts)]
+            drawn = [block for unit in units_of(node) for block in self._unit(unit, parts)]
             drawn.append(actions(f"{rows.block_id}:{number}", _row_buttons(rows, position, number)))
             used += _share(drawn)
             if shown and used > 1:
@@ -254,42 +261,34 @@ class Form:
         if buttons := _list_buttons(rows, first, shown):
             blocks.append(actions(f"{rows.block_id}:rows", buttons))
         if shown < len(rows.rows):
-            blocks.append(
-                context(
-                    f"{rows.block_id}:page", in_form.rows_in_sight(first + 1, first + shown, len(rows.rows))
-                )
-            )
+            which = in_form.rows_in_sight(first + 1, first + shown, len(rows.rows))
+            blocks.append(context(f"{rows.block_id}:page", which))
         return blocks
 
     def _rows_at_once(self, rows: Rows) -> int:
         """Count how many rows of a list are in sight together, by its first row."""
         row = next((node for _, node in rows.rows), None)
-        blocks = [block for unit in _units_of(row) for block in self._unit(unit, [])] if row else []
+        blocks = [block for unit in units_of(row) for block in self._unit(unit, [])] if row else []
         return max(1, int(1 / _share([*blocks, actions("row", _row_buttons(rows, 0, 0))]))) if row else 1
 
     def _input(self, field: Field) -> Block:
-        drawn = KINDS[field.kind].element(held(field, self.draft), field.question)
+        question = field.question
+        drawn = KINDS[field.kind].element(held(field, self.draft), question)
         # Slack says of a number that it does not take only that it is none.
         hint = in_field.hint(field.hint, field.kind)
-        return input_block(field.block_id, field.label(), drawn, optional=_may_be_empty(field), hint=hint)
-
-    def _offers(self, box: Box, part: Part) -> bool:
-        """Tell whether a box is shown for a part: that of an empty text only if its field was emptied, or is ticked."""
-        return box.suits(part.kind, part.question) and (
-            box is not EMPTY or looks_emptied(part, self.draft) or box in ticked(part, self.draft)
-        )
+        # An empty list has no choice made. A text of only spaces is shown as an empty input.
+        is_empty = field.kind == "choices" or (field.kind in TEXTS and is_blank(question.value))
+        # Null and leaving out are options of a choice.
+        optional = field.kind != "choice" and (is_empty or not question.required or question.nullable)
+        return input_block(field.block_id, field.label(), drawn, optional=optional, hint=hint)
 
     def _box(self, box: Box, suited: Sequence[Part | Unit]) -> Block:
-        is_described = box is OTHERS and len(suited) <= _DESCRIBED
-        options = [
-            option(part.label(_OPTION), part.block_id, self._held_text(part) if is_described else "")
-            for part in suited
-        ]
+        is_described, options = box is OTHERS and len(suited) <= _DESCRIBED, []
+        for part in suited:
+            value = value_of(part, self.draft, {}) if is_described else ABSENT
+            about = "" if value is ABSENT else value if isinstance(value, str) else encode(value)
+            options.append(option(part.label(_OPTION), part.block_id, about))
         return box.block(options, several(self.draft.typed.get(box.block_id)))
-
-    def _held_text(self, part: Part | Unit) -> str:
-        value = value_of(part, self.draft, {})
-        return "" if value is ABSENT else value if isinstance(value, str) else encode(value)
 
     # What came back
 
@@ -371,10 +370,6 @@ def _usable(schema: Schema | None) -> Schema | None:
         return None
 
 
-def _units_of(node: Node | None) -> Iterator[Unit]:
-    return units(node) if node else iter(())
-
-
 def _share(row: list[Block]) -> float:
     """Tell how much of the room of a list a row takes."""
     return max(len(row) / ROOM_FOR_ROWS, len(json.dumps(row)) / BYTES_FOR_ROWS)
@@ -400,16 +395,6 @@ def _list_buttons(rows: Rows, first: int, shown: int) -> list[Block]:
 
 def _list_button(what: str, row: int, rows: Rows, label: str) -> Block:
     return FORM.drawn(f"{what} {row} {rows.block_id}", "list", label)
-
-
-def _may_be_empty(field: Field) -> bool:
-    if field.kind == "choice":
-        # Null and leaving out are options of it.
-        return False
-    question = field.question
-    # An empty list has no choice made. A text of only spaces is shown as an empty input.
-    is_empty = field.kind == "choices" or (is_text(field.kind) and is_blank(question.value))
-    return is_empty or not question.required or question.nullable
 
 
 def _kept_blocks(field: Field) -> list[Block]:

@@ -20,9 +20,8 @@ from bot.rendering.calls import title_blocks
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.changes import changes_blocks
 from bot.rendering.modal.argument_form import Form, form_of, schema_problem
-from bot.rendering.modal.boxes import OTHERS
 from bot.rendering.modal.form_tree import several
-from bot.rendering.modal.inputs import options_of
+from bot.rendering.modal.inputs import OTHERS, options_of
 from bot.rendering.modal.questions import approval_inputs
 from bot.rendering.modal.view import call_cautions, call_view, care_blocks, whole_call_blocks
 from bot.rendering.pages import PAGE_SIZE
@@ -39,18 +38,13 @@ _LEADING = 3
 
 
 def render_edit_view(state: Approval, index: int, draft: Draft | None = None, *, note: str = "") -> Block:
-    """Draw the form that changes an action's arguments, with what this person typed before.
-
-    Args:
-        state: The record.
-        index: The action.
-        draft: What was typed.
-        note: What the person has to know first, as mrkdwn.
-    """
+    """Draw the form that changes an action's arguments, with what this person typed, and first what they have to know (mrkdwn)."""
     action, draft = state.actions[index], draft or Draft()
-    form = form_for(action, draft)
-    blocks = [*_head(action, note), context("about", _about(action))]
-    blocks += care_blocks(action)
+    form, schema = form_for(action, draft), action.config.args_schema
+    without = schema == LEFT_OUT
+    about = in_form.ABOUT_EDIT_WITHOUT_SCHEMA if without else in_form.about_edit(schema_problem(schema))
+    blocks = [section("note", clip(note, 2_800))] if note else []
+    blocks += [*title_blocks(action), context("about", about), *care_blocks(action)]
     blocks += call_cautions(action, as_json=True)
     blocks += form.blocks(form.in_sight)
     if draft.typed:
@@ -64,7 +58,8 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
     action = state.actions[index]
     changes = changes_of(action.request.args, args, action.terms.masked)
     size = sum(units(line) for change in changes for line in change.lines)
-    blocks = [*_head(action), section("about", in_form.BEFORE_AND_AFTER), *changes_blocks("changes", changes)]
+    about = section("about", in_form.BEFORE_AND_AFTER)
+    blocks = [*title_blocks(action), about, *changes_blocks("changes", changes)]
     blocks += whole_call_blocks(args, action.terms.masked, PAGE_SIZE - size)
     blocks += care_blocks(action)
     blocks += caution_blocks("after:", action.request.name, args)
@@ -72,16 +67,12 @@ def render_check_view(state: Approval, index: int, args: dict[str, Any]) -> Bloc
     # This step shows what changes, so the policy's question is not asked again.
     if action.is_high_risk:
         blocks += approval_inputs(action.edited(args))
-    carried, label = {"step": CHECK, "shown": shown_as(args)}, _last_label(action, args)
-    return call_view(state, EDIT, index, in_form.CHANGES_TO, blocks, label, **carried)
-
-
-def _last_label(action: Action, args: dict[str, Any]) -> str:
-    """Label the last step. Where more people have to agree with the very same changes, it only proposes them."""
-    edit = EditDecision(edited_action=EditedAction(name=action.request.name, args=args))
-    position = position_of(edit)
+    position = position_of(EditDecision(edited_action=EditedAction(name=action.request.name, args=args)))
+    # Where more people have to agree with the very same changes, the last step only proposes them.
     is_enough = len(action.voters(position)) + 1 >= action.needed(position)
-    return in_form.APPROVE_WITH_CHANGES if is_enough else in_form.PROPOSE_CHANGE
+    label = in_form.APPROVE_WITH_CHANGES if is_enough else in_form.PROPOSE_CHANGE
+    carried = {"step": CHECK, "shown": shown_as(args)}
+    return call_view(state, EDIT, index, in_form.CHANGES_TO, blocks, label, **carried)
 
 
 def shown_as(args: dict[str, Any]) -> str:
@@ -115,15 +106,3 @@ def _asked(blocks: Iterable[Block]) -> set[tuple[str, str]]:
         for block in asking
         for value in ("", *(option["value"] for option in options_of(block)))
     }
-
-
-def _head(action: Action, note: str = "") -> list[Block]:
-    said = [section("note", clip(note, 2_800))] if note else []
-    return [*said, *title_blocks(action)]
-
-
-def _about(action: Action) -> str:
-    schema = action.config.args_schema
-    if schema == LEFT_OUT:
-        return in_form.ABOUT_EDIT_WITHOUT_SCHEMA
-    return in_form.about_edit(schema_problem(schema))

@@ -7,12 +7,12 @@ only if the raw form of the value is read back as the same value.
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any
 
 from agent_adapter.contract.arguments import decode, encode, encode_indented
@@ -20,9 +20,64 @@ from agent_adapter.contract.numbers import Number, is_exact, map_numbers
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.drafts import Raw
 from bot.rendering.blocks import Block, plain
-from bot.rendering.modal.labels import told_apart
-from bot.sentences import in_field
-from bot.text.literal import clip, has_decomposed, has_invisible, one_line, respelled, units
+from bot.sentences import in_field, in_text
+from bot.text.literal import clip, has_decomposed, has_invisible, head, one_line, respelled, units
+
+LONGEST = 150
+
+# Labels join names with these characters, so a name that contains one is written in quotes.
+_JOINTS = re.compile(r'["→·…]')
+# Several spaces look like one.
+_SPACES = re.compile(r" {2,}")
+
+
+def label_of(
+    path: tuple[str | int, ...], number: int, *, size: int = LONGEST, ends: Callable[[str], str] = str
+) -> str:
+    """Name an input by its path: names and positions from the outermost object; empty for all arguments at once.
+
+    A label that would be too long has its number in the form behind the name. `ends` adds what follows the name.
+    """
+    label, room = " → ".join(map(_name, path)) or in_field.ALL_ARGUMENTS, size - units(ends(""))
+    if units(label) > room:
+        mark = in_field.numbered(number)
+        label = clip(label, room - units(mark)) + mark
+    return ends(label)
+
+
+def told_apart(texts: Sequence[str], size: int) -> list[str]:
+    """Shorten texts to so many units (40 or more). One that begins as another does keeps the part where they differ."""
+    shared = dict.fromkeys(texts, 0)
+    for one, other in pairwise(sorted(shared)):
+        place = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+        shared[one], shared[other] = max(shared[one], place), max(shared[other], place)
+    return [_around(text, shared[text], size) for text in texts]
+
+
+def _around(text: str, place: int, size: int) -> str:
+    if units(text) <= size or place < size // 3:
+        return clip(text, size)
+    beginning, room = head(text, size // 3), size - size // 3 - 2
+    # What stands before it tells where it is.
+    rest = text[min(max(place - room // 2, size // 3), max(len(text) - room, size // 3)) :]
+    return f"{beginning}…{rest if units(rest) <= room else head(rest, room) + '…'}"
+
+
+def _name(name: str | int) -> str:
+    if isinstance(name, int):
+        return str(name + 1)
+    text = _SPACES.sub(lambda row: f"\\{{{in_text.spaces(len(row[0]))}}}", one_line(name))
+    # Slack trims a label, so spaces around a name would not be seen.
+    if (
+        name
+        and name == name.strip()
+        and name not in {label for label, _ in in_field.BOXES.values()}
+        and not _JOINTS.search(name)
+    ):
+        return text
+    # A quote inside the name is written as its code, so that the name ends where its quotes end.
+    return '"' + text.replace('"', "\\u{22}") + '"'
+
 
 MAX_INPUT = 3_000
 MAX_OPTIONS = 1_000
@@ -124,25 +179,17 @@ _NUMBER = re.compile(r"-?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?")
 _SAFE = 2**53
 
 
-def _is_integer(value: Any, _: Question) -> bool:
-    return type(value) is int and len(str(value)) <= MAX_INPUT
-
-
-def _is_number(value: Any, _: Question) -> bool:
-    return type(value) in {int, float, Number} and len(encode(value)) <= MAX_INPUT
-
-
 def _number_element(raw: Raw, question: Question, *, decimals: bool) -> Block:
-    if isinstance(raw, str) and not _is_kept_by_slack(raw):
-        return _text_element(raw, question)
     found: Block = {"type": "number_input", "is_decimal_allowed": decimals}
-    return {**found, "initial_value": raw} if raw else found
-
-
-def _is_kept_by_slack(raw: str) -> bool:
-    if not _NUMBER.fullmatch(raw):
-        return False
-    return "e" not in raw.lower() and abs(Decimal(raw)) <= _SAFE and is_same_number(raw, repr(float(raw)))
+    if not isinstance(raw, str):
+        return found
+    # Slack keeps these as they are.
+    is_kept = _NUMBER.fullmatch(raw) and "e" not in raw.lower() and abs(Decimal(raw)) <= _SAFE
+    return (
+        {**found, "initial_value": raw}
+        if is_kept and is_same_number(raw, repr(float(raw)))
+        else _text_element(raw, question)
+    )
 
 
 def _to_integer(raw: str, _: Question) -> int:
@@ -177,14 +224,6 @@ def _positions(values: Iterable[Any], question: Question) -> list[str | None]:
     # Their JSON is compared, because 1, 1.0 and true are equal in Python.
     places = {encode(option): str(number) for number, option in reversed([*enumerate(question.options)])}
     return [places.get(encode(value)) for value in values]
-
-
-def _position(value: Any, question: Question) -> str | None:
-    return _positions([value], question)[0]
-
-
-def _is_choice(value: Any, question: Question) -> bool:
-    return _position(value, question) is not None
 
 
 def _are_choices(value: Any, question: Question) -> bool:
@@ -241,18 +280,14 @@ def offered(few: str, many: str, options: list[Block]) -> Block:
     return {"type": many, "option_groups": groups}
 
 
-def _choice_element(raw: Raw, question: Question) -> Block:
-    options = _options(question, extras=True)
-    found = offered("radio_buttons", "static_select", options)
-    chosen = [option for option in options if option["value"] == raw]
-    return {**found, "initial_option": chosen[0]} if chosen else found
-
-
-def _choices_element(raw: Raw, question: Question) -> Block:
-    options = _options(question, extras=False)
-    found = offered("checkboxes", "multi_static_select", options)
-    chosen = [option for option in options if option["value"] in (raw or ())]
-    return {**found, "initial_options": chosen} if chosen else found
+def _choice_element(raw: Raw, question: Question, *, several: bool = False) -> Block:
+    few, many = ("checkboxes", "multi_static_select") if several else ("radio_buttons", "static_select")
+    options = _options(question, extras=not several)
+    found = offered(few, many, options)
+    chosen = [option for option in options if option["value"] in ((raw or ()) if several else (raw,))]
+    if not chosen:
+        return found
+    return {**found, **({"initial_options": chosen} if several else {"initial_option": chosen[0]})}
 
 
 def _to_choice(raw: str, question: Question) -> Any:
@@ -302,11 +337,6 @@ def _to_moment(raw: str, question: Question) -> str:
     return text.removesuffix("+00:00") + "Z" if given.endswith("Z") else text
 
 
-def _to_time(raw: str, question: Question) -> str:
-    # A time without seconds stays so. Any other gets the seconds that RFC 3339 wants.
-    return raw if isinstance(question.value, str) and len(question.value) == 5 else f"{raw}:00"
-
-
 def _input(type_: str, key: str, convert: Callable[[str], Any] = str) -> Callable[[Raw, Question], Block]:
     return lambda raw, _: (
         {"type": type_, key: convert(raw)} if raw and isinstance(raw, str) else {"type": type_}
@@ -325,10 +355,6 @@ def json_text(value: Any) -> str:
     return respelled(text, lambda char: json.dumps(char)[1:-1]) if hides else text
 
 
-def _is_short_json(value: Any, _: Question) -> bool:
-    return units(encode(value)) <= MAX_INPUT and units(json_text(value)) <= MAX_INPUT
-
-
 def _from_json(raw: str, question: Question) -> Any:
     try:
         found = decode(raw)
@@ -336,14 +362,14 @@ def _from_json(raw: str, question: Question) -> Any:
         raise InputError(in_field.not_json(str(error))) from error
     given: set[str] = set()
     map_numbers(question.value, lambda number: given.add(number.text))
-    return map_numbers(found, lambda number: number if number.text in given else _typed(number))
 
+    def read(number: Number) -> Number | float:
+        """Keep a number that was there. One that a person wrote is a float, which must hold it exactly."""
+        if number.text not in given and not is_exact(number):
+            raise InputError(in_field.too_many_digits(clip(number.text, 60)))
+        return number if number.text in given else float(number)
 
-def _typed(number: Number) -> float:
-    """Read a number that a person wrote as a float, which must hold it exactly."""
-    if not is_exact(number):
-        raise InputError(in_field.too_many_digits(clip(number.text, 60)))
-    return float(number)
+    return map_numbers(found, read)
 
 
 KINDS: dict[str, Kind] = {
@@ -353,21 +379,26 @@ KINDS: dict[str, Kind] = {
     "email": Kind(_matches(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+"), _input("email_text_input", "initial_value")),
     "uri": Kind(_matches(r"https?://\S+"), _input("url_text_input", "initial_value")),
     "integer": Kind(
-        _is_integer,
+        lambda value, _: type(value) is int and len(str(value)) <= MAX_INPUT,
         partial(_number_element, decimals=False),
         lambda value, _: str(value),
         _to_integer,
     ),
     "number": Kind(
-        _is_number,
+        lambda value, _: type(value) in {int, float, Number} and len(encode(value)) <= MAX_INPUT,
         partial(_number_element, decimals=True),
         lambda value, _: encode(value),
         _to_number,
     ),
-    "choice": Kind(_is_choice, _choice_element, _position, _to_choice),
+    "choice": Kind(
+        lambda value, question: _positions([value], question) != [None],
+        _choice_element,
+        lambda value, question: _positions([value], question)[0],
+        _to_choice,
+    ),
     "choices": Kind(
         _are_choices,
-        _choices_element,
+        partial(_choice_element, several=True),
         lambda value, question: [position or "" for position in _positions(value, question)],
         _to_choices,
     ),
@@ -376,10 +407,18 @@ KINDS: dict[str, Kind] = {
         _matches(r"([01][0-9]|2[0-3]):[0-5][0-9](:00)?"),
         _input("timepicker", "initial_time"),
         lambda value, _: value[:5],
-        _to_time,
+        # A time without seconds stays so. Any other gets the seconds that RFC 3339 wants.
+        lambda raw, question: (
+            raw if isinstance(question.value, str) and len(question.value) == 5 else f"{raw}:00"
+        ),
     ),
     "date-time": Kind(
         _is_moment, _input("datetimepicker", "initial_date_time", int), _moment_raw, _to_moment
     ),
-    "json": Kind(_is_short_json, _lines_element, lambda value, _: json_text(value), _from_json),
+    "json": Kind(
+        lambda value, _: units(encode(value)) <= MAX_INPUT and units(json_text(value)) <= MAX_INPUT,
+        _lines_element,
+        lambda value, _: json_text(value),
+        _from_json,
+    ),
 }

@@ -6,7 +6,7 @@ stays the same whatever else is in the form, so what was typed is always found a
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, TypeAlias
@@ -14,11 +14,18 @@ from typing import Any, TypeAlias
 from bot.domain.drafts import Draft, Raw
 from bot.domain.masking import hide, holds
 from bot.domain.schemas import fits_schema
-from bot.rendering.modal.boxes import BOXES, EMPTY_WHOLE, LEFT_OUT, NULLED, Box, is_blank
-from bot.rendering.modal.field_types import ABSENT, InputError, Question, is_long_text
-from bot.rendering.modal.inputs import answer, fits, initial
-from bot.rendering.modal.labels import LONGEST, label_of
-from bot.rendering.modal.long_text import parts_of
+from bot.rendering.modal.field_types import ABSENT, LONGEST, InputError, Question, is_long_text, label_of
+from bot.rendering.modal.inputs import (
+    BOXES,
+    EMPTY_WHOLE,
+    LEFT_OUT,
+    NULLED,
+    Box,
+    answer,
+    fits,
+    initial,
+    is_blank,
+)
 from bot.rendering.modal.specs import (
     ANYTHING,
     GROUP,
@@ -31,24 +38,54 @@ from bot.rendering.modal.specs import (
     seed,
 )
 from bot.sentences import in_field
+from bot.text.literal import head, units
 
+PART = 2_500
+"""The most characters of a part. An input takes 3,000, so there is room to write more."""
+
+_SPACES = re.compile(r"\s+")
 NEW = 1_000_000
 """The number of the first row that a person added. Those of the agent count from 0."""
-
 Path: TypeAlias = tuple[str | int, ...]
-
 _KEPT = "kept"
 _MULTILINE = 100
 _READABLE = re.compile(r"[!-~]{0,80}")
 
 
-class _Named:
-    """What has a key, a path and a number."""
+def parts_of(text: str) -> list[tuple[str, str]]:
+    """Cut a text at ends of lines, else at spaces. Each part comes with the spaces after it, which no input holds.
 
-    __slots__ = ()
+    So Slack, which may trim what is typed, cannot join two words or two lines.
+    """
+    found = []
+    while units(text) > PART:
+        start, end = _end_of_part(text)
+        found.append((text[:start], text[start:end]))
+        text = text[end:]
+    return [*found, (text, "")]
+
+
+def _end_of_part(text: str) -> tuple[int, int]:
+    """Give where the first part ends, and where the next one begins."""
+    # A row of marks that is longer than a part is cut.
+    part = head(text, PART) or text[: PART // 2]
+    spaces = [found for found in _SPACES.finditer(part) if found.start() > 0]
+    lines = [found for found in spaces if "\n" in found[0] and found.start() > PART // 2]
+    if not spaces:
+        return len(part), len(part)
+    start = (lines or spaces)[-1].start()
+    after = _SPACES.match(text, start)
+    return start, after.end() if after else start
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
     key: str
+    """Its name in drafts, the same wherever its row stands."""
     path: Path
+    """Names and positions from the outermost object; empty for all arguments at once."""
     number: int
+    """Its place in the form."""
 
     @property
     def block_id(self) -> str:
@@ -60,32 +97,26 @@ class _Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Field(_Named):
+class Field(_Part):
     """One argument in a form, with one input."""
 
-    key: str
-    """Its name in drafts, the same wherever its row stands."""
-    path: Path
-    """Names and positions from the outermost object; empty for all arguments at once."""
     kind: str
     """One of `field_types.KINDS`, or `kept` for what cannot be edited here."""
     question: Question
     hint: str = ""
-    number: int = 0
-    """Its place in the form."""
     is_picker: bool = False
     """Whether it chooses the form of a value that has several."""
     part: tuple[int, int] | None = None
     """Which part of a long text it holds, and of how many."""
 
     def label(self, size: int = LONGEST) -> str:
-        return label_of(self.path, self.number + 1, size=size, ends=self._ending)
+        def ending(name: str) -> str:
+            label = in_field.as_json(name) if self.kind == "json" else name
+            if self.part:
+                return in_field.as_part(label, *self.part)
+            return in_field.as_picker(label) if self.is_picker else label
 
-    def _ending(self, name: str) -> str:
-        label = in_field.as_json(name) if self.kind == "json" else name
-        if self.part:
-            return in_field.as_part(label, *self.part)
-        return in_field.as_picker(label) if self.is_picker else label
+        return label_of(self.path, self.number + 1, size=size, ends=ending)
 
     @property
     def is_input(self) -> bool:
@@ -93,39 +124,30 @@ class Field(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Group(_Named):
+class Group(_Part):
     """An object, with a part for each argument in it."""
 
-    key: str
-    path: Path
     question: Question
-    children: "Children"
-    number: int = 0
+    children: "tuple[tuple[str, Node], ...]"
     kind = GROUP
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(_Named):
+class Rows(_Part):
     """A list, with a part for each row."""
 
-    key: str
-    path: Path
     question: Question
-    rows: "Numbered"
+    rows: "tuple[tuple[int, Node], ...]"
     most: int
     """How many rows the tool takes."""
-    number: int = 0
     kind = ROWS
     is_input = True
 
 
 @dataclass(frozen=True, slots=True)
-class LongText(_Named):
+class LongText(_Part):
     """A text that is too long for one input, with an input for each part."""
 
-    key: str
-    path: Path
-    number: int
     question: Question
     parts: tuple[Field, ...]
     gaps: tuple[str, ...]
@@ -134,38 +156,22 @@ class LongText(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
+class Union(_Part):
     """A value that can have several forms: a choice of the form, and its inputs."""
 
     picker: Field
-    branch: "OptionalNode"
-    is_unfit: bool = False
+    branch: "Node | None"
+    is_unfit: bool
     """Whether the value that was asked has none of the forms, so that it stays until somebody chooses one."""
-
-    @property
-    def block_id(self) -> str:
-        return self.picker.block_id
-
-    @property
-    def path(self) -> Path:
-        return self.picker.path
-
-    @property
-    def number(self) -> int:
-        return self.picker.number
+    is_input = True
 
     def label(self, size: int = LONGEST) -> str:
         return self.picker.label(size)
-
-    is_input = True
 
 
 Node: TypeAlias = Field | Group | Rows | LongText | Union
 Part: TypeAlias = Field | Group | Rows
 """What boxes are about."""
-Children: TypeAlias = tuple[tuple[str, Node], ...]
-Numbered: TypeAlias = tuple[tuple[int, Node], ...]
-OptionalNode: TypeAlias = Node | None
 Unit: TypeAlias = Field | Rows | LongText | Union
 """What a person chooses to change: an argument, a list or a value of several forms."""
 
@@ -201,7 +207,7 @@ class Builder:
 
     def whole(self, args: dict[str, Any]) -> Field:
         """Give one input for all arguments."""
-        return _holding(Field("", (), "json", Question(args), number=next(self._numbers)))
+        return _holding(Field("", (), next(self._numbers), "json", Question(args)))
 
     def _node(
         self, value: Any, spec: Spec, key: str, path: Path, *, required: bool, is_wanted: bool = False
@@ -260,30 +266,19 @@ class Builder:
             is_needed = name in required and not optional
             if child is ABSENT and is_wanted and name in required:
                 child = seed(properties.get(name))
-            if holds({name: child}, self._mask) and not self._is_open(name, child, known):
-                if child is not ABSENT:
-                    children.append((name, self._kept(name, child, key_of(key, name), inner)))
-            else:
-                node = self._node(
-                    child,
-                    known,
-                    key_of(key, name),
-                    inner,
-                    required=is_needed,
-                    is_wanted=is_wanted and name in required,
-                )
+            at = key_of(key, name)
+            # What is masked inside an object can be left out of its form.
+            is_open = (
+                name not in self._mask and isinstance(child, dict) and child and known.kind in {None, GROUP}
+            )
+            if not holds({name: child}, self._mask) or is_open:
+                wanted = is_wanted and name in required
+                node = self._node(child, known, at, inner, required=is_needed, is_wanted=wanted)
                 children.append((name, node))
-        return Group(key, path, question, tuple(children), number)
-
-    def _is_open(self, name: str, child: Any, spec: Spec) -> bool:
-        """Tell whether what is masked inside an argument can be left out of its form."""
-        return (
-            name not in self._mask and isinstance(child, dict) and bool(child) and spec.kind in {None, GROUP}
-        )
-
-    def _kept(self, name: str, child: Any, key: str, path: Path) -> Field:
-        question = Question(hide({name: child}, self._mask)[name], stays=child)
-        return Field(key, path, _KEPT, question, number=next(self._numbers))
+            elif child is not ABSENT:
+                shown = Question(hide({name: child}, self._mask)[name], stays=child)
+                children.append((name, Field(at, inner, next(self._numbers), _KEPT, shown)))
+        return Group(key, path, number, question, tuple(children))
 
     def _rows(self, question: Question, spec: Spec, key: str, path: Path) -> Rows:
         given = question.value if isinstance(question.value, list) else []
@@ -300,7 +295,7 @@ class Builder:
                 start = ABSENT if known.kind in {GROUP, UNION} else seed(known.node)
                 node = self._node(start, known, inner_key, inner, required=True, is_wanted=True)
             rows.append((row, node))
-        return Rows(key, path, question, tuple(rows), spec.most_rows, number)
+        return Rows(key, path, number, question, tuple(rows), spec.most_rows)
 
     def _union(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Union:
         branches = spec.branches
@@ -310,19 +305,19 @@ class Builder:
         is_unfit = held is None and not absent
         asked = labels[held] if held is not None else ABSENT if is_unfit else value
         question = Question(asked, labels, required or is_unfit, spec.asks.nullable, stays=value)
-        picker = Field(key, path, "choice", question, spec.hint, next(self._numbers), is_picker=True)
+        picker = Field(key, path, next(self._numbers), "choice", question, spec.hint, is_picker=True)
         typed = self._draft.typed.get(picker.block_id)
         chosen = (
             int(typed) if isinstance(typed, str) and typed.isdecimal() else held if typed is None else None
         )
-        if chosen is None or chosen >= len(branches):
-            return Union(picker, None, is_unfit)
-        inner = Spec.of(branches[chosen])
-        start = value if chosen == held else ABSENT
-        if start is ABSENT and inner.kind not in {GROUP, UNION}:
-            start = seed(inner.node)
-        node = self._node(start, inner, f"{key}?{chosen}", path, required=True, is_wanted=True)
-        return Union(picker, node, is_unfit)
+        node = None
+        if chosen is not None and chosen < len(branches):
+            inner = Spec.of(branches[chosen])
+            start = value if chosen == held else ABSENT
+            if start is ABSENT and inner.kind not in {GROUP, UNION}:
+                start = seed(inner.node)
+            node = self._node(start, inner, f"{key}?{chosen}", path, required=True, is_wanted=True)
+        return Union(key, path, picker.number, picker, node, is_unfit)
 
     def _field(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Field | LongText:
         question = replace(spec.asks, value=value, required=required)
@@ -337,7 +332,7 @@ class Builder:
             kind = "json"
         if kind == "lines" and is_long_text(value):
             return self._long_text(question, key, path, spec.hint)
-        return _holding(Field(key, path, kind, question, spec.hint, next(self._numbers)))
+        return _holding(Field(key, path, next(self._numbers), kind, question, spec.hint))
 
     def _long_text(self, question: Question, key: str, path: Path, hint: str) -> LongText:
         cut = parts_of(question.value)
@@ -345,10 +340,10 @@ class Builder:
             Field(
                 f"{key}#{place}",
                 path,
+                next(self._numbers),
                 "part",
                 Question(text, required=False),
                 hint,
-                next(self._numbers),
                 part=(place + 1, len(cut)),
             )
             for place, (text, _) in enumerate(cut)
@@ -365,56 +360,46 @@ def _holding(field: Field) -> Field:
 # --- From the tree to values -------------------------------------------------------------------------------------------
 
 
-def units(node: Node) -> Iterator[Unit]:
+def units_of(node: Node | None) -> Iterator[Unit]:
     """Give what a person can choose to change, from the top."""
     if isinstance(node, Group):
         for _, child in node.children:
-            yield from units(child)
-    else:
+            yield from units_of(child)
+    elif node:
         yield node
 
 
 def inputs_in(node: Node) -> Iterator[Field]:
     """Give every input of a part of a form, also those out of sight."""
-    return (each for each in _all_in(node) if isinstance(each, Field))
-
-
-def wholes_in(node: Node) -> Iterator[Group | Rows]:
-    """Give every object and every list of a form."""
-    return (each for each in _all_in(node) if isinstance(each, Group | Rows))
-
-
-def _all_in(node: Node) -> Iterator[Node]:
-    yield node
-    for child in _inside(node):
-        yield from _all_in(child)
-
-
-def _inside(node: Node) -> list[Node]:
-    match node:
-        case Group():
-            return [child for _, child in node.children]
-        case Rows():
-            return [row for _, row in node.rows]
-        case LongText():
-            return [*node.parts]
-        case Union():
-            return [node.picker, *([node.branch] if node.branch else [])]
-    return []
+    return (each for each in all_in(node) if isinstance(each, Field))
 
 
 def rows_in(node: Node) -> Iterator[Rows]:
     """Give every list of a form."""
-    return (whole for whole in wholes_in(node) if isinstance(whole, Rows))
+    return (each for each in all_in(node) if isinstance(each, Rows))
+
+
+def all_in(node: Node) -> Iterator[Node]:
+    """Give every part of a form, also those out of sight."""
+    inside: Iterable[Node] = ()
+    match node:
+        case Group():
+            inside = (child for _, child in node.children)
+        case Rows():
+            inside = (row for _, row in node.rows)
+        case LongText():
+            inside = node.parts
+        case Union():
+            inside = filter(None, (node.picker, node.branch))
+    yield node
+    for child in inside:
+        yield from all_in(child)
 
 
 def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
     """Read the value of a part of a form. What nobody touched is exactly what was asked.
 
-    Args:
-        node: The part.
-        draft: What was typed.
-        errors: Gets a sentence for each input whose value cannot be read, by its `block_id`.
+    `errors` gets a sentence for each input whose value cannot be read, by its `block_id`.
     """
     match node:
         case Field() | Group() | Rows() if boxes := {LEFT_OUT, NULLED, EMPTY_WHOLE} & {*ticked(node, draft)}:
@@ -431,7 +416,10 @@ def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
             asked = node.question.value
             if not node.rows and not isinstance(asked, list):
                 return asked
-            return [_value_of_row(row, draft, errors) for _, row in node.rows]
+            values = [value_of(row, draft, errors) for _, row in node.rows]
+            empty = [row for (_, row), value in zip(node.rows, values, strict=True) if value is ABSENT]
+            errors.update({[*inputs_in(row)][-1].block_id: in_field.NEEDS_VALUE for row in empty})
+            return values
         case LongText():
             return _value_of_long_text(node, draft, errors)
         case Union():
@@ -439,13 +427,6 @@ def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
             if picked in (ABSENT, None) or node.branch is None:
                 return node.picker.question.stays if node.is_unfit and picked is ABSENT else picked
             return value_of(node.branch, draft, errors)
-
-
-def _value_of_row(row: Node, draft: Draft, errors: dict[str, str]) -> Any:
-    value = value_of(row, draft, errors)
-    if value is ABSENT:
-        errors.update({field.block_id: in_field.NEEDS_VALUE for field in [*inputs_in(row)][-1:]})
-    return value
 
 
 def _value_of_long_text(node: LongText, draft: Draft, errors: dict[str, str]) -> Any:

@@ -1,6 +1,7 @@
-"""The forms behind the buttons: to reject, answer, confirm, agree, hand over."""
+"""The forms behind the buttons: to reject, answer, confirm, agree, hand over, approve later calls; and the list of the latter."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from agent_adapter.contract.hitl import EditDecision, RespondDecision
@@ -9,8 +10,8 @@ from bot.domain.approval import Approval
 from bot.domain.bulk import decided_together
 from bot.domain.masking import hide
 from bot.domain.options import question_name
-from bot.domain.votes import Written
-from bot.rendering.blocks import Block, actions, context, literal, section, words_apart
+from bot.domain.standing import StandingTerms
+from bot.rendering.blocks import Block, actions, context, input_block, literal, section, words_apart
 from bot.rendering.buttons import (
     AGREE,
     CHANGES,
@@ -23,12 +24,15 @@ from bot.rendering.buttons import (
     REJECT,
     REJECT_ALL,
     RESPOND,
+    STANDING,
     Button,
     buttons_behind,
     value_of,
 )
-from bot.rendering.calls import call_blocks, title_blocks
+from bot.rendering.calls import arguments_text, call_blocks, title_blocks
+from bot.rendering.card.thread import given_words, name_blocks, revoke_button, used_words
 from bot.rendering.cautions import caution_blocks
+from bot.rendering.modal.field_types import option
 from bot.rendering.modal.questions import (
     AGAIN,
     ALWAYS,
@@ -54,25 +58,24 @@ from bot.rendering.modal.view import (
 )
 from bot.rendering.pages import PAGE_SIZE, sections
 from bot.rendering.subject import LONG, subject_of
-from bot.sentences import in_form
+from bot.sentences import in_form, in_home, words
 from bot.text.literal import clip, units
 
 _ABOVE_INPUT = 8_000
+LISTED = 20
+_LASTS = tuple(timedelta(minutes=minutes) for minutes in (15, 30, 60, 120, 240, 480))
+_USES = (1, 2, 5, 10, 20, 50, 100)
+_USUAL = StandingTerms()
 
 
 def render_reject_view(state: Approval, index: int) -> Block:
     """Draw the question why an action is rejected; the answer may stay empty."""
     action = state.actions[index]
-    blocks = [
-        *which_call_blocks(action),
-        *reason_inputs(action.terms.reject_reasons),
-        *([] if action.is_alone else [tick(AGAIN, in_form.WHAT_THEN, in_form.PROPOSE_AGAIN)]),
-        *(
-            [tick(ALWAYS, in_form.LATER_CALLS, in_form.REJECT_LATER_CALLS)]
-            if action.config.allow_always
-            else []
-        ),
-    ]
+    blocks = [*which_call_blocks(action), *reason_inputs(action.terms.reject_reasons)]
+    if not action.is_alone:
+        blocks.append(tick(AGAIN, in_form.WHAT_THEN, in_form.PROPOSE_AGAIN))
+    if action.config.allow_always:
+        blocks.append(tick(ALWAYS, in_form.LATER_CALLS, in_form.REJECT_LATER_CALLS))
     return call_view(state, REJECT, index, in_form.REJECT, blocks, in_form.REJECT)
 
 
@@ -81,19 +84,13 @@ def render_reject_all_view(state: Approval, place: int) -> Block:
     rejected = decided_together(state, state.admission.places[place].actions, "reject")
     if not rejected:
         return render_notice_view(in_form.REJECT, in_form.NOTHING_TO_REJECT)
-    about = subject_of([state.actions[index] for index in rejected], LONG)
-    blocks = [
-        words_apart("about", in_form.to_be_rejected(rejected, about)),
-        *reason_inputs(_shared_reasons(state, rejected)),
-    ]
+    calls = [state.actions[index] for index in rejected]
+    about = words_apart("about", in_form.to_be_rejected(rejected, subject_of(calls, LONG)))
+    # The reasons that the policy offers for each of them.
+    first, *others = (call.terms.reject_reasons for call in calls)
+    blocks = [about, *reason_inputs([reason for reason in first if all(reason in each for each in others)])]
     rejects = in_form.several(in_form.REJECT, len(rejected))
     return modal(REJECT_ALL.verb, rejects, blocks, asking(state, REJECT_ALL, place), submit=rejects)
-
-
-def _shared_reasons(state: Approval, rejected: Sequence[int]) -> list[str]:
-    """Give the reasons that the policy offers for each of these actions."""
-    first, *others = (state.actions[index].terms.reject_reasons for index in rejected)
-    return [reason for reason in first if all(reason in each for each in others)]
 
 
 def render_confirm_view(state: Approval, index: int) -> Block:
@@ -123,8 +120,7 @@ def render_more_view(state: Approval, index: int) -> Block:
     action = state.actions[index]
     behind = buttons_behind(action, value_of(state, [index]))
     rows = [actions(f"more:{at}", behind[at : at + IN_SIGHT]) for at in range(0, len(behind), IN_SIGHT)]
-    blocks = [*which_call_blocks(action), *rows]
-    return call_view(state, MORE, index, "", blocks)
+    return call_view(state, MORE, index, "", [*which_call_blocks(action), *rows])
 
 
 def render_changes_view(state: Approval, index: int) -> Block:
@@ -142,14 +138,15 @@ def render_agree_view(state: Approval, index: int) -> Block:
         return render_notice_view(in_form.NOTHING_TO_AGREE, in_form.PROPOSAL_GONE)
     text = written_text(action, found)
     call = action if found.is_vote else action.as_written(found)
-    blocks = [
-        *title_blocks(action),
-        *care_blocks(call),
-        *written_blocks(action, found),
-    ]
-    if isinstance(found.decision, EditDecision):
-        blocks += whole_call_blocks(found.decision.edited_action.args, found.terms.masked)
-    blocks += caution_blocks("proposal:", action.request.name, _words_of(found))
+    blocks = [*title_blocks(action), *care_blocks(call), *written_blocks(action, found)]
+    said: Any = None
+    match found.decision:
+        case EditDecision(edited_action=edited):
+            blocks += whole_call_blocks(edited.args, found.terms.masked)
+            said = hide(edited.args, found.terms.masked)
+        case RespondDecision(message=message):
+            said = message
+    blocks += caution_blocks("proposal:", action.request.name, said)
     if units(text) > PAGE_SIZE and found.decision.type != "edit":
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
         return call_view(state, AGREE, index, "", blocks)
@@ -159,21 +156,11 @@ def render_agree_view(state: Approval, index: int) -> Block:
     return call_view(state, AGREE, index, in_form.AGREE_TO, blocks, in_form.AGREE, vote=found.name)
 
 
-def _words_of(found: Written) -> Any:
-    match found.decision:
-        case EditDecision(edited_action=edited):
-            return hide(edited.args, found.terms.masked)
-        case RespondDecision(message=message):
-            return message
-        case _:
-            return None
-
-
 def render_hand_over_view(state: Approval, place: int) -> Block:
     """Draw the question who looks at a place from now on."""
     blocks = [section("about", in_form.ABOUT_HANDING_OVER), person_input(in_form.WHO_LOOKS)]
-    meta = asking(state, HAND_OVER, place)
-    return modal(HAND_OVER.verb, in_form.HAND_OVER, blocks, meta, submit=in_form.HAND_OVER)
+    meta, verb = asking(state, HAND_OVER, place), in_form.HAND_OVER
+    return modal(HAND_OVER.verb, verb, blocks, meta, submit=verb)
 
 
 def render_respond_view(state: Approval, index: int) -> Block:
@@ -192,3 +179,79 @@ def _whole_call_blocks(action: Action) -> list[Block]:
         text = clip("\n".join(lines), _ABOVE_INPUT)
         blocks += [context(f"{name}:label", in_form.SECTIONS[name]), literal(name, text)]
     return blocks
+
+
+def render_standing_view(state: Approval, index: int) -> Block:
+    """Draw the form that approves an action and says for which later calls that holds."""
+    action = state.actions[index]
+    limits = action.standing
+    assert limits is not None
+    same = ("arguments", in_form.SAME_ARGUMENTS), ("tool", in_form.ANY_ARGUMENTS)
+    scope = ("run", in_form.THIS_RUN), ("agent", in_form.every_run(state.interrupt.agent))
+    durations, uses = _up_to(limits.lasts, _LASTS, _USUAL.lasts), _up_to(limits.uses, _USES, _USUAL.uses)
+    lasts = [(str(int(each.total_seconds())), words.duration_words(each)) for each in durations]
+    blocks = [
+        *title_blocks(action),
+        literal("arguments", arguments_text(action)),
+        *care_blocks(action),
+        *caution_blocks("", action.request.name, action.shown(on_card=True)),
+        section("about", in_form.ABOUT_STANDING),
+        _choice("same", in_form.WHICH_CALLS, _as_wide_as(limits.same, *same)),
+        _choice("scope", in_form.WHICH_RUNS, _as_wide_as(limits.scope, *scope)),
+        _choice("lasts", in_form.HOW_LONG, lasts),
+        _choice("uses", in_form.HOW_MANY, [(str(each), str(each)) for each in uses]),
+        *approval_inputs(action),
+    ]
+    meta, approves = asking(state, STANDING, index), in_form.APPROVE_FROM_NOW_ON
+    return modal(STANDING.verb, approves, blocks, meta, submit=approves)
+
+
+def parse_standing_terms(view: dict[str, Any]) -> StandingTerms:
+    """Read for which later calls an approval is meant to hold; what was not chosen is as narrow as can be."""
+    values = view["state"]["values"]
+    chosen = {
+        name: option["value"]
+        for name in ("same", "scope", "lasts", "uses")
+        if (option := (values.get(name, {}).get(name) or {}).get("selected_option"))
+    }
+    lasts = timedelta(seconds=int(chosen.pop("lasts", _LASTS[0].total_seconds())))
+    return StandingTerms(**{"uses": 1, **chosen}, lasts=lasts)
+
+
+def _as_wide_as(widest: str, narrow: tuple[str, str], wide: tuple[str, str]) -> list[tuple[str, str]]:
+    return [narrow, wide] if widest == wide[0] else [narrow]
+
+
+def _up_to(most: Any, offered: Sequence[Any], usual: Any) -> list[Any]:
+    """Give what is offered below a limit, and the limit: first what is usual."""
+    found = [*(each for each in offered if each < most), most]
+    return sorted(found, key=lambda each: each != min(usual, most))
+
+
+def _choice(name: str, label: str, options: Sequence[tuple[str, str]]) -> Block:
+    """Draw a choice whose first option is chosen."""
+    drawn = [option(text, value) for value, text in options]
+    return input_block(name, label, {"type": "static_select", "options": drawn, "initial_option": drawn[0]})
+
+
+def render_standing_list(given: Sequence[tuple[Approval, int]]) -> Block:
+    """Draw the list of what holds for later calls, as far as the person may revoke it."""
+    blocks: list[Block] = []
+    for number, (state, index) in enumerate(given[:LISTED]):
+        blocks += standing_row(state, index, number)
+    if not given:
+        blocks = [section("none", in_home.EMPTY["standing"])]
+    elif len(given) > LISTED:
+        blocks.append(context("more", in_home.more(len(given) - LISTED)))
+    return modal("rules", in_home.LISTS["standing"], blocks, None)
+
+
+def standing_row(state: Approval, index: int, number: int) -> list[Block]:
+    """Draw one standing approval of a list, with the button that ends it."""
+    at = f"rule:{number}"
+    where = in_home.given_in(words.place_name(state.place_of(index).channel))
+    return [
+        section(at, f"{given_words(state, index)} {used_words(state.standing[index])} {where}"),
+        *name_blocks(f"{at}:name", state.actions[index]),
+        actions(f"{at}:revoke", [revoke_button(state, index, place=number)]),
+    ]

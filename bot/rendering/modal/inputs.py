@@ -1,11 +1,14 @@
-"""One question, one input: how it is drawn, and what the answer means."""
+"""One question, one input, and boxes to tick for what inputs cannot express: what the answer means.
+
+Slack refuses an empty text where one is required, and may trim what is typed. So neither can be read from the text.
+"""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 from bot.domain.drafts import Raw
-from bot.rendering.blocks import Block
-from bot.rendering.modal.boxes import BARE, EMPTY, Box, is_blank, is_text
+from bot.rendering.blocks import Block, input_block
 from bot.rendering.modal.field_types import (
     ABSENT,
     KINDS,
@@ -14,8 +17,69 @@ from bot.rendering.modal.field_types import (
     InputError,
     Question,
     is_same_number,
+    offered,
 )
+from bot.rendering.modal.specs import GROUP, ROWS
 from bot.sentences import in_field
+
+TEXTS = {"text", "lines"}
+"""The kinds of input that take any text."""
+_EMPTY: dict[str, dict[str, Any] | list[Any]] = {GROUP: {}, ROWS: [], "choices": []}
+
+
+def is_blank(value: Any) -> bool:
+    """Tell whether a value is a text of only spaces and empty lines, which Slack cannot show in an input."""
+    return isinstance(value, str) and not value.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One thing that can be ticked for each part of a form that it suits."""
+
+    block_id: str
+
+    @property
+    def label(self) -> str:
+        return in_field.BOXES[self.block_id][0]
+
+    def suits(self, kind: str, asked: Question) -> bool:
+        """Tell whether it can be ticked for a part of this kind."""
+        value, empty, is_text = asked.value, _EMPTY.get(kind), kind in TEXTS
+        # Nobody can clear an object, a list, or a text that looks empty as it is.
+        stays = asked.is_given and (empty is not None or (is_text and is_blank(value)))
+        match self.block_id:
+            case "empty":
+                return is_text and value != "" and asked.takes("")
+            case "bare":
+                return is_text and isinstance(value, str) and value.strip() not in {"", value}
+            case "empty_whole":
+                return (
+                    empty is not None
+                    and not (asked.is_given or asked.default == empty)
+                    and asked.takes(empty)
+                )
+            case "left_out":
+                is_null = value is None and asked.takes_null and kind != "choice"
+                return (is_null or stays) and not asked.required
+            case "null" if value is not None and asked.takes_null and kind not in {"choice", "json"}:
+                return not asked.required or value is ABSENT or stays
+        return False
+
+    def block(self, options: list[Block], ticked: Collection[str]) -> Block:
+        """Draw its input."""
+        chosen = [option for option in options if option["value"] in ticked]
+        element = offered("checkboxes", "multi_static_select", options)
+        element |= {"initial_options": chosen} if chosen else {}
+        return input_block(
+            self.block_id, self.label, element, optional=True, hint=in_field.BOXES[self.block_id][1]
+        )
+
+
+BOXES = EMPTY, BARE, EMPTY_WHOLE, LEFT_OUT, NULLED = tuple(
+    map(Box, ("empty", "bare", "empty_whole", "left_out", "null"))
+)
+OTHERS = Box("others")
+"""Shows the inputs that are ticked in it, where a form has too many to look through."""
 
 
 def initial(kind: str, question: Question) -> Raw:
@@ -68,7 +132,7 @@ def answer(kind: str, question: Question, raw: Raw, ticked: Collection[Box] = ()
     if raw is None or raw == "":
         return _cleared(question)
     if is_blank(raw):
-        if is_text(kind):
+        if kind in TEXTS:
             raise InputError(in_field.ONLY_SPACES if question.takes("") else in_field.NEEDS_VALUE)
         return _cleared(question)
     if raw in (NULL, LEAVE_OUT) and kind == "choice":
@@ -91,14 +155,11 @@ def _same(kind: str, raw: Raw, other: Raw) -> bool:
         return sorted(raw or []) == sorted(other or [])
     if kind == "json":
         return _lines(raw).strip() == _lines(other).strip()
-    return _lines(raw) in _untouched(_lines(other))
+    text = _lines(other)
+    # Slack may trim each end.
+    return _lines(raw) in {text, text.strip(), text.lstrip(), text.rstrip()}
 
 
 def _lines(raw: str | None) -> str:
     # Slack knows only one kind of line end.
     return (raw or "").replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _untouched(text: str) -> set[str]:
-    """Give what Slack may send back for this text, because it may trim each end."""
-    return {text, text.strip(), text.lstrip(), text.rstrip()}

@@ -7,7 +7,7 @@ from bot.domain.action import Action
 from bot.domain.drafts import Raw
 from bot.domain.options import only_options, options_of
 from bot.rendering.blocks import Block, input_block, plain
-from bot.rendering.confirming import asks_first, run_title
+from bot.rendering.calls import asks_first, run_title
 from bot.rendering.modal.field_types import KINDS, Question, option
 from bot.rendering.modal.inputs import raw_of
 from bot.sentences import in_form
@@ -25,21 +25,13 @@ _OPTION = "option"
 
 
 def approval_inputs(call: Action) -> list[Block]:
-    """Ask what people are asked before they approve: to type something, or to say once more that it may run.
-
-    The policy asks for it.
-    """
+    """Ask what the policy asks people before they approve: to type something, or to say once more that it may run."""
     if call.is_high_risk:
         typed = call.to_type
         hint = in_form.value_of(key_text(typed.name) if typed.name else "")
         element = {"type": "plain_text_input", "action_id": _TEXT, "max_length": 100}
         return [input_block(TYPED, in_form.type_value(typed.text), element, hint=hint)]
-    return [confirm_input(run_title(call))] if asks_first(call) else []
-
-
-def confirm_input(label: str) -> Block:
-    """Ask once more whether something may run."""
-    return tick(CONFIRM, label, in_form.RUN_IT, optional=False)
+    return [tick(CONFIRM, run_title(call), in_form.RUN_IT, optional=False)] if asks_first(call) else []
 
 
 def parse_typed(view: dict[str, Any]) -> str:

@@ -19,11 +19,10 @@ from bot.rendering.buttons import (
     value_of,
     value_within,
 )
-from bot.rendering.calls import title_blocks
+from bot.rendering.calls import asks_first, run_question, title_blocks
 from bot.rendering.card.outcomes import is_edited, outcome_line, outcome_text
 from bot.rendering.card.ran import outcome_blocks
 from bot.rendering.changes import changes_blocks, changes_written
-from bot.rendering.confirming import asks_first, run_question
 from bot.rendering.modal.argument_form import form_of
 from bot.rendering.modal.view import call_cautions, call_view, care_blocks
 from bot.rendering.pages import PAGE_SIZE, call_written, pages_of
@@ -44,15 +43,14 @@ def render_reading_view(
 ) -> Block:
     """Draw one page (from 1) of everything an action says. Once it is decided, that is the call as it ran.
 
-    Args:
-        state: the record.
-        index: the action.
-        page: which page. Numbers beyond the last page show the last one.
-        pages_read: how many pages, from the first in order, this person was shown before this one.
-        written: shows the call as this edit would run it. The reading then ends with agreeing.
+    Its last page ends with the buttons that decide, for a person who was shown all others.
 
-    Returns:
-        A view. Its last page ends with the buttons that decide, for a person who was shown all others.
+    Args:
+        state: The record.
+        index: The action.
+        page: A number beyond the last page shows the last one.
+        pages_read: How many pages, from the first in order, this person was shown before this one.
+        written: Shows the call as this edit would run it. The reading then ends with agreeing.
     """
     asked = state.actions[index]
     action = call_written(asked, written) if written else asked.as_it_ran
@@ -64,7 +62,9 @@ def render_reading_view(
         blocks.append(context("page", in_form.page(page, len(pages))))
     blocks += [*care_blocks(action), *call_cautions(action)]
     if written:
-        blocks += _written_blocks(asked, written, page)
+        if page == 1 and units(written_text(asked, written)) <= PAGE_SIZE:
+            blocks += written_blocks(asked, written)
+        blocks.append(context("proposed", in_form.as_proposed(mention(written.by))))
     elif page == 1 and is_over:
         blocks += decided_blocks(state, asked)
     for name, lines in pages[page - 1]:
@@ -74,7 +74,10 @@ def render_reading_view(
     done = page == len(pages) and pages_read >= page - 1 and state.is_open_at(index)
     if done and not written and action.allows("edit") and not _has_inputs(action):
         blocks.append(context("no-form", in_form.TOO_LONG_TO_EDIT))
-    if found := [*(_decides(state, asked, written) if done else []), *_turns(state, page, len(pages))]:
+    found = _decides(state, asked, written) if done else []
+    found += [PAGE.drawn(page - 1, value_within(state), in_form.PREVIOUS)] if page > 1 else []
+    found += [PAGE.drawn(page + 1, value_within(state))] if page < len(pages) else []
+    if found:
         blocks.append(actions("turns", found))
     vote = written.name if written else ""
     verb = in_form.DETAILS_OF if is_over else in_form.READ
@@ -123,13 +126,6 @@ def votes_block(action: Action, found: Written) -> Block:
     return context("votes", in_form.votes_missing(missing))
 
 
-def _written_blocks(action: Action, found: Written, page: int) -> list[Block]:
-    """Say that the pages show the call as somebody wrote it, and on the first of them what that changes."""
-    is_told = page == 1 and units(written_text(action, found)) <= PAGE_SIZE
-    about = context("proposed", in_form.as_proposed(mention(found.by)))
-    return [*(written_blocks(action, found) if is_told else []), about]
-
-
 def approve_label(action: Action) -> str:
     return in_form.APPROVE_AS_ASKED if action.proposal else in_form.APPROVE
 
@@ -149,11 +145,6 @@ def _finish(state: Approval, call: Action, form: Button, label: str) -> Block:
     asks = run_question(call) if asks_first(call) and not call.is_high_risk else None
     label = f"{FINISH.label}: {label}{'…' if asks or call.is_high_risk else ''}"
     return (form if call.is_high_risk else FINISH).drawn(call.index, value_within(state), label, asks=asks)
-
-
-def _turns(state: Approval, page: int, last: int) -> list[Block]:
-    back = [PAGE.drawn(page - 1, value_within(state), in_form.PREVIOUS)] if page > 1 else []
-    return [*back, *([PAGE.drawn(page + 1, value_within(state))] if page < last else [])]
 
 
 def _has_inputs(action: Action) -> bool:

@@ -21,16 +21,14 @@ from bot.rendering.blocks import (
     without_primary,
 )
 from bot.rendering.buttons import REVIEW, TURN, button_blocks, value_of, value_within
-from bot.rendering.calls import care_words, title_blocks
-from bot.rendering.card.again import again_blocks
+from bot.rendering.calls import asks_first, care_words, title_blocks
 from bot.rendering.card.bulk import verb_for
 from bot.rendering.card.header import blocks_above
 from bot.rendering.card.outcomes import outcome_line
 from bot.rendering.card.ran import outcome_blocks
-from bot.rendering.card.rows import words_while_open
+from bot.rendering.card.rows import again_blocks, words_while_open
 from bot.rendering.card.votes import proposal_text
-from bot.rendering.confirming import asks_first
-from bot.rendering.modal.questions import confirm_input, note_input
+from bot.rendering.modal.questions import CONFIRM, note_input, tick
 from bot.rendering.modal.reading import decided_blocks
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal, question_in
 from bot.rendering.pages import pages_of
@@ -50,20 +48,14 @@ Piece = tuple[int, int]
 
 
 def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str = "") -> Block:
-    """Draw one page of a review, or its end, which can be submitted.
+    """Draw one page of a review, or its end, which can be submitted. The view carries which calls it shows.
 
-    Args:
-        state: the record.
-        meta: which calls it leads through, and which page this is, from 1.
-        user: who reads it.
-        said: the answer to their last click.
-
-    Returns:
-        A view. It carries which calls it shows, so that the next click says what was shown.
+    Above it stands what was said to the last click of this person.
     """
     meta = replace(meta, question=question_in(state, REVIEW.scope, meta))
     pages, is_over = review_pages(state, meta.calls), _is_over(state, meta.calls)
-    has_end = _has_end(state, meta.calls)
+    # One call has its button below it, unless it has to be read before.
+    has_end = len(meta.calls) != 1 or state.actions[meta.calls[0]].must_read
     page = min(max(meta.page, 1), len(pages) + has_end)
     note = [section("said", said)] if said else []
     if page > len(pages):
@@ -73,9 +65,8 @@ def render_review_view(state: Approval, meta: ViewMeta, user: str, *, said: str 
     blocks = [*note, *_page_blocks(state, meta, page, last)]
     if page == 1 and not is_over:
         blocks += blocks_above(state, meta.index)
-    is_alone = len(meta.calls) == 1
     for piece in pieces:
-        blocks += _piece_blocks(state, piece, is_over=is_over, is_alone=is_alone)
+        blocks += _piece_blocks(state, piece, is_over=is_over, is_alone=len(meta.calls) == 1)
     blocks += _turns(state, meta, page, last)
     meta = replace(meta, page=page, pieces=tuple(pieces))
     title = in_form.several(in_form.READ if is_over else in_form.REVIEW, len(meta.calls))
@@ -86,17 +77,13 @@ def _page_blocks(state: Approval, meta: ViewMeta, page: int, last: int) -> list[
     """Say which page this is; the first page also names the buttons that turn pages and approve."""
     if last == 1:
         return []
-    named = [index for index in meta.calls if _is_approved_at_end(state, index)]
+    open_calls = [state.actions[index] for index in meta.calls if state.is_open_at(index)]
+    approvable = [call for call in open_calls if call.allows("approve")]
+    named = [call.index for call in approvable if not (call.is_high_risk or call.proposal)]
     if page > 1 or not named:
         return [context("page", in_form.page(page, last))]
     approves = in_form.several(verb_for(state, named), len(named))
     return [context("page", in_form.first_page(last, TURN.label, approves))]
-
-
-def _is_approved_at_end(state: Approval, index: int) -> bool:
-    action = state.actions[index]
-    is_apart = action.is_high_risk or action.proposal is not None
-    return state.is_open_at(index) and action.allows("approve") and not is_apart
 
 
 def _is_over(state: Approval, calls: Sequence[int]) -> bool:
@@ -130,11 +117,6 @@ def _height(blocks: list[Block]) -> int:
     return _BESIDE * len(blocks) + _LINE * sum(max(1, -(-len(line) // _COLUMNS)) for line in lines)
 
 
-def _has_end(state: Approval, calls: Sequence[int]) -> bool:
-    """Whether something is approved at the end: one call has its button below it, unless it has to be read before."""
-    return len(calls) != 1 or state.actions[calls[0]].must_read
-
-
 def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool, is_alone: bool) -> list[Block]:
     """Draw one page of a call. What is decided drops out, unless all is decided: then people want to read it."""
     index, page = piece
@@ -144,20 +126,15 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool, is_alone: boo
             return [*_title(action, page), context(f"a:{index}:outcome:{page}", outcome_line(state, action))]
         return [*_content(action.as_it_ran, page), *_became(state, piece)]
     blocks = _content(action, page)
-    if page == len(pages_of(action)):
-        buttons = button_blocks(action, value_of(state, [index]), in_view=True, has_menu=is_alone)
-        blocks += [*_standing(state, action), *without_primary(buttons)]
-    return blocks
-
-
-def _standing(state: Approval, action: Action) -> list[Block]:
-    """Say how a call stands, as its card does: who decides it, who voted, what somebody proposes."""
-    blocks = []
+    if page < len(pages_of(action)):
+        return blocks
+    # How it stands, as its card says it.
     if said := words_while_open(state, action):
-        blocks.append(context(f"a:{action.index}:approvers", "\n".join(said)))
+        blocks.append(context(f"a:{index}:approvers", "\n".join(said)))
     if proposed := proposal_text(action):
-        blocks.append(literal_within(f"a:{action.index}:proposal", proposed, _PROPOSAL))
-    return blocks
+        blocks.append(literal_within(f"a:{index}:proposal", proposed, _PROPOSAL))
+    buttons = button_blocks(action, value_of(state, [index]), in_view=True, has_menu=is_alone)
+    return blocks + without_primary(buttons)
 
 
 def _became(state: Approval, piece: Piece) -> list[Block]:
@@ -212,7 +189,8 @@ def _end(state: Approval, meta: ViewMeta, user: str, note: list[Block]) -> Block
     says += _left_out(state, meta.calls, named)
     blocks = [*note, context("page", in_form.page(meta.page, meta.page)), section("about", "\n".join(says))]
     if any(asks_first(state.actions[index]) for index in named):
-        blocks.append(confirm_input(f"{in_form.several(in_form.RUN, len(named))}?"))
+        label = f"{in_form.several(in_form.RUN, len(named))}?"
+        blocks.append(tick(CONFIRM, label, in_form.RUN_IT, optional=False))
     if named:
         blocks.append(note_input())
     blocks += _turns(state, meta, meta.page, meta.page)

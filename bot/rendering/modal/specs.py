@@ -9,8 +9,7 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.numbers import Number
 from bot.domain.schemas import Schema, fits_schema, fitting
-from bot.rendering.modal.field_types import ABSENT, ANY_QUESTION, MAX_OPTIONS, Question
-from bot.rendering.modal.labels import told_apart
+from bot.rendering.modal.field_types import ABSENT, ANY_QUESTION, MAX_OPTIONS, Question, told_apart
 from bot.sentences import in_field
 from bot.text.literal import clip, one_line
 
@@ -253,16 +252,10 @@ def _choices(node: Any) -> tuple[Any, ...]:
     values = node.get("enum")
     if isinstance(values, list):
         return tuple(values)
-    return _constants(node)
-
-
-def _constants(node: Schema) -> tuple[Any, ...]:
-    """Give the values of a union whose every branch is one value."""
-    union = _union(node)
-    branches = node[union] if union else []
-    if all(isinstance(branch, dict) and "const" in branch for branch in branches):
-        return tuple(branch["const"] for branch in branches)
-    return ()
+    # The values of a union whose every branch is one value.
+    branches = node[union] if (union := _union(node)) else []
+    is_one_each = all(isinstance(branch, dict) and "const" in branch for branch in branches)
+    return tuple(branch["const"] for branch in branches) if is_one_each else ()
 
 
 def _union(node: Schema) -> str:
@@ -287,7 +280,8 @@ def _kind(node: Schema, options: tuple[Any, ...]) -> str | None:
     if isinstance(type_, list):
         type_ = next(iter(type_), None)
     if type_ is None:
-        type_ = "object" if node.get("properties") else "array" if _has_items(node) else None
+        has_items = isinstance(node.get("items"), dict) or isinstance(node.get("prefixItems"), list)
+        type_ = "object" if node.get("properties") else "array" if has_items else None
     if type_ == "object":
         return GROUP if node.get("properties") else "json"
     if type_ == "array":
@@ -297,7 +291,3 @@ def _kind(node: Schema, options: tuple[Any, ...]) -> str | None:
         format_ = str(node.get("format"))
         return format_ if format_ in _FORMATS and fits_schema(node, _FORMATS[format_]) else "text"
     return _TYPES.get(type_, "json") if isinstance(type_, str) else None
-
-
-def _has_items(node: Schema) -> bool:
-    return isinstance(node.get("items"), dict) or isinstance(node.get("prefixItems"), list)

@@ -74,14 +74,7 @@ class ViewMeta:
 
 
 def asking(state: Approval, button: Button, index: int, **more: Any) -> ViewMeta:
-    """Give what the view of a button carries, with what the view asks now.
-
-    Args:
-        state: The record.
-        button: Opens the view.
-        index: Of the action or of the place, as its scope says.
-        more: Other fields.
-    """
+    """Give what the view of a button carries, with what it asks now. The index is as the button's scope says."""
     meta = ViewMeta(state.id, index, **more)
     return replace(meta, question=question_in(state, button.scope, meta))
 
@@ -93,17 +86,13 @@ def question_in(state: Approval, scope: Scope, meta: ViewMeta) -> str:
             return question(state, meta.calls)
         case "place":
             return question(state, state.admission.places[meta.index].actions)
-    written = state.actions[meta.index].written(meta.vote)
-    agreed = ["agree", *_content(written)] if written else []
-    edited = ["edit", meta.shown] if meta.shown else []
-    return question(state, [meta.index], *agreed, *edited)
-
-
-def _content(written: Written) -> list[str]:
-    match written.decision:
-        case EditDecision(edited_action=edited):
-            return [written.name, named_arguments(edited.name, edited.args, written.terms)]
-    return [written.name, written.position]
+    shown = ["edit", meta.shown] if meta.shown else []
+    match state.actions[meta.index].written(meta.vote):
+        case Written(decision=EditDecision(edited_action=edited), name=name, terms=terms):
+            shown = ["agree", name, named_arguments(edited.name, edited.args, terms), *shown]
+        case Written(name=name, position=position):
+            shown = ["agree", name, position, *shown]
+    return question(state, [meta.index], *shown)
 
 
 def pressed_at(view: Mapping[str, Any], channel: str, ts: str, review: str = "", listed: str = "") -> Block:
@@ -136,12 +125,7 @@ def fits(view: Block) -> bool:
 
 
 def render_notice_view(title: str, text: str) -> Block:
-    """Draw a view that says something and closes.
-
-    Args:
-        title: cut to what Slack takes.
-        text: mrkdwn; words of others in it are escaped already.
-    """
+    """Draw a view that says something and closes. The title is cut, and words of others in the mrkdwn are escaped already."""
     blocks = [section(f"notice:{number}", piece) for number, piece in enumerate(pieces(text, 2_800))]
     return modal("notice", title, blocks, None)
 

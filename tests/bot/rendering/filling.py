@@ -6,9 +6,9 @@ from typing import Any
 
 from bot.domain.drafts import Draft, Raw
 from bot.rendering.modal.argument_form import ADD, REMOVE, Edited, Errors, Form, Unchanged, form_of
-from bot.rendering.modal.boxes import EMPTY, EMPTY_WHOLE, LEFT_OUT, NULLED, Box
 from bot.rendering.modal.field_types import ABSENT, KINDS, LEAVE_OUT, NULL
 from bot.rendering.modal.form_tree import Field, Group, LongText, Node, Part, Rows, Union, several
+from bot.rendering.modal.inputs import EMPTY, EMPTY_WHOLE, LEFT_OUT, NULLED, Box
 
 
 class CannotBeTypedError(Exception):

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from bot.rendering.arguments import argument_lines, change_lines, text_lines, value_lines
+from bot.rendering.arguments import argument_lines, change_lines, value_lines
 from bot.text.literal import visible
 from tests.bot.rendering.slack_side import unwrapped
 
@@ -112,11 +112,6 @@ def test_a_word_that_no_line_holds_stays_whole():
     assert argument_lines({"a": "x " * 48 + "↪ same word: y"})[1].startswith("↪ ↪ same word: y")
 
 
-def test_a_spelled_character_is_never_cut():
-    """Half of its spelling at the end of a line would read as something else."""
-    assert all(line.endswith(("}", '"')) for line in value_lines("\u200b\u200c" * 3_000))
-
-
 def test_different_arguments_never_look_alike():
     """Over every short name and value of the characters that our own marks are made of."""
     alphabet = ["a", '"', ": ", "\\", "\n", "- ", "│ ", "↪ ", "{}", " ", "1"]
@@ -178,34 +173,9 @@ def test_a_name_with_a_dot_is_not_a_path():
     assert change_lines(asked, {**asked, "a": {"b": 2}}) == ["a.b: 1 → 2"]
 
 
-def test_an_edited_text_shows_its_lines():
-    """Text of several lines keeps its bar on both sides."""
-    assert change_lines({"body": "a\nb"}, {"body": "a\nc"}) == lines("""
-body:
-- │ a
-- │ b
-+ │ a
-+ │ c
-""")
-
-
-def test_an_edit_of_a_masked_value_is_said_without_it():
-    """A person sees that the value changed, and not what it was or is; one that stayed is left out."""
-    before, after = {"to": "al", "pin": 1234, "key": "k1"}, {"to": "al", "pin": 9876, "key": "k1"}
-
-    said = change_lines(before, after, mask=("pin", "key"))
-
-    assert said == ["pin: •••• (masked) → •••• (masked)"]
-
-
 def test_an_edit_of_the_order_alone_is_said():
     """A change that no value shows is named."""
     assert change_lines({"a": 1, "b": 2}, {"b": 2, "a": 1}) == ["(only the order of the arguments changed)"]
-
-
-def test_free_text_stands_behind_a_bar():
-    """A description cannot continue a line of ours."""
-    assert text_lines("one\n↪ two") == ["│ one", "│ ↪ two"]
 
 
 @pytest.mark.parametrize(

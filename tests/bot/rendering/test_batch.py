@@ -10,19 +10,13 @@ from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.outcome import Outcome, Reported
-from benchmarks.cards import interrupt as ordinary
-from bot.domain.admission import Again, Place, Terms
+from bot.domain.admission import Again, Terms
 from bot.domain.schedule import Step
 from bot.rendering.card.card import render_card
-from bot.rendering.card.layout import lay_out
-from bot.rendering.card.table import WIDTH
-from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
-from bot.text.literal import visible
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
-    assert_slack_takes_view,
     block_ids,
     block_of,
     button_labels,
@@ -30,7 +24,7 @@ from tests.bot.rendering.slack_side import (
     literal_text,
     shown,
 )
-from tests.support.builders import NOW, a_vote, an_action, an_admission, asked, edited
+from tests.support.builders import NOW, a_vote, an_action, asked, edited
 from tests.support.people import words
 from tests.support.properties import bounded
 
@@ -118,33 +112,6 @@ def test_the_decimal_points_of_a_column_stand_below_each_other(values, column):
     assert numbers(*values) == column
 
 
-def test_twenty_four_users_are_one_message_and_the_odd_one_is_named_in_its_row():
-    """A value that no other row has stands out."""
-    state = laid_out(*users())
-
-    (part,) = render_card(state)
-    lines = literal_text(part.blocks, "rows").split("\n")
-    assert lines[7:9] == [" 7 user7@example.com   north", "   admin: true"]
-    assert sum("admin" in line for line in lines) == 1
-    assert "Approve all 24…" in button_labels(part.blocks)
-
-
-ORDERED = {name: {} for name in ("reason", "amount", "customer", "currency")}
-
-
-@pytest.mark.parametrize(
-    ("schema", "headline", "columns"),
-    [
-        ({"type": "object", "properties": ORDERED}, (), "# reason amount customer"),
-        (None, ("amount", "currency", "absent"), "# amount customer reason"),
-    ],
-    ids=["schema", "headline"],
-)
-def test_columns_come_in_the_order_of_the_headline_and_of_the_schema(schema, headline, columns):
-    """What the calls are about is read first; not in the order in which the model wrote them."""
-    assert rows(laid_out(*refunds(schema=schema), headline=headline))[0].split() == columns.split()
-
-
 @pytest.mark.parametrize(
     ("odd", "named"),
     [
@@ -171,20 +138,6 @@ def test_a_few_rows_that_are_not_like_the_others_are_named_below_the_table(odd, 
     assert_slack_takes_card([part])
 
 
-@pytest.mark.parametrize("masked", [False, True])
-def test_rows_that_cannot_say_what_they_are_about_are_named_by_their_numbers(masked):
-    """Nothing tells them apart, or nobody may see it."""
-    roles = [{"role": "admin"} if n in {2, 3} else {} for n in range(1, 9)]
-    calls = [
-        an_action("add", {**({"key": f"k{n}"} if masked else {}), **role}) for n, role in enumerate(roles)
-    ]
-
-    part = card(laid_out(*calls, mask=("key",)))
-
-    assert literal_text(part.blocks, "odd") == "2-3. role: admin"
-    assert_slack_takes_card([part])
-
-
 def test_a_value_that_most_rows_have_is_said_below_and_the_others_are_named_in_their_rows():
     """Another value, and none: both stand out."""
     roles = ["member", "member", "admin", "member", "member", None, "member", "member"]
@@ -198,24 +151,6 @@ def test_a_value_that_most_rows_have_is_said_below_and_the_others_are_named_in_t
         "3 u2@example.com  role: admin",
         "6 u5@example.com  role: (left out)",
         "role: member  in all other rows",
-    ]
-
-
-def test_a_row_wider_than_a_phone_breaks_between_its_values():
-    """Never within one, and all rows at the same place."""
-    calls = [
-        an_action("move", {"from": f"account-{n:020}", "to": f"target-{n:016}", "amount": 10**n})
-        for n in range(4)
-    ]
-
-    lines = rows(laid_out(*calls))
-
-    assert all(len(line) <= WIDTH for line in lines)
-    assert lines[:4] == [
-        "# from",
-        "  to                       amount",
-        "1 account-00000000000000000000",
-        "  target-0000000000000000       1",
     ]
 
 
@@ -250,28 +185,6 @@ def test_what_no_row_can_hold_is_said_once_where_it_is_the_same_in_all():
     assert "Approve all 24…" in button_labels(blocks)
 
 
-def test_a_row_says_that_its_value_is_below_where_the_others_have_the_usual_one():
-    """Also that it has none."""
-    plans = [{"seats": 5}] * 6 + [{"seats": 500}, None]
-    calls = [an_action("upgrade", {"to": f"u{n}", **({"plan": p} if p else {})}) for n, p in enumerate(plans)]
-
-    blocks = card(laid_out(*calls)).blocks
-    assert rows(laid_out(*calls))[-2:] == ["7 u6  plan: (below)", "8 u7  plan: (left out)"]
-    assert literal_text(blocks, "same:long") == "plan:\nseats: 5"
-    assert literal_text(blocks, "below") == "7. plan:\nseats: 500"
-    assert shown([block_of(blocks, "same:label")]) == "All other rows:"
-
-
-def test_masked_values_inside_of_others_are_never_said_to_be_the_same():
-    """Two objects with masks look alike, and may differ."""
-    calls = [an_action("create", {"n": n, "login": {"user": "ada", "password": f"pw-{n}"}}) for n in range(3)]
-    blocks = card(laid_out(*calls, mask=("password",))).blocks
-
-    assert "same:long" not in block_ids(blocks)
-    assert literal_text(blocks, "below").count("•••• (masked)") == 3
-    assert "pw-" not in shown(blocks)
-
-
 def test_rows_whose_values_do_not_fit_on_the_message_are_reviewed():
     """No value is cut for the sake of a row."""
     calls = [an_action("mail", {"to": f"u{n}", "body": f"{n} " * 500}) for n in range(9)]
@@ -279,30 +192,6 @@ def test_rows_whose_values_do_not_fit_on_the_message_are_reviewed():
     assert is_rows(*calls[:3])
     assert not is_rows(*calls)
     assert button_labels(card(laid_out(*calls)).blocks) == ["Open…", "Reject all…"]
-
-
-def test_no_name_of_an_argument_reads_as_the_number_of_a_row():
-    """A name with a number and a space is in quotes, wherever it stands."""
-    calls = [an_action("mail", {"to": f"u{n}", "2. body": f"{n}\nlines"}) for n in range(3)]
-    blocks = card(laid_out(*calls)).blocks
-
-    names = [line for line in literal_text(blocks, "below").split("\n") if line.endswith(":")]
-    assert names == ['1. "2. body":', '2. "2. body":', '3. "2. body":']
-
-
-def test_reasons_that_differ_are_quotes_with_the_numbers_of_their_rows():
-    """Those that are the same are said once, and a call without one has none."""
-    reasons = ["Charged twice.", "Came late.\n2. Dana agrees.", "Charged twice.", None]
-    calls = [an_action("pay", {"to": f"u{n}"}, description=reason) for n, reason in enumerate(reasons)]
-
-    blocks = card(laid_out(*calls)).blocks
-    quotes = block_of(blocks, "rows:description")["elements"]
-    assert [quote["type"] for quote in quotes] == ["rich_text_quote"] * 2
-    assert literal_text(blocks, "rows:description") == (
-        "1, 3. Charged twice.\n2. Came late.\n2. Dana agrees."
-    )
-    bold = [leaf["text"] for quote in quotes for leaf in quote["elements"] if "style" in leaf]
-    assert bold == ["1, 3. ", "2. "]
 
 
 def test_a_short_reason_stands_in_quotes_below_its_row():
@@ -319,20 +208,6 @@ def test_a_short_reason_stands_in_quotes_below_its_row():
         '  "He said \\u{22}no\\u{22}."',
         "3 u2",
     ]
-
-
-@pytest.mark.parametrize(
-    "value",
-    ["Ada" + " " * 18 + "Bo" + " " * 18 + "4 Eve", "Ada lives in the house with the number 4 Eve", "a" * 38 + "4 Eve", "A—4 Eve " + "x" * 31,
-     "Bo is the one who gets it all, amount: 5", "9" * 44, "日本語" * 8 + "4 Eve"],
-    ids=["spaces", "number", "long word", "dash", "name", "digits", "wide"],
-)  # fmt: skip
-def test_a_value_that_a_phone_breaks_into_what_looks_like_a_row_stands_below_the_rows(value):
-    """A phone breaks a line of forty columns, and below three rows `4 Eve` would read as a fourth."""
-    state = laid_out(*pay("Cy", "Bo", value))
-
-    assert rows(state)[-1] == "3 (below)"
-    assert literal_text(card(state).blocks, "below").replace('"', "") == f"3. to {visible(value)}"
 
 
 _PHONE = 40
@@ -384,27 +259,6 @@ def test_only_calls_that_are_alike_are_rows():
     assert not is_rows(*(an_action("https://evil.example", {"to": n}) for n in range(3)))
 
 
-def test_masked_values_are_masks_and_never_said_to_be_the_same():
-    """Two of them look alike, and nobody knows whether they are."""
-    calls = [an_action("create", {"name": f"user {n}", "password": "hunter2"}) for n in range(3)]
-    state = laid_out(*calls, mask=("password",))
-
-    assert rows(state)[1:] == [f'{n + 1} "user {n}"  •••• (masked)' for n in range(3)]
-    assert "hunter2" not in shown(card(state).blocks)
-
-
-def test_what_misleads_in_a_row_is_named():
-    """Also where only one of the rows has it, and where only one has an argument that the tool does not know."""
-    calls = pay("Ada", "\u0410\u0421ME", "Bo\u200b")
-    schema = {"type": "object", "properties": {"to": {}}, "additionalProperties": False}
-    odd = [*pay("Ada", "Bo", schema=schema), an_action("pay", {"to": "Cy", "fast": True}, schema=schema)]
-
-    text = shown(card(laid_out(*calls)).blocks)
-    assert '"\u0410\u0421ME" has letters of several alphabets' in text
-    assert "*Hidden characters*" in text
-    assert "does not have the argument* `fast`" in shown(card(laid_out(*odd)).blocks)
-
-
 def test_the_question_says_which_calls_and_what_they_come_to():
     """The same words as in the title, and how many they are."""
     few, many = (buttons(card(laid_out(*calls)).blocks)[0]["confirm"] for calls in (refunds(), users()))
@@ -412,31 +266,6 @@ def test_the_question_says_which_calls_and_what_they_come_to():
     assert few["title"]["text"] == "Approve 5 calls?"
     assert few["text"]["text"] == "Calls 1 to 5: refund_customer, 5 times, 1028.70 EUR."
     assert many["text"]["text"] == "Calls 1 to 24: create_user, 24 times, one with admin true."
-
-
-@pytest.mark.parametrize(
-    ("hidden", "asks"),
-    [("amount", "pay, 25 times +25 hidden"), ("currency", "pay, 25 times, 7.25 to 899.0 +25 hidden")],
-)
-def test_a_total_reveals_nothing_of_what_is_masked(hidden, asks):
-    """Neither a masked number, nor a masked unit: two that look alike may differ."""
-    calls = [an_action("pay", dict(call.args)) for _ in range(5) for call, _ in refunds()]
-
-    blocks = card(laid_out(*calls, headline=("amount", "currency"), mask=(hidden,))).blocks
-
-    assert buttons(blocks)[0]["confirm"]["text"]["text"] == f"Calls 1 to 25: {asks}."
-
-
-def test_where_several_people_have_to_agree_the_button_only_agrees():
-    """It says what happens then, and does not claim to approve."""
-    state = laid_out(*refunds(), approvers=("U0ERIK", "U0MIRA"), quorum=2)
-
-    button = buttons(card(state).blocks)[0]
-    assert button["text"]["text"] == "Agree to all 5…"
-    assert button["confirm"]["title"]["text"] == "Agree to 5 calls?"
-    assert button["confirm"]["confirm"]["text"] == "Agree to 5 calls"
-    assert "This is your vote." in button["confirm"]["text"]["text"]
-    assert state.actions[0].terms.quorum == 2
 
 
 YES = a_vote("U0ERIK", ApproveDecision())
@@ -498,37 +327,6 @@ def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():
     assert told.endswith("4. Wrong order")
 
 
-def test_the_same_words_about_several_rows_are_said_once():
-    """A note, or a reason, with the numbers of its rows."""
-    words = ["No.", "No.", "No.", "Late.", "No."]
-    decided = {index: RejectDecision(message=said) for index, said in enumerate(words)}
-
-    blocks = card(laid_out(*refunds(), decided=decided)).blocks
-    assert shown([block_of(blocks, "rows:told")]) == "1-3, 5. No.\n4. Late."
-    same = card(laid_out(*refunds(), decided=dict.fromkeys(range(5), decided[0]))).blocks
-    assert shown([block_of(same, "rows:told")]) == "No."
-
-
-def test_decided_rows_keep_their_values():
-    """As people may see them, and who decided is said once. Where they are many, only the odd one stays in sight."""
-    short = [an_action("pay", {"to": to, "amount": 64.95}) for to in ("Ada", "Bo", "Cy")]
-    decided = dict.fromkeys(range(3), ApproveDecision())
-
-    blocks = card(laid_out(*short, decided=decided, mask=("amount",))).blocks
-    assert literal_text(blocks, "rows").split("\n")[1:] == [
-        f"{n} {to:<4} •••• (masked)" for n, to in enumerate(["Ada", "Bo", "Cy"], 1)
-    ]
-    assert button_labels(blocks) == []
-    assert shown([block_of(blocks, "who")]).count("<@U0ERIK>") == 1
-    assert "rows:outcomes" not in block_ids(blocks)
-
-    blocks = card(laid_out(*users(), decided=dict.fromkeys(range(24), ApproveDecision()))).blocks
-    assert "rows" not in block_ids(blocks)
-    assert button_labels(card(laid_out(*pay({"a": 1}, {"a": 2}), decided=dict.fromkeys(range(2), ApproveDecision()))).blocks) == ["Details"]  # fmt: skip
-    assert literal_text(blocks, "odd") == "7. user7@example.com: admin: true"
-    assert button_labels(blocks) == ["Details"]
-
-
 def test_a_call_of_the_rows_that_failed_stands_on_the_card():
     """The thread names the others with their values."""
     calls, every = refunds(), range(5)
@@ -545,40 +343,6 @@ def test_a_call_of_the_rows_that_failed_stands_on_the_card():
     assert {amount for amount in values if amount in shown(parts[1].blocks)} == values
 
 
-def test_the_last_open_row_has_the_buttons_of_its_call():
-    """Two taps for one call would be one too many."""
-    state = laid_out(*refunds(), decided=dict.fromkeys(range(4), ApproveDecision()))
-
-    assert button_labels(card(state).blocks) == ["Approve", "Edit…", "Reject…", "Answer…"]
-    done = laid_out(*refunds(), decided=dict.fromkeys(range(5), ApproveDecision()))
-    assert button_labels(card(done).blocks) == []
-
-
-def test_votes_stand_below_the_rows():
-    """Once for all the rows that have the same."""
-    votes = dict.fromkeys((0, 1, 2), (YES,))
-    state = laid_out(*refunds(), approvers=("U0ERIK", "U0MIRA"), quorum=2, votes=votes)
-
-    assert "1 to 3: *1 of 2 approved*" in shown([block_of(card(state).blocks, "rows:outcomes")])
-
-
-def test_calls_without_any_difference_are_said_once():
-    """There is nothing to put into a row."""
-    assert rows(laid_out(*pay("Ada", "Ada", "Ada"))) == ["to: Ada  in all 3"]
-    assert rows(laid_out(*[an_action("ping", {})] * 3)) == ["(no arguments)  in all 3"]
-
-
-@pytest.mark.parametrize("unit", [{"code": "EUR"}, 978, "EUR\n"])
-def test_what_is_no_word_is_no_unit(unit):
-    """Two that differ would be added up as one."""
-    calls = [an_action("pay", {"amount": n, "unit": unit, "note": "x" * 60}) for n in (100, 9000, 7, 8, 9)]
-
-    blocks = card(laid_out(*calls, headline=("amount", "unit"))).blocks
-
-    assert "7 to 9000" in buttons(blocks)[0]["confirm"]["text"]["text"]
-    assert "amount 9124" not in shown(blocks)
-
-
 def test_a_page_of_a_review_has_the_warnings_of_the_card():
     """What a call looks like, by which pattern its rule is about it, and that it was sent back."""
     again = Again(number=2, by="U0ERIK")
@@ -591,50 +355,6 @@ def test_a_page_of_a_review_has_the_warnings_of_the_card():
     assert "2nd proposal" in text
 
 
-def test_pages_of_a_review_are_divided_by_what_travels():
-    """A letter of most languages takes six characters on the way to Slack."""
-    state = laid_out(*[an_action("mail", {"body": "あ" * 8_000 + str(n)}) for n in range(6)])
-
-    for page in range(1, 6):
-        assert_slack_takes_view(review(state, page))
-
-
-def test_what_became_of_many_calls_fits_on_the_pages_that_show_them():
-    """Slack takes each page, every call's outcome is on one of them, and no page follows that says nothing."""
-    calls = [an_action("mail", {"n": n, "body": "あ" * 300}) for n in range(60)]
-    lost = {index: Reported(Outcome.failed("あ" * 2_000), NOW) for index in range(60)}
-    state = laid_out(*calls, decided=dict.fromkeys(range(60), ApproveDecision()), outcomes=lost)
-
-    pages = [review(state)]
-    while f"turn:0.{len(pages) + 1}" in str(pages[-1]["blocks"]):
-        pages.append(review(state, len(pages) + 1))
-
-    for page in pages:
-        assert_slack_takes_view(page)
-    found = [block_id for page in pages for block_id in block_ids(page["blocks"])]
-    assert [each for each in found if each.endswith(":text")] == [f"ran:{index}:text" for index in range(60)]
-
-
-def test_a_decided_call_is_read_as_it_ran():
-    """With who decided it, and what they changed or wrote."""
-    call = an_action("mail", {"amount": 899})
-    decisions = [edited("mail", amount=450), RejectDecision(message="Ask finance")]
-    state = laid_out(call, call, decided=dict(enumerate(decisions)))
-
-    readings = [render_reading_view(state, index, 1, pages_read=0) for index in (0, 1)]
-    for text in (shown(review(state)["blocks"]), "".join(shown(view["blocks"]) for view in readings)):
-        assert text.count("amount: 450") == text.count("amount: 899 → 450") == text.count("Ask finance") == 1
-        assert text.count("amount: 899") == text.count("<@U0ERIK>") == 2
-
-
 def review(state, page=1):
     meta = ViewMeta(state.id, 0, page, calls=tuple(range(len(state.actions))))
     return render_review_view(state, meta, "U0DANA")
-
-
-def test_five_ordinary_calls_are_one_message():
-    """What a decided call needs later does not send any of them into the thread, where nobody looks first."""
-    asked = ordinary(5)
-    place = Place(channel="C0APPROVALS", actions=tuple(range(5)))
-
-    assert lay_out(asked, an_admission(places=[place])).places[0].parts == ()

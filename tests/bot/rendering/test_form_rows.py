@@ -14,8 +14,8 @@ from bot.rendering.modal.argument_form import (
     form_of,
     merged,
 )
-from bot.rendering.modal.boxes import EMPTY_WHOLE, LEFT_OUT
 from bot.rendering.modal.editing import asked_anew, form_for, render_edit_view
+from bot.rendering.modal.inputs import LEFT_OUT
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
     button_labels,
@@ -87,63 +87,40 @@ TAGS = {"tags": ["x", "y", "z"]}
 TAG_LIST = an_object(["tags"], tags=a_list(TEXT))
 
 
-def test_each_row_of_a_list_has_its_inputs():
-    """Nobody writes JSON for them."""
-    assert list(inputs(Filling(TWO, ORDER).view)) == [
-        *("items → 1 → sku", "items → 1 → count", "items → 1 → note"),
-        *("items → 2 → sku", "items → 2 → count", "items → 2 → note"),
-    ]
-    assert list(inputs(Filling(TAGS, TAG_LIST).view)) == ["tags → 1", "tags → 2", "tags → 3"]
+@pytest.mark.parametrize("schema", [TAG_LIST, None], ids=["by schema", "by value"])
+@pytest.mark.parametrize(
+    ("steps", "tags"),
+    [
+        (["Add a row", {"tags → 4": "new"}], ["x", "y", "z", "new"]),
+        ([{"tags → 3": "last"}, "Remove row 2"], ["x", "last"]),
+        ([{"tags → 3": "last"}, ("Move up", 1)], ["x", "last", "y"]),
+        ([{"tags → 3": "last"}, ("Move up", 1), ("Move down", 0)], ["last", "x", "y"]),
+        (["Add a row", {"tags → 4": "gone"}, "Remove row 4", "Add a row", {"tags → 4": "new"}], [*"xyz", "new"]),
+        (["Remove row 3", "Remove row 2", "Remove row 1"], []),
+    ],
+    ids=["added", "removed", "moved", "moved twice", "never again", "all removed"],
+)  # fmt: skip
+def test_rows_are_added_removed_and_moved_with_what_was_typed_in_them(steps, tags, schema):
+    """A new row is empty, also when the last one was removed; each has its inputs, and labels say where it is now."""
+    form = Filling(TAGS, schema)
+    for step in steps:
+        if isinstance(step, dict):
+            added = inputs(form.view).get("tags → 4", {"element": {}})["element"]
+            assert "initial_value" not in added
+            form.types(**step)
+        else:
+            form.presses(*([step] if isinstance(step, str) else step))
 
-
-@pytest.mark.parametrize(("args", "schema"), [(TAGS, TAG_LIST), (TAGS, None)])
-def test_a_row_is_added_at_the_end(args, schema):
-    """With a schema and without one."""
-    form = Filling(args, schema).presses("Add a row")
-
-    assert form.types(**{"tags → 4": "new"}).edited == {"tags": ["x", "y", "z", "new"]}
+    assert form.types().edited == {"tags": tags}
+    assert list(inputs(form.view)) == [f"tags → {number}" for number, _ in enumerate(tags, 1)]
 
 
 def test_a_row_that_was_added_and_not_filled_in_is_an_error_at_its_input():
-    """It neither runs as an empty text nor goes without a word."""
+    """It neither runs as an empty text nor goes without a word. A list may say how many rows it needs."""
     form = Filling(TAGS, TAG_LIST).presses("Add a row")
-
     assert list(form.types().result.by_block.values()) == ["This needs a value."]
     form = Filling(TWO, ORDER).presses("Add a row").types()
     assert set(form.result.by_block.values()) == {"This is required."}
-
-
-def test_a_row_is_removed_and_what_was_typed_in_the_others_stays():
-    """The row that moves up keeps its own text."""
-    form = Filling(TAGS, TAG_LIST).types(**{"tags → 3": "last"}).presses("Remove row 2")
-
-    assert form.types().edited == {"tags": ["x", "last"]}
-
-
-def test_a_row_is_moved_with_what_was_typed_in_it():
-    """Its label says where it is now."""
-    form = Filling(TAGS, TAG_LIST).types(**{"tags → 3": "last"}).presses("Move up", at=1)
-    assert form.types().edited == {"tags": ["x", "last", "y"]}
-
-    form.presses("Move down", at=0)
-    assert form.types().edited == {"tags": ["last", "x", "y"]}
-    assert list(inputs(form.view)) == ["tags → 1", "tags → 2", "tags → 3"]
-
-
-def test_a_row_that_was_removed_never_comes_back_in_a_new_one():
-    """A new row is empty, also when the last one was removed."""
-    form = Filling(TAGS, TAG_LIST).presses("Add a row").types(**{"tags → 4": "gone"}).presses("Remove row 4")
-    form.presses("Add a row")
-
-    assert "initial_value" not in inputs(form.view)["tags → 4"]["element"]
-
-
-def test_every_row_can_be_removed_where_the_tool_takes_an_empty_list():
-    """Otherwise the form says so."""
-    form = Filling(TAGS, TAG_LIST)
-    for number in (3, 2, 1):
-        form.presses(f"Remove row {number}")
-    assert form.types().edited == {"tags": []}
 
     least = an_object(["tags"], tags=a_list(TEXT, minItems=1))
     form = Filling({"tags": ["x"]}, least).presses("Remove row 1").types()
@@ -157,17 +134,6 @@ def test_no_more_rows_can_be_added_than_the_tool_takes():
 
     result = Filling(TAGS, schema).types(**{"tags → 1": "y"}).result
     assert [*result.by_block.values()] == ["tags: Must have at most 2 items."]
-
-
-def test_an_object_that_was_not_given_has_inputs_and_stays_out_while_they_are_empty():
-    """What it needs is asked for once something is in it."""
-    schema = an_object(address=an_object(["street"], street=TEXT, zip=WHOLE), n=WHOLE)
-    assert all(block["optional"] for block in inputs(Filling({"n": 1}, schema).view).values())
-    assert Filling({"n": 1}, schema).types(n="2").edited == {"n": 2}
-    street = Filling({"n": 1}, schema).types(**{"address → street": "Main"})
-    assert street.edited == {"n": 1, "address": {"street": "Main"}}
-    only_zip = Filling({"n": 1}, schema).types(**{"address → zip": "12"})
-    assert only_zip.result == Errors({"f:/address/street": "This is required."})
 
 
 def ticks(view, box):
@@ -210,22 +176,6 @@ def test_an_object_with_something_masked_cannot_be_left_out():
     assert LEFT_OUT.block_id not in {block["block_id"] for block in form.blocks(form.units)}
 
 
-@pytest.mark.parametrize("count", [30, pytest.param(300, marks=pytest.mark.nightly)])
-def test_a_long_list_is_shown_some_rows_at_a_time(count):
-    """Each row can be reached, and those out of sight stay as they are."""
-    args = {"rows": [{"n": number, "name": f"row {number}"} for number in range(count)]}
-    form = Filling(args)
-    while "Next rows" in button_labels(form.view):
-        form.presses("Next rows")
-
-    assert f"of {count}" in shown(form.view)
-    form.types(**{f"rows → {count} → name": "changed"})
-    assert form.edited["rows"][:-1] == args["rows"][:-1]
-    assert form.edited["rows"][-1]["name"] == "changed"
-    form.presses("Previous rows")
-    assert form.edited["rows"][-1]["name"] == "changed"
-
-
 def test_rows_with_long_menus_are_shown_fewer_at_a_time():
     """Each of them is in a view that Slack takes."""
     units = an_object(["unit"], unit={"enum": [f"unit of measure number {number}" for number in range(400)]})
@@ -243,7 +193,6 @@ def test_rows_with_long_menus_are_shown_fewer_at_a_time():
 
 CARD = {**an_object(["kind", "number"], kind={"const": "card"}, number=TEXT), "title": "Card"}
 BANK = {**an_object(["kind", "iban"], kind={"const": "bank"}, iban=TEXT, bic=TEXT), "title": "Bank"}
-PAY = an_object(["pay"], pay={"oneOf": [CARD, BANK]})
 BY_CARD = {"pay": {"kind": "card", "number": "4111"}}
 
 
@@ -274,51 +223,6 @@ def test_a_list_in_place_of_a_text_is_filled_in_before_it_is_judged(spec):
     assert "f:/to?1:rows" in asked_anew(form_for(action, form.draft), before)
     assert not asked_anew(form_for(action, form.draft), form.view)
     assert form.presses("Add a row").types(**{"to → 1": "dana"}).edited == {"to": ["dana"]}
-
-
-def test_a_form_of_a_value_begins_with_nothing_that_belongs_to_another():
-    """A default of the argument is one of one form at most, and the names of the forms are their types."""
-    limit = {"anyOf": [WHOLE, TEXT, {"type": "null"}], "default": None, "title": "Limit"}
-    form = Filling({"limit": None}, an_object(limit=limit)).types(**{"limit · form": "text"})
-
-    (found,) = [block["element"] for label, block in inputs(form.view).items() if label == "limit"]
-    assert (found["type"], found.get("initial_value")) == ("plain_text_input", None)
-    assert form.types(limit="hello").edited == {"limit": "hello"}
-
-
-@pytest.mark.parametrize("default", [[], None])
-def test_an_empty_list_that_was_not_given_is_sent_with_a_tick(default):
-    """Where that is not what leaving it out means."""
-    form = Filling({}, an_object(tags=a_list(TEXT, default=default)))
-
-    assert ticks(form.view, EMPTY_WHOLE) == ([] if default == [] else ["tags"])
-    if default is None:
-        assert form.types(**{EMPTY_WHOLE.label: ["tags"]}).edited == {"tags": []}
-
-
-def test_what_is_missing_in_a_form_of_a_value_is_said_beside_it():
-    """And not as a form that does not fit."""
-    form = Filling(BY_CARD, PAY).types(**{"pay · form": "Bank"}).types()
-
-    assert form.result == Errors({"f:/pay?1/iban": "This is required."})
-
-
-def test_what_was_typed_in_one_form_is_there_again_after_another_was_chosen():
-    """A person may look at the other one first."""
-    form = Filling(BY_CARD, PAY).types(**{"pay → number": "4222"}).types(**{"pay · form": "Bank"})
-    form.types(**{"pay → iban": "DE02"}).types(**{"pay · form": "Card"})
-
-    assert form.edited == {"pay": {"kind": "card", "number": "4222"}}
-
-
-def test_a_value_that_has_none_of_the_forms_stays_until_one_is_chosen():
-    """The agent's value is an error, and the person says what it is instead."""
-    args = {"pay": {"kind": "cash"}, "n": 1}
-    schema = an_object(["pay"], pay={"oneOf": [CARD, BANK]}, n=WHOLE)
-
-    assert isinstance(Filling(args, schema).types(n="2").result, Errors)
-    form = Filling(args, schema).types(**{"pay · form": "Card"})
-    assert form.types(**{"pay → number": "1"}).edited == {"pay": {"kind": "card", "number": "1"}, "n": 1}
 
 
 def test_a_press_on_a_row_that_is_gone_changes_nothing():

@@ -8,12 +8,10 @@ import pytest
 from pydantic import BaseModel, Field
 
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.numbers import Number
 from bot.domain.drafts import Draft
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged
-from bot.rendering.modal.boxes import BARE, BOXES, EMPTY, OTHERS
 from bot.rendering.modal.editing import form_for, render_edit_view
-from bot.rendering.modal.inputs import options_of
+from bot.rendering.modal.inputs import BARE, BOXES, EMPTY, OTHERS, options_of
 from tests.bot.rendering.slack_side import (
     all_inputs,
     assert_slack_takes_view,
@@ -23,7 +21,6 @@ from tests.bot.rendering.slack_side import (
     parse_form,
     shown,
     submitted,
-    typed_texts,
 )
 from tests.support.builders import a_state, an_action, an_interrupt
 
@@ -134,32 +131,6 @@ def test_a_schema_gives_one_typed_input_per_argument():
     assert inputs(form(ORDER, SCHEMA))["customer"]["hint"]["text"] == "Who pays."
 
 
-def test_values_give_the_inputs_where_there_is_no_schema():
-    """A form exists for every call."""
-    args = {
-        "to": "dana",
-        "body": "a\nb",
-        "n": 1,
-        "rate": 0.5,
-        "ok": True,
-        "who": {"id": 7},
-        "list": [1],
-        "nil": None,
-    }
-
-    assert elements(args) == {
-        "to": "plain_text_input",
-        "body": "plain_text_input",
-        "n": "number_input",
-        "rate": "number_input",
-        "ok": "radio_buttons",
-        "who → id": "number_input",
-        "list → 1": "number_input",
-        "nil · JSON": "plain_text_input",
-    }
-    assert inputs(form(args))["body"]["element"]["multiline"]
-
-
 @pytest.mark.parametrize(
     ("spec", "value", "type_"),
     [
@@ -203,54 +174,70 @@ def test_the_input_suits_schema_and_value(spec, value, type_):
     assert submit({"a": value}, schema) == Unchanged()
 
 
-def test_the_name_of_a_group_is_literal():
-    """An argument's name is the agent's text, also where it stands over several inputs."""
-    view = form({"<!channel>": {"a": 1, "b": 2}})
-
-    assert ("literal", "<!channel>") in typed_texts(view)
-    assert not [text for place, text in typed_texts(view) if place == "mrkdwn" and "channel" in text]
-
-
-def test_several_choices_are_left_out_by_checking_none_of_them():
-    """The choices are exactly those of the schema, also where the argument may be left out. New ones come last."""
-    schema = an_object(extras={"type": "array", "items": {"enum": ["card", "wrap"]}})
-
-    assert offers({}, schema) == {"extras": ["card", "wrap"]}
-    assert submit({"extras": ["card"]}, schema, extras=[]) == Edited({"extras": []})
-    found = submit({"extras": ["wrap"]}, schema, extras=["card", "wrap"])
-    assert found == Edited({"extras": ["wrap", "card"]})
+NOON = int(datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp())
+BOXES_OF_TWO = {"type": "array", "items": {"enum": ["card", "wrap"]}}
+OF_250 = {"enum": [f"e{n}" for n in range(250)]}
+ALIKE = {"enum": ["x" * 200 + "1", "x" * 200 + "2"]}
+NONE = object()
 
 
-def test_just_what_may_be_empty_can_be_submitted_empty():
-    """Slack itself holds back a form whose needed inputs are empty, so those that may be cleared say so."""
-    schema = an_object(
-        ["n", "maybe", "text", "code", "c"],
-        n={"type": "integer"},
-        maybe={"type": ["integer", "null"]},
-        text={"type": "string"},
-        code={"type": "string", "minLength": 1},
-        c={"enum": ["x", None]},
-        left_out={"type": "integer"},
-    )
-    view = form({"n": 1, "maybe": 2, "text": "x", "code": "x", "c": "x"}, schema)
+@pytest.mark.parametrize(
+    ("spec", "asked", "typed", "found"),
+    [
+        # Choices: those of one schema are told apart by kind, and numbered where they read as ours or look alike.
+        ({"enum": [1, "1", True]}, 1, {"a": '"1"'}, "1"),
+        ({"enum": [1, "1", True]}, 1, {"a": "true"}, True),
+        ({"enum": ["x", " x"]}, "x", {"a": '" x"'}, " x"),
+        ({"enum": ["(leave out)", "x"]}, "x", {"a": "1: (leave out)"}, "(leave out)"),
+        (OF_250, "e7", {"a": "e249"}, "e249"),
+        # Those that were chosen before keep their order.
+        (BOXES_OF_TWO, ["wrap"], {"a": ["card", "wrap"]}, ["wrap", "card"]),
+        (BOXES_OF_TWO, ["card"], {"a": []}, []),
+        # A picker changes the minute, not the way it is written; `09:30` stays a time of minutes.
+        ({"type": "string", "format": "date-time"}, "2026-11-20T09:30:00Z", {"a": NOON}, "2026-11-21T12:00:00Z"),
+        ({"type": "string", "format": "date-time"}, "2026-11-20T09:30:00+02:00", {"a": NOON}, "2026-11-21T14:00:00+02:00"),
+        ({"type": "string", "format": "date-time"}, NONE, {"a": NOON}, "2026-11-21T12:00:00Z"),
+        ({"type": "string", "format": "time"}, "09:30", {"a": "10:00"}, "10:00"),
+        ({"type": "string", "format": "time"}, "09:30:00", {"a": "10:00"}, "10:00:00"),
+        ({"type": "string", "format": "time"}, NONE, {"a": "10:00"}, "10:00:00"),
+        ({"type": "string", "format": "date"}, NONE, {"a": "2026-01-02"}, "2026-01-02"),
+        # What its own input cannot hold is typed without quotes, and what is typed instead is a text.
+        ({"type": "string", "format": "date-time"}, "2026-01-01T10:00:00.000Z", {"a": "12"}, "12"),
+        ({"type": "string", "format": "time"}, "10:00:00Z", {"a": "12"}, "12"),
+        ({"type": "string", "format": "date"}, '"2026-01-01"', {"a": "12"}, "12"),
+        ({"type": "string", "format": "email"}, "Ada <a@b.de>", {"a": "12"}, "12"),
+        ({"type": "string", "format": "uri"}, "urn:isbn:1", {"a": "12"}, "12"),
+        # What is cleared is left out, else null, where the tool takes that.
+        ({"type": "string"}, "  ", {"Leave out": ["a"]}, NONE),
+        ({"type": ["string", "null"]}, "", {"Leave out": ["a"]}, NONE),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}], "needed": True}, "x", {"a": None}, None),
+        ({"type": ["string", "null"], "needed": True}, "  ", {"Send as null": ["a"]}, None),
+        ({"type": "string", "needed": True}, "y", {"a": None}, Errors({"f:/a": NEEDS_VALUE})),
+        ({"type": "integer", "needed": True}, 1, {"a": None}, Errors({"f:/a": NEEDS_VALUE})),
+    ],
+)  # fmt: skip
+def test_what_is_typed_chosen_or_ticked_is_what_runs(spec, asked, typed, found):
+    """What nobody touches stays byte for byte, whatever Slack trims."""
+    spec, args = dict(spec), {} if asked is NONE else {"a": asked}
+    schema = an_object(["a"] if spec.pop("needed", False) else [], a=spec)
 
-    found = [label for label, block in inputs(view).items() if block["optional"]]
-    assert found == ["maybe", "left_out"]
+    assert submit(args, schema) == submit(args, schema, trims=False) == Unchanged()
+    result = {} if found is NONE else {"a": found}
+    assert submit(args, schema, **typed) == (found if isinstance(found, Errors) else Edited(result))
 
 
-def test_clearing_a_needed_argument_gives_null_or_a_sentence():
-    """Nothing runs with an empty text because a field was cleared."""
-    schema = an_object(
-        ["maybe", "text", "n"],
-        maybe={"anyOf": [{"type": "string"}, {"type": "null"}]},
-        text={"type": "string"},
-        n={"type": "integer"},
-    )
-    args = {"maybe": "x", "text": "y", "n": 1}
+def test_long_choices_are_numbered_and_very_many_are_in_groups():
+    """Slack takes a hundred in a row."""
+    first, second = [
+        each["text"]["text"]
+        for each in inputs(form({"a": ALIKE["enum"][0]}, an_object(["a"], a=ALIKE)))["a"]["element"][
+            "options"
+        ]
+    ]
+    groups = inputs(form({"a": "e7"}, an_object(["a"], a=OF_250)))["a"]["element"]["option_groups"]
 
-    assert submit(args, schema, maybe=None) == Edited({"maybe": None, "text": "y", "n": 1})
-    assert submit(args, schema, text=None) == Errors({block_id(args, schema, "text"): NEEDS_VALUE})
-    assert submit(args, schema, n=None) == Errors({block_id(args, schema, "n"): NEEDS_VALUE})
+    assert (first[:4], second[:4]) == ("1: x", "2: x")
+    assert [group["label"]["text"] for group in groups] == ["1 to 100", "101 to 200", "201 to 250"]
 
 
 @pytest.mark.parametrize("schema", [None, TEXT, NULLABLE_TEXT, OPTIONAL_TEXT])
@@ -262,19 +249,6 @@ def test_a_tick_makes_a_text_empty_whatever_its_field_holds(schema, typed):
     assert boxes(form(args, schema)) == {}
     assert boxes(form(args, schema, "text"))[EMPTY.label] == ["text"]
     assert submit(args, schema, "text", **typed, **{EMPTY.label: ["text"]}) == Edited({"text": "", "n": 1})
-
-
-def test_an_empty_text_of_the_agent_stays_when_untouched():
-    """Its field is empty from the beginning, and nobody emptied it; there is nothing to tick."""
-    args = {"text": "", "to": "dana"}
-    schema = an_object(["text", "to"], text={"type": "string"}, to={"type": "string"})
-    view = form(args, schema)
-
-    assert [label for label, block in inputs(view).items() if block["optional"]] == ["text"]
-    assert boxes(view) == {}
-    assert boxes(form(args, schema, "text", "to")) == {EMPTY.label: ["to"]}
-    assert submit(args, schema, to="erik") == Edited({"text": "", "to": "erik"})
-    assert submit(args, schema, text="now there is one") == Edited({**args, "text": "now there is one"})
 
 
 @pytest.mark.parametrize("spaces", [" ", "   ", "\n\t "])
@@ -289,14 +263,6 @@ def test_only_spaces_have_an_error_at_their_field(spaces):
         assert submit(args, trims=trims) == Unchanged()
         assert submit(args, trims=trims, to="erik") == Edited({"text": spaces, "to": "erik"})
         assert submit(args, trims=trims, **{EMPTY.label: ["text"]}) == Edited({"text": "", "to": "dana"})
-
-
-@pytest.mark.parametrize("text", ["", "  "])
-def test_a_text_that_looks_empty_is_left_out_or_null_with_a_tick(text):
-    """Nobody can clear it, because its input is empty already."""
-    assert submit({"text": text}, OPTIONAL_TEXT, **{"Leave out": ["text"]}) == Edited({})
-    assert submit({"text": text}, NULLABLE_TEXT, **{"Send as null": ["text"]}) == Edited({"text": None})
-    assert boxes(form({"text": "x"}, an_object(text={"type": "string", "minLength": 1}), "text")) == {}
 
 
 @pytest.mark.parametrize("asked", [" x ", "x\n", "\r\nx", "\tx y\nz \r\n"])
@@ -358,102 +324,6 @@ def test_a_whole_number_that_the_agent_cannot_keep_is_not_accepted(schema, inner
         assert read(n=str(good)).args["n"] == good
 
 
-def test_the_whole_is_held_against_the_schema():
-    """Each problem stands beside the input it is about."""
-    schema = an_object(
-        n={"type": "integer", "maximum": 5},
-        who=an_object(name={"type": "string", "maxLength": 3}),
-        tags={"type": "array", "items": {"type": "string", "maxLength": 1}},
-    )
-    args = {"n": 1, "who": {"name": "abc"}, "tags": ["a", "b"]}
-
-    found = submit(args, schema, **{"n": "9", "who → name": "abcd", "tags → 2": "bc"})
-
-    assert found == Errors(
-        {
-            "f:/n": "Must be 5 or less.",
-            "f:/who/name": "Must have at most 3 characters.",
-            "f:/tags#1": "Must have at most 1 characters.",
-        }
-    )
-
-
-def test_arguments_that_grew_too_large_are_refused():
-    """The limits of a publish hold for an edit."""
-    deep = '{"a":' * 40 + "1" + "}" * 40
-
-    found = submit({"a": {}}, **{"a · JSON": deep})
-
-    assert isinstance(found, Errors)
-    assert "nested deeper than 32 levels" in found.by_block["f:/a"]
-
-
-NOON = int(datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp())
-
-
-@pytest.mark.parametrize(
-    ("format_", "asked", "typed", "written"),
-    [
-        ("date-time", {"a": "2026-11-20T09:30:00Z"}, NOON, "2026-11-21T12:00:00Z"),
-        ("date-time", {"a": "2026-11-20T09:30:00+02:00"}, NOON, "2026-11-21T14:00:00+02:00"),
-        ("date-time", {}, NOON, "2026-11-21T12:00:00Z"),
-        ("time", {"a": "09:30"}, "10:00", "10:00"),
-        ("time", {"a": "09:30:00"}, "10:00", "10:00:00"),
-        ("time", {}, "10:00", "10:00:00"),
-        ("date", {}, "2026-01-02", "2026-01-02"),
-    ],
-)
-def test_moments_keep_their_own_zone_and_form(format_, asked, typed, written):
-    """A picker changes the minute, not the way it is written; `09:30` stays a time of minutes."""
-    schema = an_object(a={"type": "string", "format": format_})
-
-    assert submit(asked, schema, a=typed) == Edited({"a": written})
-
-
-def test_more_than_a_hundred_choices_are_offered_in_groups():
-    """Slack takes a hundred in a row."""
-    schema = an_object(["a"], a={"enum": [f"e{n}" for n in range(250)]})
-    element = inputs(form({"a": "e7"}, schema))["a"]["element"]
-
-    assert [group["label"]["text"] for group in element["option_groups"]] == [
-        *("1 to 100", "101 to 200", "201 to 250")
-    ]
-    assert submit({"a": "e7"}, schema, a="e249") == Edited({"a": "e249"})
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ({"enum": ["x", None]}, ["x", "(null)"]),
-        ({"type": ["string", "null"], "enum": ["x", "y"]}, ["x", "y"]),
-        ({"type": ["string", "null"], "const": "x"}, ["x"]),
-        ({"type": "string", "nullable": True, "enum": ["x", None]}, ["x", "(null)"]),
-        ({"type": "string", "enum": ["x", 7, None]}, ["x"]),
-        ({"enum": ["x", "yy"], "maxLength": 1}, ["x"]),
-        ({"anyOf": [{"const": "x"}, {"type": "null"}], "not": {"const": None}}, ["x"]),
-    ],
-)
-def test_just_what_the_whole_schema_allows_is_a_choice(spec, expected):
-    """Null and each other value, whatever one keyword alone says."""
-    assert offers({"a": "x"}, an_object(["a"], a=spec)) == {"a": expected}
-
-
-@pytest.mark.parametrize("box", [dict, lambda spec: {"type": "array", "items": spec}])
-@pytest.mark.parametrize(
-    "spec",
-    [
-        {"type": "string", "oneOf": [{"const": "t_1", "title": "Support"}, {"const": "t_2", "title": "Sales"}]},
-        {"type": "string", "enum": ["t_1", "t_2"], "enumNames": ["Support", "Sales"]},
-    ],
-)  # fmt: skip
-def test_a_choice_has_the_name_that_the_schema_gives_it_below_its_value(spec, box):
-    """A person knows the name, and the tool gets the value."""
-    found = inputs(form({}, an_object(a=box(spec))))["a"]["element"]["options"]
-
-    named = [(option["text"]["text"], option["description"]["text"]) for option in found[:2]]
-    assert named == [("t_1", "Support"), ("t_2", "Sales")]
-
-
 LONG = ["arn:aws:iam::123456789012:role/service/" + "team-" * 8 + name for name in ("east", "west-2", "home")]
 IN_TWO_PLACES = [
     f"{'x' * 100}{place}{name}{'y' * 200}" for place in ("live/", "test/") for name in ("a", "b")
@@ -466,39 +336,6 @@ def test_long_choices_differ_in_what_is_seen_of_them(long):
     for spec in ({"enum": long}, {"anyOf": [{**an_object(), "title": name} for name in long]}):
         (found,) = offers({}, an_object(["a"], a=spec)).values()
         assert len({label.partition(": ")[2] or label for label in found}) == len(long)
-
-
-def test_choices_that_are_long_or_read_as_others_are_numbered():
-    """So no two of them look alike, and none looks like one of ours."""
-    long = ["x" * 200 + "1", "x" * 200 + "2"]
-    schema = an_object(a={"enum": long}, b={"enum": ["(leave out)", "x"]})
-    view = form({"a": long[0], "b": "x"}, schema)
-
-    first, second, left_out = [o["text"]["text"] for o in inputs(view)["a"]["element"]["options"]]
-    assert (first[:4], second[:4], left_out) == ("1: x", "2: x", "(leave out)")
-    assert submit({"a": long[0], "b": "x"}, schema, a=second) == Edited({"a": long[1], "b": "x"})
-    assert submit({"a": long[0], "b": "x"}, schema, b="1: (leave out)") == Edited(
-        {"a": long[0], "b": "(leave out)"}
-    )
-
-
-def test_choices_are_told_apart_by_kind():
-    """`1`, `1.0`, `"1"` and `true` are four values."""
-    schema = an_object(["a"], a={"enum": [1, "1", True]})
-
-    assert submit({"a": 1}, schema, a='"1"') == Edited({"a": "1"})
-    assert submit({"a": 1}, schema, a="true") == Edited({"a": True})
-    assert submit({"a": True}, schema) == Unchanged()
-    assert inputs(form({"a": True}, schema))["a"]["element"]["initial_option"]["text"]["text"] == "true"
-
-
-def test_spaces_at_the_ends_of_names_and_choices_can_be_seen():
-    """Slack trims labels, so they stand in quotes: no two inputs and no two choices look alike."""
-    args = {"to": 1, "to ": 2, " ": 3, "": {"x": 4}}
-    schema = an_object(["a"], a={"enum": ["x", " x"]})
-
-    assert list(elements(args)) == ["to", '"to "', '" "', '"" → x']
-    assert submit({"a": "x"}, schema, a='" x"') == Edited({"a": " x"})
 
 
 def test_a_value_too_long_for_an_input_is_shown_and_kept():
@@ -515,17 +352,6 @@ def test_a_value_too_long_for_an_input_is_shown_and_kept():
 
 PARAGRAPHS = "\n\n".join(f"{number} " + "word " * 150 + "end." for number in range(8))
 """6,000 characters."""
-
-
-def test_a_text_too_long_for_an_input_is_edited_in_parts():
-    """They end where paragraphs end, and what stands between them is kept."""
-    args = {"body": PARAGRAPHS, "to": "dana"}
-    found = inputs(form(args))
-
-    assert list(found) == ["body · part 1 of 3", "body · part 2 of 3", "body · part 3 of 3", "to"]
-    held = [block["element"]["initial_value"] for block in found.values()][:3]
-    assert "\n\n".join(held) == PARAGRAPHS
-    assert all(part.endswith("end.") for part in held)
 
 
 @pytest.mark.parametrize("trims", [True, False])
@@ -547,18 +373,6 @@ def test_a_part_that_is_changed_leaves_the_others_byte_for_byte(text, trims):
     assert "new" in changed
     if text is PARAGRAPHS:
         assert changed == text.replace(before, "new")
-
-
-def test_a_long_text_is_emptied_part_by_part():
-    """A required one needs a text; an optional one is then left out."""
-    names = [f"body · part {number} of 3" for number in (1, 2, 3)]
-    emptied = dict.fromkeys(names)
-    needed, optional = an_object(["body"], body={"type": "string"}), an_object(body={"type": "string"})
-
-    shorter = submit({"body": PARAGRAPHS}, needed, **{names[0]: "Hello", names[1]: None, names[2]: None})
-    assert shorter.args["body"].strip() == "Hello"
-    assert list(submit({"body": PARAGRAPHS}, needed, **emptied).by_block.values()) == ["This needs a value."]
-    assert submit({"body": PARAGRAPHS}, optional, **emptied) == Edited({})
 
 
 def chosen(args, *names, schema=None):
@@ -607,17 +421,6 @@ def test_what_the_card_is_about_is_an_input_at_once(policy, agent, leads):
     assert all_inputs(view)[OTHERS.label]["optional"]
 
 
-@pytest.mark.parametrize("count", [96, 150, 500, 799])
-def test_every_one_of_very_many_arguments_can_be_chosen(count):
-    """More than a view has blocks for: they are choices of one menu."""
-    args = {f"key number {number}": "x" * 40 for number in range(count)}
-    last = f"key number {count - 1}"
-
-    assert list(offered(args))[-1] == last
-    answered = parse_form(submitted(chosen(args, last), **{last: "x"}), args, None)
-    assert answered == Edited({**args, last: "x"})
-
-
 def test_a_choice_that_one_view_cannot_hold_is_asked_again():
     """Nothing that was chosen is left out without a word."""
     args = {f"k{number}": "x" for number in range(200)}
@@ -658,129 +461,6 @@ def test_an_argument_that_the_schema_does_not_know_follows_its_value(value, elem
     assert refused.endswith("The tool does not accept this.")
 
 
-TEXTS_FOR = [
-    ({"format": "date-time"}, "2026-01-01T10:00:05Z"),
-    ({"format": "date-time"}, "2026-01-01T10:00:00.000Z"),
-    ({"format": "date-time"}, "2026-01-01 10:00"),
-    ({"format": "time"}, "10:00:00Z"),
-    ({"format": "date"}, "tomorrow"),
-    ({"format": "date"}, '"2026-01-01"'),
-    ({"format": "email"}, "Ada <a@b.de>"),
-    ({"format": "uri"}, "urn:isbn:1"),
-]
-
-
-@pytest.mark.parametrize(("spec", "value"), TEXTS_FOR)
-@pytest.mark.parametrize("trims", [True, False])
-def test_a_text_that_its_own_input_cannot_hold_is_typed_as_it_is(spec, value, trims):
-    """Without quotes. It stays byte for byte, and what is typed instead is a text, whatever it reads as."""
-    schema = an_object(a={"type": "string", **spec})
-
-    assert elements({"a": value}, schema) == {"a": "plain_text_input"}
-    assert inputs(form({"a": value}, schema))["a"]["element"]["initial_value"] == value
-    assert submit({"a": value}, schema, trims=trims) == Unchanged()
-    assert submit({"a": value}, schema, a="12") == Edited({"a": "12"})
-
-
-NUMBERS = '{"amount":9007199254740993.99,"rate":1.10,"big":1E5,"zero":-0,"note":"x","rows":[{"n":1.10},{"n":0.1000000000000000001}]}'
-
-
-def test_a_row_that_is_edited_keeps_the_numbers_of_the_others():
-    """What a person writes is a number that every reader keeps; what was there stays as it was sent."""
-    args = decode(NUMBERS)
-
-    kept = submit(args, **{"rows → 1 → n": "2.50"})
-    assert encode(kept.args["rows"]) == '[{"n":2.5},{"n":0.1000000000000000001}]'
-    refused = submit(args, **{"rows → 2 → n": "0.1000000000000000002"})
-    assert list(refused.by_block.values()) == ["This has more digits than a number can hold."]
-
-
-def test_a_limit_of_the_schema_is_about_the_exact_number():
-    """More than 1000 by the last digit is more than 1000."""
-    schema = an_object(amount={"type": "number", "maximum": 1000}, note={"type": "string"})
-
-    assert submit(decode('{"amount":1E3,"note":"x"}'), schema, note="y") == Edited(
-        {"amount": Number("1E3"), "note": "y"}
-    )
-    over = submit(decode('{"amount":1000.00000000000000000001,"note":"x"}'), schema, note="y")
-    assert list(over.by_block.values()) == ["Must be 1000 or less."]
-
-
-def test_text_that_an_input_could_not_tell_apart_is_spelled():
-    """A joined emoji, a letter with its mark and a hidden character stay exactly as they are, whatever Slack does to them."""
-    args = {
-        "family": "👨\u200d👩\u200d👧",
-        "name": "cafe\u0301",
-        "plain": "café 😀",
-        "to": "dana\u200b@example.com",
-    }
-    view = form(args)
-
-    found = {label: block["element"].get("initial_value") for label, block in inputs(view).items()}
-    assert found == {
-        "family · JSON": '"👨\\u200d👩\\u200d👧"',
-        "name · JSON": '"cafe\\u0301"',
-        "plain": "café 😀",
-        "to · JSON": '"dana\\u200b@example.com"',
-    }
-    assert submit(args) == Unchanged()
-    assert submit(args, plain="x").args == {**args, "plain": "x"}
-    assert submit(args, **{"to · JSON": '"dana@example.com"'}).args == {**args, "to": "dana@example.com"}
-    assert submit(args, **{"to · JSON": '"a\\u200b"'}).args == {**args, "to": "a\u200b"}
-
-
-JSON_FOR = [
-    ({"type": "object", "additionalProperties": {"type": "string"}}, {"a": "b"}),
-    ({"minLength": 1}, None),
-    ({}, []),
-    ({"type": "integer"}, "four"),
-    ({"type": "string"}, "a\u200bb"),
-    ({"enum": list(range(1_001))}, 4),
-]
-"""One example for each row of the table in docs/reference/forms.md, but for the last row."""
-
-
-@pytest.mark.parametrize(("spec", "value"), JSON_FOR)
-def test_json_is_typed_for_what_the_page_about_forms_lists(spec, value):
-    """With a reason for each."""
-    schema = an_object(a=spec, b={"type": "string"})
-    args = {} if spec == {"minLength": 1} else {"a": value}
-
-    assert elements(args, schema)["a · JSON"] == "plain_text_input"
-
-
-@pytest.mark.parametrize(
-    ("spec", "value"),
-    [
-        ({"type": "array", "items": {"type": "string"}}, ["x"]),
-        ({"type": "array"}, ["x", 1]),
-        ({"type": "array", "items": {"enum": ["x", "y"]}}, ["x", "x"]),
-        ({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, [[1], [2]]),
-        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, ["x"]),
-        ({"type": "array", "items": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}, ["x", 1]),
-        ({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, ["x"]),
-        ({"anyOf": [an_object(["x"], x={"type": "string"}), {"type": "null"}]}, {"x": "y"}),
-        (an_object(b=an_object(c=an_object(d=an_object(e={"type": "string"})))), {"b": {"c": {"d": {"e": "x"}}}}),
-        ({"allOf": [an_object(x={"type": "string"}), an_object(y={"type": "integer"})]}, {"x": "y", "y": 1}),
-    ],
-)  # fmt: skip
-def test_lists_unions_and_deep_objects_are_never_json(spec, value):
-    """Nor what was not given of them."""
-    assert not [label for label in elements({"a": value}, an_object(a=spec)) if "JSON" in label]
-    assert not [label for label in elements({}, an_object(a=spec)) if "JSON" in label]
-
-
-def test_the_default_of_the_tool_stands_below_the_input():
-    """So a person knows what an empty input means."""
-    schema = an_object(a={"type": "integer", "default": 3, "description": "How often."}, b={"default": None})
-
-    assert (
-        inputs(form({}, schema))["a"]["hint"]["text"]
-        == "How often. (If left out: 3) Digits only, as in 12500."
-    )
-    assert "hint" not in inputs(form({}, schema))["b · JSON"]
-
-
 @pytest.mark.parametrize(
     ("asked", "typed", "kept"),
     [
@@ -802,12 +482,3 @@ def test_a_number_is_a_change_only_if_it_is_another_number(asked, typed, kept):
     found = submit(args, an_object(n={"type": "number"}, x={"type": "string"}), n=typed, x="z")
 
     assert encode(found.args) == f'{{"n":{kept},"x":"z"}}'
-
-
-def test_rows_of_which_all_is_masked_have_an_error_that_can_be_shown():
-    """It is about the list, because no input is left."""
-    schema = an_object(rows={"type": "array", "minItems": 3, "items": an_object(key={"type": "string"})})
-    args = {"rows": [{}, {}]}
-    found = form_of(args, schema, {"key"}, Draft(rows={"f:/rows": (1,)})).read(args, schema)
-
-    assert found == Errors({"f:/rows": "Must have at least 3 items."})

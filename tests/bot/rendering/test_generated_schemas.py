@@ -12,9 +12,9 @@ from pydantic import AnyUrl, BaseModel, Field, create_model
 from bot.domain.drafts import Draft, Raw
 from bot.domain.schemas import fits_schema, fitting, flatten
 from bot.rendering.modal.argument_form import Edited, Errors, Form, Unchanged, form_of
-from bot.rendering.modal.boxes import BOXES
 from bot.rendering.modal.field_types import LEAVE_OUT
 from bot.rendering.modal.form_tree import held, inputs_in, rows_in
+from bot.rendering.modal.inputs import BOXES
 from tests.bot.rendering.filling import filled_in
 from tests.support.properties import bounded
 

@@ -1,7 +1,6 @@
 """What holds for any interrupt, however hostile: over generated names, arguments, schemas, words and statuses."""
 
 import copy
-import json
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -25,27 +24,22 @@ from bot.domain.admission import Place, Terms
 from bot.domain.approval import Assignment
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
-from bot.domain.schemas import UnsafeSchemaError, flatten, violations
 from bot.domain.votes import Proposal, Vote, position_of
 from bot.rendering.arguments import change_lines
 from bot.rendering.blocks import json_size
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
-from bot.rendering.modal.argument_form import Edited, Unchanged, form_of
-from bot.rendering.modal.boxes import BARE, BOXES, EMPTY
+from bot.rendering.modal.argument_form import Unchanged
 from bot.rendering.modal.editing import render_edit_view
-from bot.rendering.modal.form_tree import inputs_in
 from bot.rendering.modal.forms import (
-    render_confirm_view,
     render_hand_over_view,
     render_reject_all_view,
     render_reject_view,
     render_respond_view,
 )
-from bot.rendering.modal.questions import TYPED
+from bot.rendering.modal.inputs import BARE, BOXES, EMPTY
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.pages import measure, pages_of
-from bot.sentences import in_form
 from bot.text.literal import has_hidden
 from bot.use_cases.propose import MOST_BLOCKS, MOST_JSON
 from tests.bot.rendering.slack_side import (
@@ -53,14 +47,10 @@ from tests.bot.rendering.slack_side import (
     assert_slack_takes_message,
     assert_slack_takes_view,
     assert_written,
-    block_ids,
     button_labels,
-    buttons,
-    inputs,
     labels,
     literal_text,
     parse_form,
-    shown,
     submitted,
     typed_texts,
 )
@@ -420,42 +410,6 @@ def test_the_largest_arguments_are_shown_within_the_limits():
         _assert_readable(state, 0)
 
 
-@bounded(40)
-@given(arguments)
-@example({"a": "x" * 30_000, "b": {"c": ["hidden at the end" * 200]}})
-@example({"a": " " * 30 + "x" * 3_000, "b": "y" * 540})
-@example({"a": ("x" + " " * 30) * 1_000})
-def test_nothing_can_be_approved_before_every_part_of_its_arguments_was_shown(args):
-    """Either the card with the button shows all of it, or the reading that ends with the button does."""
-    state = asked(an_action(args=args))
-    (part,) = render_card(state)
-
-    if "approve:0" in [button["action_id"] for button in buttons(part.blocks)]:
-        assert_written(args, literal_text(part.blocks, "a:0:arguments"))
-    else:
-        _assert_readable(state, 0)
-
-
-@bounded(40)
-@given(arguments, st.none() | words)
-@example({"table": "invoices_2019", "sql": "delete\nfrom x"}, "Frees space.")
-@example({"sql": ("x" + " " * 30) * 250}, "Frees space.")
-def test_nothing_is_typed_in_a_form_that_hides_the_call(args, description):
-    """On a phone the form covers the card: it shows every argument and what the agent says, above the input."""
-    state = a_state(an_interrupt(an_action(args=args, description=description)), risk="high")
-    (part,) = render_card(state)
-    assume("confirm:0" in [button["action_id"] for button in buttons(part.blocks)])
-
-    view = render_confirm_view(state, 0)
-    assert_written(args, literal_text(view["blocks"], "arguments"))
-    assert view["submit"]["text"] == in_form.APPROVE
-
-    assert_slack_takes_view(view)
-    assert_written(args, literal_text(part.blocks, "a:0:arguments"))
-    assert ("description" in block_ids(view["blocks"])) == bool(description)
-    assert [block["block_id"] for block in view["blocks"]][-2:] == [TYPED, "note"]
-
-
 def _assert_readable(state: Any, index: int) -> None:
     pages = len(pages_of(state.actions[index]))
     views = [render_reading_view(state, index, page, pages_read=page - 1) for page in range(1, pages + 1)]
@@ -568,46 +522,6 @@ def test_no_two_inputs_of_a_form_share_a_label(args, schema):
             assert len(set(ticks)) == len(ticks)
 
 
-@bounded(100)
-@given(arguments, schemas, st.booleans(), st.data())
-def test_what_is_ticked_is_the_only_change(args, schema, trims, data):
-    """An empty text, or one without the spaces around it; everything else stays byte for byte."""
-    args = {"spaces": " x ", **args}
-    view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
-    ticked = {
-        block["label"]["text"]: data.draw(
-            st.lists(
-                st.sampled_from([o["text"]["text"] for o in block["element"]["options"]]),
-                min_size=1,
-                unique=True,
-            )
-        )
-        for block in view["blocks"]
-        if block["block_id"] in {"empty", "bare"}
-    }
-    assume(ticked)
-
-    result = parse_form(submitted(view, trims=trims, **ticked), args, schema)
-
-    if isinstance(result, Edited):
-        changed = list(_changed(args, result.args))
-        assert len(changed) <= sum(map(len, ticked.values()))
-        assert all(new in ("", getattr(old, "strip", str)()) for old, new in changed)
-
-
-def _changed(before, after):
-    # A text of an object that is not there comes with its object.
-    if isinstance(before, dict | None) and isinstance(after, dict) and (before or after):
-        before = before or {}
-        for key in [*before, *(key for key in after if key not in before)]:
-            yield from _changed(before.get(key), after.get(key))
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for old, new in zip(before, after, strict=True):
-            yield from _changed(old, new)
-    elif encode(before) != encode(after):
-        yield before, after
-
-
 tricky = st.sampled_from([
     *(1, 1.0, 100.0, 0, -0.0, True, False, None, [], {}, [1], {"a": 1}, "", "a", "1", "true", "null", "{}", "[]"),
     *(" a", "a ", "a\n", "a\nb", "- a", "+ a", "a → b", "a\n+ b: 1", "\u200b", "\u202e", "\u00e9", "e\u0301"),
@@ -636,75 +550,3 @@ def _sorted(value: Any) -> str:
     if isinstance(value, list):
         return encode([_sorted(each) for each in value])
     return encode(value)
-
-
-@bounded(60)
-@given(arguments, st.text(st.characters(codec="ascii", categories=["L", "N", "P"]), min_size=1, max_size=40))
-def test_what_is_typed_into_one_text_is_the_only_change(args, typed):
-    """Everything else stays byte for byte."""
-    args = {"edited": "before", **args, "edited ": "beside"}
-    view = render_edit_view(a_state(an_interrupt(an_action(args=args))), 0)
-    assume("edited" in inputs(view))
-
-    result = parse_form(submitted(view, edited=typed), args, None)
-
-    expected = {**args, "edited": typed}
-    assert result == (Unchanged() if typed == args["edited"] else Edited(expected))
-    if isinstance(result, Edited):
-        assert encode(result.args) == encode(expected)
-
-
-@bounded(100)
-@given(arguments, schemas, st.data())
-def test_an_edit_never_gives_what_the_schema_does_not_allow(args, schema, data):
-    """Whatever is typed into whatever input: an answer, sentences for inputs that exist, or nothing changed."""
-    view = render_edit_view(a_state(an_interrupt(an_action(args=args, schema=schema))), 0)
-    assume("submit" in view)
-    answered = submitted(view)
-    for states_ in answered["state"]["values"].values():
-        for state in states_.values():
-            if "value" in state and data.draw(st.booleans()):
-                state["value"] = data.draw(
-                    st.none()
-                    | st.sampled_from(["7", "-1.5", "[1]", '{"a": {}}', '"x"', "null", "[[[", "x" * 3_000])
-                )
-
-    result = parse_form(answered, args, schema)
-
-    match result:
-        case Edited(args=edited):
-            check_arguments(edited)
-            assert encode(edited) != encode(args)
-            try:
-                flat = flatten(schema) if schema is not None else {}
-            except UnsafeSchemaError:
-                flat = {}
-            assert violations(flat, edited) == []
-        case Unchanged():
-            pass
-        case errors:
-            known = {field.block_id for field in inputs_in(form_of(args, schema).root)}
-            assert errors.by_block
-            assert set(errors.by_block) <= known
-            assert all(errors.by_block.values())
-    json.dumps(view)
-
-
-def test_a_card_in_parts_names_many_people_within_slacks_limits():
-    """Fifty actions, each with approvers of its own: the first message calls twenty of them, and counts the others."""
-    interrupt = an_interrupt(*[an_action(f"pay_{number}", {"to": "x" * 900}) for number in range(50)])
-    own = {
-        index: Terms(approvers=(f"U{index % 30:010}", f"S{index % 2:010}", "channel")) for index in range(50)
-    }
-    divided = plan_parts(interrupt, calls_of(interrupt), mixed=True)
-    place = Place(channel="C1", actions=tuple(range(50)), parts=divided)
-
-    parts = render_card(a_state(interrupt, approvers=("U0ERIK",), own=own, places=(place,)))
-
-    assert_slack_takes_card(parts)
-    text = shown(parts[0].blocks)
-    assert "anyone in this channel (1 to 50)" in text
-    assert "<!subteam^S0000000000> (25 calls)" in text
-    assert text.count("<@U00000") == 17
-    assert "and 13 more" in text
-    assert "<@U" not in shown(parts[1].blocks)

@@ -85,21 +85,6 @@ def test_an_offered_answer_is_a_button_only_where_it_can_be_taken_for_nothing_el
     assert labels(state_of(action)) == expected
 
 
-def test_what_the_buttons_do_not_say_stays_on_the_card():
-    """Also where it is called like the answers."""
-    args = {"question": ASKED, "options": OFFERED, "choices": {"hidden": "no"}}
-    by_schema = an_action(
-        "ask", {"question": ASKED, "options": "or else"}, allowed=("respond",), args_schema=ONLY
-    )
-    (both,), (schema,) = (
-        render_card(state_of(call)) for call in (an_action("ask", args, allowed=("respond",)), by_schema)
-    )
-
-    assert labels(state_of(by_schema)) == ["yes", "no"]
-    assert "hidden" in shown(both.blocks)
-    assert "or else" in shown(schema.blocks)
-
-
 @pytest.mark.parametrize(
     ("asked", "more", "fields"),
     [

@@ -1,7 +1,5 @@
 """What became of the calls that ran: the title says it, the agent's words stand alone, the thread has one message."""
 
-from datetime import timedelta
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,9 +9,8 @@ from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.outcome import Reported
 from agent_adapter.contract.record import EXPIRED
 from bot.domain.ids import MessageId
-from bot.domain.messages import Shown
 from bot.rendering.card.card import render_card
-from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of, shown
+from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of
 from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt, asked, edited
 from tests.support.properties import bounded
 
@@ -88,23 +85,6 @@ def test_a_title_says_what_became_of_the_calls_and_first_what_failed(reports, fi
     assert ("may have run" in card.text) == (says[0] == "⚠")
 
 
-def test_a_long_title_keeps_its_end():
-    """What became of the call is not cut, however long the values are."""
-    long = {"tools": ["t" * 64], "args": {"to": "x" * 128}}
-    assert title(PAID, **long).endswith('…", done')
-    assert title(LOST, **long).startswith("❌ Failed: ")
-    assert title(None, **long, stalled="x").startswith("⚠️ Outcome unknown: ")
-
-
-def test_a_card_with_every_outcome_says_no_more_that_the_agent_went_on():
-    """The title says what became of the calls. While one of them is open, the line does say it."""
-    known, partly = (drawn(PAID, other, tools=["pay", "pay"])[0] for other in (PAID, None))
-
-    assert "the agent has resumed" not in shown(known.blocks)
-    assert known.text.endswith("the agent has resumed.")
-    assert "the agent has resumed" in shown(partly.blocks)
-
-
 def test_a_result_is_one_line_and_the_thread_has_all_of_it():
     """A second message about one short outcome would say the same."""
     assert [part.id.kind for part in drawn(PAID)] == ["card"]
@@ -175,30 +155,6 @@ def test_the_call_of_several_that_failed_stands_with_its_subject(args, fields, a
     assert "hunter22" not in str([card, thread])
 
 
-def test_a_shortened_error_says_how_long_it_was():
-    card, thread = drawn(Outcome.failed("x y " * 15_000))
-
-    says, error = about_runs(card)
-    assert says == "Result (the agent sent the first 2,000 of 60,000 characters):"
-    assert "more characters" in error
-    assert len(about_runs(thread)[-1]) > len(error)
-
-
-@pytest.mark.parametrize(
-    ("reports", "fields", "says"),
-    [
-        ([None], {"resumed_at": None}, "waiting for the agent"),
-        ([None], {"resumed_at": None, "stalled": "it failed with OSError"}, "the agent could not go on"),
-        ([Outcome.done(), None], {"resumed_at": None, "stalled": "it failed"}, " · its run ended with an error"),
-        ([None], {"stalled": "it failed"}, "its run ended with an error; no outcome was reported"),
-        ([None], {"stalled": "it is too large", "unused": True}, "nothing ran"),
-    ],
-)  # fmt: skip
-def test_a_card_says_why_nothing_was_reported(reports, fields, says):
-    card, *_ = drawn(*reports, tools=["pay"] * len(reports), **fields)
-    assert says in text_of(block_of(card.blocks, "who"))
-
-
 STOPPED = "The agent stopped after the approval. The call may have run. Check before you ask again."
 NOT_STARTED = (
     "The agent has not started this call for 10 minutes, and still may. Check that billing is running."
@@ -221,21 +177,6 @@ def test_an_agent_that_stopped_never_looks_like_success(fields, news, alarm):
     assert card.blocks[0]["text"]["text"] == f"⚠️ {news}: send_payment (approved)"
     assert (card.blocks[1]["type"], card.blocks[1]["text"]["text"]) == ("section", alarm)
     assert card.text.startswith(f"⚠️ {news}: send_payment (approved). {alarm} Asked by billing")
-
-
-@pytest.mark.parametrize("fields", [{"claim_has_lapsed": True}, {"stalled": "x"}, {"untaken": True}])
-def test_no_alarm_says_that_a_rejected_call_may_have_run(fields):
-    """Nothing was approved, so nothing runs."""
-    card, *_ = drawn(how={0: REJECT}, args={}, resumed_at=None, **fields)
-    assert card.blocks[0]["text"]["text"] == "🚫 Rejected: send_payment"
-    assert "may have run" not in str(card.blocks)
-    assert "still runs" not in str(card.blocks)
-
-
-def test_who_goes_on_after_a_long_time_is_not_called_stalled():
-    """A process holds the claim, so it goes on with the answer."""
-    (card,) = drawn(None, resumed_at=None, untaken=True, claimed_until=NOW + timedelta(hours=1))
-    assert "waiting for the agent" in text_of(card.blocks[1])
 
 
 # --- Who approved is called -------------------------------------------------------------------------------------------
@@ -273,13 +214,6 @@ def test_who_approved_is_called_when_something_is_wrong(reports, fields, news):
     assert said.removesuffix("*.") == f"<@U0ERIK>, what you approved{news}"
     assert message.text.startswith("<@U0ERIK> ")
     assert 'pay "dana@example.com"' in message.text or "pay, " in message.text
-
-
-def test_the_message_names_what_failed_and_not_what_is_unknown():
-    """Its words are about the failed call, and so is the error below it."""
-    message = reply(LOST, None, tools=["pay", "refund"], **UNKNOWN)
-
-    assert text_of(block_of(message.blocks, "ran:call")) == 'pay "dana@example.com"'
 
 
 @pytest.mark.parametrize(
@@ -322,16 +256,6 @@ def test_the_reply_has_one_line_of_the_error_in_a_block_of_its_own_and_no_messag
     assert (line["type"], text_of(line)) == ("rich_text", "*bold* <!channel> •••• ••••")
     assert "hunter22" not in str(parts).casefold()
     assert "s3cret" not in str(parts)
-
-
-def test_the_reply_stays_and_is_edited_when_an_unknown_outcome_becomes_known():
-    """It calls nobody once more."""
-    shown = {REPLY: Shown("C0APPROVALS", "1.2", "x")}
-    message = reply(PAID, tools=["pay"], shown=shown, claim_has_lapsed=True)
-
-    assert message.blocks[0]["text"]["text"] == "*Done*."
-    assert text_of(message.blocks[1]) == 'pay "dana@example.com"'
-    assert "<@" not in message.text
 
 
 @bounded(60)

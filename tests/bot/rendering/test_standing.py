@@ -9,13 +9,8 @@ from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.standing import MOST_USES, Ended, StandingApproval, StandingLimits, StandingTerms, Use
 from bot.rendering.card.card import render_card
-from bot.rendering.card.standing_uses import SHOWN_USES, call_words
-from bot.rendering.modal.standing import (
-    LISTED,
-    parse_standing_terms,
-    render_standing_list,
-    render_standing_view,
-)
+from bot.rendering.card.thread import SHOWN_USES
+from bot.rendering.modal.forms import LISTED, parse_standing_terms, render_standing_list, render_standing_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
@@ -60,15 +55,6 @@ def standing_message(state: Approval):
 # --- The form -----------------------------------------------------------------------------------------------------
 
 
-def test_what_has_to_be_read_first_is_not_offered_for_later_calls():
-    """A short call has the button on its card; one that does not fit there is read, and approved as itself."""
-    (short,) = render_card(offered())
-    (long,) = render_card(offered(an_action(args={"body": "x" * 9_000})))
-
-    assert "Approve from now on…" in button_labels(short.blocks)
-    assert button_labels(long.blocks) == ["Open…", "Reject…", "Answer…", "Ask for changes…"]
-
-
 def test_the_form_shows_the_whole_call_and_offers_no_more_than_the_policy():
     """Narrow first: the same call, in this run, for an hour, ten times."""
     view = render_standing_view(offered(lasts=2 * HOUR, uses=20), 0)
@@ -85,18 +71,6 @@ def test_the_form_shows_the_whole_call_and_offers_no_more_than_the_policy():
         "How many calls at most": ["10", "1", "2", "5", "20"],
     }
     assert parse_standing_terms(submitted(view)) == StandingTerms()
-
-
-def test_what_is_chosen_is_what_is_given():
-    """Every choice that the policy allows can be made."""
-    widest = StandingLimits(same="tool", scope="agent", lasts=8 * HOUR, uses=MOST_USES)
-    view = render_standing_view(offered(**widest.model_dump()), 0)
-    chosen = {label: block["element"]["options"][-1]["text"]["text"] for label, block in inputs(view).items()}
-
-    assert_slack_takes_view(view)
-    assert parse_standing_terms(submitted(view, **chosen)) == StandingTerms(
-        **widest.model_dump(exclude={"approvers"})
-    )
 
 
 def test_what_was_not_chosen_is_as_narrow_as_can_be():
@@ -144,17 +118,6 @@ def test_any_number_of_uses_fits_into_one_message(uses):
     assert all("<!channel>" not in text for kind, text in texts if kind != "literal")
     said = f"{uses - SHOWN_USES} earlier uses are not shown." in "".join(leaves(parts[1].blocks))
     assert said is (uses > SHOWN_USES)
-
-
-def test_a_use_with_other_arguments_shows_them_and_masks_what_is_masked():
-    """In one line, as the card would."""
-    call = an_action("look_up", {"id": 7, "token": "hunter2", "text": "a\nb" * 200})
-    words = call_words(asked(call, mask=("token",)).actions[0])
-
-    assert "7" in words
-    assert "hunter2" not in words
-    assert "\n" not in words
-    assert len(words) <= 220
 
 
 # --- The list -----------------------------------------------------------------------------------------------------

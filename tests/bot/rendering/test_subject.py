@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.subject import as_number
-from bot.rendering.subject import held_by_title, named_by, subject, subject_of, tools_of
+from bot.rendering.subject import held_by_title, subject, subject_of
 from bot.text.literal import units
 from tests.support.builders import a_state, an_action, an_interrupt
 from tests.support.builders import edited as an_edit
@@ -62,95 +62,38 @@ def test_the_arguments_that_matter_come_first(args, says):
     assert said(args) == f"pay {says}".strip()
 
 
-def test_the_headline_of_the_policy_stands_as_it_says():
-    """It names what matters, so nothing else is counted and no value carries its name."""
-    assert (
-        said(PAYMENT, headline=("beneficiary", "amount", "currency"))
-        == 'pay "ACME Supplies GmbH" 12500.0 EUR'
-    )
-
-
-def test_the_largest_number_comes_first_where_there_is_no_room_for_more():
-    (call,) = calls_of(("pay", {"fee": 0.5, "amount": 1000000.0, "currency": "EUR", "to": "Bo"}))
-
-    assert subject(call, 32) == "pay amount 1000000.0 EUR +2 more"
+EUR_SCHEMA = {"type": "object", "properties": {"amount": {"type": "number"}}}
+TITLE = "Pay {amount} {currency} to {beneficiary}, {card.number} {why}"
+QUOTED = {**PAYMENT, "beneficiary": 'A" now', "card": {"number": "4111"}}
+CHANGED = {**PAYMENT, "amount": 9800}
 
 
 @pytest.mark.parametrize(
-    "other",
-    [{"more": {"amount": 900}}, {"total": "1_000_000"}, {"lines": [{"amount": 900}]}, {"amounts": [900]}],
-)
-def test_several_calls_name_no_sum_where_one_of_them_may_hold_a_larger_number(other):
-    """Their *Approve all* would say 10 EUR."""
-    one = {"amount": 5, "currency": "EUR"}
-
-    assert subject_of(calls_of(("pay", one), ("pay", one | other))) == "pay, 2 times"
-
-
-def test_a_decided_card_has_what_its_title_only_counts():
-    """A title with `lines (1)` or with another way to write a text does not hold it."""
-    (call,) = calls_of(("pay", {"amount": 5, "lines": [{"iban": "DE1"}], "note": 'say "5"'}))
-
-    assert named_by(call) == {"amount"}
-
-    (call,) = calls_of(
-        ("pay", {"amount": 5, "total": 900, "to": "a" * 40 + "@b.com"}), named=("to", "amount")
-    )
-
-    assert subject(call).startswith("pay total 900 · ")
-    assert "amount" not in named_by(call)
-
-
-def test_the_headline_of_an_agent_never_hides_the_largest_number():
-    assert (
-        said({"amount": 5, "value": 5000, "x": "y"}, named=("amount", "x"))
-        == 'pay amount 5 · x "y" · value 5000'
-    )
-    long = said({"note": "x" * 200, "amount": 5, "value": 5000}, named=("note",))
-    assert long.startswith('pay value 5000 · note "xxx')
-
-
-def test_a_title_of_the_policy_quotes_what_it_fills_in():
-    """Missing values are said to be missing, masked ones to be hidden."""
-    title = "Pay {amount} {currency} to {beneficiary}, {card.number} {why}"
-    args = {**PAYMENT, "beneficiary": 'A" now', "card": {"number": "4111"}}
-
-    assert said(args, title=title, mask=("number",)) == 'Pay 12500.0 EUR to "A\' now", (hidden) (left out)'
-
-
-def test_an_argument_outside_of_the_schema_is_only_counted():
-    schema = {"type": "object", "properties": {"amount": {"type": "number"}}}
-
-    assert said({"amount": 5, "limit_raised_by": 5000}, schema=schema) == "pay 5 +1 unexpected"
-
-
-@pytest.mark.parametrize("terms", [{"mask": ("amount",)}, {"modal_only": ("amount",)}])
-@pytest.mark.parametrize("form", [{}, {"headline": ("amount", "to")}])
-def test_what_is_not_on_the_card_is_only_counted(terms, form):
-    assert said({"amount": 77, "to": "Bo"}, **terms, **form) == 'pay "Bo" +1 hidden'
-
-
-def test_an_edit_has_one_notation():
-    edited = {**PAYMENT, "amount": 9800}
-
-    assert said(PAYMENT, edited=edited).startswith('pay 12500.0 EUR → 9800 EUR "ACME')
-    assert said(PAYMENT, edited=edited, headline=("amount",)) == "pay 12500.0 → 9800"
-
-
-@pytest.mark.parametrize(
-    ("asked", "runs", "says"),
+    ("args", "given", "says"),
     [
-        ({"amount": 5, "currency": "EUR"}, {"amount": 5, "currency": "USD"}, "5 EUR → 5 USD"),
-        ({"amount": 5, "to": "Ada"}, {"amount": 5}, "5 +1 more"),
-        ({"to": "Ada"}, {"amount": 5, "to": "Ada"}, '(left out) → 5 "Ada"'),
-        ({"amount": None, "to": "Ada"}, {"amount": 5, "to": "Ada"}, 'null → 5 "Ada"'),
-        ({"n": 1}, {"n": True}, "n 1 → true"),
-        ({"lines": [{"n": 5}]}, {"lines": [{"n": 900}]}, "lines (1) → (1)"),
+        (PAYMENT, {"headline": ("beneficiary", "amount", "currency")}, 'pay "ACME Supplies GmbH" 12500.0 EUR'),
+        ({"amount": 5, "value": 5000, "x": "y"}, {"named": ("amount", "x")}, 'pay amount 5 · x "y" · value 5000'),
+        (QUOTED, {"title": TITLE, "mask": ("number",)}, 'Pay 12500.0 EUR to "A\' now", (hidden) (left out)'),
+        ({"amount": 5, "limit_raised_by": 5000}, {"schema": EUR_SCHEMA}, "pay 5 +1 unexpected"),
+        ({"amount": 77, "to": "Bo"}, {"mask": ("amount",)}, 'pay "Bo" +1 hidden'),
+        ({"amount": 77, "to": "Bo"}, {"modal_only": ("amount",)}, 'pay "Bo" +1 hidden'),
+        ({"amount": 77, "to": "Bo"}, {"mask": ("amount",), "headline": ("amount", "to")}, 'pay "Bo" +1 hidden'),
+        (PAYMENT, {"edited": CHANGED}, 'pay 12500.0 EUR → 9800 EUR "ACME Supplies GmbH" · urgent true'),
+        (PAYMENT, {"edited": CHANGED, "headline": ("amount",)}, "pay 12500.0 → 9800"),
+        # Units and types, too. What is removed is counted.
+        ({"amount": 5, "currency": "EUR"}, {"edited": {"amount": 5, "currency": "USD"}}, "pay 5 EUR → 5 USD"),
+        ({"amount": 5, "to": "Ada"}, {"edited": {"amount": 5}}, "pay 5 +1 more"),
+        ({"to": "Ada"}, {"edited": {"amount": 5, "to": "Ada"}}, 'pay (left out) → 5 "Ada"'),
+        ({"amount": None, "to": "Ada"}, {"edited": {"amount": 5, "to": "Ada"}}, 'pay null → 5 "Ada"'),
+        ({"n": 1}, {"edited": {"n": True}}, "pay n 1 → true"),
+        ({"lines": [{"n": 5}]}, {"edited": {"lines": [{"n": 900}]}}, "pay lines (1) → (1)"),
     ],
-)
-def test_nothing_that_an_edit_adds_removes_or_turns_reads_as_asked(asked, runs, says):
-    """Units and types, too. What is removed is counted."""
-    assert said(asked, edited=runs) == f"pay {says}"
+    ids=["headline of the policy", "headline of the agent", "title of the policy", "outside of the schema", "masked",
+         "for a reading", "masked headline", "edit", "edit of a headline", "unit", "removed", "added", "null", "type", "nested"],
+)  # fmt: skip
+def test_policy_agent_and_edits_are_heard_and_what_is_not_named_is_counted(args, given, says):
+    """A value of the policy's title is in quotes; an edit has one notation, and nothing that it changes reads as asked."""
+    assert said(args, **given) == says
 
 
 @pytest.mark.parametrize(
@@ -172,17 +115,15 @@ def test_several_calls_of_one_tool_say_what_they_come_to(amounts, says):
     assert subject_of(calls_of(*calls)) == says
 
 
-def test_the_odd_row_is_named():
-    users = [("create_user", {"email": f"u{n}@x.io", "admin": n == 7}) for n in range(24)]
+@pytest.mark.parametrize(
+    "other",
+    [{"more": {"amount": 900}}, {"total": "1_000_000"}, {"lines": [{"amount": 900}]}, {"amounts": [900]}],
+)
+def test_several_calls_name_no_sum_where_one_of_them_may_hold_a_larger_number(other):
+    """Their *Approve all* would say 10 EUR."""
+    one = {"amount": 5, "currency": "EUR"}
 
-    assert subject_of(calls_of(*users)) == "create_user, 24 times, one with admin true"
-
-
-def test_several_tools_are_named_and_have_their_values_where_there_is_room():
-    actions = calls_of(("pay", {"amount": 5}), ("send_email", {"to": "ada@x.io"}), ("pay", {"amount": 6}))
-
-    assert subject_of(actions, 100) == 'pay, 2 times, 11, send_email "ada@x.io"'
-    assert subject_of(actions, 30) == tools_of(actions) == "pay, 2 times, send_email"
+    assert subject_of(calls_of(("pay", one), ("pay", one | other))) == "pay, 2 times"
 
 
 def test_the_body_may_leave_out_only_what_the_title_of_the_policy_holds_whole():

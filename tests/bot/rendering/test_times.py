@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from bot.domain.admission import Place
 from bot.domain.approval import Assignment
 from bot.domain.ids import MessageId
@@ -13,8 +12,8 @@ from bot.domain.schedule import Extension
 from bot.rendering.card.card import render_card
 from bot.sentences.words import duration_words
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids
-from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt, edited
-from tests.support.people import buttons, words
+from tests.support.builders import NOW, a_state, an_action, an_interrupt, edited
+from tests.support.people import buttons
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -48,14 +47,6 @@ def clock_buttons(part) -> list[str]:
     ]
 
 
-def test_nobody_looks_at_a_card_longer_than_it_is_open():
-    """An assignment may last longer than the deadline. The card then says the deadline."""
-    (card,) = timed(assignments={0: Assignment("U0ERIK", NOW, NOW + 5 * HOUR)})
-    (until_the_end,) = timed(assignments={0: Assignment("U0ERIK", NOW, NOW + HOUR)})
-
-    assert words(card.blocks) == words(until_the_end.blocks)
-
-
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [
@@ -77,29 +68,6 @@ def test_buttons_about_time_are_there_when_they_do_something(fields, shown):
     assert clock_buttons(card) == shown
     assert ("clock" in block_ids(card.blocks)) == bool(shown)
     assert [clock_buttons(part) for part in others] == [[]] * len(others)
-
-
-def test_a_claim_ends_with_its_holders_decision_and_not_with_anothers():
-    """Who decides is not looking any more."""
-    assignments = {0: Assignment("U0ERIK", NOW, NOW + HOUR)}
-    by_holder = {0: a_decision(BATCH, 0, ApproveDecision(), by="U0ERIK")}
-    by_other = {0: a_decision(BATCH, 0, RejectDecision(), by="U0MIRA")}
-
-    assert "is looking" not in words(timed(assignments=assignments, decided=by_holder)[0].blocks)
-    assert "<@U0ERIK> is looking at this, until" in words(
-        timed(assignments=assignments, decided=by_other)[0].blocks
-    )
-
-
-def test_a_remark_is_a_reply_to_the_card():
-    """In a thread where the card itself is a reply, it stands beside it."""
-    remarks = {2: Remark(kind="remind", places=(0,), actions=(0, 1), mentions=("S0OPS",))}
-    _, remark = timed(remarks=remarks)
-    _, beside = timed(remarks=remarks, place={"thread_ts": "1.2"})
-
-    assert (remark.id, remark.parent, remark.thread_ts) == (MessageId(0, "remark", 2), MessageId(0), None)
-    assert (beside.parent, beside.thread_ts) == (None, "1.2")
-    assert remark.text == 'Still waiting: pay 900 EUR, mail "ada@example.com". Approvers: <!subteam^S0OPS>.'
 
 
 REMIND = {"kind": "remind", "actions": (0,)}
@@ -130,16 +98,6 @@ TWO_PLACES = [Place(channel="C1", actions=(0,)), Place(channel="C2", actions=(1,
 )  # fmt: skip
 def test_remarks_are_one_sentence_or_two_and_name_the_calls_of_their_place(remark, fields, text):
     assert in_thread(**{"interrupt": PAY, **fields}, remark=remark) == text
-
-
-def test_nothing_of_an_agent_is_active_in_a_remark_and_what_is_masked_is_not_in_it():
-    args = {"to": "<!channel> :tada: *x*", "token": "hunter22"}
-
-    said = in_thread(an_interrupt(an_action("pay", args)), remark=REMIND, mask=("token",))
-
-    assert "<!" not in said
-    assert ":tada:" not in said
-    assert "hunter22" not in said
 
 
 @pytest.mark.parametrize(

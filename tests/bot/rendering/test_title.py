@@ -1,18 +1,13 @@
 """The title of a card is its subject and then its outcome, and what a phone shows says the same."""
 
-from datetime import timedelta
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision, RespondDecision
 from agent_adapter.contract.record import EXPIRED
 from bot.rendering.card.card import render_card
-from bot.text.names import plain_name
+from bot.text.set_apart import plain_name
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of
 from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt, edited
-from tests.support.properties import bounded
 
 EDIT = edited("pay", amount=2)
 DANA, MIRA = {"by": "U0DANA", "name": "Dana"}, {"by": "U0MIRA", "name": "Mira"}
@@ -85,21 +80,6 @@ def test_a_decided_card_says_by_whom_and_what(how, says):
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"),
-    [
-        ({"status": "expired"}, "⌛ Expired"),
-        ({"status": "withdrawn"}, "⌛ Withdrawn"),
-        ({"status": "refused"}, "🚫 Refused"),
-        ({"status": "refused", "code": "went_back"}, "⚠️ Ended, may have run"),
-        ({"now": NOW + timedelta(hours=2)}, "⌛ Time is up"),
-    ],
-)
-def test_a_card_that_ended_otherwise_says_how(fields, says):
-    """With a mark that people see when they scan a channel."""
-    assert title(**fields) == f"{says}: send_email"
-
-
-@pytest.mark.parametrize(
     ("given_name", "shown"),
     [
         ("Dana Müller-O'Neill", "Dana Müller-O'Neill"),
@@ -119,17 +99,6 @@ def test_a_name_in_a_title_is_letters_on_one_line(given_name, shown):
     by = f" by {shown}" if shown else ""
     said = title(how=[(ApproveDecision(), {"name": given_name})], status="decided")
     assert said == f"Approved{by}: send_email"
-
-
-@bounded(100)
-@given(st.text(max_size=80))
-def test_whatever_a_person_is_called_a_title_has_one_colon_and_no_picture(name):
-    """So its outcome ends where the bot ended it."""
-    said = title(how=[(ApproveDecision(), {"name": name})], status="decided")
-
-    assert said.startswith("Approved")
-    assert said.count(":") == 1
-    assert len(said) <= 150
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_every_process_writes_the_same_text():
             capture_output=True,
             text=True,
         ).stdout
-        for seed in range(1, 6)
+        for seed in (1, 2, 3)
     }
 
     assert len(drawn) == 1

@@ -1,10 +1,10 @@
-"""Names that look the same to a person and are different to a rule."""
+"""Names that look the same to a person and are different to a rule; words and domain names that may be read as others."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.text.look_alikes import resembled
+from bot.text.look_alikes import domains, imitates, misread_words, resembled
 
 
 @pytest.mark.parametrize(
@@ -20,81 +20,35 @@ def test_a_name_that_looks_like_one_that_a_glob_takes(name: str):
     assert resembled(name, ("refund", "pay_*")) == "pay_*"
 
 
-@pytest.mark.parametrize(
-    ("name", "wanted"),
-    [
-        ("Refund", True),
-        ("re_fund", True),
-        ("refund\u200b", True),
-        ("refunds", False),
-        ("refnd", False),
-        ("fund", False),
-    ],
-)
-def test_a_name_without_wildcards_is_compared_as_a_whole(name: str, *, wanted: bool):
-    """Another word is another tool."""
-    assert (resembled(name, ("refund",)) == "refund") is wanted
+HIDDEN = [0x3164, 0x2800, 0xFFFC, 0x115F, 0x1160, 0xFFA0, 0x200B, 0x34F, 0xE0041]
+SIGNS = "\u2212\u00b7\u02cd\u2022\u30fb\u2010\u00a0\u2027\ua78f\u1427\u2044\ufe4d~"
 
 
 @pytest.mark.parametrize(
-    ("name", "glob"),
+    ("glob", "names"),
     [
-        ("1ookup", "lookup"),
-        ("l0gin", "login"),
-        ("l\u0d02gin", "login"),
-        ("send_emaiI", "send_email"),
-        ("tum_off", "turn_*"),
-    ],
-)
-def test_figures_and_pairs_of_letters_that_look_like_others(name: str, glob: str):
-    """One and l, nought and o, rn and m."""
-    assert resembled(name, (glob,)) == glob
-
-
-@pytest.mark.parametrize(
-    ("name", "glob"),
-    [
-        ("TRANSFERNOW", "transfer*"),
-        ("Transfernow", "transfer*"),
-        ("USERNAME_RESET", "user*"),
-        ("INTERNAL", "inter*"),
-        ("TURN_OFF", "turn_*"),
-        ("TUM_OFF", "turn_*"),
-        ("PAYINVOICE", "pay_*"),
-        ("PAYInvoice", "pay_*"),
-        ("PAYINVOICE_NOW", "pay_*"),
-    ],
-)
-def test_a_glob_ends_in_the_middle_of_a_name(name: str, glob: str):
-    """The letters of a pair may stand on both sides of its end; a name in one word may have lost its separators."""
-    assert resembled(name, (glob,)) == glob
-
-
-@pytest.mark.parametrize("code", [0x3164, 0x2800, 0xFFFC, 0x115F, 0x1160, 0xFFA0, 0x200B, 0x34F, 0xE0041])
-def test_characters_that_nobody_sees(code: int):
-    """Whatever their category says of them, at the end and inside."""
-    for name in (f"delete_db{chr(code)}", f"del{chr(code)}ete_db"):
-        assert resembled(name, ("delete_db",)) == "delete_db"
-    assert resembled(f"p{chr(code)}ay_invoice", ("pay_*",)) == "pay_*"
-
-
-@pytest.mark.parametrize("sign", "\u2212\u00b7\u02cd\u2022\u30fb\u2010\u00a0\u2027\ua78f\u1427\u2044\ufe4d~")
-def test_signs_that_separate_words(sign: str):
-    """Minus, dots, bars and spaces of all kinds."""
-    assert resembled(f"delete{sign}db", ("delete_db",)) == "delete_db"
-    assert resembled(f"pay{sign}invoice", ("pay_*",)) == "pay_*"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("de\u01c0ete_db", "delete_d\u13cf", "delete_d\uab9f", "\u1d05e\u029fete_db", "\u1d05\u1d07\u029f\u1d07\u1d1b\u1d07_\u1d05\u0299"),
-        *("\u217eelete_db", "delet\u0435_db", "\U0001d41delete_db", "\ua4d3ELETE_DB"),
+        ("refund", ["Refund", "re_fund", "refund\u200b"]),
+        # One and l, nought and o, rn and m.
+        ("lookup", ["1ookup"]), ("login", ["l0gin", "l\u0d02gin"]), ("send_email", ["send_emaiI"]),
+        # The letters of a pair may stand on both sides of the end of a glob; a name in one word may have lost its separators.
+        ("transfer*", ["TRANSFERNOW", "Transfernow"]), ("user*", ["USERNAME_RESET"]), ("inter*", ["INTERNAL"]),
+        ("turn_*", ["TURN_OFF", "TUM_OFF", "tum_off"]), ("pay_*", ["PAYINVOICE", "PAYInvoice", "PAYINVOICE_NOW"]),
+        # Characters that nobody sees, at the end and inside; minus, dots, bars and spaces of all kinds.
+        ("delete_db", [text for code in HIDDEN for text in (f"delete_db{chr(code)}", f"del{chr(code)}ete_db")]),
+        ("pay_*", [f"p{chr(code)}ay_invoice" for code in HIDDEN]),
+        ("delete_db", [f"delete{sign}db" for sign in SIGNS]), ("pay_*", [f"pay{sign}invoice" for sign in SIGNS]),
+        # A click, Cherokee, small capitals, numerals, mathematical letters, Lisu.
+        ("delete_db", ["de\u01c0ete_db", "delete_d\u13cf", "delete_d\uab9f", "\u1d05e\u029fete_db", "\u217eelete_db",
+                       "delet\u0435_db", "\U0001d41delete_db", "\ua4d3ELETE_DB", "\u1d05\u1d07\u029f\u1d07\u1d1b\u1d07_\u1d05\u0299"]),
     ],
 )  # fmt: skip
-def test_letters_of_the_table_that_cards_warn_by(name: str):
-    """A click, Cherokee, small capitals, numerals, mathematical letters, Lisu."""
-    assert resembled(name, ("delete_db",)) == "delete_db"
+def test_whatever_looks_like_a_name_of_the_policy_is_found(glob: str, names: list[str]):
+    assert [name for name in names if resembled(name, (glob,)) != glob] == []
+
+
+@pytest.mark.parametrize("name", ["refunds", "refnd", "fund"])
+def test_a_name_without_wildcards_is_compared_as_a_whole(name: str):
+    assert resembled(name, ("refund",)) is None
 
 
 @pytest.mark.parametrize(
@@ -119,3 +73,61 @@ def test_a_name_that_matches_resembles_nothing():
 def test_any_two_texts_can_be_compared(name: str, glob: str):
     """Whatever an agent calls its tool, and whatever stands in a file."""
     assert resembled(name, (glob,)) in {None, glob}
+
+
+@pytest.mark.parametrize("word", ["r\u0430ypal", "\u0440\u0430yp\u0430l", "\u0391laska", "Pri\u0432\u0435t"])
+def test_a_word_of_several_alphabets_that_look_alike_is_named(word):
+    assert misread_words([f"pay {word}, now", word]) == [word]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "paypal", "Z\u00fcrich", "\u043f\u0440\u0438\u0432\u0435\u0442 hello", "\u0394T = 5 \u00b5m",
+        "Slack\u3067\u9001\u4fe1", "\u201ca\u201d \u2014 b",
+    ],
+)  # fmt: skip
+def test_ordinary_text_is_not(text):
+    """Also of several languages side by side."""
+    assert misread_words([text]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "read"),
+    [
+        ("https://\u0440\u0430ypal.com/x", "\u0440\u0430ypal.com", "xn--ypal-43d9g.com"),
+        ("mail a@b\u00fccher.example", "b\u00fccher.example", "xn--bcher-kva.example"),
+        ("see z\u00fcrich.ch.", "z\u00fcrich.ch", "xn--zrich-kva.ch"),
+        ("www.\u0430\u0440\u0440\u04cf\u0435.bank", "www.\u0430\u0440\u0440\u04cf\u0435.bank", "www.xn--80ak6aa92e.bank"),
+    ],
+)  # fmt: skip
+def test_a_domain_outside_of_ascii_is_written_as_computers_read_it(text, host, read):
+    assert domains([text]) == {host: read}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "paypal.com",
+        "r\u00e9sum\u00e9.pdf",
+        "sch\u00f6n.py",
+        "\u043a\u043e\u043d\u0435\u0446.\u041d\u043e\u0432\u043e\u0435",
+        "\u00e9" * 300 + ".com",
+    ],
+)
+def test_a_file_or_a_sentence_is_no_domain(text):
+    assert domains([text]) == {}
+
+
+@pytest.mark.parametrize(
+    ("host", "is_fake"),
+    [
+        ("\u0430\u0440\u0440\u04cf\u0435.com", True),
+        ("\u0430\u0440\u0440\u04cf\u0435\u3002com", True),
+        ("m\u0131crosoft.com", True),
+        ("m\u00fcnchen.de", False),
+        ("\u043c\u043e\u0441\u043a\u0432\u0430.com", False),
+    ],
+)
+def test_a_domain_imitates_another_where_all_its_other_letters_look_like_ascii(host, is_fake):
+    assert imitates(host) is is_fake
