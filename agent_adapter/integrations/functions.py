@@ -11,7 +11,6 @@ from typing import Any, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, Unpack, c
 
 from agent_adapter.asking import Asking, check_asking, spelled_out
 from agent_adapter.client import ApprovalClient, expect_client, withdrawn_on_cancel
-from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
     ActionRequest,
@@ -48,7 +47,7 @@ OnReject: TypeAlias = Callable[[RejectedError], Any]
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a function: its arguments as Python values, and as they are shown."""
+    """One call of a function: its arguments as they run, and as they are shown."""
 
     inputs: Inputs
     values: Values
@@ -62,8 +61,7 @@ class Call:
             InvalidRequestError: when they do not fit the signature, or cannot be shown exactly.
         """
         inputs = function if isinstance(function, Inputs) else Inputs.of(function)
-        values = inputs.read(arguments)
-        return cls(inputs, values, inputs.show(values))
+        return cls(inputs, *inputs.read(arguments))
 
 
 def to_request(call: Call, gate: Gate) -> HITLRequest | None:
@@ -89,7 +87,7 @@ def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) 
         A function. It runs the approved or edited call, returns the reviewer's answer, or raises `RejectedError`.
 
     Raises:
-        DecisionNotAllowedError: when the decision does not fit, or the arguments were changed while people decided.
+        DecisionNotAllowedError: when the decision does not fit.
     """
     name = call.inputs.name
     if resume.status not in {"decided", "expired"} or len(resume.decisions) != 1:
@@ -101,7 +99,7 @@ def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) 
     decided_by = record.decided_by if record else EXPIRED
     match decision:
         case ApproveDecision():
-            return call.inputs.call_with(_unchanged(call))
+            return call.inputs.call_with(call.values)
         case EditDecision():
             return call.inputs.call_with(_edited(call, decision.edited_action.args))
         case RespondDecision() if decided_by != EXPIRED:
@@ -113,21 +111,9 @@ def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) 
             raise DecisionNotAllowedError(f"{resume.interrupt_id}: {name} has no decision; nothing was run")
 
 
-def _unchanged(call: Call) -> Values:
-    try:
-        is_as_shown = encode(call.inputs.show(call.values)) == encode(call.shown)
-    except InvalidRequestError:
-        is_as_shown = False
-    if not is_as_shown:
-        raise DecisionNotAllowedError(
-            f"the arguments of {call.inputs.name} were changed while people decided about them; nothing was run"
-        )
-    return call.values
-
-
 def _edited(call: Call, edit: Mapping[str, Any]) -> Values:
     try:
-        return call.inputs.edited(_unchanged(call), call.shown, edit)
+        return call.inputs.edited(call.values, call.shown, edit)
     except InvalidRequestError as error:
         raise DecisionNotAllowedError(f"the edit does not fit: {error}; nothing was run") from error
 
@@ -260,10 +246,9 @@ def requires_approval(
         @requires_approval(approvals, channel="C0123ABCD")
         async def pay(order: int, amount: Decimal) -> None: ...
 
-    An approved call runs with the objects that it was called with, if they have the annotated types. After an edit, each
-    edited argument is built again in its type. A response is returned to the caller instead of a result, so people can
-    respond only if the function may return text. Nothing runs twice, and nothing runs without a decision. Errors of the
-    function reach the caller.
+    The function gets values that are built from what was shown, or typed in an edit, in the annotated types. A response is
+    returned to the caller instead of a result, so people can respond only if the function may return text. Nothing runs
+    twice, and nothing runs without a decision. Errors of the function reach the caller.
 
     Args:
         approvals: An `ApprovalClient` for an asynchronous function, a `SyncApprovalClient` for one that blocks.

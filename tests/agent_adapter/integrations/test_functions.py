@@ -85,24 +85,25 @@ def a_payment():
 
 
 async def test_an_edited_call_runs_with_what_was_edited_and_the_rest_as_it_was():
-    """The person reads JSON; what they change is built anew to its type, and what they leave is the same object."""
-    till, given = Till(), a_payment()
+    """The person reads JSON; what they change and what they leave is built to its type."""
+    till = Till()
     changed = edit({**SHOWN, "sum": {"amount": "7.00", "currency": "CHF"}, "on": "2026-11-21T12:00:00Z"})
     approvals, reviewer = scripted(approve(), changed)
     pay = requires_approval(approvals)(till.pay)
 
-    assert await pay(**given) == "paid dana"
-    assert [(action.name, action.args) for action in reviewer.asked] == [("pay", SHOWN)]
-    assert all(ran is asked for ran, asked in zip(till.paid.pop(), given.values(), strict=True))
-    await pay(**given)
+    assert await pay(**a_payment()) == "paid dana"
+    await pay(**a_payment())
 
-    ((to, sum, on, tags),) = till.paid
-    assert (to, sum, on) == (
-        "dana",
-        Money(amount=Decimal("7.00"), currency="CHF"),
-        datetime(2026, 11, 21, 12, tzinfo=UTC),
-    )
-    assert tags is given["tags"]
+    assert [(action.name, action.args) for action in reviewer.asked] == [("pay", SHOWN)] * 2
+    assert till.paid == [
+        tuple(a_payment().values()),
+        (
+            "dana",
+            Money(amount=Decimal("7.00"), currency="CHF"),
+            datetime(2026, 11, 21, 12, tzinfo=UTC),
+            ["rent"],
+        ),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -163,24 +164,17 @@ async def test_a_rejection_is_a_value_where_that_is_wanted(on_reject, value):
 # --- Arguments ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decision", [approve(), edit({**SHOWN, "to": "erik"})])
-@pytest.mark.parametrize(
-    "change", [lambda given: given["tags"].append("and more"), lambda given: vars(given["sum"]).update(fee=5)]
-)
-async def test_arguments_that_change_while_people_decide_do_not_run(decision, change):
-    """What was shown is what runs: not a list that grew meanwhile, nor an object that holds more than its JSON."""
+async def test_arguments_that_change_while_people_decide_run_as_they_were_shown():
+    """What was shown is what runs, whatever becomes of the caller's objects."""
     till, given = Till(), a_payment()
 
     def slow(action, config):
-        change(given)
-        return decision(action) if callable(decision) else decision
+        given["tags"].append("and more")
+        return approve()
 
-    with pytest.raises(
-        DecisionNotAllowedError, match="the arguments of pay were changed while people decided"
-    ):
-        await requires_approval(InMemoryApprovalClient(slow))(till.pay)(**given)
+    await requires_approval(InMemoryApprovalClient(slow))(till.pay)(**given)
 
-    assert till.paid == []
+    assert till.paid == [("dana", given["sum"], NOON, ["rent"])]
 
 
 async def test_arguments_that_do_not_fit_ask_nobody():

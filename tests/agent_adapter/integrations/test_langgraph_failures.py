@@ -47,21 +47,22 @@ def paying(paid, **asked):
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "place"),
     [
-        ({"to": " ADMIN", "cents": 5}, r'args\.to: " ADMIN" was approved, but "admin" would have run'),
-        ({"to": "al", "cents": "5"}, r'args\.cents: "5" was approved, but 5 would have run'),
-        ({"to": "al", "cents": 5, "limit": 10}, r"args\.limit: 10 was approved, but no value would have run"),
+        ({"to": " ADMIN", "cents": 5}, "to"),
+        ({"to": "al", "cents": "5"}, "cents"),
+        ({"to": "al", "cents": 5, "limit": 10}, "limit"),
     ],
 )
-async def test_an_edit_that_the_tool_would_turn_into_another_value_is_refused(args, said):
+async def test_an_edit_that_the_tool_would_turn_into_another_value_is_refused(args, place):
     """The tool reads its arguments with a model of its own; what it would make of the edit is not what was approved."""
     paid = []
     agent = paying(paid, to="bo", cents=1)
     approvals = deciding(pay=edit(args))
 
     with pytest.raises(
-        DecisionNotAllowedError, match=f"edited pay does not fit its tool: {said}.*; nothing was resumed"
+        DecisionNotAllowedError,
+        match=rf"edited pay does not fit its tool: args\.{place}: its type .*; nothing was resumed",
     ):
         await run_thread(agent, approvals)
 
