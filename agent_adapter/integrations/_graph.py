@@ -208,18 +208,6 @@ def graphs_of(tool: BaseTool | None) -> Iterator[Graph]:
                 yield graph
 
 
-def task_names(graph: object) -> set[str]:
-    """Name the tasks of LangGraph's functional API that the functions of a graph's nodes and tools name."""
-    seen: list[object] = []
-    for inner in graphs_in(graph):
-        for node in inner.nodes.values():
-            for part in _parts_of(node.bound):
-                _reach(part, seen)
-        for tool in _tools_of(inner):
-            _reach(tool, seen)
-    return {getattr(task.func, "__name__", "") for task in seen if isinstance(task, _TaskFunction)}
-
-
 def newest_calls(values: Any, key: str = "messages") -> list[dict[str, Any]]:
     """Return all calls of the model's last turn."""
     return [call for call, _ in _calls_of_turn(values, key)]

@@ -36,6 +36,7 @@ from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.idempotency import enter
 from agent_adapter.integrations._graph import newest_calls
+from agent_adapter.integrations._stored import namespace_of
 
 Inside: TypeAlias = Callable[[StateSnapshot, PregelTask], Awaitable[CheckpointTuple | None]]
 Keys: TypeAlias = Mapping[str, str]
@@ -217,12 +218,6 @@ def _place(stored: CheckpointTuple | None, pause: Pause, state: StateSnapshot, t
         calls = newest_calls(stored.checkpoint["channel_values"])
         return _Place(_namespace(stored.config), calls, around, is_inside=True)
     return _Place(_namespace(state.config), newest_calls(state.values), around)
-
-
-def namespace_of(state: StateSnapshot, task: PregelTask) -> str:
-    """Return the checkpoint namespace of a graph that runs inside a task."""
-    around = state.config["configurable"].get("checkpoint_ns")
-    return "|".join(filter(None, (around, f"{task.name}:{task.id}")))
 
 
 def _namespace(config: RunnableConfig) -> str:

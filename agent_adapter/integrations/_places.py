@@ -19,8 +19,7 @@ from agent_adapter.integrations._graph import (
     runs_tool_node,
     tool_node_of,
 )
-from agent_adapter.integrations._langgraph_calls import namespace_of
-from agent_adapter.integrations._stored import StoredThread, numbered, sent_by
+from agent_adapter.integrations._stored import StoredThread, namespace_of, numbered, sent_by
 
 Call: TypeAlias = Mapping[str, Any]
 

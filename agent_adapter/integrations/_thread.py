@@ -39,12 +39,10 @@ from agent_adapter.integrations._graph import (
     tool_names,
     tools_by_name,
 )
-from agent_adapter.integrations._langgraph_calls import Begun, keys_of, namespace_of, passing_keys
+from agent_adapter.integrations._langgraph_calls import Begun, keys_of, passing_keys
 from agent_adapter.integrations._places import places
 from agent_adapter.integrations._questions import Question, batch, command_for, request_of, with_askers
-from agent_adapter.integrations._saved import Saved
-from agent_adapter.integrations._stored import StoredThread
-from agent_adapter.integrations._unsaved import Left
+from agent_adapter.integrations._stored import Left, StoredThread, namespace_of
 from agent_adapter.redis.claims import Right, patiently
 from agent_adapter.redis.runs import failed_with
 
@@ -310,13 +308,13 @@ class Thread:
         would give it to the node's next pause, which nobody has decided. So the nodes first run on with the saved answers.
         """
         answers = cast("dict[str, Any]", command.resume)
-        saved = Saved.of(self.graph, self.config)
-        if not await saved.answers_any(answers.keys(), await self._state(subgraphs=True)):
+        stored = StoredThread.of(self.graph, self.config)
+        if not await stored.may_have_answered(answers.keys(), await self._state(subgraphs=True)):
             return command
         try:
             await self.graph.ainvoke(None, self.config, **self.options)
         except Exception:
-            if not await saved.takes_back(answers, await self._state(subgraphs=True)):
+            if not await stored.take_back(answers, await self._state(subgraphs=True)):
                 raise
         still = {pause.id for pause in (await self._state()).interrupts}
         left = {id: answer for id, answer in answers.items() if id in still}
