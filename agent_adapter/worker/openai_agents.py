@@ -30,10 +30,9 @@ from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.edit_check import why_refused
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.openai_agents import PausedRun
-from agent_adapter.integrations.openai_agents.checks import check_agent, check_options
+from agent_adapter.integrations.openai_agents.checks import check_agent, check_options, check_servers
 from agent_adapter.integrations.openai_agents.paused import check_input
 from agent_adapter.integrations.openai_agents.reporting import going_on
-from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.redis.claims import patiently
 from agent_adapter.redis.runs import failed_with
 from agent_adapter.worker.resumable import Finished, GoneOn, Notify, Paused, Turn

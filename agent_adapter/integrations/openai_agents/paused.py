@@ -33,8 +33,7 @@ from agent_adapter.integrations.openai_agents.calls import (
     refuse_removed_tool,
     to_request,
 )
-from agent_adapter.integrations.openai_agents.checks import check_names, settings_of
-from agent_adapter.integrations.openai_agents.servers import check_servers
+from agent_adapter.integrations.openai_agents.checks import check_names, check_servers, settings_of
 from agent_adapter.integrations.openai_agents.tools import CallKey, Edit, Edits, call_key, editing
 
 Result: TypeAlias = RunResult | RunResultStreaming
