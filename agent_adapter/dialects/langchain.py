@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest
 from agent_adapter.contract.wire import check_request, dump_decision, to_model
 from agent_adapter.dialects.answers import check_answers
+from agent_adapter.errors import InvalidRequestError
 
 LOOKED_FOR = "'action_requests' with 'review_configs'"
 KEYS = frozenset({"action_requests", "review_configs"})
@@ -44,8 +46,17 @@ def to_resume(decisions: Sequence[Any], payload: Any) -> dict[str, Any]:
 
 
 def without_template(action: ActionRequest) -> ActionRequest:
-    """Drop a description that only repeats the call: the framework's own template around name and arguments."""
+    """Drop a description that only repeats the call: LangChain's template around name and arguments, in Python or in JSON."""
     _, _, rest = (action.description or "").partition("\n\n")
-    if action.description and rest != f"Tool: {action.name}\nArgs: {action.args}":
+    head, _, args = rest.partition("\nArgs: ")
+    repeats = head == f"Tool: {action.name}" and (args == str(action.args) or _is_json_of(action.args, args))
+    if action.description and not repeats:
         return action
     return action.model_copy(update={"description": None})
+
+
+def _is_json_of(value: Any, text: str) -> bool:
+    try:
+        return encode(decode(text)) == encode(value)
+    except InvalidRequestError:
+        return False
