@@ -153,6 +153,31 @@ def asking(**options: Unpack[CallOptions]) -> Iterator[None]:
         _asking.reset(token)
 
 
+@dataclass
+class _Attempt:
+    """What became of a decided call. Its question is used up, even if the function failed: no second try."""
+
+    result: Any = None
+    failure: BaseException | None = None
+
+    @contextmanager
+    def running(self, approvals: ApprovalClient, resume: DecidedResume) -> Iterator[None]:
+        """Keep the error of the body, and report what became of the call, if it ran."""
+        try:
+            with running(resume.key(0), resume.receipt(0)):
+                yield
+        except BaseException as error:  # noqa: BLE001  # raised in came_of_it
+            self.failure = error
+        if resume.decisions[0].type in RUNS:
+            outcome = Outcome.failed(self.failure) if self.failure else Outcome.done(self.result)
+            approvals.report_later(resume.key(0), outcome, claim=resume.claim)
+
+    def came_of_it(self) -> Any:
+        if self.failure is not None:
+            raise self.failure
+        return self.result
+
+
 @dataclass(frozen=True)
 class _GatedFunction:
     """A function, and how its calls are reviewed."""
@@ -196,39 +221,24 @@ class _GatedFunction:
         request = to_request(call, self.gate)
         if request is None:
             return await _done(call, call.inputs.call_with(call.values))
-        failure: BaseException | None = None
-        result = None
+        attempt = _Attempt()
         async with _reviewing(approvals, request, call, options) as resume:
             decided = to_resume(resume, call, on_reject=self.on_reject)
-            try:
-                with running(resume.key(0), resume.receipt(0)):
-                    result = await _done(call, decided)
-            except BaseException as error:  # noqa: BLE001  # raised below
-                # The decision was carried out, even if the function failed. So the question is used up: no second try.
-                failure = error
-            _report(approvals, resume, result, failure)
-        if failure is not None:
-            raise failure
-        return result
+            with attempt.running(approvals, resume):
+                attempt.result = await _done(call, decided)
+        return attempt.came_of_it()
 
     def ask_and_block(self, call: Call, approvals: SyncApprovalClient, options: CallOptions) -> Any:
         request = to_request(call, self.gate)
         if request is None:
             return call.inputs.call_with(call.values)()
         _refuse_to_block_a_loop(call.inputs.name)
-        failure: BaseException | None = None
-        result = None
+        attempt = _Attempt()
         with approvals.inside(_reviewing(approvals.client, request, call, options)) as resume:
             decided = to_resume(resume, call, on_reject=self.on_reject)
-            try:
-                with running(resume.key(0), resume.receipt(0)):
-                    result = decided()
-            except BaseException as error:  # noqa: BLE001  # as above
-                failure = error
-            _report(approvals.client, resume, result, failure)
-        if failure is not None:
-            raise failure
-        return result
+            with attempt.running(approvals.client, resume):
+                attempt.result = decided()
+        return attempt.came_of_it()
 
 
 @spelled_out
@@ -339,15 +349,6 @@ async def run(
     _check_options(options, "key", *_HOW)
     gated = _GatedFunction.of(function, allowed_decisions, description, when, on_reject)
     return await gated.ask(Call.of(gated.inputs, arguments), approvals, {**_asked(), **options})
-
-
-def _report(
-    approvals: ApprovalClient, resume: DecidedResume, result: Any, failure: BaseException | None
-) -> None:
-    """Report what became of the call, if it ran."""
-    if resume.decisions[0].type in RUNS:
-        outcome = Outcome.done(result) if failure is None else Outcome.failed(failure)
-        approvals.report_later(resume.key(0), outcome, claim=resume.claim)
 
 
 async def _done(call: Call, decided: Callable[[], Any]) -> Any:

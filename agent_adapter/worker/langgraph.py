@@ -168,7 +168,7 @@ class ResumableGraph:
                 thread.command_for(resume, questions) as command,
             ):
                 await self.graph.ainvoke(command, config, **self._options)
-        elif "arrived" not in turn.journal and await self._was_cut_off(config):
+        elif "arrived" not in turn.journal and await thread.came_to() == "a breakpoint":
             # Tools that run again get the same keys as before.
             async with _set_aside_on_failure(turn, thread, decode(turn.journal["began"]), right):
                 await self.graph.ainvoke(None, config, **self._options)
@@ -185,11 +185,6 @@ class ResumableGraph:
     async def _finished(self, thread: Thread) -> Finished:
         await thread.check_ended()
         return Finished((await self.graph.aget_state(thread.config)).values)
-
-    async def _was_cut_off(self, config: RunnableConfig) -> bool:
-        """Whether the run took the answer and then stopped before its end or its next pause."""
-        state = await self.graph.aget_state(config)
-        return bool(state.next) and not state.interrupts
 
     def _thread(self, approvals: ApprovalClient, config: Config, asking: Asking) -> Thread:
         with_continuation: Asking = {**asking, "continuation": self.continuation(config)}
