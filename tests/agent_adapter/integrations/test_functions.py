@@ -119,23 +119,6 @@ async def test_a_rejected_call_raises_and_does_not_run():
     )
 
 
-@pytest.mark.parametrize(
-    ("on_reject", "value"),
-    [
-        (str, "pay was rejected and did not run"),
-        (lambda rejected: None, None),
-        (lambda rejected: rejected.tool, "pay"),
-    ],
-)
-async def test_a_rejection_is_a_value_where_that_is_wanted(on_reject, value):
-    """The sentence goes to a model, or nothing, or whatever the caller makes of it."""
-    till = Till()
-    approvals, _ = scripted(reject())
-
-    assert await requires_approval(approvals, on_reject=on_reject)(till.pay)(**a_payment()) == value
-    assert till.paid == []
-
-
 # --- Arguments ----------------------------------------------------------------------------------------------------
 
 
@@ -358,31 +341,6 @@ def test_a_gated_function_looks_like_the_function():
     assert (gated.__name__, gated.__doc__, gated.__module__) == ("pay", "Pay somebody.", __name__)
     assert inspect.signature(gated) == inspect.signature(Till.pay)
     assert inspect.iscoroutinefunction(gated)
-
-
-async def test_methods_are_gated_without_showing_their_object():
-    """`self` and `cls` say on what a method works; a static method has neither."""
-    approvals, reviewer = scripted(approve(), approve(), edit({"to": "mira"}))
-
-    class Office:
-        @requires_approval(approvals)
-        async def send(self, to: str) -> str:
-            return f"{type(self).__name__} to {to}"
-
-        @classmethod
-        @requires_approval(approvals)
-        async def of(cls, to: str) -> str:
-            return f"{cls.__name__} of {to}"
-
-        @staticmethod
-        @requires_approval(approvals)
-        async def post(to: str) -> str:
-            return f"post to {to}"
-
-    assert await Office().send("dana") == "Office to dana"
-    assert await Office.of("erik") == "Office of erik"
-    assert await Office.post("dana") == "post to mira"
-    assert [action.args for action in reviewer.asked] == [{"to": "dana"}, {"to": "erik"}, {"to": "dana"}]
 
 
 async def _async(to: str) -> int:

@@ -101,20 +101,6 @@ async def test_answer_that_cannot_be_used_is_asked_for_again(till, answer, says_
     assert till.paid == [("al", 5)]
 
 
-async def test_two_calls_of_one_id_are_kept_apart(till):
-    """Each call asks by itself, so it does not matter that a model gave both the same id."""
-    turn = says(("pay", {"to": "al"}), ("pay", {"to": "bo"}))
-    for call in turn.tool_calls:
-        call["id"] = "call_0"
-    tools = [till.decorated("sync", handler)]
-    graph = create_agent(ScriptedModel(turns=[turn, DONE]), tools, checkpointer=InMemorySaver())
-    approvals = deciding(edit({"to": "cy"}), approve())
-
-    await run(graph, GO, approvals=approvals, config=CONFIG)
-
-    assert sorted(till.paid) == [("bo", 5), ("cy", 5)]
-
-
 async def test_typed_and_injected_arguments_are_shown_as_json_and_run_as_they_are():
     """A date is shown as text and arrives as a date; what LangGraph injects is neither shown nor lost in an edit."""
     booked = []

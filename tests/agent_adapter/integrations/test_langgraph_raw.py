@@ -90,26 +90,6 @@ async def test_line_of_the_refusal_can_be_pasted(value):
     assert result["heard"] == [True]
 
 
-CUSTOM = custom(lambda decision: {"ok": decision.type == "approve"})
-
-
-@pytest.mark.parametrize(
-    ("dialect", "decision", "heard"),
-    [("boolean", approve(), True), ("approve_reject", None, "reject"), (CUSTOM, reject(), {"ok": False}), (CUSTOM, None, {"ok": False})],
-)  # fmt: skip
-async def test_refused_thread_is_resumed_once_the_caller_names_how_the_answer_is_read(
-    dialect, decision, heard
-):
-    """The node gets what it reads, and silence is a no wherever there is a no."""
-    graph = asking(ask=SEND)
-    with pytest.raises(UnknownDialectError):
-        await run_thread(graph, deciding(), {"heard": []})
-
-    result = await run_thread(graph, deciding(decision), None, dialect=dialect)
-
-    assert result["heard"] == [heard]
-
-
 @EVERY_WAY
 async def test_silence_about_a_text_question_raises_and_the_thread_can_be_resumed(way):
     """Nothing is handed to the program when nobody answers; asked again, it gets the words."""
@@ -159,20 +139,6 @@ async def test_misspelt_name_of_a_node_is_refused_before_the_graph_runs():
         await run_thread(graph, deciding(), {"heard": []}, dialect={"sent": "boolean"})
 
     assert ran == []
-
-
-async def test_what_only_looks_like_a_known_form_is_refused_until_it_is_named():
-    """An answer in the wrong form would break the thread for good after a person has approved."""
-    graph, approvals = asking(ask={**REVIEW, "reply_with": "yes or no"}), deciding(approve())
-
-    for dialect in (None, "boolean"):
-        with pytest.raises(InvalidRequestError, match=r"looks like langchain.*'reply_with'"):
-            await run_thread(graph, approvals, {"heard": []}, dialect=dialect)
-    assert approvals.reviewer.asked == []
-
-    result = await run_thread(graph, approvals, None, dialect={"ask": "boolean"})
-
-    assert result["heard"] == [True]
 
 
 async def test_answer_that_a_callable_cannot_write_resumes_nothing():

@@ -8,7 +8,6 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.types import Command
 
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.langgraph import stream
@@ -59,24 +58,6 @@ async def test_new_process_finds_the_question_of_the_old_one(mode, is_answered, 
     assert len(approvals.asked) == 1
     assert office.names() == ["read_file", "send_email"]
     assert answers_to_model(result)["call_3"][1].endswith("with reason: keep it")
-    assert answers_to_model(result)["call_4"] == ("success", "staging")
-
-
-async def test_rest_of_a_partly_resumed_turn_is_the_same_question():
-    """In per_call mode some pauses can be answered by hand; the rest still leads to the first record."""
-    office, approvals = Office(), InMemoryApprovalClient(killed)
-    agent = office.agent(TURN, DONE, mode="per_call")
-    with pytest.raises(KilledError):
-        await run_thread(agent, approvals)
-    first, *rest = (await agent.aget_state(CONFIG)).interrupts
-    await agent.ainvoke(Command(resume={first.id: {"type": "approve"}}), CONFIG)
-    assert (await agent.aget_state(CONFIG)).interrupts == tuple(rest)
-    approvals.reviewer = ScriptedReviewer(GOOD)
-
-    result = await run_thread(agent, approvals, None)
-
-    assert len(approvals.asked) == 1
-    assert office.names() == ["read_file", "send_email"]
     assert answers_to_model(result)["call_4"] == ("success", "staging")
 
 

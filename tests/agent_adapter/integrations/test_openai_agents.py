@@ -10,7 +10,6 @@ import pytest
 from agents import (
     Agent,
     FunctionTool,
-    HostedMCPTool,
     Runner,
     RunState,
     SQLiteSession,
@@ -67,15 +66,16 @@ async def test_a_request_says_what_may_be_decided():
     assert set(ask.args_schema["properties"]) == {"question"}
 
 
-async def test_more_calls_than_one_question_holds_are_asked_one_after_another():
-    """A turn of more calls than a question holds is two questions; every call is asked once and runs once."""
-    desk, reviewer = Desk(), ScriptedReviewer({"cancel_order": approve()})
-    turn = says(*(("cancel_order", {"order": number, "reason": ""}) for number in range(51)))
+async def test_more_calls_than_one_question_holds_are_asked_one_after_another(monkeypatch):
+    """Every call is asked once and runs once. The SDK takes seconds for as many as a question really holds."""
+    monkeypatch.setattr("agent_adapter.integrations.openai_agents.asking.MAX_ACTIONS", 2)
+    desk, approvals = Desk(), deciding(cancel_order=approve())
+    turn = says(*(("cancel_order", {"order": number, "reason": ""}) for number in range(3)))
 
-    await run(desk.agent(turn, DONE), "go", approvals=InMemoryApprovalClient(reviewer))
+    await run(desk.agent(turn, DONE), "go", approvals=approvals)
 
-    assert [action.args["order"] for action in reviewer.asked] == list(range(51))
-    assert sorted(args["order"] for _, args in desk.ran) == list(range(51))
+    assert [len(asked.pauses) for asked in approvals.asked] == [2, 1]
+    assert sorted(args["order"] for _, args in desk.ran) == [0, 1, 2]
 
 
 class TestPolicies:
@@ -97,12 +97,9 @@ class TestPolicies:
     )
 
     @CASES
-    @pytest.mark.parametrize("wrapped", [True, False])
     @pytest.mark.parametrize("is_async", [True, False])
-    async def test_policy_decides_only_what_it_sees_whole(
-        self, arguments, consulted, asked, wrapped, is_async
-    ):
-        """A call that leaves out a parameter or sends another type is asked about; an editable tool keeps this rule."""
+    async def test_policy_decides_only_what_it_sees_whole(self, arguments, consulted, asked, is_async):
+        """A call that leaves out a parameter or sends another type is asked about."""
         seen = []
 
         def policy(context, params, call_id):
@@ -112,17 +109,8 @@ class TestPolicies:
         async def policy_later(context, params, call_id):
             return policy(context, params, call_id)
 
-        if not wrapped and not consulted and SDK < (0, 24):
-            pytest.skip("the SDK's own tools have this rule from 0.24 on")
         desk = Desk(policy=policy_later if is_async else policy)
         agent = desk.agent([function_call("cancel_order", arguments, call_id="call_1")], DONE)
-        if not wrapped:
-
-            @function_tool(needs_approval=desk.policy)
-            def cancel_order(order: int, reason: str = "none") -> str:
-                return "cancelled"
-
-            agent.tools = [cancel_order]
 
         result = await Runner.run(agent, "go")
 
@@ -257,15 +245,6 @@ class TestEdits:
             await run(agent, "go", approvals=approvals)
 
         assert paid == []
-
-    async def test_edit_is_for_one_call(self):
-        """Another call of the same tool with the same arguments in the same turn runs as it was approved."""
-        desk = Desk()
-        approvals = deciding(edit({"order": 99, "reason": "x"}), approve())
-
-        await run(desk.agent(says(CANCEL, CANCEL), DONE), "go", approvals=approvals)
-
-        assert sorted(args["order"] for _, args in desk.ran) == [7, 99]
 
     async def test_edit_does_not_reach_another_run(self):
         """Runs of one agent at the same time share its tools, and their servers share call ids."""
@@ -507,20 +486,6 @@ async def _streamed(agent, input, **options):
 
 def _but(given, *names):
     return {name: value for name, value in given.items() if name not in names}
-
-
-async def test_tools_of_agents_behind_the_first_one_may_be_decided_for_the_run():
-    """By a handoff, or as a tool; of what servers bring, nobody knows here what it is called."""
-    desk = Desk()
-    inner = desk.agent(DONE, name="Billing")
-    server = HostedMCPTool(tool_config={"type": "mcp", "server_label": "s", "server_url": "https://x"})
-    for options in (
-        {"handoffs": [inner]},
-        {"tools": [inner.as_tool("billing", "Bill.")]},
-        {"tools": [server]},
-    ):
-        front = Agent(name="Front", model=ScriptedModel([DONE]), **options)
-        await run(front, "go", approvals=deciding(), allow_always=["cancel_order"])
 
 
 async def test_a_client_that_is_not_connected_is_an_error_before_the_model_is_called(redis_url):
