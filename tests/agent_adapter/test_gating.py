@@ -256,6 +256,14 @@ def test_an_override_gates_more_and_changes_what_it_names():
     assert description_of(gate.overridden({"pay": True}, description_prefix="Today."), PAY) == "Today."
 
 
+def test_a_policy_stays_as_it_was_made():
+    interrupt_on = {"send_email": True}
+    gate = Gate(interrupt_on)
+    interrupt_on["send_email"] = False
+
+    assert asked(gate.overridden({}), MAIL) == ["send_email"]
+
+
 def test_an_override_is_checked_like_a_policy():
     """What the framework cannot carry out is refused here too."""
     gate = Gate({"send_email": True}, decisions=("approve", "reject"))
@@ -281,6 +289,7 @@ XPERT = {
             "description": "Money.",
             "argsSchema": {"type": "object", "required": ["amount"]},
         },
+        "wipe": {"allowedDecisions": None, "description": None, "argsSchema": None},
     },
     "descriptionPrefix": "Please look.",
 }
@@ -300,6 +309,7 @@ def test_xperts_configuration_is_read():
         {"type": "object", "required": ["amount"]},
     )
     assert [action.description for action in review.request.action_requests] == ["Please look.", "Money."]
+    assert config_of(gate, call("wipe")).allowed_decisions == ("approve", "edit", "reject")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from agents import (
     Agent,
     FunctionTool,
+    HostedMCPTool,
     Runner,
     RunState,
     SQLiteSession,
@@ -486,6 +487,20 @@ async def _streamed(agent, input, **options):
 
 def _but(given, *names):
     return {name: value for name, value in given.items() if name not in names}
+
+
+async def test_tools_of_agents_behind_the_first_one_may_be_decided_for_the_run():
+    """By a handoff, or as a tool; of what servers bring, nobody knows here what it is called."""
+    desk = Desk()
+    inner = desk.agent(DONE, name="Billing")
+    server = HostedMCPTool(tool_config={"type": "mcp", "server_label": "s", "server_url": "https://x"})
+    for options in (
+        {"handoffs": [inner]},
+        {"tools": [inner.as_tool("billing", "Bill.")]},
+        {"tools": [server]},
+    ):
+        front = Agent(name="Front", model=ScriptedModel([DONE]), **options)
+        await run(front, "go", approvals=deciding(), allow_always=["cancel_order"])
 
 
 async def test_a_client_that_is_not_connected_is_an_error_before_the_model_is_called(redis_url):
