@@ -42,11 +42,7 @@ class Inputs:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> "Inputs":
-        """Read a function's signature.
-
-        Raises:
-            InvalidRequestError: when it has none, or JSON cannot show a parameter; the message names the cure.
-        """
+        """Read a function's signature."""
         name = _name_of(function)
         signature = _signature_of(function, name)
         shown = {
@@ -62,14 +58,7 @@ class Inputs:
         return _admits_text(self.signature.return_annotation)
 
     def read(self, arguments: Mapping[str, Any]) -> tuple[Values, Values]:
-        """Return every argument, including defaults: built from its JSON, as it runs; and this JSON, as it is shown.
-
-        Args:
-            arguments: By parameter name, as Python values or as JSON.
-
-        Raises:
-            InvalidRequestError: naming the function and the parameter; also when JSON cannot hold all of a value.
-        """
+        """Return every argument, including defaults: built from its JSON, as it runs; and this JSON, as it is shown."""
         values, shown = self._complete(arguments), {}
         for name, kind in self.types.items():
             values[name], shown[name] = _shown(kind, values[name], where=f"{self.name}: {name}")
@@ -77,11 +66,7 @@ class Inputs:
         return values, shown
 
     def edited(self, values: Values, shown: Values, edit: Mapping[str, Any]) -> Values:
-        """Return the values after an edit of the shown JSON.
-
-        Raises:
-            InvalidRequestError: naming the function and the parameter.
-        """
+        """Return the values after an edit of the shown JSON."""
         if unknown := sorted(edit.keys() - self.types.keys()):
             raise InvalidRequestError(f"{self.name}: there is no parameter {', '.join(unknown)}")
         kept = {name: value for name, value in values.items() if name not in self.types}
@@ -130,9 +115,6 @@ def check_arguments_kept(model: type[BaseModel], edit: Mapping[str, Any], asked:
     """Refuse edited arguments that do not fit a tool's model, or that the model would change into other values.
 
     Arguments that the person did not edit are not compared: they reach the tool as they would without an edit.
-
-    Raises:
-        InvalidRequestError: naming the place and the cure.
     """
     built = to_model(model.model_validate, as_floats(edit), where="args")
     changed = {

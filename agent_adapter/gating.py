@@ -164,17 +164,7 @@ class Gate:
 def check_tools(
     interrupt_on: Iterable[str], tools: Collection[str], *, where: str = "interrupt_on", cure: str = ""
 ) -> None:
-    """Refuse the name of a tool that the agent does not have. Otherwise the tool that was meant would not be gated.
-
-    Args:
-        interrupt_on: The names of the tools to gate.
-        tools: The names of all tools of the agent.
-        where: How the error names the place.
-        cure: What else the caller can do; appended to the error.
-
-    Raises:
-        InvalidRequestError: naming the first unknown tool, and the most similar name that exists.
-    """
+    """Refuse the name of a tool that the agent does not have. Otherwise the tool that was meant would not be gated."""
     for tool in interrupt_on:
         if tool not in tools:
             there = ", ".join(sorted(tools)[:_SHOWN]) + (", …" if len(tools) > _SHOWN else "")

@@ -54,11 +54,7 @@ class CamelCase:
         return isinstance(payload, dict) and not payload.keys().isdisjoint(self.KEYS)
 
     def to_request(self, payload: Any) -> HITLRequest:
-        """Read a pause's value.
-
-        Raises:
-            InvalidRequestError: naming the place.
-        """
+        """Read a pause's value."""
         value = to_model(Pause.model_validate, payload, where="pause").model_dump()
         drops = self.reject_drops_batch and len(value["action_requests"]) > 1
         for index, config in enumerate(value["review_configs"]):
@@ -75,15 +71,7 @@ class CamelCase:
         return request.model_copy(update={"action_requests": actions})
 
     def to_resume(self, decisions: Sequence[Any], payload: Any) -> dict[str, Any]:
-        """Write the answer to a pause.
-
-        Args:
-            decisions: One per action, in action order.
-            payload: The pause's value.
-
-        Raises:
-            DecisionNotAllowedError: when one does not fit its action.
-        """
+        """Write the answer to a pause."""
         answers = []
         for index, decision in enumerate(check_answers(decisions, self.to_request(payload))):
             answer = dump_decision(decision)

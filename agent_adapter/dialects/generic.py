@@ -46,11 +46,7 @@ class Generic:
         return not any(dialect.recognises(payload) for dialect in _KNOWN_BY_KEYS)
 
     def to_request(self, payload: Any) -> HITLRequest:
-        """Read a pause: one action, whose only argument is the value.
-
-        Raises:
-            InvalidRequestError: when it is not JSON, or over a limit.
-        """
+        """Read a pause: one action, whose only argument is the value."""
         check_json(payload, where="pause")
         config = ReviewConfig(action_name=ACTION, allowed_decisions=self.allowed, effects=("words_only",))
         request = HITLRequest(
@@ -60,15 +56,7 @@ class Generic:
         return request
 
     def to_resume(self, decisions: Sequence[Any], payload: Any) -> Any:
-        """Write the answer to a pause.
-
-        Args:
-            decisions: The one decision.
-            payload: The pause's value.
-
-        Raises:
-            DecisionNotAllowedError: when it does not fit.
-        """
+        """Write the answer to a pause."""
         (decision,) = check_answers(decisions, self.to_request(payload))
         return self.answer(decision)
 

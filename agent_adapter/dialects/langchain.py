@@ -19,11 +19,7 @@ def recognises(payload: Any) -> bool:
 
 
 def to_request(payload: Any) -> HITLRequest:
-    """Read a pause's value.
-
-    Raises:
-        InvalidRequestError: naming the place.
-    """
+    """Read a pause's value."""
     request = to_model(HITLRequest.model_validate, payload, where="pause")
     check_request(request)
     actions = tuple(without_template(action) for action in request.action_requests)
@@ -31,15 +27,7 @@ def to_request(payload: Any) -> HITLRequest:
 
 
 def to_resume(decisions: Sequence[Any], payload: Any) -> dict[str, Any]:
-    """Write the answer to a pause.
-
-    Args:
-        decisions: One per action, in action order.
-        payload: The pause's value.
-
-    Raises:
-        DecisionNotAllowedError: when one does not fit its action.
-    """
+    """Write the answer to a pause."""
     return {
         "decisions": [dump_decision(decision) for decision in check_answers(decisions, to_request(payload))]
     }

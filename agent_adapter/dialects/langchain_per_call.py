@@ -34,11 +34,7 @@ def recognises(payload: Any) -> bool:
 
 
 def to_request(payload: Any) -> HITLRequest:
-    """Read a pause: the allowed decisions and the argument schema are in its `response_schema`.
-
-    Raises:
-        InvalidRequestError: naming the place.
-    """
+    """Read a pause: the allowed decisions and the argument schema are in its `response_schema`."""
     pause = to_model(_Pause.model_validate, payload, where="pause")
     branches = _branches(pause.response_schema)
     action = ActionRequest(
@@ -57,15 +53,7 @@ def to_request(payload: Any) -> HITLRequest:
 
 
 def to_resume(decisions: Sequence[Any], payload: Any) -> dict[str, Any]:
-    """Write the answer to a pause: the decision itself.
-
-    Args:
-        decisions: The one decision.
-        payload: The pause's value with its `response_schema`.
-
-    Raises:
-        DecisionNotAllowedError: when it does not fit the action.
-    """
+    """Write the answer to a pause: the decision itself."""
     (decision,) = check_answers(decisions, to_request(payload))
     return dump_decision(decision)
 

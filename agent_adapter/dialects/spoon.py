@@ -46,11 +46,7 @@ def recognises(payload: Any) -> bool:
 
 
 def to_request(payload: Any) -> HITLRequest:
-    """Read a pause's value.
-
-    Raises:
-        InvalidRequestError: naming the place.
-    """
+    """Read a pause's value."""
     pause = to_model(_Pause.model_validate, payload, where="pause")
     _check_pairs(pause)
     configs = [
@@ -73,15 +69,7 @@ def to_request(payload: Any) -> HITLRequest:
 
 
 def to_resume(decisions: Sequence[Any], payload: Any) -> dict[str, Any]:
-    """Write the answer to a pause.
-
-    Args:
-        decisions: One per action, in action order.
-        payload: The pause's value.
-
-    Raises:
-        DecisionNotAllowedError: when one does not fit its action.
-    """
+    """Write the answer to a pause."""
     return {"decisions": [_answer(decision) for decision in check_answers(decisions, to_request(payload))]}
 
 

@@ -160,9 +160,6 @@ def check_call_ids(values: Any) -> None:
 
     LangChain finds the call of each decision by its id. With two equal ids, an edit of one call would run in place of the
     other, and an approved call would not run if the other is rejected. A review per call is not affected.
-
-    Args:
-        values: The state values of the agent that asks.
     """
     for id, count in Counter(call["id"] for call in open_calls(values)).items():
         if count > 1:

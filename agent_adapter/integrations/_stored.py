@@ -69,10 +69,6 @@ class StoredThread:
         """Whether an answer to one of these pauses is stored, or may be stored without the thread showing it.
 
         Nothing that is stored names a task of the functional API, so one that waits always counts.
-
-        Args:
-            asked: The ids of the pauses.
-            state: Of the thread, with its subgraphs.
         """
         stored = await self.read(state.config)
         places = {task.id: namespace_of(state, task) for task in state.tasks}

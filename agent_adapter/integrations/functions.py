@@ -55,11 +55,7 @@ class Call:
 
     @classmethod
     def of(cls, function: Callable[..., Any] | Inputs, arguments: Mapping[str, Any]) -> Self:
-        """Read the arguments of a call, by parameter, as Python values or as JSON.
-
-        Raises:
-            InvalidRequestError: when they do not fit the signature, or cannot be shown exactly.
-        """
+        """Read the arguments of a call, by parameter, as Python values or as JSON."""
         inputs = function if isinstance(function, Inputs) else Inputs.of(function)
         return cls(inputs, *inputs.read(arguments))
 

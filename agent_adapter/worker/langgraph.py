@@ -149,11 +149,7 @@ class ResumableGraph:
         return await self._ask(thread) if at == "a pause" else await self._finished(thread)
 
     async def _resumed(self, turn: Turn, thread: Thread, config: RunnableConfig, right: Right) -> str:
-        """Resume the run, and return where it stopped: at a pause, a breakpoint or the end.
-
-        Raises:
-            ConsumedError: when another process resumed the thread before any worker had started.
-        """
+        """Resume the run, and return where it stopped: at a pause, a breakpoint or the end."""
         asked = set(turn.interrupt.pauses)
         if "began" not in turn.journal:
             await thread.check_open(asked)
@@ -195,11 +191,7 @@ class ResumableGraph:
 
 @asynccontextmanager
 async def _set_aside_on_failure(turn: Turn, thread: Thread, keys: Keys, right: Right) -> AsyncIterator[None]:
-    """Give tools their keys. If a tool would run again after a failure, set the run aside: no worker resumes it by itself.
-
-    Raises:
-        CutOffError: in place of the error with which the run failed.
-    """
+    """Give tools their keys. If a tool would run again after a failure, set the run aside: no worker resumes it by itself."""
     report = partial(turn.approvals.report_later, claim=turn.resume.claim)
     with passing_keys(keys, report) as begun:
         try:

@@ -75,11 +75,7 @@ def _tools_of(agent: AgentBase[Any]) -> set[str] | None:
 
 
 async def check_servers(agent: AgentBase[Any]) -> None:
-    """Refuse names in `require_approval` that no tool of the server has. Otherwise the tool that was meant would run unasked.
-
-    Args:
-        agent: The agent that a run starts with. The agents that it hands over to, or has as tools, are checked too.
-    """
+    """Refuse names in `require_approval` that no tool of the server has. Otherwise the tool that was meant would run unasked."""
     servers = {id(server): server for known in agents_of(agent) for server in known.mcp_servers}
     for server in servers.values():
         # The SDK has no public name for the parsed `require_approval`.

@@ -247,11 +247,7 @@ class PausedRun:
 
 
 def check_input(input: Any) -> None:
-    """Refuse an input that is neither new nor a paused run.
-
-    Raises:
-        InvalidRequestError: saying what to pass instead.
-    """
+    """Refuse an input that is neither new nor a paused run."""
     refuse_bare_state(input)
     if isinstance(input, str) and input.startswith('{"assent":'):
         cure = "pass `await PausedRun.load(agent, text)`"
@@ -261,11 +257,7 @@ def check_input(input: Any) -> None:
 
 
 def refuse_bare_state(input: Any) -> None:
-    """Refuse a state without the id of its run.
-
-    Raises:
-        InvalidRequestError: saying how to give it one.
-    """
+    """Refuse a state without the id of its run."""
     if isinstance(input, RunState):
         raise InvalidRequestError(
             "a RunState does not say which run it belongs to, so it could be resumed twice: "

@@ -133,11 +133,7 @@ class Editable:
         return _with_note(edit.args, await self.tool.on_invoke_tool(context, encode(edit.args)))
 
     def check(self, args: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-        """Refuse edited arguments that the tool would not accept, or would change into other values.
-
-        Raises:
-            InvalidRequestError: naming the first problem.
-        """
+        """Refuse edited arguments that the tool would not accept, or would change into other values."""
         schema = self.tool.params_json_schema
         known = schema.get("properties", {})
         if missing := [name for name in schema.get("required", ()) if name not in args]:

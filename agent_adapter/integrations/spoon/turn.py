@@ -72,13 +72,7 @@ class Call:
 
     @classmethod
     def of(cls, tool: str, call: Any, *, times: int) -> "Call":
-        """Read a call of the model's reply.
-
-        Args:
-            tool: The name of the tool that would run.
-            call: SpoonAI's `ToolCall`.
-            times: How many calls of this turn have its id.
-        """
+        """Read a call of the model's reply."""
         if times > 1:
             return cls(
                 None, Refused(f"{times} calls of this turn have the id {call.id!r}; each needs its own")
