@@ -158,7 +158,7 @@ class ResumableGraph:
             resume = in_order(turn.resume, matching_actions(turn.interrupt, own))
             if problem := await why_refused(resume, own, turn.interrupt):
                 raise await turn.approvals.refuse_answer(resume, problem)
-            keys = await turn.journal.keep("began", encode(await thread.keys_for(resume, questions)))
+            keys = await turn.journal.keep("began", encode(thread.keys_for(resume, questions)))
             async with (
                 _set_aside_on_failure(turn, thread, decode(keys), right),
                 thread.command_for(resume, questions) as command,
