@@ -400,6 +400,7 @@ async def test_question_that_ended_without_an_answer_resumes_nothing(
     assert f"{asked.interrupt_id} was {status}, so its run stays paused" in caplog.text
 
     async def seconds_left():
+        await store.take_inbox("billing")
         return max(0, await store._redis.ttl(store.keys.run(asked.interrupt_id)))
 
     assert 29 < await eventually(seconds_left) / 86_400 <= 30
