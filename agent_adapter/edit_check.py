@@ -17,13 +17,7 @@ class RefusedAnswerError(DecisionNotAllowedError):
 
 
 async def why_refused(resume: Resume, own: Interrupt, record: Interrupt) -> str:
-    """Say which edit does not fit a schema of ours that its record has not, because it was too large; empty when all fit.
-
-    Args:
-        resume: The answer, in the order of our actions.
-        own: What we ask.
-        record: What was asked.
-    """
+    """Say which edit does not fit a schema of ours that its record has not, because it was too large; empty when all fit."""
     for index, decision, config in zip(
         resume.indices, resume.decisions, own.request.review_configs, strict=True
     ):

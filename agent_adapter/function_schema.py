@@ -1,16 +1,11 @@
-"""The arguments of a function: types from its signature, values shown as JSON, and values built again from JSON. Pure."""
+"""The arguments of a function: types from its signature, shown as JSON, and built from the JSON that was shown. Pure."""
 
-import dataclasses
 import inspect
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, time
-from decimal import Decimal
 from functools import partial
 from inspect import Parameter, Signature
-from reprlib import Repr
 from types import UnionType
 from typing import Annotated, Any, Union, Unpack, get_args, get_origin
 
@@ -21,9 +16,10 @@ from pydantic_core.core_schema import DecimalSchema
 
 from agent_adapter.contract.arguments import check_json, decode, encode
 from agent_adapter.contract.hitl import first_problem
-from agent_adapter.contract.numbers import Number, as_floats
+from agent_adapter.contract.numbers import as_floats
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError
+from agent_adapter.receipts.kept import first_lost
 
 Values = dict[str, Any]
 """The arguments of a call, by parameter; `*args` and `**kwargs` are one entry each, under their own names."""
@@ -46,11 +42,7 @@ class Inputs:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> "Inputs":
-        """Read a function's signature.
-
-        Raises:
-            InvalidRequestError: when it has none, or JSON cannot show a parameter; the message names the cure.
-        """
+        """Read a function's signature."""
         name = _name_of(function)
         signature = _signature_of(function, name)
         shown = {
@@ -65,38 +57,16 @@ class Inputs:
         """Whether the function may return text, so that a reviewer's text can replace its result."""
         return _admits_text(self.signature.return_annotation)
 
-    def read(self, arguments: Mapping[str, Any]) -> Values:
-        """Return the value of every parameter, including defaults. A value that already has its type is kept as it is.
-
-        Args:
-            arguments: By parameter name, as Python values or as JSON.
-
-        Raises:
-            InvalidRequestError: naming the function and the parameter.
-        """
-        values = self._complete(arguments)
-        for name in arguments.keys() & self.types.keys():
-            values[name] = _typed(self.types[name], values[name], where=f"{self.name}: {name}")
+    def read(self, arguments: Mapping[str, Any]) -> tuple[Values, Values]:
+        """Return every argument, including defaults: built from its JSON, as it runs; and this JSON, as it is shown."""
+        values, shown = self._complete(arguments), {}
+        for name, kind in self.types.items():
+            values[name], shown[name] = _shown(kind, values[name], where=f"{self.name}: {name}")
         self._check_extra(values)
-        return values
-
-    def show(self, values: Values) -> Values:
-        """Return the values as JSON. A value that JSON cannot represent exactly is refused.
-
-        Raises:
-            InvalidRequestError: naming the function and the parameter.
-        """
-        return {
-            name: _shown(kind, values[name], where=f"{self.name}: {name}")
-            for name, kind in self.types.items()
-        }
+        return values, shown
 
     def edited(self, values: Values, shown: Values, edit: Mapping[str, Any]) -> Values:
-        """Return the values after an edit of the shown JSON. A value that was not edited stays the same object.
-
-        Raises:
-            InvalidRequestError: naming the function and the parameter.
-        """
+        """Return the values after an edit of the shown JSON."""
         if unknown := sorted(edit.keys() - self.types.keys()):
             raise InvalidRequestError(f"{self.name}: there is no parameter {', '.join(unknown)}")
         kept = {name: value for name, value in values.items() if name not in self.types}
@@ -137,49 +107,31 @@ class Inputs:
     def _rebuilt(self, name: str, value: Any) -> Any:
         kind, where = self.types[name], f"{self.name}: {name}"
         built = to_model(kind.validate_json, encode(value), where=where)
-        check_kept(_as_it_runs(value, built), _shown(kind, built, where=where), where=where)
+        _check_kept(kind, value, built, where=where)
         return built
-
-
-def check_kept(approved: Any, runs: Any, *, where: str) -> None:
-    """Refuse an edited value that would run as a different value.
-
-    Args:
-        approved: The JSON that was typed and shown.
-        runs: The JSON of the value that would run.
-        where: The tool and the argument, for the error.
-
-    Raises:
-        InvalidRequestError: naming the place, both values and the cure.
-    """
-    if difference := _first_difference(approved, runs, where):
-        path, one, other = difference
-        raise InvalidRequestError(
-            f"{path}: {_brief(one)} was approved, but {_brief(other)} would have run, because its type or a validator "
-            "changes it: ask again with the value that should run"
-        )
 
 
 def check_arguments_kept(model: type[BaseModel], edit: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Refuse edited arguments that do not fit a tool's model, or that the model would change into other values.
 
     Arguments that the person did not edit are not compared: they reach the tool as they would without an edit.
-
-    Raises:
-        InvalidRequestError: as in `check_kept`.
     """
     built = to_model(model.model_validate, as_floats(edit), where="args")
-    try:
-        text = built.model_dump_json(by_alias=True, round_trip=True, exclude_unset=True, warnings=False)
-    except PydanticSerializationError as error:
+    changed = {
+        name: value
+        for name, value in edit.items()
+        if name not in asked or encode(value) != encode(asked[name])
+    }
+    _check_kept(TypeAdapter(model), changed, built, where="args")
+
+
+def _check_kept(kind: TypeAdapter[Any], approved: Any, runs: Any, *, where: str) -> None:
+    """Refuse an edited value that would run as a different value."""
+    if (path := first_lost(kind, approved, runs)) is not None:
         raise InvalidRequestError(
-            f"args: what would run cannot be compared with the edit: {error}"
-        ) from error
-    runs = _as_it_runs(as_floats(decode(text)), built)
-    given = _as_it_runs(dict(edit), built)
-    for name, value in edit.items():
-        if name not in asked or encode(value) != encode(asked[name]):
-            check_kept(given[name], runs.get(name, _NOTHING), where=f"args.{name}")
+            f"{where}{path}: its type or a validator would change what was approved, or leave it out: ask again with the "
+            "value that should run"
+        )
 
 
 def _name_of(function: Any) -> str:
@@ -238,7 +190,7 @@ def _schema_of(types: Mapping[str, TypeAdapter[Any]], signature: Signature, name
     for parameter, kind in types.items():
         declared = signature.parameters[parameter]
         if declared.default is not Parameter.empty:
-            default = _shown(kind, declared.default, where=f"{name}: the default of {parameter}")
+            _, default = _shown(kind, declared.default, where=f"{name}: the default of {parameter}")
             properties[parameter] = {**properties[parameter], "default": default}
         elif declared.kind not in {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}:
             required.append(parameter)
@@ -262,16 +214,27 @@ class _AsShown(GenerateJsonSchema):
         return {name: value for name, value in found.items() if name != "pattern"}
 
 
-def _typed(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
+def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> tuple[Any, Any]:
+    """Return what the JSON of a value stands for, and this JSON. A value of which JSON cannot hold all is refused."""
     if _is_json(value):
-        # Even in strict mode, pydantic accepts a dictionary for a model and a string for a URL. So check what it builds.
-        built = to_model(kind.validate_json, encode(value), where=where)
-        return value if _lost(built, value) is None else built
+        given = to_model(kind.validate_json, encode(value), where=where)
+    else:
+        given = to_model(kind.validate_python, value, where=where)
     try:
-        kind.validate_python(value, strict=True)
-    except ValidationError:
-        return to_model(kind.validate_python, value, where=where)
-    return value
+        text = kind.dump_json(given, by_alias=True, round_trip=True, warnings="error")
+    except PydanticSerializationError as error:
+        raise InvalidRequestError(
+            f"{where}: {type(value).__name__} cannot be shown as JSON: {error}"
+        ) from error
+    # pydantic writes some floats differently from Python.
+    shown = _in_order(as_floats(decode(text)), given)
+    built = _read_back(kind, shown, value, where=where)
+    if _with_lists(built) != _with_lists(given):
+        raise InvalidRequestError(
+            f"{where}: JSON does not hold all of this {type(value).__name__}: pass plain values, annotate exactly what is "
+            "passed, or keep it out of the signature"
+        )
+    return built, shown
 
 
 def _is_json(value: Any) -> bool:
@@ -279,25 +242,6 @@ def _is_json(value: Any) -> bool:
         check_json(value, where="")
         return True
     return False
-
-
-def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> Any:
-    try:
-        text = kind.dump_json(value, by_alias=True, round_trip=True, warnings="error")
-    except PydanticSerializationError as error:
-        raise InvalidRequestError(
-            f"{where}: {type(value).__name__} cannot be shown as JSON: {error}"
-        ) from error
-    # pydantic writes some floats differently from Python.
-    shown = _as_it_runs(as_floats(decode(text)), value)
-    rebuilt = _read_back(kind, shown, value, where=where)
-    if (path := _lost(rebuilt, value)) is not None:
-        raise InvalidRequestError(
-            f"{where}{path}: JSON does not hold all of this {type(value).__name__}: pass plain values"
-            + (" (a time in UTC or with a fixed offset)" if path.endswith(".tzinfo") else "")
-            + ", annotate exactly what is passed, or keep it out of the signature"
-        )
-    return shown
 
 
 def _read_back(kind: TypeAdapter[Any], shown: Any, value: Any, *, where: str) -> Any:
@@ -313,140 +257,29 @@ def _read_back(kind: TypeAdapter[Any], shown: Any, value: Any, *, where: str) ->
         raise InvalidRequestError(first_problem(error, where=where) + cure) from error
 
 
-def _as_it_runs(shown: Any, value: Any) -> Any:
-    """Return the JSON of a value, with integers where the value has them, and with sets in a fixed order.
-
-    pydantic writes an integer as 1.0 where the annotation is `float`, and a set in another order in each process.
-    """
+def _in_order(shown: Any, value: Any) -> Any:
+    """Give sets a fixed order: in each process they have another one, and a question is found again by its arguments."""
     match shown, value:
-        case float(), int() if type(value) is int and shown == value:
-            return value
         case list(), set() | frozenset():
-            its = {part: part for part in value}
-            return sorted(
-                (_as_it_runs(part, its.get(part)) if _is_number(part) else part for part in shown),
-                key=_sorting,
-            )
-        case list(), list() | tuple() | deque() if len(shown) == len(value):
-            return [_as_it_runs(part, its) for part, its in zip(shown, value, strict=True)]
+            return sorted(shown, key=encode)
+        case list(), list() | tuple():
+            return [_in_order(*each) for each in zip(shown, value, strict=False)]
         case dict(), dict():
-            # JSON changes a key that is not a string, so its value is found by its position.
-            its = {**dict(zip(shown, value.values(), strict=False)), **value}
-            return {key: _as_it_runs(part, its.get(key, _NOTHING)) for key, part in shown.items()}
+            parts = zip(shown.items(), value.values(), strict=False)
+            return {name: _in_order(part, its) for (name, part), its in parts}
         case dict(), _:
-            return {key: _as_it_runs(part, _field(value, key)) for key, part in shown.items()}
+            its = getattr(value, "__dict__", {})
+            return {name: _in_order(part, its.get(name)) for name, part in shown.items()}
     return shown
 
 
-def _field(value: Any, name: str) -> Any:
-    """Return a field of a model or dataclass. It never reads a property, because a person may have typed the name."""
-    kind = type(value)
-    fields = kind.model_fields if isinstance(value, BaseModel) else getattr(kind, "__dataclass_fields__", ())
-    return getattr(value, name, _NOTHING) if name in fields else _NOTHING
-
-
-def _sorting(part: Any) -> tuple[bool, Any]:
-    is_number = _is_number(part)
-    return not is_number, part if is_number else encode(part)
-
-
-def _first_difference(approved: Any, runs: Any, path: str) -> tuple[str, Any, Any] | None:
-    """Return the first place where two JSON values differ. Different spellings of a number or a time do not differ."""
-    match approved, runs:
-        case dict(), dict():
-            pairs = [
-                (f".{name}", approved.get(name, _NOTHING), runs.get(name, _NOTHING))
-                for name in {**approved, **runs}
-            ]
-        case list(), list() if len(approved) == len(runs):
-            pairs = [(f"[{index}]", *pair) for index, pair in enumerate(zip(approved, runs, strict=True))]
-        case _:
-            return None if _is_same(approved, runs) else (path, approved, runs)
-    found = (_first_difference(one, other, path + name) for name, one, other in pairs)
-    return next((difference for difference in found if difference), None)
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    if one is _NOTHING or other is _NOTHING:
-        return False
-    if _is_number(one) and _is_number(other):
-        return Decimal(encode(one)) == Decimal(encode(other))
-    return encode(one) == encode(other) or _is_same_moment(one, other)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | Number) and not isinstance(value, bool)
-
-
-def _is_same_moment(one: Any, other: Any) -> bool:
-    for read in (datetime.fromisoformat, time.fromisoformat):
-        with suppress(TypeError, ValueError):
-            return read(one).isoformat() == read(other).isoformat()
-    return False
-
-
-def _brief(value: Any) -> str:
-    if value is _NOTHING:
-        return "no value"
-    text = encode(value)
-    return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}…"
-
-
-_UNCOMPARED = ("fold", "maxlen", "default_factory", "__pydantic_extra__", "__pydantic_private__")
-"""Parts of values of some types that are not in their attributes, and that their `==` does not compare."""
-
-_NOTHING = object()
-_SHORT = Repr()
-_BRIEF = 100
-"""Characters of a value that an error shows."""
-
-
-def _lost(rebuilt: Any, value: Any) -> str | None:
-    """Return the path to a part of a value that its JSON does not represent; `None` if the JSON represents all of it."""
-    if rebuilt is value:
-        return None
-    if type(value) is tuple and type(rebuilt) is list:
-        # JSON has only one kind of list, so a tuple that is annotated as Sequence comes back as a list.
-        rebuilt = tuple(rebuilt)
-    if type(rebuilt) is not type(value) and (type(rebuilt), type(value)) != (float, int):
-        return ""
-    if isinstance(value, datetime | time) and value.tzinfo and value.tzinfo.utcoffset(None) is None:
-        # The time zone is a place whose offset depends on the date, and JSON shows only the offset.
-        return ".tzinfo"
-    for name, one, other in _parts(rebuilt, value):
-        if (path := _lost(one, other)) is not None:
-            return name + path
-    if isinstance(value, list | tuple | deque | dict):
-        return None if len(rebuilt) == len(value) else ""
-    # The `==` of these compares what was compared above, and for it a list and a tuple are different.
-    if isinstance(value, BaseModel) or getattr(getattr(value, "__dataclass_params__", None), "eq", False):
-        return None
-    return None if rebuilt == value else ""
-
-
-def _parts(rebuilt: Any, value: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the parts of two values of one type in pairs, as far as both have them."""
-    match value:
-        case list() | tuple() | deque():
-            yield from ((f"[{index}]", *pair) for index, pair in enumerate(zip(rebuilt, value, strict=False)))
-        case dict():
-            for (its_key, its_part), (key, part) in zip(rebuilt.items(), value.items(), strict=False):
-                yield f"[{_SHORT.repr(key)}]", its_key, key
-                yield f"[{_SHORT.repr(key)}]", its_part, part
-        case set() | frozenset():
-            equal = {part: part for part in rebuilt}
-            yield from (("", equal.get(part), part) for part in value)
-    fields: list[str] = []
-    if dataclasses.is_dataclass(value):
-        state = object.__getstate__(value)
-        # For an object with slots, the state is a pair: its dictionary and its slots.
-        fields = [
-            *(field.name for field in dataclasses.fields(value)),
-            *(state[1] if isinstance(state, tuple) else ()),
-        ]
-    own = [*getattr(value, "__dict__", ()), *getattr(rebuilt, "__dict__", ())]
-    for name in dict.fromkeys([*fields, *own, *_UNCOMPARED]):
-        yield f".{name}", getattr(rebuilt, name, _NOTHING), getattr(value, name, _NOTHING)
+def _with_lists(value: Any) -> Any:
+    """JSON has one kind of list, so a tuple that is annotated as Sequence comes back as a list."""
+    if type(value) in {list, tuple}:
+        return [_with_lists(part) for part in value]
+    if type(value) is dict:
+        return {name: _with_lists(part) for name, part in value.items()}
+    return value
 
 
 def _admits_text(returns: Any) -> bool:

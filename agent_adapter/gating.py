@@ -75,9 +75,13 @@ class Gate:
         tools: Collection[str] | None = None,
     ) -> None:
         self._interrupt_on = _mapping(interrupt_on)
-        self._tools = None if tools is None else _names(tools)
-        if self._tools is not None:
-            check_tools(self._interrupt_on, self._tools)
+        self._tools = tools
+        if tools is not None:
+            if isinstance(tools, str) or not all(isinstance(name, str) for name in tools):
+                raise InvalidRequestError(
+                    f"tools: {tools!r} are not names; pass the names of the agent's tools"
+                )
+            check_tools(self._interrupt_on, tools)
         if not isinstance(description_prefix, str):
             raise InvalidRequestError(
                 f"description_prefix must be a string, not {type(description_prefix).__name__}; leave it out to have none"
@@ -160,17 +164,7 @@ class Gate:
 def check_tools(
     interrupt_on: Iterable[str], tools: Collection[str], *, where: str = "interrupt_on", cure: str = ""
 ) -> None:
-    """Refuse the name of a tool that the agent does not have. Otherwise the tool that was meant would not be gated.
-
-    Args:
-        interrupt_on: The names of the tools to gate.
-        tools: The names of all tools of the agent.
-        where: How the error names the place.
-        cure: What else the caller can do; appended to the error.
-
-    Raises:
-        InvalidRequestError: naming the first unknown tool, and the most similar name that exists.
-    """
+    """Refuse the name of a tool that the agent does not have. Otherwise the tool that was meant would not be gated."""
     for tool in interrupt_on:
         if tool not in tools:
             there = ", ".join(sorted(tools)[:_SHOWN]) + (", …" if len(tools) > _SHOWN else "")
@@ -303,12 +297,6 @@ def _mapping(interrupt_on: Any) -> dict[Any, Any]:
     return dict(interrupt_on)
 
 
-def _names(tools: Collection[str]) -> frozenset[str]:
-    if isinstance(tools, str) or not all(isinstance(name, str) for name in tools):
-        raise InvalidRequestError(f"tools: {tools!r} are not names; pass the names of the agent's tools")
-    return frozenset(tools)
-
-
 def _check_keys(given: Mapping[str, Any], known: Iterable[str], *, where: str) -> None:
     for key in given:
         if key not in known:
@@ -340,30 +328,11 @@ def _check_decisions(given: Any, possible: tuple[str, ...], *, where: str) -> No
 
 
 def _check_values(given: Mapping[str, Any], *, where: str, always: bool) -> None:
-    description, schema, when = given.get("description"), given.get("args_schema"), given.get("when")
-    if not (description is None or isinstance(description, str) or _is_plain_callable(description)):
-        raise InvalidRequestError(
-            f"{where}.description: {description!r} is neither a string nor a plain callable that returns one"
-        )
-    if not (when is None or _is_plain_callable(when)):
-        raise InvalidRequestError(
-            f"{where}.when: {when!r} is not a plain callable; pass one that takes the call and returns True or False"
-        )
-    if schema is not None:
-        if not isinstance(schema, dict):
-            raise InvalidRequestError(
-                f"{where}.args_schema: {schema!r} is not a JSON Schema; pass a dict, such as a model's model_json_schema()"
-            )
-        check_json(schema, where=f"{where}.args_schema", most=MAX_SCHEMA_NODES)
-    headline = given.get("headline", ())
-    if isinstance(headline, str) or not all(isinstance(name, str) for name in headline) or len(headline) > 10:
-        raise InvalidRequestError(
-            f"{where}.headline: {headline!r} are not names; pass at most 10 names of arguments, such as ['amount', 'payee']"
-        )
-    allow_always = given.get("allow_always", False)
-    if not isinstance(allow_always, bool):
-        raise InvalidRequestError(f"{where}.allow_always: {allow_always!r} is neither True nor False")
-    if allow_always and not always:
+    for key, (fits, problem) in _VALUES.items():
+        if key in given and not fits(given[key]):
+            raise InvalidRequestError(f"{where}.{key}: {given[key]!r} {problem}")
+    check_json(given.get("args_schema"), where=f"{where}.args_schema", most=MAX_SCHEMA_NODES)
+    if given.get("allow_always") and not always:
         raise InvalidRequestError(
             f"{where}.allow_always: decisions cannot be kept for later calls here; leave it out"
         )
@@ -373,3 +342,29 @@ def _is_plain_callable(value: Any) -> bool:
     """Whether a call of this returns the answer itself, and not a coroutine that nobody would await."""
     awaited = inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(type(value).__call__)
     return callable(value) and not awaited
+
+
+_VALUES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "description": (
+        lambda value: isinstance(value, str | None) or _is_plain_callable(value),
+        "is neither a string nor a plain callable that returns one",
+    ),
+    "when": (
+        lambda value: value is None or _is_plain_callable(value),
+        "is not a plain callable; pass one that takes the call and returns True or False",
+    ),
+    "args_schema": (
+        lambda value: isinstance(value, dict | None),
+        "is not a JSON Schema; pass a dict, such as a model's model_json_schema()",
+    ),
+    "headline": (
+        lambda value: (
+            isinstance(value, list | tuple)
+            and len(value) <= 10
+            and all(isinstance(name, str) for name in value)
+        ),
+        "are not names; pass at most 10 names of arguments, such as ['amount', 'payee']",
+    ),
+    "allow_always": (lambda value: isinstance(value, bool), "is neither True nor False"),
+}
+"""For each key of a config beside the decisions: which values fit, and what an error says of another one."""

@@ -37,11 +37,7 @@ class Loop:
         """How often in a row, by the reason."""
 
     def beat(self, *, within: float = 0.0) -> None:
-        """Note that a round succeeded.
-
-        Args:
-            within: Seconds that the next round may take, if that is longer than usual.
-        """
+        """Note that a round succeeded."""
         self.hindrance = ""
         self.expect(within)
         if self._failed:

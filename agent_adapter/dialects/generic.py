@@ -23,7 +23,13 @@ ACTION = "interrupt"
 """The name under which such a pause is shown."""
 
 # SpoonAI's pauses have the keys of LangChain's.
-_KNOWN_BY_KEYS = (langchain, langchain_per_call, camel_case, human_interrupt.OBJECT, human_interrupt.LIST)
+_KNOWN_BY_KEYS = (
+    langchain,
+    langchain_per_call,
+    camel_case.PLAIN,
+    human_interrupt.OBJECT,
+    human_interrupt.LIST,
+)
 
 
 @dataclass(frozen=True)
@@ -40,11 +46,7 @@ class Generic:
         return not any(dialect.recognises(payload) for dialect in _KNOWN_BY_KEYS)
 
     def to_request(self, payload: Any) -> HITLRequest:
-        """Read a pause: one action, whose only argument is the value.
-
-        Raises:
-            InvalidRequestError: when it is not JSON, or over a limit.
-        """
+        """Read a pause: one action, whose only argument is the value."""
         check_json(payload, where="pause")
         config = ReviewConfig(action_name=ACTION, allowed_decisions=self.allowed, effects=("words_only",))
         request = HITLRequest(
@@ -54,15 +56,7 @@ class Generic:
         return request
 
     def to_resume(self, decisions: Sequence[Any], payload: Any) -> Any:
-        """Write the answer to a pause.
-
-        Args:
-            decisions: The one decision.
-            payload: The pause's value.
-
-        Raises:
-            DecisionNotAllowedError: when it does not fit.
-        """
+        """Write the answer to a pause."""
         (decision,) = check_answers(decisions, self.to_request(payload))
         return self.answer(decision)
 
@@ -112,15 +106,6 @@ def custom(
 _OFFERED = ("approve", "reject", "respond")
 
 
-def _boolean(decision: Decision) -> bool:
-    return isinstance(decision, ApproveDecision)
-
-
-def _word(decision: Decision) -> str:
-    # Only the word, so that a program can compare it. The reason is in the record.
-    return "approve" if isinstance(decision, ApproveDecision) else "reject"
-
-
 def _text(decision: Decision) -> str:
     if isinstance(decision, RespondDecision):
         return decision.message
@@ -138,8 +123,12 @@ def _object(decision: Decision) -> dict[str, Any]:
             return {"type": "reject", "args": reason} if reason else {"type": "reject"}
 
 
-BOOLEAN = Generic(_boolean, allowed=("approve", "reject"))
-APPROVE_REJECT = Generic(_word, allowed=("approve", "reject"))
+BOOLEAN = Generic(lambda decision: isinstance(decision, ApproveDecision), allowed=("approve", "reject"))
+# Only the word, so that a program can compare it. The reason is in the record.
+APPROVE_REJECT = Generic(
+    lambda decision: "approve" if isinstance(decision, ApproveDecision) else "reject",
+    allowed=("approve", "reject"),
+)
 TEXT = Generic(_text, allowed=("respond",))
 ACCEPT_REJECT = Generic(_object, allowed=("approve", "reject"))
 ACCEPT_REJECT_RESPONSE = Generic(_object, allowed=("approve", "reject", "respond"))

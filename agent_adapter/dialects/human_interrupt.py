@@ -70,11 +70,7 @@ class HumanInterrupt:
         return _asks(payload)
 
     def to_request(self, payload: Any) -> HITLRequest:
-        """Read a pause.
-
-        Raises:
-            InvalidRequestError: naming the place.
-        """
+        """Read a pause."""
         pauses = self._read(payload)
         request = HITLRequest(
             action_requests=tuple(_action(pause) for pause in pauses),
@@ -85,15 +81,7 @@ class HumanInterrupt:
         return request.model_copy(update={"action_requests": actions})
 
     def to_resume(self, decisions: Sequence[Any], payload: Any) -> Any:
-        """Write the answer to a pause: one response, or a list of them.
-
-        Args:
-            decisions: One per action, in action order.
-            payload: The pause's value.
-
-        Raises:
-            DecisionNotAllowedError: when one does not fit its action.
-        """
+        """Write the answer to a pause: one response, or a list of them."""
         checked = check_answers(decisions, self.to_request(payload))
         pauses = self._read(payload)
         responses = [self._response(decision, pause) for decision, pause in zip(checked, pauses, strict=True)]

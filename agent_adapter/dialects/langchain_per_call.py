@@ -34,11 +34,7 @@ def recognises(payload: Any) -> bool:
 
 
 def to_request(payload: Any) -> HITLRequest:
-    """Read a pause: the allowed decisions and the argument schema are in its `response_schema`.
-
-    Raises:
-        InvalidRequestError: naming the place.
-    """
+    """Read a pause: the allowed decisions and the argument schema are in its `response_schema`."""
     pause = to_model(_Pause.model_validate, payload, where="pause")
     branches = _branches(pause.response_schema)
     action = ActionRequest(
@@ -57,15 +53,7 @@ def to_request(payload: Any) -> HITLRequest:
 
 
 def to_resume(decisions: Sequence[Any], payload: Any) -> dict[str, Any]:
-    """Write the answer to a pause: the decision itself.
-
-    Args:
-        decisions: The one decision.
-        payload: The pause's value with its `response_schema`.
-
-    Raises:
-        DecisionNotAllowedError: when it does not fit the action.
-    """
+    """Write the answer to a pause: the decision itself."""
     (decision,) = check_answers(decisions, to_request(payload))
     return dump_decision(decision)
 
@@ -73,20 +61,16 @@ def to_resume(decisions: Sequence[Any], payload: Any) -> dict[str, Any]:
 def _branches(schema: Schema) -> dict[str, Schema]:
     """Return the schema of each decision, by its kind. A single allowed decision has no `oneOf`."""
     choices = _list(schema.get("oneOf")) or _list(schema.get("anyOf")) or [schema]
-    branches = {
-        kind: branch for branch in (_resolve(c, schema) for c in choices) for kind in _kinds(branch, schema)
-    }
+    branches: dict[str, Schema] = {}
+    for branch in (_resolve(choice, schema) for choice in choices):
+        kind = _property(branch, "type", schema)
+        named = [kind["const"]] if "const" in kind else _list(kind.get("enum"))
+        branches |= {value: branch for value in named if isinstance(value, str)}
     if not branches:
         raise InvalidRequestError(
             "pause.response_schema: no decision found: each branch needs a property `type` with a `const`"
         )
     return branches
-
-
-def _kinds(branch: Schema, root: Schema) -> list[str]:
-    kind = _property(branch, "type", root)
-    values = [kind["const"]] if "const" in kind else _list(kind.get("enum"))
-    return [value for value in values if isinstance(value, str)]
 
 
 def _args_schema(edit: Schema, root: Schema) -> dict[str, Any] | None:

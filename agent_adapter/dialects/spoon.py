@@ -7,12 +7,10 @@ from typing import Any
 from pydantic import Field
 
 from agent_adapter.contract.hitl import (
-    ActionRequest,
     ApproveDecision,
     Decision,
     EditDecision,
     HITLRequest,
-    ReviewConfig,
     WireModel,
 )
 from agent_adapter.contract.wire import check_request, to_model
@@ -48,40 +46,30 @@ def recognises(payload: Any) -> bool:
 
 
 def to_request(payload: Any) -> HITLRequest:
-    """Read a pause's value.
-
-    Raises:
-        InvalidRequestError: naming the place.
-    """
+    """Read a pause's value."""
     pause = to_model(_Pause.model_validate, payload, where="pause")
     _check_pairs(pause)
-    request = to_model(
-        HITLRequest.model_validate,
+    configs = [
         {
-            "action_requests": [
-                ActionRequest(
-                    name=action.name, args=action.args, id=action.id, description=config.description
-                )
-                for action, config in zip(pause.action_requests, pause.review_configs, strict=True)
-            ],
-            "review_configs": [_review(index, config) for index, config in enumerate(pause.review_configs)],
-        },
-        where="pause",
-    )
+            "action_name": config.action_name,
+            "allowed_decisions": without_respond(
+                config.allowed_decisions, where=f"pause.review_configs[{index}].allowed_decisions"
+            ),
+        }
+        for index, config in enumerate(pause.review_configs)
+    ]
+    actions = [
+        {**action.model_dump(), "description": config.description}
+        for action, config in zip(pause.action_requests, pause.review_configs, strict=True)
+    ]
+    value = {"action_requests": actions, "review_configs": configs}
+    request = to_model(HITLRequest.model_validate, value, where="pause")
     check_request(request)
     return request
 
 
 def to_resume(decisions: Sequence[Any], payload: Any) -> dict[str, Any]:
-    """Write the answer to a pause.
-
-    Args:
-        decisions: One per action, in action order.
-        payload: The pause's value.
-
-    Raises:
-        DecisionNotAllowedError: when one does not fit its action.
-    """
+    """Write the answer to a pause."""
     return {"decisions": [_answer(decision) for decision in check_answers(decisions, to_request(payload))]}
 
 
@@ -102,12 +90,6 @@ def _check_pairs(pause: _Pause) -> None:
             raise InvalidRequestError(
                 f"pause.action_requests: {count} calls have the id {id!r}; each needs its own"
             )
-
-
-def _review(index: int, config: _Review) -> ReviewConfig:
-    where = f"pause.review_configs[{index}].allowed_decisions"
-    allowed = without_respond(config.allowed_decisions, where=where)
-    return ReviewConfig.model_validate({"action_name": config.action_name, "allowed_decisions": allowed})
 
 
 def _answer(decision: Decision) -> dict[str, Any]:

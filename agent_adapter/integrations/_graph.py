@@ -160,9 +160,6 @@ def check_call_ids(values: Any) -> None:
 
     LangChain finds the call of each decision by its id. With two equal ids, an edit of one call would run in place of the
     other, and an approved call would not run if the other is rejected. A review per call is not affected.
-
-    Args:
-        values: The state values of the agent that asks.
     """
     for id, count in Counter(call["id"] for call in open_calls(values)).items():
         if count > 1:
@@ -206,18 +203,6 @@ def graphs_of(tool: BaseTool | None) -> Iterator[Graph]:
         for runnable in value.values() if isinstance(value, dict) else (value,):
             if isinstance(graph := _unbound(runnable), Pregel):
                 yield graph
-
-
-def task_names(graph: object) -> set[str]:
-    """Name the tasks of LangGraph's functional API that the functions of a graph's nodes and tools name."""
-    seen: list[object] = []
-    for inner in graphs_in(graph):
-        for node in inner.nodes.values():
-            for part in _parts_of(node.bound):
-                _reach(part, seen)
-        for tool in _tools_of(inner):
-            _reach(tool, seen)
-    return {getattr(task.func, "__name__", "") for task in seen if isinstance(task, _TaskFunction)}
 
 
 def newest_calls(values: Any, key: str = "messages") -> list[dict[str, Any]]:

@@ -5,8 +5,6 @@ identified by the graph that it runs in, its call id, its name and its arguments
 """
 
 from collections.abc import (
-    AsyncIterator,
-    Awaitable,
     Callable,
     Collection,
     Iterable,
@@ -22,22 +20,17 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import ToolMessage
-from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers.context import register_configure_hook
-from langgraph.checkpoint.base import CheckpointTuple
-from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
-from langgraph.types import Command, PregelTask, StateSnapshot
-from langgraph.types import Interrupt as Pause
+from langgraph.types import Command
 
 from agent_adapter.contract.hitl import ActionRequest, ApproveDecision, EditDecision, RejectDecision
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.idempotency import enter
-from agent_adapter.integrations._graph import newest_calls
+from agent_adapter.integrations._places import Call, Place
 
-Inside: TypeAlias = Callable[[StateSnapshot, PregelTask], Awaitable[CheckpointTuple | None]]
 Keys: TypeAlias = Mapping[str, str]
 """The key of each call, by a digest of its graph's checkpoint namespace, its id, its name and its arguments.
 
@@ -138,27 +131,19 @@ def passing_keys(keys: Keys, report: Report | None = None, *, also: Collection[s
         begun.report_failed(own)
 
 
-async def keys_of(
-    resume: Resume,
-    asked: Sequence[tuple[str, Sequence[ActionRequest]]],
-    state: StateSnapshot,
-    inside: Inside,
-) -> dict[str, str]:
+def keys_of(resume: Resume, asked: Sequence[tuple[Place, Sequence[ActionRequest]]]) -> dict[str, str]:
     """Return the keys of the calls that these decisions let run, and of the tasks that asked by themselves.
 
     Args:
         resume: The answer; its decisions are in the order of the actions.
-        asked: The id of each pause, and its actions.
-        state: The state of the thread, with its subgraphs.
-        inside: Reads the stored state of a graph that runs inside a task, such as a subagent of a tool.
+        asked: Where each pause comes from, and its actions.
     """
-    places = {pause: place async for pause, place in _places(state, inside)}
     found: dict[str, str] = {}
     position = 0
-    for pause_id, actions in asked:
-        place = places.get(pause_id, _Place("", [], None))
+    for place, actions in asked:
+        calls = list(place.calls)
         for action in actions:
-            decision, call_id = resume.decisions[position], action.id or _next_id(place.calls, action)
+            decision, call_id = resume.decisions[position], action.id or _next_id(calls, action)
             args = decision.edited_action.args if isinstance(decision, EditDecision) else action.args
             if call_id and isinstance(decision, ApproveDecision | EditDecision):
                 found[digest("call", place.namespace, call_id, action.name, args)] = resume.key(position)
@@ -166,7 +151,7 @@ async def keys_of(
                     asked_as = digest("asked", place.namespace, call_id, action.name, action.args)
                     found[asked_as] = resume.key(position)
             elif place.task and not place.is_inside and isinstance(decision, ApproveDecision | EditDecision):
-                for call in _with_defaults(place.calls, action):
+                for call in _with_defaults(calls, action):
                     found[digest("tool", place.task, action.name, call["args"])] = resume.key(position)
             if place.task and not isinstance(decision, RejectDecision) and not (call_id and place.is_inside):
                 # A tool call is recognised by itself. Anything else after such a pause is recognised by its task only.
@@ -183,53 +168,7 @@ def _with_defaults(calls: Sequence[Mapping[str, Any]], action: ActionRequest) ->
             yield call
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a pause comes from."""
-
-    namespace: str
-    """The namespace of its graph."""
-    calls: list[dict[str, Any]]
-    """The newest calls of the model there."""
-    task: str | None
-    """The namespace of its task, as the state lists it."""
-    is_inside: bool = False
-    """Whether the pause comes from a graph that runs inside this task."""
-
-
-async def _places(state: StateSnapshot, inside: Inside) -> AsyncIterator[tuple[str, _Place]]:
-    """Yield the place of each pause."""
-    for task in state.tasks:
-        if isinstance(task.state, StateSnapshot):
-            async for place in _places(task.state, inside):
-                yield place
-        elif task.interrupts:
-            stored = await inside(state, task)
-            for pause in task.interrupts:
-                yield pause.id, _place(stored, pause, state, task)
-
-
-def _place(stored: CheckpointTuple | None, pause: Pause, state: StateSnapshot, task: PregelTask) -> _Place:
-    """Find a pause in the stored state of the graph inside a task, or in the task itself. No state lists such a graph."""
-    around = namespace_of(state, task)
-    writes = [value for _, channel, value in (stored and stored.pending_writes) or () if channel == INTERRUPT]
-    if stored and any(pause.id == waiting.id for value in writes for waiting in value):
-        calls = newest_calls(stored.checkpoint["channel_values"])
-        return _Place(_namespace(stored.config), calls, around, is_inside=True)
-    return _Place(_namespace(state.config), newest_calls(state.values), around)
-
-
-def namespace_of(state: StateSnapshot, task: PregelTask) -> str:
-    """Return the checkpoint namespace of a graph that runs inside a task."""
-    around = state.config["configurable"].get("checkpoint_ns")
-    return "|".join(filter(None, (around, f"{task.name}:{task.id}")))
-
-
-def _namespace(config: RunnableConfig) -> str:
-    return str(config["configurable"].get("checkpoint_ns", ""))
-
-
-def _next_id(calls: list[dict[str, Any]], action: ActionRequest) -> str | None:
+def _next_id(calls: list[Call], action: ActionRequest) -> str | None:
     """Find the call of an action, and remove it and the calls before it: a pause keeps the order of the model's calls."""
     for index, call in enumerate(calls):
         if (call["name"], call["args"]) == (action.name, action.args):

@@ -1,7 +1,7 @@
 """Which tool call or node of a graph a pause comes from, as far as the thread shows it without doubt."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, TypeAlias, cast
 
@@ -19,8 +19,7 @@ from agent_adapter.integrations._graph import (
     runs_tool_node,
     tool_node_of,
 )
-from agent_adapter.integrations._langgraph_calls import namespace_of
-from agent_adapter.integrations._stored import StoredThread, numbered, sent_by
+from agent_adapter.integrations._stored import StoredThread, namespace_of, numbered, sent_by
 
 Call: TypeAlias = Mapping[str, Any]
 
@@ -38,10 +37,19 @@ class Place:
     """The tools that may ask, if the thread does not show which of them does."""
     agent: str | None = None
     """The agent inside the graph that asks: a node that is a graph, or the subagent that deepagents' `task` runs."""
+    namespace: str = ""
+    """The checkpoint namespace of the graph that asks."""
+    calls: Sequence[Call] = ()
+    """The newest calls of the model there."""
+    task: str = ""
+    """The namespace of its task, as the state lists it; empty if it is not known."""
+    is_inside: bool = False
+    """Whether a graph that runs inside this task asks, which no state lists."""
 
     def within(self, outer: "Place") -> "Place":
         """Return this place as one inside another."""
-        return Place((*self.names, *outer.names), self.doubtful | outer.doubtful, outer.agent)
+        names, doubtful = (*self.names, *outer.names), self.doubtful | outer.doubtful
+        return replace(self, names=names, doubtful=doubtful, agent=outer.agent)
 
 
 async def places(graph: object, state: StateSnapshot) -> dict[str, Place]:
@@ -61,7 +69,12 @@ class _Thread:
             calls = _calls_of(graph, state, task, sends)
             outer, inside = _place(task, calls), await self._inside(graph, state, task, calls)
             for pause in task.interrupts:
-                found[pause.id] = inside.get(pause.id, Place()).within(outer)
+                own = Place(
+                    namespace=str(state.config["configurable"].get("checkpoint_ns", "")),
+                    calls=newest_calls(state.values),
+                    task=namespace_of(state, task),
+                )
+                found[pause.id] = inside.get(pause.id, own).within(outer)
         return found
 
     async def _inside(
@@ -74,21 +87,28 @@ class _Thread:
         tools = [node.tools_by_name.get(call["name"]) for call in calls] if node else []
         graphs = [inner for tool in tools for inner in graphs_of(tool)]
         waiting = {pause.id for pause in task.interrupts}
+        around = namespace_of(state, task)
         found: dict[str, Place] = {}
-        async for stored, states in self._runs_inside(state, task, graphs):
+        async for stored, states in self._runs_inside(around, graphs):
             sent = frozenset(str(call["name"]) for send in sent_by(stored) for call in _sent(send))
-            found |= dict.fromkeys(waiting & _asked_in(stored), Place(doubtful=sent))
+            asked = dict.fromkeys(waiting & _asked_in(stored), Place(doubtful=sent))
             for inner, its_state in states:
                 if waiting.intersection(pause.id for pause in its_state.interrupts):
-                    found |= await self.places(inner, its_state)
+                    asked |= await self.places(inner, its_state)
+            calls = newest_calls(stored.checkpoint["channel_values"]) if stored else ()
+            place = str(stored.config["configurable"].get("checkpoint_ns", "")) if stored else ""
+            found |= {
+                id: replace(each, namespace=place, calls=calls, task=around, is_inside=True)
+                for id, each in asked.items()
+            }
         return found
 
     async def _runs_inside(
-        self, state: StateSnapshot, task: PregelTask, graphs: Sequence[object]
+        self, place: str, graphs: Sequence[object]
     ) -> AsyncIterator[tuple[CheckpointTuple | None, list[tuple[object, StateSnapshot]]]]:
         """Yield the stored checkpoint and the state of each graph run that a tool has started. No other state lists them."""
         for number in count():
-            config = self.stored.config_of(numbered(namespace_of(state, task), number))
+            config = self.stored.config_of(numbered(place, number))
             stored = await self.stored.read(config)
             states = [(graph, await self._state(graph, config)) for graph in graphs]
             ran = [(graph, found) for graph, found in states if found and found.metadata]

@@ -35,8 +35,7 @@ class Question:
     pause: Pause
     dialect: Dialect
     request: HITLRequest
-    agent: str | None
-    """The agent inside the graph that asks, if the thread shows it."""
+    place: Place
 
     @classmethod
     def of(cls, pause: Pause, naming: Naming, place: Place | None = None) -> "Question":
@@ -44,7 +43,7 @@ class Question:
         payload, place = _payload(pause), place or Place()
         try:
             dialect = naming.dialect(payload, place.names, doubtful=place.doubtful)
-            return cls(pause, dialect, dialect.to_request(payload), place.agent)
+            return cls(pause, dialect, dialect.to_request(payload), place)
         except InvalidRequestError as error:
             # Only the cause is kept: it shows the error of a callable, and does not repeat this sentence.
             raise type(error)(f"pause {pause.id}: {error}") from error.__cause__

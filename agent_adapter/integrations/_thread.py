@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.pregel import Pregel
-from langgraph.types import Command, PregelTask, StateSnapshot
+from langgraph.types import Command, StateSnapshot
 
 from agent_adapter.asking import Asking, check_asking
 from agent_adapter.client import ApprovalClient, expect_client
@@ -39,12 +38,10 @@ from agent_adapter.integrations._graph import (
     tool_names,
     tools_by_name,
 )
-from agent_adapter.integrations._langgraph_calls import Begun, keys_of, namespace_of, passing_keys
+from agent_adapter.integrations._langgraph_calls import Begun, keys_of, passing_keys
 from agent_adapter.integrations._places import places
 from agent_adapter.integrations._questions import Question, batch, command_for, request_of, with_askers
-from agent_adapter.integrations._saved import Saved
-from agent_adapter.integrations._stored import StoredThread
-from agent_adapter.integrations._unsaved import Left
+from agent_adapter.integrations._stored import Left, StoredThread, namespace_of
 from agent_adapter.redis.claims import Right, patiently
 from agent_adapter.redis.runs import failed_with
 
@@ -240,8 +237,10 @@ class Thread:
             except BaseException as error:
                 if await self._waits_for(questions):
                     tools = left.tools if left else begun.in_doubt()
-                    if isinstance(error, Exception) and tools:
-                        await self._set_aside(resume.interrupt_id, tools, error)
+                    if isinstance(error, Exception) and tools and self.asking.get("continuation"):
+                        # No worker resumes this run by itself: the caller got the error, and may resume the thread.
+                        journal = await patiently(partial(self.approvals.runs.journal, resume.interrupt_id))
+                        await patiently(partial(journal.set_aside, failed_with(error), tools))
                     raise
                 # The graph took the answer and failed later: the question is answered, so its claim is finished first.
                 failure = error
@@ -286,13 +285,12 @@ class Thread:
             why = f"LangGraph cannot save it: {type(error).__name__}"
             raise await self.approvals.refuse_answer(resume, why) from error
         report = partial(self.approvals.report_later, claim=resume.claim)
-        with passing_keys(await self.keys_for(resume, questions), report):
+        with passing_keys(self.keys_for(resume, questions), report):
             yield await self._unless_saved(command)
 
-    async def keys_for(self, resume: Resume, questions: Sequence[Question]) -> dict[str, str]:
+    def keys_for(self, resume: Resume, questions: Sequence[Question]) -> dict[str, str]:
         """Return the keys of the calls that these decisions let run, for `passing_keys`."""
-        asked = [(question.id, question.request.action_requests) for question in questions]
-        return await keys_of(resume, asked, await self._state(subgraphs=True), self._stored_inside)
+        return keys_of(resume, [(question.place, question.request.action_requests) for question in questions])
 
     async def ask(self) -> str | None:
         """Publish the question that the thread is paused on, and return the id of its record; `None` without a pause."""
@@ -310,20 +308,17 @@ class Thread:
         would give it to the node's next pause, which nobody has decided. So the nodes first run on with the saved answers.
         """
         answers = cast("dict[str, Any]", command.resume)
-        saved = Saved.of(self.graph, self.config)
-        if not await saved.answers_any(answers.keys(), await self._state(subgraphs=True)):
+        stored = StoredThread.of(self.graph, self.config)
+        if not await stored.may_have_answered(answers.keys(), await self._state(subgraphs=True)):
             return command
         try:
             await self.graph.ainvoke(None, self.config, **self.options)
         except Exception:
-            if not await saved.takes_back(answers, await self._state(subgraphs=True)):
+            if not await stored.take_back(answers, await self._state(subgraphs=True)):
                 raise
         still = {pause.id for pause in (await self._state()).interrupts}
         left = {id: answer for id, answer in answers.items() if id in still}
         return Command(resume=left) if left else None
-
-    async def _stored_inside(self, state: StateSnapshot, task: PregelTask) -> CheckpointTuple | None:
-        return await StoredThread.of(self.graph, self.config).at(namespace_of(state, task))
 
     async def _apart(self, questions: Sequence[Question]) -> Sequence[Question]:
         """Return the first question, with the others of the same record.
@@ -345,7 +340,7 @@ class Thread:
         asked = [question for question in questions for _ in question.request.action_requests]
         ids = [question.id for question in asked]
         request = request_of(questions, self.tools)
-        request, asking = with_askers(request, [question.agent for question in asked], self.asking)
+        request, asking = with_askers(request, [question.place.agent for question in asked], self.asking)
         return self.approvals.interrupt(request, run=self.id, pauses=ids, **asking)
 
     async def _check_call_ids(self, state: StateSnapshot) -> None:
@@ -353,17 +348,11 @@ class Thread:
             if isinstance(task.state, StateSnapshot):
                 await self._check_call_ids(task.state)
             elif any(map(reviews_turn, task.interrupts)):
-                inside = await self._stored_inside(state, task)
-                if inside:
+                stored = StoredThread.of(self.graph, self.config)
+                if inside := await stored.at(namespace_of(state, task)):
                     check_call_ids(inside.checkpoint["channel_values"])
                 elif task.name != "tools":
                     check_call_ids(state.values)
-
-    async def _set_aside(self, interrupt_id: str, tools: Collection[str], error: Exception) -> None:
-        """Keep workers from resuming this run by themselves: the caller got the error, and may resume the thread."""
-        if self.asking.get("continuation"):
-            journal = await patiently(partial(self.approvals.runs.journal, interrupt_id))
-            await patiently(partial(journal.set_aside, failed_with(error), tools))
 
     async def _waits_for(self, questions: Sequence[Question]) -> bool:
         try:

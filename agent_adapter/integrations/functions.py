@@ -11,7 +11,6 @@ from typing import Any, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, Unpack, c
 
 from agent_adapter.asking import Asking, check_asking, spelled_out
 from agent_adapter.client import ApprovalClient, expect_client, withdrawn_on_cancel
-from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
     ActionRequest,
@@ -48,7 +47,7 @@ OnReject: TypeAlias = Callable[[RejectedError], Any]
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a function: its arguments as Python values, and as they are shown."""
+    """One call of a function: its arguments as they run, and as they are shown."""
 
     inputs: Inputs
     values: Values
@@ -56,14 +55,9 @@ class Call:
 
     @classmethod
     def of(cls, function: Callable[..., Any] | Inputs, arguments: Mapping[str, Any]) -> Self:
-        """Read the arguments of a call, by parameter, as Python values or as JSON.
-
-        Raises:
-            InvalidRequestError: when they do not fit the signature, or cannot be shown exactly.
-        """
+        """Read the arguments of a call, by parameter, as Python values or as JSON."""
         inputs = function if isinstance(function, Inputs) else Inputs.of(function)
-        values = inputs.read(arguments)
-        return cls(inputs, values, inputs.show(values))
+        return cls(inputs, *inputs.read(arguments))
 
 
 def to_request(call: Call, gate: Gate) -> HITLRequest | None:
@@ -89,7 +83,7 @@ def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) 
         A function. It runs the approved or edited call, returns the reviewer's answer, or raises `RejectedError`.
 
     Raises:
-        DecisionNotAllowedError: when the decision does not fit, or the arguments were changed while people decided.
+        DecisionNotAllowedError: when the decision does not fit.
     """
     name = call.inputs.name
     if resume.status not in {"decided", "expired"} or len(resume.decisions) != 1:
@@ -101,7 +95,7 @@ def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) 
     decided_by = record.decided_by if record else EXPIRED
     match decision:
         case ApproveDecision():
-            return call.inputs.call_with(_unchanged(call))
+            return call.inputs.call_with(call.values)
         case EditDecision():
             return call.inputs.call_with(_edited(call, decision.edited_action.args))
         case RespondDecision() if decided_by != EXPIRED:
@@ -113,21 +107,9 @@ def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) 
             raise DecisionNotAllowedError(f"{resume.interrupt_id}: {name} has no decision; nothing was run")
 
 
-def _unchanged(call: Call) -> Values:
-    try:
-        is_as_shown = encode(call.inputs.show(call.values)) == encode(call.shown)
-    except InvalidRequestError:
-        is_as_shown = False
-    if not is_as_shown:
-        raise DecisionNotAllowedError(
-            f"the arguments of {call.inputs.name} were changed while people decided about them; nothing was run"
-        )
-    return call.values
-
-
 def _edited(call: Call, edit: Mapping[str, Any]) -> Values:
     try:
-        return call.inputs.edited(_unchanged(call), call.shown, edit)
+        return call.inputs.edited(call.values, call.shown, edit)
     except InvalidRequestError as error:
         raise DecisionNotAllowedError(f"the edit does not fit: {error}; nothing was run") from error
 
@@ -165,6 +147,31 @@ def asking(**options: Unpack[CallOptions]) -> Iterator[None]:
         yield
     finally:
         _asking.reset(token)
+
+
+@dataclass
+class _Attempt:
+    """What became of a decided call. Its question is used up, even if the function failed: no second try."""
+
+    result: Any = None
+    failure: BaseException | None = None
+
+    @contextmanager
+    def running(self, approvals: ApprovalClient, resume: DecidedResume) -> Iterator[None]:
+        """Keep the error of the body, and report what became of the call, if it ran."""
+        try:
+            with running(resume.key(0), resume.receipt(0)):
+                yield
+        except BaseException as error:  # noqa: BLE001  # raised in came_of_it
+            self.failure = error
+        if resume.decisions[0].type in RUNS:
+            outcome = Outcome.failed(self.failure) if self.failure else Outcome.done(self.result)
+            approvals.report_later(resume.key(0), outcome, claim=resume.claim)
+
+    def came_of_it(self) -> Any:
+        if self.failure is not None:
+            raise self.failure
+        return self.result
 
 
 @dataclass(frozen=True)
@@ -210,39 +217,24 @@ class _GatedFunction:
         request = to_request(call, self.gate)
         if request is None:
             return await _done(call, call.inputs.call_with(call.values))
-        failure: BaseException | None = None
-        result = None
+        attempt = _Attempt()
         async with _reviewing(approvals, request, call, options) as resume:
             decided = to_resume(resume, call, on_reject=self.on_reject)
-            try:
-                with running(resume.key(0), resume.receipt(0)):
-                    result = await _done(call, decided)
-            except BaseException as error:  # noqa: BLE001  # raised below
-                # The decision was carried out, even if the function failed. So the question is used up: no second try.
-                failure = error
-            _report(approvals, resume, result, failure)
-        if failure is not None:
-            raise failure
-        return result
+            with attempt.running(approvals, resume):
+                attempt.result = await _done(call, decided)
+        return attempt.came_of_it()
 
     def ask_and_block(self, call: Call, approvals: SyncApprovalClient, options: CallOptions) -> Any:
         request = to_request(call, self.gate)
         if request is None:
             return call.inputs.call_with(call.values)()
         _refuse_to_block_a_loop(call.inputs.name)
-        failure: BaseException | None = None
-        result = None
+        attempt = _Attempt()
         with approvals.inside(_reviewing(approvals.client, request, call, options)) as resume:
             decided = to_resume(resume, call, on_reject=self.on_reject)
-            try:
-                with running(resume.key(0), resume.receipt(0)):
-                    result = decided()
-            except BaseException as error:  # noqa: BLE001  # as above
-                failure = error
-            _report(approvals.client, resume, result, failure)
-        if failure is not None:
-            raise failure
-        return result
+            with attempt.running(approvals.client, resume):
+                attempt.result = decided()
+        return attempt.came_of_it()
 
 
 @spelled_out
@@ -260,10 +252,9 @@ def requires_approval(
         @requires_approval(approvals, channel="C0123ABCD")
         async def pay(order: int, amount: Decimal) -> None: ...
 
-    An approved call runs with the objects that it was called with, if they have the annotated types. After an edit, each
-    edited argument is built again in its type. A response is returned to the caller instead of a result, so people can
-    respond only if the function may return text. Nothing runs twice, and nothing runs without a decision. Errors of the
-    function reach the caller.
+    The function gets values that are built from what was shown, or typed in an edit, in the annotated types. A response is
+    returned to the caller instead of a result, so people can respond only if the function may return text. Nothing runs
+    twice, and nothing runs without a decision. Errors of the function reach the caller.
 
     Args:
         approvals: An `ApprovalClient` for an asynchronous function, a `SyncApprovalClient` for one that blocks.
@@ -354,15 +345,6 @@ async def run(
     _check_options(options, "key", *_HOW)
     gated = _GatedFunction.of(function, allowed_decisions, description, when, on_reject)
     return await gated.ask(Call.of(gated.inputs, arguments), approvals, {**_asked(), **options})
-
-
-def _report(
-    approvals: ApprovalClient, resume: DecidedResume, result: Any, failure: BaseException | None
-) -> None:
-    """Report what became of the call, if it ran."""
-    if resume.decisions[0].type in RUNS:
-        outcome = Outcome.done(result) if failure is None else Outcome.failed(failure)
-        approvals.report_later(resume.key(0), outcome, claim=resume.claim)
 
 
 async def _done(call: Call, decided: Callable[[], Any]) -> Any:

@@ -149,11 +149,7 @@ class ResumableGraph:
         return await self._ask(thread) if at == "a pause" else await self._finished(thread)
 
     async def _resumed(self, turn: Turn, thread: Thread, config: RunnableConfig, right: Right) -> str:
-        """Resume the run, and return where it stopped: at a pause, a breakpoint or the end.
-
-        Raises:
-            ConsumedError: when another process resumed the thread before any worker had started.
-        """
+        """Resume the run, and return where it stopped: at a pause, a breakpoint or the end."""
         asked = set(turn.interrupt.pauses)
         if "began" not in turn.journal:
             await thread.check_open(asked)
@@ -162,13 +158,13 @@ class ResumableGraph:
             resume = in_order(turn.resume, matching_actions(turn.interrupt, own))
             if problem := await why_refused(resume, own, turn.interrupt):
                 raise await turn.approvals.refuse_answer(resume, problem)
-            keys = await turn.journal.keep("began", encode(await thread.keys_for(resume, questions)))
+            keys = await turn.journal.keep("began", encode(thread.keys_for(resume, questions)))
             async with (
                 _set_aside_on_failure(turn, thread, decode(keys), right),
                 thread.command_for(resume, questions) as command,
             ):
                 await self.graph.ainvoke(command, config, **self._options)
-        elif "arrived" not in turn.journal and await self._was_cut_off(config):
+        elif "arrived" not in turn.journal and await thread.came_to() == "a breakpoint":
             # Tools that run again get the same keys as before.
             async with _set_aside_on_failure(turn, thread, decode(turn.journal["began"]), right):
                 await self.graph.ainvoke(None, config, **self._options)
@@ -186,11 +182,6 @@ class ResumableGraph:
         await thread.check_ended()
         return Finished((await self.graph.aget_state(thread.config)).values)
 
-    async def _was_cut_off(self, config: RunnableConfig) -> bool:
-        """Whether the run took the answer and then stopped before its end or its next pause."""
-        state = await self.graph.aget_state(config)
-        return bool(state.next) and not state.interrupts
-
     def _thread(self, approvals: ApprovalClient, config: Config, asking: Asking) -> Thread:
         with_continuation: Asking = {**asking, "continuation": self.continuation(config)}
         return Thread.of(
@@ -200,11 +191,7 @@ class ResumableGraph:
 
 @asynccontextmanager
 async def _set_aside_on_failure(turn: Turn, thread: Thread, keys: Keys, right: Right) -> AsyncIterator[None]:
-    """Give tools their keys. If a tool would run again after a failure, set the run aside: no worker resumes it by itself.
-
-    Raises:
-        CutOffError: in place of the error with which the run failed.
-    """
+    """Give tools their keys. If a tool would run again after a failure, set the run aside: no worker resumes it by itself."""
     report = partial(turn.approvals.report_later, claim=turn.resume.claim)
     with passing_keys(keys, report) as begun:
         try:

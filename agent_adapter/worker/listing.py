@@ -113,7 +113,8 @@ def why(owed: Owed) -> str:
     if failures and owed.notes["failed_by"] == LEFT:
         return f"left: {reason}"
     if failures:
-        return f"failed {failures} times, tried again {_in(again)}: {reason}"
+        when = "now" if again <= 0 else f"in {again / 1000:.0f} s"
+        return f"failed {failures} times, tried again {when}: {reason}"
     if again > 0:
         return f"left to the process that waits for it, for {again / 1000:.0f} s more"
     return "no worker takes it"
@@ -129,10 +130,6 @@ def _lapsed(owed: Owed) -> str:
         f"{who} took it and did not finish: its claim lapsed {(owed.now - until) / 1000:.0f} s ago, "
         "so what was approved may have run"
     )
-
-
-def _in(milliseconds: int) -> str:
-    return "now" if milliseconds <= 0 else f"in {milliseconds / 1000:.0f} s"
 
 
 def _age(owed: Owed) -> str:

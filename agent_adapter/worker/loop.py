@@ -4,8 +4,8 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from agent_adapter.background import in_background
@@ -26,7 +26,7 @@ from agent_adapter.expected import kind_of
 from agent_adapter.loops import Loop, supervise
 from agent_adapter.redis.pool import end_task
 from agent_adapter.redis.records import Record, milliseconds
-from agent_adapter.redis.runs import Journal, OwedRun
+from agent_adapter.redis.runs import OwedRun
 from agent_adapter.worker.resumable import Finished, GoneOn, Over, Paused, Resumable, Turn
 
 logger = logging.getLogger(__name__)
@@ -120,7 +120,9 @@ class ResumeWorker:
                 loop.beat()
             except AgentAdapterError as error:
                 loop.hinder(str(error))
-            await self._rest()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._sweep):
+                    await self._stopping.wait()
 
     async def _take(self) -> None:
         free = self._at_once - len(self._running)
@@ -137,19 +139,9 @@ class ResumeWorker:
                 # It takes longer than its lease. Its claim on the record keeps others away.
                 await self._approvals.runs.give_back(run, again_in=self._lease)
                 continue
-            task = in_background(self._work(run), name=f"run of {run.interrupt_id}")
-            self._running[run.interrupt_id] = task
-            task.add_done_callback(partial(self._forget, run.interrupt_id))
-
-    def _forget(self, interrupt_id: str, _: asyncio.Task[None]) -> None:
-        del self._running[interrupt_id]
-
-    async def _rest(self) -> None:
-        try:
-            async with asyncio.timeout(self._sweep):
-                await self._stopping.wait()
-        except TimeoutError:
-            return
+            self._running[run.interrupt_id] = in_background(
+                self._work(run), name=f"run of {run.interrupt_id}"
+            )
 
     async def _work(self, run: OwedRun) -> None:
         try:
@@ -161,6 +153,8 @@ class ResumeWorker:
         except AgentAdapterError as error:
             # The run is due again when its lease ends.
             logger.warning("run.left", extra={"interrupt_id": run.interrupt_id, "reason": str(error)})
+        finally:
+            del self._running[run.interrupt_id]
 
     async def _attempt(self, interrupt_id: str) -> int | None:
         """Try to resume one run; return the milliseconds until the next try, `None` when it is no longer owed."""
@@ -192,7 +186,11 @@ class ResumeWorker:
     async def _go_on(self, interrupt_id: str) -> int | None:
         record = await self._approvals.record(interrupt_id)
         journal = await self._approvals.runs.journal(interrupt_id, body=record.body)
-        resumable = self._resumable(record, journal)
+        try:
+            needs = journal.continuation.needs
+        except InvalidRequestError as error:
+            raise UnreadableContinuationError(str(error)) from error
+        resumable = self._by_needs[f"{record.interrupt.agent}: {needs}"]
         if record.ended_unanswered:
             await self._let_go(record, resumable)
             return None
@@ -205,15 +203,16 @@ class ResumeWorker:
             came_to = await resumable.go_on(turn)
             if isinstance(came_to, Finished) and resumable.over:
                 await resumable.over(Over(record.interrupt, "finished", came_to.result))
-        _log(interrupt_id, came_to)
+        match came_to:
+            case Finished():
+                logger.info("run.finished", extra={"interrupt_id": interrupt_id})
+            case Paused(interrupt_id=following):
+                logger.info("run.paused", extra={"interrupt_id": interrupt_id, "next": following})
+            case GoneOn():
+                logger.warning(
+                    "%s: somebody else has gone on with this run from its next question", interrupt_id
+                )
         return None
-
-    def _resumable(self, record: Record, journal: Journal) -> Resumable:
-        try:
-            continuation = journal.continuation
-        except InvalidRequestError as error:
-            raise UnreadableContinuationError(str(error)) from error
-        return self._by_needs[f"{record.interrupt.agent}: {continuation.needs}"]
 
     async def _let_go(self, record: Record, resumable: Resumable) -> None:
         """Drop a run whose question ended without an answer. It stays paused, and its owner may ask again."""
@@ -230,13 +229,3 @@ class ResumeWorker:
         if what not in self._warned:
             self._warned.add(what)
             logger.warning(sentence, *values)
-
-
-def _log(interrupt_id: str, came_to: Paused | Finished | GoneOn) -> None:
-    match came_to:
-        case Finished():
-            logger.info("run.finished", extra={"interrupt_id": interrupt_id})
-        case Paused(interrupt_id=following):
-            logger.info("run.paused", extra={"interrupt_id": interrupt_id, "next": following})
-        case GoneOn():
-            logger.warning("%s: somebody else has gone on with this run from its next question", interrupt_id)

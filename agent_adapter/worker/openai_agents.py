@@ -30,10 +30,9 @@ from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.edit_check import why_refused
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.openai_agents import PausedRun
-from agent_adapter.integrations.openai_agents.checks import check_agent, check_options
+from agent_adapter.integrations.openai_agents.checks import check_agent, check_options, check_servers
 from agent_adapter.integrations.openai_agents.paused import check_input
 from agent_adapter.integrations.openai_agents.reporting import going_on
-from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.redis.claims import patiently
 from agent_adapter.redis.runs import failed_with
 from agent_adapter.worker.resumable import Finished, GoneOn, Notify, Paused, Turn
@@ -121,7 +120,8 @@ class ResumableAgent:
         if "outcome" in turn.journal:
             outcome = decode(turn.journal["outcome"])
         elif outcome := await self._run(turn):
-            await _keep(turn, "outcome", encode(outcome))
+            # Redis is waited for as long as it takes: nobody else knows what has happened.
+            await patiently(partial(turn.journal.keep, "outcome", encode(outcome)))
         else:
             outcome = {"paused": turn.continuation.state}
         if "paused" not in outcome:
@@ -141,7 +141,12 @@ class ResumableAgent:
         if problem := await why_refused(resume, own, turn.interrupt):
             await turn.approvals.refuse_answer(turn.resume, problem)
             return None
-        outputs = self._outputs(turn, resume)
+        # What a dead worker has noted, by the position of the call.
+        outputs = {
+            position: str(decode(turn.journal[note]))
+            for position, note in enumerate(map("output:{}".format, resume.indices))
+            if note in turn.journal
+        }
         top = decode(text)["state"]["current_agent"]["name"]
         if "began" in turn.journal:
             await _look_back(turn, items, resume, top=top)
@@ -149,7 +154,12 @@ class ResumableAgent:
         for position in outputs:
             if getattr(resume.decisions[position], "always", False):
                 paused.state.approve(items[position], always_approve=True)
-        state = paused.decided((_with_outputs(resume, outputs), items))
+        # Calls that have run already are answered with their outputs.
+        decisions: tuple[Decision | None, ...] = tuple(
+            RespondDecision(message=outputs[position]) if position in outputs else decision
+            for position, decision in enumerate(resume.decisions)
+        )
+        state = paused.decided((resume.model_copy(update={"decisions": decisions}), items))
         hooks = _Notes(turn, paused, self._options.get("hooks"))
         try:
             with going_on(paused, turn.approvals):
@@ -161,15 +171,6 @@ class ResumableAgent:
         if following := paused.then(result):
             return {"paused": following.dump(**self._storing)}
         return {"result": to_jsonable_python(result.final_output, fallback=str)}
-
-    def _outputs(self, turn: Turn, resume: Resume) -> dict[int, str]:
-        """Return the outputs that a dead worker has noted, by the position of the call."""
-        notes = {position: f"output:{index}" for position, index in enumerate(resume.indices)}
-        return {
-            position: str(decode(turn.journal[note]))
-            for position, note in notes.items()
-            if note in turn.journal
-        }
 
     async def _ask(self, paused: PausedRun, text: str, approvals: ApprovalClient, asking: Asking) -> Paused:
         continuation = Continuation(
@@ -187,11 +188,6 @@ class ResumableAgent:
 
     async def _load(self, text: str) -> PausedRun:
         return await PausedRun.load(self.agent, text, **self._restoring)
-
-
-async def _keep(turn: Turn, name: str, text: str) -> None:
-    """Write a note, and wait for Redis as long as it takes: nobody else knows what has happened."""
-    await patiently(lambda: turn.journal.keep(name, text))
 
 
 def _decided(paused: PausedRun, turn: Turn) -> tuple[list[ToolApprovalItem], Interrupt, Resume]:
@@ -242,21 +238,9 @@ def _is_noted(item: ToolApprovalItem, top: str) -> bool:
     The SDK calls hooks only for function tools of the run's own agents, and not for other kinds of tools or for agents that
     are used as tools.
     """
-    return item.agent.name == top and _kind(item) == "function_call"
-
-
-def _with_outputs(resume: Resume, outputs: Mapping[int, str]) -> Resume:
-    """Answer the calls that have already run with their outputs."""
-    decisions: list[Decision | None] = [
-        RespondDecision(message=outputs[position]) if position in outputs else decision
-        for position, decision in enumerate(resume.decisions)
-    ]
-    return resume.model_copy(update={"decisions": tuple(decisions)})
-
-
-def _kind(item: ToolApprovalItem) -> str:
     raw = item.raw_item
-    return str(raw.get("type") if isinstance(raw, Mapping) else raw.type)
+    kind = raw.get("type") if isinstance(raw, Mapping) else raw.type
+    return item.agent.name == top and kind == "function_call"
 
 
 class _Notes(RunHooks[Any]):
@@ -280,4 +264,4 @@ class _Notes(RunHooks[Any]):
     async def _note(self, kind: str, context: Any, text: str) -> None:
         interrupt_id, _, index = (self._paused.key(context) or "").rpartition(":")
         if interrupt_id == self._turn.interrupt.id:
-            await _keep(self._turn, f"{kind}:{index}", text)
+            await patiently(partial(self._turn.journal.keep, f"{kind}:{index}", text))

@@ -2,33 +2,27 @@
 
 import dataclasses
 import os
-import re
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from enum import Enum, IntEnum, StrEnum
-from functools import cached_property, partial
-from ipaddress import IPv4Network
+from enum import Enum, IntEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self, Unpack
-from uuid import UUID, uuid1
+from typing import Annotated, Any, Literal, Unpack
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import (
-    VERSION,
     AfterValidator,
     AnyUrl,
     BaseModel,
     ConfigDict,
     Field,
     HttpUrl,
-    PrivateAttr,
     SecretStr,
     StringConstraints,
-    TypeAdapter,
     computed_field,
 )
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
@@ -64,8 +58,8 @@ class Extra(TypedDict, total=False):
 
 
 def shown(function, **arguments):
-    inputs = Inputs.of(function)
-    return inputs.show(inputs.read(arguments))
+    _, shown = Inputs.of(function).read(arguments)
+    return shown
 
 
 def one(annotation):
@@ -83,6 +77,7 @@ def one(annotation):
 VALUES = [
     (str, "a", "a", "b", "b"),
     (int, 10**30, 10**30, 5, 5),
+    (float, 5, 5.0, 1, 1.0),
     (datetime, datetime(2026, 11, 20, 12, tzinfo=UTC), "2026-11-20T12:00:00Z", "2026-11-21T12:00:00Z", datetime(2026, 11, 21, 12, tzinfo=UTC)),
     (timedelta, timedelta(minutes=5), "PT5M", "PT6M", timedelta(minutes=6)),
     (Decimal, Decimal("1.50"), "1.50", "2.50", Decimal("2.50")),
@@ -91,30 +86,29 @@ VALUES = [
     (Colour, Colour.RED, "red", "blue", Colour.BLUE),
     (Address, Address(street="A", since=date(2026, 1, 1)), {"street": "A", "since": "2026-01-01"}, {"street": "B", "since": "2026-01-01"}, Address(street="B", since=date(2026, 1, 1))),
     (Point, Point(1, 2), {"x": 1, "y": 2}, {"x": 1, "y": 3}, Point(1, 3)),
-    (set[int], {1}, [1], [2], {2}),
+    (set[int], {2, 1}, [1, 2], [2], {2}),
     (tuple[int, str], (1, "a"), [1, "a"], [2, "a"], (2, "a")),
-    (Sequence[int], (1, 2), [1, 2], [3], [3]),
+    (list[Sequence[int]], [[1, 2]], [[1, 2]], [[3]], [[3]]),
     (dict[int, list[Colour]], {1: [Colour.RED]}, {"1": ["red"]}, {"2": ["blue"]}, {2: [Colour.BLUE]}),
     (bytes, b"abc", "abc", "abd", b"abd"),
     (int | None, None, None, 5, 5),
     (Any, {"deep": [1, None]}, {"deep": [1, None]}, [], []),
+    (Any, 1, 1, True, True),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("annotation", "value", "json", "edit", "rebuilt"), VALUES, ids=[str(row[0]) for row in VALUES]
+    ("annotation", "value", "json", "edit", "runs"), VALUES, ids=[str(row[0]) for row in VALUES]
 )
-def test_a_value_is_shown_as_json_and_rebuilt_from_an_edit(annotation, value, json, edit, rebuilt):
-    """The person sees JSON, the function gets its own types: the very object, or what the edit stands for."""
+def test_the_function_gets_what_the_shown_or_edited_json_stands_for(annotation, value, json, edit, runs):
+    """The person reads JSON, the function gets its own types."""
     inputs = Inputs.of(one(annotation))
-    values = inputs.read({"value": value})
+    values, shown = inputs.read({"value": value})
 
-    assert values["value"] is value
-    assert inputs.show(values) == {"value": json}
-    assert inputs.edited(values, {"value": json}, {"value": json})["value"] is value
-    edited = inputs.edited(values, {"value": json}, {"value": edit})["value"]
-    assert edited == rebuilt
-    assert type(edited) is type(rebuilt)
+    assert (values, shown) == ({"value": value}, {"value": json})
+    assert inputs.edited(values, shown, {"value": json})["value"] is values["value"]
+    edited = inputs.edited(values, shown, {"value": edit})["value"]
+    assert (edited, type(edited)) == (runs, type(runs))
 
 
 Tidy = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True)]
@@ -123,27 +117,26 @@ Tidy = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True)]
 @pytest.mark.parametrize(
     ("annotation", "value", "typed", "said"),
     [
-        (Annotated[int, AfterValidator(abs)], 5, -5000, "value: -5000 was approved, but 5000 would have run.*: ask again"),
-        (Annotated[int, AfterValidator(lambda number: min(number, 10))], 3, 50, "value: 50 was approved, but 10 would have run"),
-        (Tidy, "ab", " ADMIN", 'value: " ADMIN" was approved, but "admin" would have run'),
-        (list[float], [1.5], [2**53 + 1], r"value\[0\]: 9007199254740993 was approved, but 9007199254740992\.0 would have run"),
-        (float, 1.5, Number("9007199254740993.0"), r"value: 9007199254740993\.0 was approved, but 9007199254740992\.0 would have run"),
-        (list[Point], [Point(1, 2)], [{"x": 1, "y": 2, "z": 3}], r"value\[0\]\.z: 3 was approved, but no value would have run"),
-        (list[Extra], [{"urgent": True}], [{"later": 1}], r"value\[0\]\.later: 1 was approved, but no value would have run"),
+        (Annotated[int, AfterValidator(abs)], 5, -5000, "value: its type or a validator would change what was approved.*: ask again"),
+        (Tidy, "ab", " ADMIN", "value: "),
+        (list[float], [1.5], [2**53 + 1], r"value\[0\]: "),
+        (float, 1.5, Number("9007199254740993.0"), "value: "),
+        (list[Point], [Point(1, 2)], [{"x": 1, "y": 2, "z": 3}], r"value\[0\]\.z: "),
+        (list[Extra], [{"urgent": True}], [{"later": 1}], r"value\[0\]\.later: "),
         (list[Address], [], [{"street": "A", "since": "2026-01-01", "owner": "Mira"}], r"value\[0\]\.owner"),
-        (list[datetime], [], ["1700000000"], r'value\[0\]: "1700000000" was approved, but "2023-11-14T22:13:20Z" would have run'),
-        (Decimal, Decimal("1.10"), "\u0662_\u0660", 'value: "\u0662_\u0660" was approved, but "20" would have run'),
-        (bool, False, 1, "value: 1 was approved, but true would have run"),
-        (set[int], set(), [1, 1], r"value: \[1,1\] was approved, but \[1\] would have run"),
+        (list[datetime], [], ["1700000000"], r"value\[0\]: "),
+        (Decimal, Decimal("1.10"), "\u0662_\u0660", "value: "),
+        (bool, False, 1, "value: "),
+        (set[int], set(), [1, 1], "value: "),
     ],
 )  # fmt: skip
 def test_an_edit_runs_as_it_was_shown_or_not_at_all(annotation, value, typed, said):
     """No type and no validator makes another value of what the person typed and the card shows."""
     inputs = Inputs.of(one(annotation))
-    values = inputs.read({"value": value})
+    values, shown = inputs.read({"value": value})
 
     with pytest.raises(InvalidRequestError, match=f"take: {said}"):
-        inputs.edited(values, inputs.show(values), {"value": typed})
+        inputs.edited(values, shown, {"value": typed})
 
 
 @pytest.mark.parametrize(
@@ -166,44 +159,15 @@ def test_an_edit_may_write_the_same_value_in_another_way(annotation, typed, runs
 
 @dataclasses.dataclass
 class Rated:
-    rate: float
     tags: set[str]
 
 
-@pytest.mark.parametrize(
-    ("annotation", "value", "json"),
-    [
-        (float, 1, "1"),
-        (list[float], [1, 2.5], "[1,2.5]"),
-        (set[float], {2.5, 1}, "[1,2.5]"),
-        (dict[int, float], {7: 1}, '{"7":1}'),
-        (Rated, Rated(2, {"b", "a"}), '{"rate":2,"tags":["a","b"]}'),
-    ],
-)
-def test_an_integer_for_a_float_is_shown_as_it_runs_and_a_set_in_one_order(annotation, value, json):
-    """The function gets 1, so the card does not say 1.0."""
-    assert encode(shown(one(annotation), value=value)["value"]) == json
+def test_sets_are_shown_in_one_order():
+    """Each process has another one, and a question is found again by its arguments."""
+    names = [f"{number:02}" for number in range(30)]
+    given = {"value": {7: [Rated(set(names))]}}
 
-
-class Base:
-    __slots__ = ("hidden",)
-
-
-@dataclasses.dataclass(slots=True)
-class Slotted(Base):
-    x: int
-
-
-def test_a_slot_that_is_not_a_field_is_refused():
-    """The card would not show it, and the function would get it."""
-    value = Slotted(1)
-    assert shown(one(Slotted), value=value) == {"value": {"x": 1}}
-    value.hidden = 5
-
-    with pytest.raises(
-        InvalidRequestError, match=r"take: value\.hidden: JSON does not hold all of this Slotted"
-    ):
-        shown(one(Slotted), value=value)
+    assert shown(one(dict[int, list[Rated]]), **given) == {"value": {"7": [{"tags": names}]}}
 
 
 class Order(BaseModel):
@@ -229,6 +193,15 @@ class Basket(BaseModel):
     items: list[Item]
 
 
+class Level(IntEnum):
+    HIGH = 1
+
+
+class Transfer(BaseModel):
+    cents: int
+    account: str = Field("ops", exclude=True)
+
+
 class Voucher(BaseModel):
     kind: Literal["voucher"] = "voucher"
     cents: int
@@ -250,48 +223,10 @@ class Voucher(BaseModel):
 )  # fmt: skip
 def test_json_becomes_the_models_that_the_signature_names(annotation, value, json, runs):
     """A function that takes a model never gets a dictionary, and the card shows its defaults, too."""
-    inputs = Inputs.of(one(annotation))
-    values = inputs.read({"value": value})
+    values, shown = Inputs.of(one(annotation)).read({"value": value})
 
-    assert inputs.show(values) == {"value": json}
-    assert values["value"] == runs
-    assert type(values["value"]) is type(runs)
-
-
-def test_json_that_does_not_fit_a_model_is_refused_with_the_place():
-    """The model that wrote it reads what to write instead."""
-    with pytest.raises(InvalidRequestError, match=r"^take: value\[0\]\.qty: Input should be a valid integer"):
-        Inputs.of(one(list[Item])).read({"value": [{"sku": "a", "qty": "two"}]})
-
-
-class Mail(BaseModel):
-    to: Sequence[str]
-
-
-@dataclasses.dataclass
-class Letter:
-    to: Sequence[str]
-
-
-@pytest.mark.parametrize(
-    ("annotation", "value"),
-    [
-        (Sequence[Sequence[int]], [(1, 2)]),
-        (list, [(1, 2)]),
-        (dict, {"a": (1, 2)}),
-        (Any, [{"a": ((1,), [2])}]),
-        (Mail, Mail(to=("a",))),
-        (Letter, Letter(("a",))),
-    ],
-    ids=["sequence", "list", "dict", "any", "model", "dataclass"],
-)
-def test_a_tuple_for_a_list_is_fine_inside_of_a_value_too(annotation, value):
-    """JSON has one kind of list; the function gets the very object."""
-    inputs = Inputs.of(one(annotation))
-    values = inputs.read({"value": value})
-
-    assert encode(inputs.show(values)["value"]) == TypeAdapter(annotation).dump_json(value).decode()
-    assert values["value"] is value
+    assert shown == {"value": json}
+    assert (values["value"], type(values["value"])) == (runs, type(runs))
 
 
 class WrittenOtherwise(BaseModel):
@@ -319,13 +254,6 @@ def test_a_model_that_does_not_read_what_it_writes_is_refused_with_the_cure(valu
     )
 
 
-def test_true_is_not_taken_for_one():
-    """An edit from 1 to true is an edit."""
-    inputs = Inputs.of(one(Any))
-
-    assert inputs.edited({"value": 1}, {"value": 1}, {"value": True})["value"] is True
-
-
 @pytest.mark.parametrize(
     ("annotation", "value"),
     [
@@ -334,12 +262,23 @@ def test_true_is_not_taken_for_one():
         (float, float("nan")),
         (bytes, b"\xff"),
         (Any, object()),
+        (Transfer, Transfer(cents=5, account="mine")),
+        (Iterable[int], (number for number in range(3))),
     ],
 )
 def test_what_json_does_not_hold_is_refused(annotation, value):
     """Nobody is asked about less than what would run."""
     with pytest.raises(InvalidRequestError, match=r"^take: value: "):
         shown(one(annotation), value=value)
+
+
+def test_what_is_beside_the_fields_is_not_shown_and_does_not_run():
+    """The function gets a value of its own."""
+    given = Point(1, 2)
+    vars(given)["z"] = 3
+    values, _ = Inputs.of(one(Point)).read({"value": given})
+
+    assert vars(values["value"]) == {"x": 1, "y": 2}
 
 
 def test_a_secret_is_refused_and_not_shown_in_the_error():
@@ -350,174 +289,31 @@ def test_a_secret_is_refused_and_not_shown_in_the_error():
     assert "hunter2" not in str(refused.value)
 
 
-class Word(str):  # noqa: SLOT000  # it is to have attributes
-    ...
-
-
-class Level(IntEnum):
-    HIGH = 1
-
-
-class Tag(StrEnum):
-    RENT = "rent"
-
-
-class Pair(NamedTuple):
-    left: int
-
-
-@dataclasses.dataclass
-class Note:
-    text: str
-    draft: bool = dataclasses.field(default=False, compare=False)
-
-    @cached_property
-    def loud(self) -> str:
-        return self.text.upper()
-
-
-class Transfer(BaseModel):
-    cents: int
-    account: str = Field("ops", exclude=True)
-    _checked: bool = PrivateAttr(False)
-
-    def checked(self) -> Self:
-        self._checked = True
-        return self
-
-
-def having(value, **attributes):
-    """Give a value more than its type says."""
-    for name, attribute in attributes.items():
-        object.__setattr__(value, name, attribute)
-    return value
-
-
-def beside(value, **attributes):
-    """Likewise, where the type keeps a watch on its attributes."""
-    vars(value).update(attributes)
-    return value
-
-
-def late(note):
-    """Compute what the note keeps, and change what it was computed from."""
-    assert note.loud
-    note.text = "b"
-    return note
-
-
-NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-BERLIN = ZoneInfo("Europe/Berlin")
-MORE = [
-    (Point, having(Point(1, 2), z=3), ".z"),
-    (Any, {"deep": [having(Word("a"), weight=5)]}, "['deep'][0]"),
-    (list[Point], [Point(1, 2), having(Point(3, 4), z=None)], "[1].z"),
-    (Note, having(Note("a"), unread=0), ".unread"),
-    (Note, late(Note("a")), ".loud"),
-    (str, Word("a"), ""),
-    (str, Tag.RENT, ""),
-    (int, Level.HIGH, ""),
-    (Any, Level.HIGH, ""),
-    (set[str], {Word("a")}, ""),
-    (dict[str, int], {Word("a"): 1}, "['a']"),
-    (Any, Pair(1), ""),
-    (Transfer, Transfer(cents=5, account="mine"), ".account"),
-    (Transfer, Transfer(cents=5).checked(), ".__pydantic_private__['_checked']"),
-    (Transfer, beside(Transfer(cents=5), to="mine"), ".to"),
-    (dict[str, int], OrderedDict(a=1), ""),
-    (Mapping[str, int], defaultdict(lambda: 7, a=1), ""),
-    (defaultdict[str, int], defaultdict(lambda: 7, a=1), ".default_factory"),
-    (deque[int], deque([1], maxlen=1), ".maxlen"),
-    (datetime, NOON.replace(tzinfo=BERLIN), ".tzinfo"),
-    (time, time(12, tzinfo=BERLIN), ".tzinfo"),
-    (datetime, NOON.replace(fold=1, tzinfo=None), ".fold"),
-]
-
-
-@pytest.mark.parametrize(("annotation", "value", "path"), MORE, ids=[f"{row[0]}{row[2]}" for row in MORE])
-def test_what_holds_more_than_its_json_is_refused_with_the_place(annotation, value, path):
-    """It equals what is shown as Python compares, and is not all that would run."""
-    with pytest.raises(InvalidRequestError) as refused:
-        shown(one(annotation), value=value)
-
-    assert str(refused.value).startswith(f"take: value{path}: JSON does not hold all of this ")
-    assert "annotate exactly what is passed, or keep it out of the signature" in str(refused.value)
-
-
 @pytest.mark.parametrize(
     ("annotation", "value", "json"),
     [
-        (float, 5, 5.0),
-        (list[float], [1, 2.5], [1.0, 2.5]),
         (Level, Level.HIGH, 1),
-        (Tag, Tag.RENT, "rent"),
-        (Pair, Pair(1), [1]),
-        (Note, Note("a", draft=True), {"text": "a", "draft": True}),
-        (Transfer, Transfer(cents=5), {"cents": 5}),
         (OrderedDict[str, int], OrderedDict(a=1), {"a": 1}),
-        (AbstractSet[int], frozenset({1}), [1]),
-        (datetime, NOON.replace(tzinfo=ZoneInfo("UTC")), "2026-11-20T12:00:00Z"),
-        (datetime, NOON.replace(tzinfo=timezone(timedelta(hours=5.5))), "2026-11-20T12:00:00+05:30"),
+        (datetime, datetime(2026, 11, 20, 12, tzinfo=timezone(timedelta(hours=5.5))), "2026-11-20T12:00:00+05:30"),
         (Decimal, Decimal("1E+2"), "1E+2"),
-        (UUID, uuid1(0, 0), None),
-        (IPv4Network, IPv4Network("10.0.0.0/8"), "10.0.0.0/8"),
         (AnyUrl, AnyUrl("https://example.com/a"), "https://example.com/a"),
-        (Path, Path("a/../b"), "a/../b"),
-        (ZoneInfo, BERLIN, "Europe/Berlin"),
-        (re.Pattern[str], re.compile("a+"), "a+"),
+        (ZoneInfo, ZoneInfo("Europe/Berlin"), "Europe/Berlin"),
     ],
-)
-def test_what_its_json_stands_for_is_shown_and_runs_as_it_is(annotation, value, json):
-    """Numbers, times and types that say all there is."""
-    inputs = Inputs.of(one(annotation))
-    values = inputs.read({"value": value})
+)  # fmt: skip
+def test_types_of_the_standard_library_and_of_pydantic_are_shown_in_their_own_form(annotation, value, json):
+    values, shown = Inputs.of(one(annotation)).read({"value": value})
 
-    assert inputs.show(values)["value"] == (json or str(value))
-    assert values["value"] is value
-
-
-@pytest.mark.skipif(
-    tuple(map(int, VERSION.split(".")[:2])) < (2, 14),
-    reason="before 2.14, pydantic refuses this tuple in words of its own, and copies a deque",
-)
-def test_a_named_tuple_is_refused_for_a_sequence_and_a_deque_runs_as_it_is():
-    """The first has names that its JSON loses; the second says all there is."""
-    with pytest.raises(InvalidRequestError, match="take: value: JSON does not hold all of this Pair"):
-        shown(one(Sequence[int]), value=Pair(1))
-
-    given = deque([1])
-    inputs = Inputs.of(one(deque[int]))
-    assert inputs.read({"value": given})["value"] is given
-    assert inputs.show({"value": given}) == {"value": [1]}
-
-
-def test_what_was_computed_from_the_value_is_part_of_it():
-    """A cached property was looked at before the call."""
-    note = Note("a")
-    assert note.loud == "A"
-
-    assert shown(one(Note), value=note) == {"value": {"text": "a", "draft": False}}
+    assert (values, shown) == ({"value": value}, {"value": json})
 
 
 @pytest.mark.parametrize(
-    ("annotation", "value", "runs"),
-    [(int, True, 1), (bool, 1, True), (float, True, 1.0), (list[int], [True], [1]), (Any, True, True)],
+    ("annotation", "value", "runs"), [(int, True, 1), (bool, 1, True), (list[int], [True], [1])]
 )
 def test_what_runs_is_of_the_type_that_is_shown(annotation, value, runs):
     """True for a number is shown as 1, and the function gets 1."""
-    inputs = Inputs.of(one(annotation))
-    values = inputs.read({"value": value})
+    values, shown = Inputs.of(one(annotation)).read({"value": value})
 
-    assert encode(inputs.show(values)["value"]) == encode(runs)
-    assert encode(values["value"]) == encode(runs)
-
-
-def test_a_generator_is_refused():
-    """It could be shown only by using it up."""
-    with pytest.raises(
-        InvalidRequestError, match="annotate exactly what is passed, or keep it out of the signature"
-    ):
-        shown(one(Iterable[int]), value=(number for number in range(3)))
+    assert encode(shown["value"]) == encode(values["value"]) == encode(runs)
 
 
 # --- Parameters ---------------------------------------------------------------------------------------------------
@@ -531,9 +327,9 @@ def test_every_kind_of_parameter_is_shown_by_its_name():
     """Defaults, `*args` and `**kwargs` are among what the person reads."""
     inputs = Inputs.of(everything)
     given = inputs.signature.bind(1, "dana", 2, 3, urgent=True).arguments
-    values = inputs.read(given)
+    values, shown = inputs.read(given)
 
-    assert inputs.show(values) == {
+    assert shown == {
         "first": 1,
         "to": "dana",
         "more": [2, 3],
@@ -546,11 +342,9 @@ def test_every_kind_of_parameter_is_shown_by_its_name():
 def test_an_edit_of_every_kind_of_parameter_reaches_the_function():
     """What is left out of an edit is the default."""
     inputs = Inputs.of(everything)
-    values = inputs.read({"first": 1, "to": "dana"})
+    values, shown = inputs.read({"first": 1, "to": "dana"})
 
-    edited = inputs.edited(
-        values, inputs.show(values), {"first": 5, "to": "erik", "more": [6], "extra": {"loud": False}}
-    )
+    edited = inputs.edited(values, shown, {"first": 5, "to": "erik", "more": [6], "extra": {"loud": False}})
 
     assert inputs.call_with(edited)() == "5 erik (6,) nobody {'loud': False}"
 
@@ -563,14 +357,7 @@ def test_extra_arguments_cannot_replace_a_parameter(read):
     good = inputs.read({**given, "extra": {}})
 
     with pytest.raises(InvalidRequestError, match="everything: extra: cc is a parameter of its own"):
-        inputs.read(given) if read == "read" else inputs.edited(good, inputs.show(good), given)
-
-
-def test_extra_arguments_may_have_the_name_of_their_parameter():
-    """Python lets `**extra` hold `extra`, and positional-only names."""
-    inputs = Inputs.of(everything)
-
-    assert inputs.call_with(inputs.read({"first": 1, "to": "a", "extra": {"extra": True, "first": True}}))()
+        inputs.read(given) if read == "read" else inputs.edited(*good, given)
 
 
 def test_extra_arguments_may_be_typed():
@@ -602,13 +389,6 @@ def test_the_schema_says_what_the_form_needs():
     }
 
 
-def test_a_decimal_is_text_so_that_its_digits_stay():
-    """An amount is shown as 1.50 and edited as 1.50, never as a number that has lost its digits."""
-    (described,) = Inputs.of(one(Decimal)).schema["properties"].values()
-
-    assert described["type"] == "string"
-
-
 class Office:
     def send(self, to: str) -> str:
         return f"{type(self).__name__} to {to}"
@@ -617,9 +397,9 @@ class Office:
 def test_the_object_of_a_method_is_not_shown_and_cannot_be_edited():
     """`self` says on what a method works, and is nobody's input."""
     inputs = Inputs.of(Office.send)
-    values = inputs.read({"self": Office(), "to": "dana"})
+    values, shown = inputs.read({"self": Office(), "to": "dana"})
 
-    assert inputs.show(values) == {"to": "dana"}
+    assert shown == {"to": "dana"}
     assert inputs.call_with(inputs.edited(values, {"to": "dana"}, {"to": "erik"}))() == "Office to erik"
     with pytest.raises(InvalidRequestError, match="send: there is no parameter self"):
         inputs.edited(values, {"to": "dana"}, {"self": 5, "to": "erik"})
@@ -651,14 +431,6 @@ def test_the_error_names_arguments_that_do_not_fit(arguments, problem):
     """The error names the function, the parameter and what it takes."""
     with pytest.raises(InvalidRequestError, match=problem):
         Inputs.of(everything).read(arguments)
-
-
-def test_constraints_of_the_annotation_hold_for_edits():
-    """A person cannot edit past what the function takes."""
-    inputs = Inputs.of(one(Annotated[int, Field(gt=0)]))
-
-    with pytest.raises(InvalidRequestError, match="take: value: Input should be greater than 0"):
-        inputs.edited({"value": 1}, {"value": 1}, {"value": -1})
 
 
 # --- What cannot be gated -----------------------------------------------------------------------------------------

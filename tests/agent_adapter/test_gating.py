@@ -256,6 +256,14 @@ def test_an_override_gates_more_and_changes_what_it_names():
     assert description_of(gate.overridden({"pay": True}, description_prefix="Today."), PAY) == "Today."
 
 
+def test_a_policy_stays_as_it_was_made():
+    interrupt_on = {"send_email": True}
+    gate = Gate(interrupt_on)
+    interrupt_on["send_email"] = False
+
+    assert asked(gate.overridden({}), MAIL) == ["send_email"]
+
+
 def test_an_override_is_checked_like_a_policy():
     """What the framework cannot carry out is refused here too."""
     gate = Gate({"send_email": True}, decisions=("approve", "reject"))
@@ -270,17 +278,6 @@ def test_an_override_is_checked_like_a_policy():
         Gate({"pay": True}, tools={"pay"}).overridden(**from_camel_case({"interruptOn": {"pays": True}}))
 
 
-def test_a_policy_stays_as_it_was_made():
-    """Neither who changes the mapping afterwards, nor the override of another run, changes it."""
-    interrupt_on = {"send_email": True}
-    gate = Gate(interrupt_on)
-    interrupt_on["send_email"] = False
-    gate.overridden({"send_email": False})
-
-    assert asked(gate, MAIL) == ["send_email"]
-    assert asked(gate.overridden({}), MAIL) == ["send_email"]
-
-
 # --- camelCase ----------------------------------------------------------------------------------------------------
 
 XPERT = {
@@ -292,6 +289,7 @@ XPERT = {
             "description": "Money.",
             "argsSchema": {"type": "object", "required": ["amount"]},
         },
+        "wipe": {"allowedDecisions": None, "description": None, "argsSchema": None},
     },
     "descriptionPrefix": "Please look.",
 }
@@ -311,19 +309,7 @@ def test_xperts_configuration_is_read():
         {"type": "object", "required": ["amount"]},
     )
     assert [action.description for action in review.request.action_requests] == ["Please look.", "Money."]
-
-
-def test_xperts_override_keeps_what_it_does_not_name():
-    """The context of one run is read like the configuration, and merged."""
-    gate = Gate(**from_camel_case(XPERT))
-
-    null = {"allowedDecisions": None, "description": None, "argsSchema": None}
-    run = gate.overridden(**from_camel_case({"interruptOn": {"send_email": False, "read_file": null}}))
-
-    assert asked(run, MAIL, FILE, PAY) == ["read_file", "pay"]
-    assert asked(gate.overridden(**from_camel_case({"descriptionPrefix": None})), MAIL) == ["send_email"]
-    assert config_of(run, FILE).allowed_decisions == ("approve", "edit", "reject")
-    assert description_of(run, FILE) == "Please look."
+    assert config_of(gate, call("wipe")).allowed_decisions == ("approve", "edit", "reject")
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,6 @@ from agent_adapter.errors import (
     WrongArgumentError,
 )
 from agent_adapter.redis import reports
-from agent_adapter.sync import SyncApprovalClient
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from playground.redis_server import RedisServer
 from tests.agent_adapter.test_client import admit, batch, decide
 from tests.conftest import an_agent, until
@@ -118,19 +116,6 @@ async def take(client, interrupt_id):
             await asyncio.sleep(0.02)
 
 
-async def test_an_earlier_attempt_of_the_same_process_reports_nothing(client, store):
-    interrupt_id = await decided(client, store, ApproveDecision())
-    with pytest.raises(ZeroDivisionError):
-        async with client.resuming(interrupt_id) as first:
-            1 / 0  # noqa: B018  # any error
-    async with client.resuming(interrupt_id) as second:
-        with pytest.raises(ClaimLostError):
-            await client.report(interrupt_id, 0, Outcome.done("first"), claim=first.claim)
-        await client.report(interrupt_id, 0, Outcome.done("second"), claim=second.claim)
-
-    assert await outcomes(client, interrupt_id) == [Outcome.done("second")]
-
-
 async def test_a_report_about_a_record_that_is_gone_leaves_nothing_behind(client, store, redis_url):
     """A field written to a record that has expired would be a key that never ends."""
     interrupt_id = await decided(client, store, ApproveDecision())
@@ -189,28 +174,6 @@ def test_an_outcome_of_any_object_can_be_stored():
 async def test_a_bare_text_is_not_an_outcome(client):
     with pytest.raises(WrongArgumentError, match=r"outcome: this is a text: pass Outcome\.done"):
         await client.report("billing." + "0" * 32, 0, "done")
-
-
-def test_a_blocking_client_reports_too():
-    with SyncApprovalClient(InMemoryApprovalClient(ScriptedReviewer([ApproveDecision()]))) as approvals:
-        resume = approvals.review(batch("pay"))
-        assert approvals.report(resume.interrupt_id, 0, Outcome.done("paid")).outcome.text == "paid"
-
-
-async def test_the_client_for_tests_keeps_outcomes_under_the_same_rules():
-    client = InMemoryApprovalClient(ScriptedReviewer([ApproveDecision(), RejectDecision()]))
-    interrupt = client.interrupt(batch("pay", "mail"))
-    await client.publish(interrupt)
-    await client.wait(interrupt.id)
-    with pytest.raises(ClaimLostError):
-        await client.report(interrupt.id, 0, Outcome.done())
-    async with client.resuming(interrupt.id) as resume:
-        await client.report(interrupt.id, 0, Outcome.done("paid"), claim=resume.claim)
-        assert (await client.report(interrupt.id, 0, Outcome.failed())).is_repeat
-        with pytest.raises(DecisionNotAllowedError):
-            await client.report(interrupt.id, 1, Outcome.done())
-
-    assert await outcomes(client, interrupt.id) == [Outcome.done("paid"), None]
 
 
 async def test_a_report_in_the_background_is_kept_by_the_time_the_client_is_closed(store, redis_url):

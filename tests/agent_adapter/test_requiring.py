@@ -6,7 +6,7 @@ import logging
 import re
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -18,7 +18,6 @@ from uuid import UUID
 import pytest
 from pydantic import (
     AfterValidator,
-    AliasPath,
     AnyUrl,
     BaseModel,
     ConfigDict,
@@ -209,10 +208,6 @@ GIVEN = {
 }  # fmt: skip
 
 
-def test_values_that_a_framework_made_of_the_json_are_what_was_approved():
-    assert runs(convert, APPROVED, **GIVEN) == "ran"
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -221,7 +216,8 @@ def test_values_that_a_framework_made_of_the_json_are_what_was_approved():
         {"pair": (1, True)}, {"tags": {"a"}},
     ],
 )  # fmt: skip
-def test_converted_values_that_differ_do_not_run(changed):
+def test_what_a_framework_made_of_the_approved_json_runs_and_another_value_does_not(changed):
+    assert runs(convert, APPROVED, **GIVEN) == "ran"
     assert refused(convert, APPROVED, **GIVEN | changed) == "arguments"
 
 
@@ -435,13 +431,6 @@ class Mark:
         return core_schema.no_info_after_validator_function(str.upper, handler(source))
 
 
-class AfterInit(BaseModel):
-    to: str
-
-    def model_post_init(self, context):
-        self.to = "bo"
-
-
 @dataclass
 class Filled:
     to: str
@@ -463,31 +452,16 @@ class Pair(NamedTuple):
     other: int = 0
 
 
-class Swapped(Pair):
-    def __new__(cls, one, other=0):
-        return super().__new__(cls, other, one)
-
-
 class Node(BaseModel):
     """A type that has itself within it."""
 
     below: "list[Node]" = []
 
 
-class Named(BaseModel):
-    """Its fields, its default and what is private say nothing about validators."""
-
-    type: str
-    to_lower: bool
-    on_error: str = "omit"
-    post_init: dict[str, str] = {"type": "function-plain"}
-    _seen: int = 0
-
-
 @pytest.mark.parametrize(
     ("kind", "approved"),
     [
-        (Node, {"below": [{"below": []}]}), (Named, {"type": "a", "to_lower": True}), (Pair, [1, 2]), (Path, "a/b"),
+        (Node, {"below": [{"below": []}]}), (Pair, [1, 2]), (Path, "a/b"),
         (UUID, "2f1d3f8e-0a52-4c39-9bb5-52a9a5d1b1d4"), (AnyUrl, "https://example.com/"),
         (IPv4Address, "10.0.0.1"), (Sequence[int], [1]), (OrderedDict[str, int], {"a": 1}), (deque[int], [1]),
         (Annotated[int, Field(gt=1)], 2), (re.RegexFlag, 2), (defaultdict[str, int], {"a": 1}),
@@ -504,8 +478,8 @@ def test_a_type_that_only_converts_is_in_nobodys_way(kind, approved):
     ("kind", "approved"),
     [
         (Doubled, {"amount": 5}), (list[Doubled], [{"amount": 5}]), (Lowered, {"name": "AL"}), (list[Trimmed], [" al"]),
-        (list[Annotated[str, Mark()]], ["al"]), (AfterInit, {"to": "al"}), (Filled, {"to": "al"}), (Guessed, "slow"),
-        (Swapped, [1, 2]), (list[OnErrorOmit[int]], [1, "x"]),
+        (list[Annotated[str, Mark()]], ["al"]), (Filled, {"to": "al"}), (Guessed, "slow"),
+        (list[OnErrorOmit[int]], [1, "x"]),
     ],
     ids=str,
 )  # fmt: skip
@@ -565,27 +539,12 @@ class Fixed:
     amount: int = field(init=False, default=5)
 
 
-@dataclass
-class Trial:
-    to: str
-    dry_run: InitVar[bool] = False
-
-
-class FirstName(BaseModel):
-    to: str = Field(validation_alias=AliasPath("names", 0))
-
-
 class ReadOnly(BaseModel):
     to: str = Field(validation_alias="recipient")
 
 
 class Unwritten(BaseModel):
     to: str = Field(exclude=True)
-
-
-class Account(BaseModel):
-    model_config = ConfigDict(coerce_numbers_to_str=True)
-    account: str
 
 
 class Coded(BaseModel):
@@ -606,8 +565,6 @@ class Renaming(BaseModel):
 LOST = [
     (Fixed, '{"to":"al","amount":7}', "payment.amount"),
     (list[Fixed], '[{"to":"al","amount":7}]', "payment[0].amount"),
-    (Trial, '{"to":"al","dry_run":true}', "payment.dry_run"),
-    (FirstName, '{"names":["al","bo"]}', "payment.names"),
     (ReadOnly, '{"recipient":"al"}', "payment.recipient"),
     (Unwritten, '{"to":"al"}', "payment.to"),
     (dict[int, str], '{"1":"al","01":"bo"}', "payment.1"),
@@ -617,7 +574,6 @@ LOST = [
     (Any, "123456789012345678.5", "payment"),
     (list[Any], "[123456789012345678.5]", "payment[0]"),
     (Decimal, "123456789012345678.55", "payment"),
-    (Account, '{"account":12345678901234567890.5}', "payment.account"),
     (Coded, '{"text":"ZGVsZXRl"}', "payment.text"),
     (int, '"007"', "payment"),
     (bool, '"yes"', "payment"),

@@ -169,16 +169,6 @@ async def test_the_error_about_a_wrong_option_names_the_right_one(client, given,
         await client.review(a_request(), **given)
 
 
-@pytest.mark.parametrize(
-    "given", [{"expires_in": 300}, {"expires_in": None}, {"channel": None, "context": None}]
-)
-async def test_what_is_left_out_is_as_usual_and_seconds_are_a_duration(client, given):
-    """As the integrations hand it on."""
-    seconds = given.get("expires_in") or 3600
-
-    assert client.interrupt(a_request(), **given).expires_in.total_seconds() == seconds
-
-
 async def _never(*_args, **_options):
     raise AssertionError("it ran")
 

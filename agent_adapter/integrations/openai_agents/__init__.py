@@ -21,10 +21,9 @@ except ImportError as error:
 
 from agent_adapter.integrations.openai_agents.asking import Asker
 from agent_adapter.integrations.openai_agents.calls import to_request, to_resume
-from agent_adapter.integrations.openai_agents.checks import check_agent, settings_of
+from agent_adapter.integrations.openai_agents.checks import check_agent, check_servers, settings_of
 from agent_adapter.integrations.openai_agents.paused import PausedRun, check_input
 from agent_adapter.integrations.openai_agents.reporting import going_on
-from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.streaming import RunStream
 from agent_adapter.integrations.openai_agents.tools import EditableMCPAgent, editable, editing
 

@@ -183,11 +183,7 @@ def _tool(item: ToolApprovalItem) -> FunctionTool | None:
 
 
 def refuse_removed_tool(item: ToolApprovalItem) -> None:
-    """Refuse a stored call if its agent no longer has the tool, before anybody is asked about it.
-
-    Raises:
-        InvalidRequestError: naming the agent and the tool.
-    """
+    """Refuse a stored call if its agent no longer has the tool, before anybody is asked about it."""
     own = item.tool_origin is not None and item.tool_origin.type is not ToolOriginType.MCP
     if own and _tool(item) is None:
         raise InvalidRequestError(

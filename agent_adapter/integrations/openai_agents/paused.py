@@ -33,8 +33,7 @@ from agent_adapter.integrations.openai_agents.calls import (
     refuse_removed_tool,
     to_request,
 )
-from agent_adapter.integrations.openai_agents.checks import check_names, settings_of
-from agent_adapter.integrations.openai_agents.servers import check_servers
+from agent_adapter.integrations.openai_agents.checks import check_names, check_servers, settings_of
 from agent_adapter.integrations.openai_agents.tools import CallKey, Edit, Edits, call_key, editing
 
 Result: TypeAlias = RunResult | RunResultStreaming
@@ -248,11 +247,7 @@ class PausedRun:
 
 
 def check_input(input: Any) -> None:
-    """Refuse an input that is neither new nor a paused run.
-
-    Raises:
-        InvalidRequestError: saying what to pass instead.
-    """
+    """Refuse an input that is neither new nor a paused run."""
     refuse_bare_state(input)
     if isinstance(input, str) and input.startswith('{"assent":'):
         cure = "pass `await PausedRun.load(agent, text)`"
@@ -262,11 +257,7 @@ def check_input(input: Any) -> None:
 
 
 def refuse_bare_state(input: Any) -> None:
-    """Refuse a state without the id of its run.
-
-    Raises:
-        InvalidRequestError: saying how to give it one.
-    """
+    """Refuse a state without the id of its run."""
     if isinstance(input, RunState):
         raise InvalidRequestError(
             "a RunState does not say which run it belongs to, so it could be resumed twice: "

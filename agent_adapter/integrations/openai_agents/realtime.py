@@ -22,9 +22,8 @@ from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.idempotency import finding
 from agent_adapter.integrations.openai_agents.calls import answers_to, to_request, words
-from agent_adapter.integrations.openai_agents.checks import check_agent
+from agent_adapter.integrations.openai_agents.checks import check_agent, check_servers
 from agent_adapter.integrations.openai_agents.reporting import reporting, watch
-from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.tools import Edit, call_key, editing
 
 logger = logging.getLogger(__name__)

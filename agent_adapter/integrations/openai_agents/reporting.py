@@ -121,8 +121,10 @@ def _watched(invoke: Invoke, tool: FunctionTool | CustomTool) -> Invoke:
             result = await _ended(invoke(context, arguments))
         except asyncio.CancelledError:
             # A run that is cancelled may go on elsewhere, and calls the tool again.
-            if _is_too_slow(tool, started):
-                report(context, Outcome.failed(_timeout(tool)))
+            limit = getattr(tool, "timeout_seconds", None)
+            if limit is not None and asyncio.get_running_loop().time() - started >= limit - _HEAD_START:
+                slow = ToolTimeoutError(tool_name=tool.name, timeout_seconds=limit)
+                report(context, Outcome.failed(slow))
             raise
         except Exception as error:
             report(context, Outcome.failed(error))
@@ -147,7 +149,7 @@ def _watched_shell(execute: Any) -> ShellExecutor:
 
     @wraps(execute)
     async def watched(request: ShellCommandRequest) -> str | ShellResult:
-        report = _report.get() or _nobody
+        report = _report.get() or (lambda _call_id, _outcome: None)
         try:
             result = await _ended(execute(request))
         except Exception as error:
@@ -160,10 +162,6 @@ def _watched_shell(execute: Any) -> ShellExecutor:
     return watched
 
 
-def _nobody(_context: Any, _outcome: Outcome) -> None:
-    """Nobody hears what becomes of a call outside of `reporting`."""
-
-
 def _of_commands(result: Any) -> Outcome:
     """Read what commands did. A command that ends with another code than 0 has failed, and so has one that timed out."""
     if not isinstance(result, ShellResult):
@@ -173,12 +171,3 @@ def _of_commands(result: Any) -> Outcome:
     )
     has_failed = any(each.status == "timeout" or each.exit_code for each in result.output)
     return Outcome.failed(text) if has_failed else Outcome.done(text)
-
-
-def _is_too_slow(tool: FunctionTool | CustomTool, started: float) -> bool:
-    limit = getattr(tool, "timeout_seconds", None)
-    return limit is not None and asyncio.get_running_loop().time() - started >= limit - _HEAD_START
-
-
-def _timeout(tool: FunctionTool | CustomTool) -> ToolTimeoutError:
-    return ToolTimeoutError(tool_name=tool.name, timeout_seconds=getattr(tool, "timeout_seconds", None) or 0)

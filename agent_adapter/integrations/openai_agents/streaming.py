@@ -9,9 +9,9 @@ from agents import Agent, Runner, RunResultStreaming, StreamEvent, TResponseInpu
 from agent_adapter.client import ApprovalClient
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.integrations.openai_agents.asking import Asker
+from agent_adapter.integrations.openai_agents.checks import check_servers
 from agent_adapter.integrations.openai_agents.paused import PausedRun
 from agent_adapter.integrations.openai_agents.reporting import going_on
-from agent_adapter.integrations.openai_agents.servers import check_servers
 
 
 class RunStream:

@@ -5,19 +5,19 @@ edited call, while its run is resumed.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias
 
 from agents import Agent, FunctionTool, RunContextWrapper, TContext, Tool, ToolApprovalItem, ToolOutputText
 from agents.function_schema import function_schema
 from agents.tool import ValidToolOutputPydanticModels
 from agents.tool_context import ToolContext
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
@@ -101,12 +101,11 @@ class EditableMCPAgent(Agent[TContext]):
     async def get_mcp_tools(self, run_context: RunContextWrapper[TContext]) -> list[Tool]:
         """List the tools of the servers."""
         listed = await super().get_mcp_tools(run_context)
-        self.mcp_tools = [editable(tool) if _may_be_edited(tool) else tool for tool in listed]
+        self.mcp_tools = [
+            editable(tool) if isinstance(tool, FunctionTool) and tool.output_json_schema is None else tool
+            for tool in listed
+        ]
         return list(self.mcp_tools)
-
-
-def _may_be_edited(tool: Tool) -> TypeGuard[FunctionTool]:
-    return isinstance(tool, FunctionTool) and tool.output_json_schema is None
 
 
 class Editable:
@@ -134,11 +133,7 @@ class Editable:
         return _with_note(edit.args, await self.tool.on_invoke_tool(context, encode(edit.args)))
 
     def check(self, args: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-        """Refuse edited arguments that the tool would not accept, or would change into other values.
-
-        Raises:
-            InvalidRequestError: naming the first problem.
-        """
+        """Refuse edited arguments that the tool would not accept, or would change into other values."""
         schema = self.tool.params_json_schema
         known = schema.get("properties", {})
         if missing := [name for name in schema.get("required", ()) if name not in args]:
@@ -186,18 +181,13 @@ def without_note(output: Any) -> str:
 def _with_note(args: Mapping[str, Any], output: Any) -> Any:
     note = f"{_NOTE} It was called with: {encode(args)}]"
     parts = list(output) if isinstance(output, list | tuple) else [output]
-    if parts and all(map(_is_structured, parts)):
-        return [ToolOutputText(text=note), *parts]
-    return f"{note}\n\n{output}"
-
-
-def _is_structured(part: Any) -> bool:
-    if isinstance(part, Mapping):
-        return part.get("type") in {"text", "image", "file"}
-    return isinstance(part, ValidToolOutputPydanticModels)
-
-
-Policy: TypeAlias = Callable[[RunContextWrapper[Any], dict[str, Any], str], Any]
+    is_structured = all(
+        part.get("type") in {"text", "image", "file"}
+        if isinstance(part, Mapping)
+        else isinstance(part, ValidToolOutputPydanticModels)
+        for part in parts
+    )
+    return [ToolOutputText(text=note), *parts] if parts and is_structured else f"{note}\n\n{output}"
 
 
 def _policy(tool: FunctionTool) -> Any:
@@ -206,39 +196,18 @@ def _policy(tool: FunctionTool) -> Any:
     A callable may let a call run unasked only if it sees the arguments exactly as they will run. A call without one of the
     parameters, or with another type, is always asked about.
     """
-    policy = tool.needs_approval
-    function = getattr(tool, "__wrapped__", None)
-    if not callable(policy) or function is None:
+    policy, model = tool.needs_approval, _model(tool)
+    if not callable(policy) or model is None:
         return policy
-    hints = get_type_hints(function, include_extras=True)
-    checks = {
-        name: TypeAdapter(hints[name]) if name in hints and _is_plain(hints[name]) else None
-        for name in tool.params_json_schema.get("properties", {})
-    }
 
     async def needs_approval(context: RunContextWrapper[Any], params: dict[str, Any], call_id: str) -> bool:
-        if params.keys() != checks.keys() or not all(_keeps(checks[name], params[name]) for name in params):
+        try:
+            runs = model.model_validate(params, strict=True).model_dump(mode="json")
+        except (ValidationError, PydanticSerializationError):
+            return True
+        if runs != params:
             return True
         answer = policy(context, params, call_id)
         return bool(await answer if inspect.isawaitable(answer) else answer)
 
     return needs_approval
-
-
-def _keeps(check: TypeAdapter[Any] | None, value: Any) -> bool:
-    if check is None:
-        return False
-    try:
-        return encode(check.validate_python(value, strict=True)) == encode(value)
-    except (ValidationError, TypeError, ValueError):
-        return False
-
-
-def _is_plain(hint: Any) -> bool:
-    """Whether a check against this type changes no value and runs no foreign code."""
-    if any(hint is plain for plain in (str, int, float, bool, list, dict, NoneType, Any)):
-        return True
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _is_plain(parts[0]) and all(isinstance(note, str) for note in parts[1:])
-    return origin is Literal or (origin in {list, dict, Union, UnionType} and all(map(_is_plain, parts)))

@@ -26,9 +26,9 @@ from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
-    ActionRequest,
     ApproveDecision,
     EditDecision,
+    HITLRequest,
     RejectDecision,
     RespondDecision,
 )
@@ -36,9 +36,8 @@ from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.gating import Gate, InterruptOn, check_tools
-from agent_adapter.integrations.spoon.reporting import reported
-from agent_adapter.integrations.spoon.reviewers import ApprovalCallback, Callback, People, Reviewer
-from agent_adapter.integrations.spoon.turn import Call, Refused, Turn, Verdicts
+from agent_adapter.integrations.spoon.reviewers import ApprovalCallback, ask_callback, ask_people
+from agent_adapter.integrations.spoon.turn import Call, Turn
 from agent_adapter.integrations.spoon.words import (
     DECISIONS,
     in_our_words,
@@ -120,13 +119,9 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
             raise InvalidInterruptOnError(str(error)) from error
         super().__init__(in_spoons_words(own, possible), approval_callback)
         self.interrupt_on = own
-        wait = _duration(asking.get("expires_in"))
-        self._reviewer: Reviewer | None = None
-        if approvals:
-            self._reviewer = People(approvals, asking)
-        elif approval_callback:
-            self._reviewer = Callback(approval_callback, wait)
-        self._longer = (wait + MARGIN).total_seconds() if self._reviewer else 0.0
+        self._approvals, self._asking, self._callback = approvals, asking, approval_callback
+        self._wait = _duration(asking.get("expires_in"))
+        self._longer = (self._wait + MARGIN).total_seconds() if approvals or approval_callback else 0.0
         # By the id of the agent. A turn keeps its agent alive, so that no other agent gets its id.
         self._usual_limits: dict[int, float] = {}
         self._turns: dict[int, Turn] = {}
@@ -159,7 +154,7 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         values = given.get("decisions") if isinstance(given, Mapping) else None
         if not isinstance(values, list | tuple) or turn.asked is None:
             raise InvalidRequestError('resume: it has no decisions; pass {"decisions": […]}')
-        turn.decide(Verdicts(read_decisions(values, turn.asked)))
+        turn.decide(read_decisions(values, turn.asked))
 
     def before_agent(self, state: dict[str, Any], runtime: AgentRuntime) -> None:  # noqa: ARG002  # SpoonAI's hook
         """Raise the time limit of each step to the time that people have. SpoonAI's own limit is 30 seconds."""
@@ -185,20 +180,31 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
         """Ask about the gated calls of the model's reply, and return the reply once they are decided."""
         agent = _agent_of(request.runtime)
         _check_subagents(agent)
-        check_tools(self.interrupt_on, _tool_names(agent, request))
+        offered = {
+            tool.name if isinstance(tool, BaseTool) else tool["function"]["name"]
+            for tool in request.tools or ()
+        }
+        own = getattr(getattr(agent, "available_tools", None), "tool_map", {})
+        check_tools(self.interrupt_on, {*own, *offered, *(_tool_of(agent, name) for name in offered)})
         if before := self._turns.pop(id(agent), None):
             await before.end()
         turn = self._paused.pop(id(agent), None)
         if turn is None or not turn.is_decided:
             turn = self._read(await handler(request), request)
-            if turn.asked and not self._reviewer:
-                self._paused[id(agent)] = turn
-                raise hitl.HITLInterrupt(write_pause(turn.asked))
-            if turn.asked and self._reviewer:
-                turn.decide(await self._reviewer.decide(turn.asked, agent))
-                await turn.note_end()
+            if turn.asked:
+                await self._ask(turn, turn.asked)
         self._turns[id(agent)] = turn
         return turn.reply
+
+    async def _ask(self, turn: Turn, asked: HITLRequest) -> None:
+        if self._approvals:
+            turn.decide(*await ask_people(self._approvals, self._asking, asked, turn.agent))
+        elif self._callback:
+            turn.decide(await ask_callback(self._callback, self._wait, asked))
+        else:
+            self._paused[id(turn.agent)] = turn
+            raise hitl.HITLInterrupt(write_pause(asked))
+        await turn.note_end()
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Handler) -> ToolCallResult:
         """Run a call as it was decided. A gated call that nobody decided does not run."""
@@ -208,31 +214,29 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
             return await handler(request)
         turn = self._turns.get(id(agent))
         if turn is None:
-            nobody = Call(None, Refused("nobody was asked about it"))
-            return await self._as_decided(tool, nobody, request, handler)
+            return ToolCallResult.from_error("This call did not run: nobody was asked about it")
         try:
-            return await self._as_decided(tool, turn.take(tool, request), request, handler)
+            return await self._as_decided(turn, turn.take(tool, request), tool, request, handler)
         finally:
             await turn.note_end(request.tool_call_id)
 
     async def _as_decided(
-        self, tool: str, call: Call, request: ToolCallRequest, handler: Handler
+        self, turn: Turn, call: Call, tool: str, request: ToolCallRequest, handler: Handler
     ) -> ToolCallResult:
-        agent = _agent_of(request.runtime)
         match call.verdict:
             case None:
                 return await handler(request)
             case ApproveDecision():
-                return await reported(call, agent, tool, handler(request))
+                return await turn.run(call, tool, handler(request))
             case EditDecision(edited_action=edited):
                 note = f"A reviewer changed this call. What ran: {tool}({encode(edited.args)})."
-                edit = replace(request, arguments=edited.args)
-                result = await reported(call, agent, tool, handler(edit))
+                result = await turn.run(call, tool, handler(replace(request, arguments=edited.args)))
                 return replace(result, output=f"{note}\n\n{result.output}")
             case RespondDecision(message=answer):
                 return ToolCallResult.from_string(answer)
             case RejectDecision(message=reason):
-                return ToolCallResult.from_error(f"This call was rejected and did not run{_because(reason)}")
+                because = f": {reason}" if reason else "."
+                return ToolCallResult.from_error(f"This call was rejected and did not run{because}")
             case _:
                 return ToolCallResult.from_error(f"This call did not run: {call.verdict}")
 
@@ -258,12 +262,17 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
             agent, reply, {call.id: Call.of(tool, call, times=times[call.id]) for tool, call in gated}
         )
         shown = [call.action for call in turn.calls.values() if call.action]
-        review = self._gate.review(
-            shown,
-            schemas=_schemas(request.tools),
-            described_from=[_for_description(action, request.runtime) for action in shown],
-        )
-        turn.ask(shown, review)
+        functions = [
+            (tool.to_param() if isinstance(tool, BaseTool) else tool)["function"] for tool in request.tools
+        ]
+        schemas = {each["name"]: each["parameters"] for each in functions if each.get("parameters")}
+        # A `description` callable of SpoonAI takes the call, the agent's state and the runtime.
+        state = request.runtime.state if request.runtime else {}
+        described_from = [
+            ({"name": action.name, "args": deepcopy(action.args), "id": action.id}, state, request.runtime)
+            for action in shown
+        ]
+        turn.ask(shown, self._gate.review(shown, schemas=schemas, described_from=described_from))
         return turn
 
 
@@ -313,32 +322,8 @@ def _tool_of(agent: Any, name: str) -> str:
     return name if name in known or mapped is None else str(mapped(name) or name)
 
 
-def _tool_names(agent: Any, request: ModelRequest) -> set[str]:
-    """Name all tools of the agent: its own, and those that the model can choose from."""
-    offered = {
-        tool.name if isinstance(tool, BaseTool) else tool["function"]["name"] for tool in request.tools or ()
-    }
-    own = set(getattr(getattr(agent, "available_tools", None), "tool_map", {}))
-    return {*own, *offered, *(_tool_of(agent, name) for name in offered)}
-
-
 def _duration(expires_in: Any) -> timedelta:
     """Read `expires_in`: a duration or a number of seconds."""
     if expires_in is None:
         return cast("timedelta", Interrupt.model_fields["expires_in"].default)
     return to_model(TypeAdapter(timedelta).validate_python, expires_in, where="expires_in")
-
-
-def _schemas(tools: Sequence[BaseTool | dict[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    functions = [(tool.to_param() if isinstance(tool, BaseTool) else tool)["function"] for tool in tools]
-    return {function["name"]: function["parameters"] for function in functions if function.get("parameters")}
-
-
-def _for_description(action: ActionRequest, runtime: AgentRuntime | None) -> tuple[Any, ...]:
-    """Return the arguments of a `description` callable in SpoonAI: the call, the agent's state, the runtime."""
-    call = {"name": action.name, "args": deepcopy(action.args), "id": action.id}
-    return call, runtime.state if runtime else {}, runtime
-
-
-def _because(reason: str | None) -> str:
-    return f": {reason}" if reason else "."

@@ -1,13 +1,19 @@
-"""One turn of the model: its gated calls, and the decision about each."""
+"""One turn of the model: its gated calls, the decision about each, and what became of them.
 
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractContextManager, nullcontext
+SpoonAI writes an error of a tool into a text like any other answer. So the agent's tool manager is watched: it knows what the
+tool really answered.
+"""
+
+from collections.abc import Awaitable, Sequence
+from contextlib import AsyncExitStack, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import partial
+from functools import wraps
 from typing import Any, TypeAlias
 
-from spoon_ai.middleware.base import ToolCallRequest
+from spoon_ai.middleware.base import ToolCallRequest, ToolCallResult
 
+from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode_arguments, encode
 from agent_adapter.contract.hitl import (
     ActionRequest,
@@ -16,10 +22,16 @@ from agent_adapter.contract.hitl import (
     EditDecision,
     HITLRequest,
 )
+from agent_adapter.contract.interrupt import DecidedResume
 from agent_adapter.contract.numbers import as_floats
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.gating import Review
+from agent_adapter.idempotency import running
+
+_WATCHED = "_assent_watched"
+_answers: ContextVar[list[tuple[Any, str, Any]] | None] = ContextVar("assent_answers", default=None)
+"""What tools answered: the manager, the name of the tool, the answer."""
 
 
 @dataclass(frozen=True)
@@ -36,26 +48,16 @@ Verdict: TypeAlias = Decision | Refused | None
 """`None` for a call that needs no decision, because the policy's `when` let it run."""
 
 
-Report: TypeAlias = Callable[[int, Outcome], None]
-"""Takes the position of a call that was asked about, and what became of it."""
-Running: TypeAlias = Callable[[int], AbstractContextManager[None]]
-"""Takes the position of a call that was asked about; in the body, the tool has the key and the receipt of the call."""
-End: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
-
-
-async def _nothing() -> None:
-    """For a decision that nobody holds."""
-
-
 @dataclass(frozen=True)
-class Verdicts:
-    """What was decided about the calls of a turn, in the order of the actions."""
+class Held:
+    """The answer of people, whose claim is held until the calls have run: that of a process which dies in one of them lapses."""
 
-    decisions: Sequence[Decision | Refused]
-    report: Report = lambda _position, _outcome: None
-    running: Running = lambda _position: nullcontext()
-    end: End = _nothing
-    """To be called when the last of these calls has ended. Calling it again does nothing."""
+    approvals: ApprovalClient
+    resume: DecidedResume
+    claim: AsyncExitStack
+
+    def report(self, position: int, outcome: Outcome) -> None:
+        self.approvals.report_later(self.resume.key(position), outcome, claim=self.resume.claim)
 
 
 @dataclass
@@ -65,18 +67,12 @@ class Call:
     action: ActionRequest | None
     """What the card shows; `None` if the call cannot be shown."""
     verdict: Verdict = Refused("it was not decided")
-    report: Callable[[Outcome], None] = lambda _outcome: None
-    running: Callable[[], AbstractContextManager[None]] = nullcontext
+    position: int = 0
+    """Its place among the calls that were asked about."""
 
     @classmethod
     def of(cls, tool: str, call: Any, *, times: int) -> "Call":
-        """Read a call of the model's reply.
-
-        Args:
-            tool: The name of the tool that would run.
-            call: SpoonAI's `ToolCall`.
-            times: How many calls of this turn have its id.
-        """
+        """Read a call of the model's reply."""
         if times > 1:
             return cls(
                 None, Refused(f"{times} calls of this turn have the id {call.id!r}; each needs its own")
@@ -107,8 +103,7 @@ class Turn:
     calls: dict[str, Call]
     asked: HITLRequest | None = None
     is_decided: bool = False
-    end: End = _nothing
-    """Uses the answer up. Calling it again does nothing."""
+    held: Held | None = None
     _to_run: set[str] = field(default_factory=set)
     """The ids of the calls that run as they were decided, and have not ended."""
 
@@ -119,17 +114,20 @@ class Turn:
             if review is None or index not in review.indices:
                 self.calls[str(action.id)].verdict = None
 
-    def decide(self, given: Verdicts) -> None:
-        """Store the decisions."""
+    def decide(self, decisions: Sequence[Decision | Refused], held: Held | None = None) -> None:
+        """Store the decisions, in the order of the actions."""
         asked = self.asked.action_requests if self.asked else ()
-        for position, (action, decision) in enumerate(zip(asked, given.decisions, strict=True)):
+        for position, (action, decision) in enumerate(zip(asked, decisions, strict=True)):
             call = self.calls[str(action.id)]
-            call.verdict = decision
-            call.report, call.running = partial(given.report, position), partial(given.running, position)
+            call.verdict, call.position = decision, position
             if isinstance(decision, ApproveDecision | EditDecision):
                 self._to_run.add(str(action.id))
-        self.end = given.end
-        self.is_decided = True
+        self.held, self.is_decided = held, True
+
+    async def end(self) -> None:
+        """Use the answer up. Calling it again does nothing."""
+        if self.held:
+            await self.held.claim.aclose()
 
     async def note_end(self, call_id: str = "") -> None:
         """Note that a call has ended; after the last one, use the answer up."""
@@ -145,3 +143,47 @@ class Turn:
         if not call.is_about(tool, request.arguments):
             return Call(None, Refused("it was changed after it was shown"))
         return call
+
+    async def run(self, call: Call, tool: str, runs: Awaitable[ToolCallResult]) -> ToolCallResult:
+        """Run a decided call with its key and its receipt, and report what becomes of it."""
+        manager = getattr(self.agent, "available_tools", None)
+        _watch(manager)
+        held, position, answers = self.held, call.position, list[tuple[Any, str, Any]]()
+        token = _answers.set(answers)
+        try:
+            with running(held.resume.key(position), held.resume.receipt(position)) if held else nullcontext():
+                result = await runs
+        except BaseException as error:
+            if held:
+                held.report(position, Outcome.failed(error))
+            raise
+        finally:
+            _answers.reset(token)
+        # A tool may run a subagent, whose tools answer before it does.
+        own = [answer for by, name, answer in answers if by is manager and name == tool]
+        # Without an answer and an error it ran at an MCP server, and the text may be a result or an error.
+        if held and (own or result.error):
+            held.report(position, _outcome_of(own[-1]) if own else Outcome.failed(result.error))
+        return result
+
+
+def _outcome_of(answer: Any) -> Outcome:
+    error = str(answer) if isinstance(answer, Exception) else getattr(answer, "error", None)
+    return Outcome.failed(error) if error else Outcome.done(getattr(answer, "output", answer))
+
+
+def _watch(manager: Any) -> None:
+    """Have a tool manager note what its tools answer. Outside of a decided call, it does what it did before."""
+    execute = getattr(manager, "execute", None)
+    if execute is None or hasattr(execute, _WATCHED):
+        return
+
+    @wraps(execute)
+    async def noted(*, name: str, tool_input: Any = None) -> Any:
+        answer = await execute(name=name, tool_input=tool_input)
+        if (answers := _answers.get()) is not None:
+            answers.append((manager, name, answer))
+        return answer
+
+    setattr(noted, _WATCHED, True)
+    manager.execute = noted

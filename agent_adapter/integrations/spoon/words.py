@@ -33,42 +33,35 @@ def in_our_words(interrupt_on: Any, possible: Sequence[str], *, strict: bool) ->
     """Read decisions as SpoonAI does: upper or lower case, or `ApprovalDecision`. Ignore unknown ones unless strict."""
     if not isinstance(interrupt_on, Mapping):
         return interrupt_on
-    return {tool: _in_our_words(tool, given, possible, strict=strict) for tool, given in interrupt_on.items()}
-
-
-def _in_our_words(tool: Any, given: Any, possible: Sequence[str], *, strict: bool) -> Any:
-    allowed = given.get("allowed_decisions") if isinstance(given, Mapping) else None
-    if not isinstance(allowed, list | tuple):
-        return given
-    written = [
-        (each.value if isinstance(each, hitl.ApprovalDecision) else each).lower()
-        if isinstance(each, str)
-        else each
-        for each in allowed
-    ]
-    if strict:
-        return {**given, "allowed_decisions": written}
-    kept = [each for each in dict.fromkeys(map(str, written)) if each in possible]
-    if len(kept) < len(written) or not kept:
-        logger.warning(
-            "interrupt_on[%r].allowed_decisions: %s; what stands there is %s", tool, allowed, kept or possible
-        )
-    return {**given, "allowed_decisions": kept or list(possible)}
+    own = dict(interrupt_on)
+    for tool, given in own.items():
+        allowed = given.get("allowed_decisions") if isinstance(given, Mapping) else None
+        if not isinstance(allowed, list | tuple):
+            continue
+        written = [
+            str(getattr(each, "value", each)).lower() if isinstance(each, str) else each for each in allowed
+        ]
+        kept = [each for each in dict.fromkeys(map(str, written)) if each in possible]
+        if not strict and (len(kept) < len(written) or not kept):
+            logger.warning(
+                "interrupt_on[%r].allowed_decisions: %s; what stands there is %s",
+                tool,
+                allowed,
+                kept or possible,
+            )
+        own[tool] = {**given, "allowed_decisions": written if strict else kept or list(possible)}
+    return own
 
 
 def in_spoons_words(interrupt_on: Mapping[str, Any], possible: Sequence[str]) -> dict[str, Any]:
     """Write a policy as SpoonAI's own middleware reads it; it does not know `respond`."""
-    return {tool: _in_spoons_words(given, possible) for tool, given in interrupt_on.items()}
-
-
-def _in_spoons_words(given: Any, possible: Sequence[str]) -> Any:
-    if isinstance(given, bool):
-        return given
-    allowed = [kind for kind in given.get("allowed_decisions", possible) if kind in DECISIONS]
-    return {
-        "allowed_decisions": allowed or ["reject"],
-        **({"description": given["description"]} if given.get("description") else {}),
-    }
+    written: dict[str, Any] = dict(interrupt_on)
+    for tool, given in interrupt_on.items():
+        if not isinstance(given, bool):
+            allowed = [kind for kind in given.get("allowed_decisions", possible) if kind in DECISIONS]
+            described = {"description": given["description"]} if given.get("description") else {}
+            written[tool] = {"allowed_decisions": allowed or ["reject"], **described}
+    return written
 
 
 def value_of(pause: Pause) -> Any:

@@ -67,12 +67,6 @@ def test_what_an_integration_knows_counts_where_the_caller_says_nothing():
         assert naming.dialect("Shall I?") is DIALECTS[chosen]
 
 
-def test_naming_a_dialect_does_not_make_one_of_anything():
-    """A sentence is no pause of langchain-dev-utils' default handler."""
-    with pytest.raises(UnknownDialectError):
-        Naming.of("dev_utils").dialect("Shall I?")
-
-
 def test_a_name_that_does_not_exist_is_refused_with_those_that_do():
     """It is a mistake of the caller, not of the pause."""
     with pytest.raises(

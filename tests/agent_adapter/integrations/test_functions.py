@@ -33,11 +33,6 @@ class Money(BaseModel):
     currency: str = "EUR"
 
 
-class Line(BaseModel):
-    sku: str
-    count: int = 1
-
-
 def scripted(*answers):
     """A client whose reviewer gives these answers, and the reviewer."""
     reviewer = ScriptedReviewer(list(answers))
@@ -85,44 +80,25 @@ def a_payment():
 
 
 async def test_an_edited_call_runs_with_what_was_edited_and_the_rest_as_it_was():
-    """The person reads JSON; what they change is built anew to its type, and what they leave is the same object."""
-    till, given = Till(), a_payment()
+    """The person reads JSON; what they change and what they leave is built to its type."""
+    till = Till()
     changed = edit({**SHOWN, "sum": {"amount": "7.00", "currency": "CHF"}, "on": "2026-11-21T12:00:00Z"})
     approvals, reviewer = scripted(approve(), changed)
     pay = requires_approval(approvals)(till.pay)
 
-    assert await pay(**given) == "paid dana"
-    assert [(action.name, action.args) for action in reviewer.asked] == [("pay", SHOWN)]
-    assert all(ran is asked for ran, asked in zip(till.paid.pop(), given.values(), strict=True))
-    await pay(**given)
+    assert await pay(**a_payment()) == "paid dana"
+    await pay(**a_payment())
 
-    ((to, sum, on, tags),) = till.paid
-    assert (to, sum, on) == (
-        "dana",
-        Money(amount=Decimal("7.00"), currency="CHF"),
-        datetime(2026, 11, 21, 12, tzinfo=UTC),
-    )
-    assert tags is given["tags"]
-
-
-@pytest.mark.parametrize(
-    ("changed", "problem"),
-    [
-        ({"sum": {"amount": "much"}}, r"pay: sum\.amount: Input should be a valid decimal"),
-        ({"on": "soon"}, "pay: on: Input should be a valid datetime"),
-        ({"cc": "erik"}, "pay: there is no parameter cc"),
-        ({"self": 5}, "pay: there is no parameter self"),
-    ],
-)
-async def test_an_edit_that_does_not_fit_runs_nothing(changed, problem):
-    """What the person typed is checked against the signature before anything runs."""
-    till = Till()
-    approvals, _ = scripted(edit({**SHOWN, **changed}))
-
-    with pytest.raises(DecisionNotAllowedError, match=f"the edit does not fit: {problem}.*; nothing was run"):
-        await requires_approval(approvals)(till.pay)(**a_payment())
-
-    assert till.paid == []
+    assert [(action.name, action.args) for action in reviewer.asked] == [("pay", SHOWN)] * 2
+    assert till.paid == [
+        tuple(a_payment().values()),
+        (
+            "dana",
+            Money(amount=Decimal("7.00"), currency="CHF"),
+            datetime(2026, 11, 21, 12, tzinfo=UTC),
+            ["rent"],
+        ),
+    ]
 
 
 async def test_a_rejected_call_raises_and_does_not_run():
@@ -143,44 +119,20 @@ async def test_a_rejected_call_raises_and_does_not_run():
     )
 
 
-@pytest.mark.parametrize(
-    ("on_reject", "value"),
-    [
-        (str, "pay was rejected and did not run"),
-        (lambda rejected: None, None),
-        (lambda rejected: rejected.tool, "pay"),
-    ],
-)
-async def test_a_rejection_is_a_value_where_that_is_wanted(on_reject, value):
-    """The sentence goes to a model, or nothing, or whatever the caller makes of it."""
-    till = Till()
-    approvals, _ = scripted(reject())
-
-    assert await requires_approval(approvals, on_reject=on_reject)(till.pay)(**a_payment()) == value
-    assert till.paid == []
-
-
 # --- Arguments ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decision", [approve(), edit({**SHOWN, "to": "erik"})])
-@pytest.mark.parametrize(
-    "change", [lambda given: given["tags"].append("and more"), lambda given: vars(given["sum"]).update(fee=5)]
-)
-async def test_arguments_that_change_while_people_decide_do_not_run(decision, change):
-    """What was shown is what runs: not a list that grew meanwhile, nor an object that holds more than its JSON."""
+async def test_arguments_that_change_while_people_decide_run_as_they_were_shown():
+    """What was shown is what runs, whatever becomes of the caller's objects."""
     till, given = Till(), a_payment()
 
     def slow(action, config):
-        change(given)
-        return decision(action) if callable(decision) else decision
+        given["tags"].append("and more")
+        return approve()
 
-    with pytest.raises(
-        DecisionNotAllowedError, match="the arguments of pay were changed while people decided"
-    ):
-        await requires_approval(InMemoryApprovalClient(slow))(till.pay)(**given)
+    await requires_approval(InMemoryApprovalClient(slow))(till.pay)(**given)
 
-    assert till.paid == []
+    assert till.paid == [("dana", given["sum"], NOON, ["rent"])]
 
 
 async def test_arguments_that_do_not_fit_ask_nobody():
@@ -198,21 +150,6 @@ async def test_arguments_that_do_not_fit_ask_nobody():
             till.pay, {key: value for key, value in SHOWN.items() if key != "tags"}, approvals=approvals
         )
     assert (till.paid, reviewer.asked) == ([], [])
-
-
-async def test_a_models_arguments_become_the_functions_models():
-    """A model writes an object; the card shows it with its defaults, and the function gets its own class."""
-    approvals, reviewer = scripted(approve(), edit({"lines": [{"sku": "b", "count": 2}]}))
-    ordered = []
-
-    async def order(lines: list[Line]) -> None:
-        ordered.extend(lines)
-
-    for _ in range(2):
-        await run(order, {"lines": [{"sku": "a"}]}, approvals=approvals)
-
-    assert reviewer.asked[0].args == {"lines": [{"sku": "a", "count": 1}]}
-    assert ordered == [Line(sku="a"), Line(sku="b", count=2)]
 
 
 async def test_run_offers_what_the_decorator_does():
@@ -404,31 +341,6 @@ def test_a_gated_function_looks_like_the_function():
     assert (gated.__name__, gated.__doc__, gated.__module__) == ("pay", "Pay somebody.", __name__)
     assert inspect.signature(gated) == inspect.signature(Till.pay)
     assert inspect.iscoroutinefunction(gated)
-
-
-async def test_methods_are_gated_without_showing_their_object():
-    """`self` and `cls` say on what a method works; a static method has neither."""
-    approvals, reviewer = scripted(approve(), approve(), edit({"to": "mira"}))
-
-    class Office:
-        @requires_approval(approvals)
-        async def send(self, to: str) -> str:
-            return f"{type(self).__name__} to {to}"
-
-        @classmethod
-        @requires_approval(approvals)
-        async def of(cls, to: str) -> str:
-            return f"{cls.__name__} of {to}"
-
-        @staticmethod
-        @requires_approval(approvals)
-        async def post(to: str) -> str:
-            return f"post to {to}"
-
-    assert await Office().send("dana") == "Office to dana"
-    assert await Office.of("erik") == "Office of erik"
-    assert await Office.post("dana") == "post to mira"
-    assert [action.args for action in reviewer.asked] == [{"to": "dana"}, {"to": "erik"}, {"to": "dana"}]
 
 
 async def _async(to: str) -> int:

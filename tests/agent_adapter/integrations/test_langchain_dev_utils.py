@@ -12,15 +12,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from agent_adapter.contract.interrupt import Resume
-from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
-from agent_adapter.integrations.langchain_dev_utils import handler, handler_async, run, to_request, to_resume
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.integrations.langchain_dev_utils import handler, run, to_request, to_resume
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
 from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence, asks_in_a_sentence_async
 from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
-
-REJECTED = "A person rejected this call of pay, and it was not executed. Their reason: too much"
 
 
 @pytest.fixture
@@ -29,48 +27,6 @@ def till():
 
 
 KINDS = pytest.mark.parametrize("kind", ["sync", "async"])
-HANDLERS = pytest.mark.parametrize("whose", ["theirs", "ours"])
-OURS = {"sync": handler, "async": handler_async}
-
-
-@KINDS
-@HANDLERS
-async def test_calls_of_one_turn_are_one_question_answered_by_id(till, kind, whose):
-    """Each decorated call pauses by itself; each gets the answer that is about it. An edit may leave out what has a default."""
-    reviewer = ScriptedReviewer([approve(), reject("too much"), edit({"to": "di"}), respond("ask Mira")])
-    calls = [{"to": to} for to in ("al", "bo", "cy", "ed")]
-    graph = agent(till.decorated(kind, OURS[kind] if whose == "ours" else None), *calls)
-
-    result = await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
-
-    assert sorted(till.paid) == [("al", 5), ("di", 5)]
-    assert [said for _, said in answers_to_model(result).values()] == [
-        "paid 5 to al",
-        REJECTED,
-        "paid 5 to di",
-        "ask Mira",
-    ]
-
-
-@KINDS
-@HANDLERS
-@pytest.mark.parametrize(
-    ("args", "place"),
-    [({}, "args.to"), ({"to": "bo", "amount": "much"}, "args.amount")],
-    ids=["missing", "of another type"],
-)
-async def test_edit_that_the_tool_would_not_take_is_refused_before_it_resumes(till, kind, whose, args, place):
-    """The sentence names the argument; nothing ran, and the thread still waits."""
-    graph = agent(till.decorated(kind, OURS[kind] if whose == "ours" else None))
-    approvals = deciding(pay=edit(args))
-
-    with pytest.raises(DecisionNotAllowedError, match=f"edited pay does not fit its tool: {place}"):
-        await run(graph, GO, approvals=approvals, config=CONFIG)
-
-    assert till.paid == []
-    assert len((await graph.aget_state(CONFIG)).interrupts) == 1
-
-
 # --- A custom handler: the example of the package's own page ------------------------------------------------------
 
 
@@ -143,20 +99,6 @@ async def test_answer_that_cannot_be_used_is_asked_for_again(till, answer, says_
     assert till.paid == []
     await graph.ainvoke(Command(resume={again.id: {"decisions": [{"type": "approve"}]}}), CONFIG)
     assert till.paid == [("al", 5)]
-
-
-async def test_two_calls_of_one_id_are_kept_apart(till):
-    """Each call asks by itself, so it does not matter that a model gave both the same id."""
-    turn = says(("pay", {"to": "al"}), ("pay", {"to": "bo"}))
-    for call in turn.tool_calls:
-        call["id"] = "call_0"
-    tools = [till.decorated("sync", handler)]
-    graph = create_agent(ScriptedModel(turns=[turn, DONE]), tools, checkpointer=InMemorySaver())
-    approvals = deciding(edit({"to": "cy"}), approve())
-
-    await run(graph, GO, approvals=approvals, config=CONFIG)
-
-    assert sorted(till.paid) == [("bo", 5), ("cy", 5)]
 
 
 async def test_typed_and_injected_arguments_are_shown_as_json_and_run_as_they_are():

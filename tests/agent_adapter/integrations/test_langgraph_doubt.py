@@ -2,12 +2,11 @@
 
 import asyncio
 import operator
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 import pytest
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -16,7 +15,6 @@ from langgraph.types import interrupt
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.office import (
-    CONFIG,
     DONE,
     GATED,
     GO,
@@ -90,17 +88,6 @@ async def test_two_calls_of_one_id_are_refused_where_langchain_would_mix_them_up
     assert office.ran == []
 
 
-async def test_call_that_needs_nobody_counts_too():
-    """An edit of the reviewed call would run in place of the one that needs no review."""
-    office, reviewer = Office(), ScriptedReviewer([])
-    turn = with_one_id(("send_email", MAIL), ("read_file", {"path": "a"}))
-
-    with pytest.raises(InvalidRequestError, match="'call_0'"):
-        await run_thread(office.agent(turn, DONE), InMemoryApprovalClient(reviewer))
-
-    assert office.ran == []
-
-
 @pytest.mark.parametrize(
     ("first", "second", "sent"),
     [
@@ -122,56 +109,7 @@ async def test_review_per_call_keeps_two_calls_of_one_id_apart(first, second, se
     assert sorted(args["to"] for _, args in office.ran) == sent
 
 
-@pytest.mark.parametrize("messages", [["hi", 7, {"role": "x"}, None], "hi", {"a": 1}, None], ids=repr)
-async def test_state_whose_messages_are_something_else_is_none_of_our_business(messages):
-    """Which subagent asks is read from LangChain's messages; a graph may use the name for anything."""
-
-    class State(TypedDict):
-        messages: Any
-        heard: str
-
-    def ask(state):
-        return {"heard": interrupt("Go on?")}
-
-    graph = StateGraph(State).add_node("tools", ask).add_edge(START, "tools")
-    approvals = deciding(approve())
-
-    result = await run_thread(
-        graph.compile(checkpointer=InMemorySaver()),
-        approvals,
-        {"messages": messages, "heard": ""},
-        dialect={"tools": "approve_reject"},
-    )
-
-    assert result["heard"] == "approve"
-
-
 # --- The agent is another one when the thread goes on -------------------------------------------------------------
-
-TURN = says(("send_email", MAIL), ("delete_file", {"path": "a"}))
-
-
-def without_delete_file(office, saver, mode, *, reviewed):
-    """Make the next version of the agent, which has no tool that deletes."""
-    tools = [tool for tool in office.tools if tool.__name__ != "delete_file"]
-    review = HumanInTheLoopMiddleware(dict(reviewed), interrupt_mode=mode)
-    return create_agent(ScriptedModel(turns=[TURN, DONE]), tools, middleware=[review], checkpointer=saver)
-
-
-async def test_agent_that_reviews_less_than_was_asked_does_not_take_the_answer():
-    """LangChain counts the decisions of a turn: it refuses them, and nothing runs however often it is tried."""
-    office, saver = Office(), InMemorySaver()
-    await office.agent(TURN, DONE, checkpointer=saver).ainvoke(GO, CONFIG)
-    later = without_delete_file(office, saver, "batched", reviewed={"send_email": True})
-    approvals = deciding(send_email=approve(), delete_file=approve())
-
-    for _ in range(2):
-        with pytest.raises(ValueError, match=r"Number of human decisions \(2\) does not match"):
-            await run_thread(later, approvals, None)
-
-    assert office.ran == []
-    assert len(approvals.reviewer.asked) == 2
-
 
 # --- A branch that asks twice, beside one that fails --------------------------------------------------------------
 

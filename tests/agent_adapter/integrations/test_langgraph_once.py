@@ -18,7 +18,6 @@ from agent_adapter.redis.pool import open_redis
 from agent_adapter.testing import ScriptedReviewer, approve
 from agent_adapter.worker.langgraph import ResumableGraph
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office, run_thread
-from tests.conftest import an_agent
 from tests.support.deciding import deciding, person
 from tests.support.faults import eventually
 from tests.support.scripted_model import ScriptedModel, says
@@ -132,26 +131,6 @@ async def test_another_process_finds_the_thread_in_use(redis_url, kind):
 
 async def has_ended(graph):
     return not (await graph.aget_state(CONFIG)).next
-
-
-async def test_cancelled_run_leaves_its_thread_to_one_of_two(redis_url):
-    """A process is shut down inside a tool, and two start in its place: one of them goes on."""
-    till, saver = Till(), InMemorySaver()
-    async with (
-        person(redis_url, ScriptedReviewer([approve()])), an_agent(redis_url) as one, an_agent(redis_url) as two
-    ):  # fmt: skip
-        first = asyncio.create_task(run_thread(till.agent(saver), one))
-        await asyncio.wait_for(till.began.wait(), 60)
-        first.cancel()
-        await asyncio.gather(first, return_exceptions=True)
-        till.began.clear()
-        both = [asyncio.create_task(run_thread(till.agent(saver), client, None)) for client in (one, two)]
-        ended, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED, timeout=60)
-        assert [type(task.exception()) for task in ended] == [ClaimedError]
-        await asyncio.wait_for(till.began.wait(), 60)
-        till.goes_on.set()
-        await asyncio.wait(both, timeout=60)
-    assert till.ran == [7, 7]
 
 
 async def test_answer_of_a_thread_that_went_on_resumes_nothing(client, store):

@@ -91,28 +91,6 @@ async def test_tools_keep_their_reading_when_another_of_the_turn_raises(calls, g
     assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}
 
 
-async def test_calls_that_share_an_id_do_not_lend_each_other_their_reading():
-    """A model server gave two calls one id; one of them has finished and another raised."""
-    desk = Desk(HUMAN)
-    turn = says(DEPLOY, ("look", {}), FETCH)
-    turn.tool_calls[1]["id"] = turn.tool_calls[0]["id"]
-
-    def look() -> str:
-        """Look, at once."""
-        return "seen"
-
-    model = ScriptedModel(turns=[turn, DONE])
-    agent = create_agent(model, [*desk.tools, look], checkpointer=InMemorySaver())
-    names = {"deploy": "boolean", "fetch": "human_interrupt"}
-    with pytest.raises(OSError, match="no route"):
-        await desk.run(agent, dialect=names)
-
-    desk.broken = False
-    await desk.run(agent, None, dialect=names)
-
-    assert desk.heard["deploy"] == [True]
-
-
 def subagents(desk, *calls, **options):
     """Make a deep agent that gives both its subagents a task; the mailer's turn has these calls."""
     turn = says(*(("task", {"description": "go", "subagent_type": name}) for name in ("mailer", "reader")))
@@ -256,22 +234,3 @@ async def test_calls_that_run_in_one_task_are_refused_however_it_is_reached(wrap
 
     assert alone.heard["deploy"] == [True]
     assert together.reviewer.asked == []
-
-
-async def test_calls_that_are_sent_one_by_one_are_named_by_their_tools():
-    """This is what the refusal advises."""
-    desk, model = Desk(HUMAN), ScriptedModel(turns=[says(ASK, DEPLOY), DONE])
-
-    def routed(state):
-        return [Send("run_tools", [call]) for call in state["messages"][-1].tool_calls] or "__end__"
-
-    builder = StateGraph(MessagesState)
-    builder.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
-    builder.add_node("run_tools", ToolNode(desk.tools)).add_edge(START, "model").add_edge(
-        "run_tools", "model"
-    )
-    builder.add_conditional_edges("model", routed, ["run_tools", "__end__"])
-
-    await desk.run(builder.compile(checkpointer=InMemorySaver()))
-
-    assert desk.heard == {"deploy": [True], "ask_user": ["Noor"]}

@@ -2,7 +2,6 @@
 
 import asyncio
 import operator
-from contextlib import aclosing
 from inspect import isawaitable
 from typing import Annotated, Any, TypedDict
 
@@ -15,13 +14,9 @@ from langgraph.graph import START, StateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Send, interrupt
 
-from agent_adapter.integrations.langgraph import stream
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject
-from agent_adapter.worker.langgraph import ResumableGraph
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, run_thread
-from tests.support.faults import eventually
 from tests.support.scripted_model import ScriptedModel, says
-from tests.support.workers import working
 
 NEW: dict[str, Any] = {"notes": []}
 
@@ -82,15 +77,6 @@ def calls_twice(step):
     return work
 
 
-def calls_first(steps):
-    """Give work that takes a task from where nothing says its name."""
-
-    async def work(state):
-        return await steps[0](state)
-
-    return work
-
-
 def after(ask, inner):
     """Give a node that asks, and then runs a graph."""
 
@@ -103,7 +89,7 @@ def after(ask, inner):
 
 
 def sends(ask, times):
-    """Give a graph whose node is sent what it asks about, as often as this, side by side."""
+    """Give a graph whose node is sent what it asks about, as often as this."""
     builder = StateGraph(Notes).add_node("ask", ask)
     return builder.add_conditional_edges(START, lambda state: [Send("ask", state)] * times, ["ask"])
 
@@ -141,9 +127,11 @@ SHAPES = {
     "a graph that is a node": lambda diary, saver: one_node(one_node(twice(diary)), saver),
     "a node before a graph": lambda diary, saver: one_node(after(diary.asks("start"), one_node(twice(diary))), saver),
     "a tool": lambda diary, saver: in_a_tool(twice(diary), saver),
+    "a function": lambda diary, saver: in_a_function(twice(diary), saver),
+}  # fmt: skip
+HIDDEN = {
     "a graph in a tool": lambda diary, saver: in_a_tool(calls(one_node(one_node(twice(diary)))), saver),
     "sent in a tool": lambda diary, saver: in_a_tool(runs_in_turn(sends(twice(diary), 1).compile()), saver),
-    "a function": lambda diary, saver: in_a_function(twice(diary), saver),
     "a task": lambda diary, saver: in_a_function(task(twice(diary)), saver),
     "tasks after each other": lambda diary, saver: in_a_function(
         calls(task(twice(diary), name="ask"), task(diary.asks("close"), name="close")), saver),
@@ -153,7 +141,6 @@ SHAPES = {
     "a task in a node": lambda diary, saver: one_node(one_node(calls(task(twice(diary)))), saver),
     "a task in a tool": lambda diary, saver: in_a_tool(calls(task(twice(diary))), saver),
 }  # fmt: skip
-HIDDEN = {"a hidden task": lambda diary, saver: in_a_function(calls_first([task(twice(diary))]), saver)}
 
 
 def says_no_to(no):
@@ -169,43 +156,16 @@ async def by_hand(graph, input, no):
         await graph.ainvoke(Command(resume={pause.id: pause.value != no for pause in pauses}), CONFIG)
 
 
-async def with_run(graph, input, no):
-    approvals = InMemoryApprovalClient(says_no_to(no))
-    await run_thread(graph, approvals, input, dialect="boolean")
-
-
-async def with_stream(graph, input, no):
-    approvals = InMemoryApprovalClient(says_no_to(no))
-    async with aclosing(
-        stream(graph, input, approvals=approvals, config=CONFIG, dialect="boolean")
-    ) as chunks:
-        async for _ in chunks:
-            pass
-
-
-async def with_workers(graph, input, no):
-    approvals = InMemoryApprovalClient(says_no_to(no))
-    resumable = ResumableGraph("diary", graph, version="1", dialect="boolean")
-    await resumable.start(input, approvals=approvals, config=CONFIG)
-
-    async def has_ended():
-        return not (await graph.aget_state(CONFIG)).next
-
-    async with working(approvals, resumable):
-        await eventually(has_ended)
-
-
-@pytest.mark.parametrize("go", [with_run, with_stream, with_workers])
 @pytest.mark.parametrize("no", [None, "notify"], ids=["all approved", "one rejected"])
 @pytest.mark.parametrize("shape", SHAPES)
-async def test_nothing_runs_more_often_than_by_hand(shape, no, go):
-    """What stands before a question runs once for each answer, whoever gives it."""
+async def test_nothing_runs_more_often_than_by_hand(shape, no):
+    """What stands before a question runs once for each answer."""
     here, there = Diary(), Diary()
-    graph = SHAPES[shape](here, InMemorySaver())
     input = GO if "tool" in shape else NEW
 
     await by_hand(SHAPES[shape](there, InMemorySaver()), input, no)
-    await go(graph, input, no)
+    approvals = InMemoryApprovalClient(says_no_to(no))
+    await run_thread(SHAPES[shape](here, InMemorySaver()), approvals, input, dialect="boolean")
 
     assert sorted(here.ran) == sorted(there.ran)
     assert "pay" in here.ran
@@ -217,10 +177,8 @@ async def test_nothing_runs_more_often_than_by_hand(shape, no, go):
 async def test_old_answer_reaches_no_new_question(shape, failure):
     """Whoever approved to pay has not approved to notify, also when the run broke between the two questions."""
     diary = Diary(failure("down"))
-    graph, approvals = (
-        {**SHAPES, **HIDDEN}[shape](diary, InMemorySaver()),
-        InMemoryApprovalClient(says_no_to("notify")),
-    )
+    graph = {**SHAPES, **HIDDEN}[shape](diary, InMemorySaver())
+    approvals = InMemoryApprovalClient(says_no_to("notify"))
     with pytest.raises((failure, NodeCancelledError)):
         await run_thread(graph, approvals, GO if "tool" in shape else NEW, dialect="boolean")
 

@@ -1,17 +1,26 @@
 """A process ends at any point; another goes on with the same question, and nobody is asked twice."""
 
 import asyncio
+from contextlib import aclosing
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.types import Command
 
 from agent_adapter.errors import ConsumedError
+from agent_adapter.integrations.langgraph import stream
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject, respond
-from tests.agent_adapter.integrations.office import CONFIG, DONE, TURN, Office, answers_to_model, run_thread
+from tests.agent_adapter.integrations.office import (
+    CONFIG,
+    DONE,
+    GO,
+    TURN,
+    Office,
+    answers_to_model,
+    run_thread,
+)
 from tests.support.scripted_model import ScriptedModel, says
 
 MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
@@ -49,24 +58,6 @@ async def test_new_process_finds_the_question_of_the_old_one(mode, is_answered, 
     assert len(approvals.asked) == 1
     assert office.names() == ["read_file", "send_email"]
     assert answers_to_model(result)["call_3"][1].endswith("with reason: keep it")
-    assert answers_to_model(result)["call_4"] == ("success", "staging")
-
-
-async def test_rest_of_a_partly_resumed_turn_is_the_same_question():
-    """In per_call mode some pauses can be answered by hand; the rest still leads to the first record."""
-    office, approvals = Office(), InMemoryApprovalClient(killed)
-    agent = office.agent(TURN, DONE, mode="per_call")
-    with pytest.raises(KilledError):
-        await run_thread(agent, approvals)
-    first, *rest = (await agent.aget_state(CONFIG)).interrupts
-    await agent.ainvoke(Command(resume={first.id: {"type": "approve"}}), CONFIG)
-    assert (await agent.aget_state(CONFIG)).interrupts == tuple(rest)
-    approvals.reviewer = ScriptedReviewer(GOOD)
-
-    result = await run_thread(agent, approvals, None)
-
-    assert len(approvals.asked) == 1
-    assert office.names() == ["read_file", "send_email"]
     assert answers_to_model(result)["call_4"] == ("success", "staging")
 
 
@@ -125,3 +116,40 @@ async def test_run_that_ended_after_it_had_taken_the_answer_settles_the_question
 
     assert answers_to_model(result)["call_1"] == ("success", "waited")
     assert len(approvals.reviewer.asked) == 1
+
+
+async def test_stream_of_a_paused_thread_starts_with_its_question():
+    """`input=None` asks at once, without running the paused node again."""
+    office = Office()
+    agent = office.agent(TURN, DONE)
+    await agent.ainvoke(GO, CONFIG)
+
+    chunks = [
+        chunk
+        async for chunk in stream(
+            agent,
+            None,
+            approvals=InMemoryApprovalClient(ScriptedReviewer(GOOD)),
+            config=CONFIG,
+            stream_mode="updates",
+        )
+    ]
+
+    assert not any("__interrupt__" in chunk for chunk in chunks)
+    assert office.names() == ["read_file", "send_email"]
+
+
+async def test_stream_left_while_resuming_can_be_gone_on_with():
+    """The claim is given back, so the same decisions still resume the thread."""
+    office, asked = Office(), InMemoryApprovalClient(ScriptedReviewer(GOOD))
+    agent = office.agent(TURN, DONE)
+
+    settings = {"approvals": asked, "config": CONFIG, "stream_mode": ["tasks"]}
+    async with aclosing(stream(agent, GO, **settings)) as chunks:
+        async for _ in chunks:
+            if asked.reviewer.asked:
+                break
+    result = await run_thread(agent, asked, None)
+
+    assert result["messages"][-1].content == "done"
+    assert len(asked.reviewer.asked) == 3

@@ -1,19 +1,23 @@
 """Running graphs of all shapes with approvals in between."""
 
 import operator
+from datetime import UTC, datetime
 from typing import Annotated, TypedDict
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
+from pydantic import BaseModel, field_validator
 
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.langgraph import run, to_request
-from agent_adapter.testing import approve, reject, respond
+from agent_adapter.testing import approve, edit, reject, respond
 from tests.agent_adapter.integrations.office import (
     CONFIG,
     DONE,
@@ -224,3 +228,67 @@ async def test_lists_of_pauses_that_cannot_be_answered_are_refused():
         to_request([pause, pause])
     with pytest.raises(InvalidRequestError, match="not the id of a LangGraph pause"):
         to_request([type(pause)(pause.value, id="mine")])
+
+
+# --- Edits that would run as something else --------------------------------------------------------------------------
+
+
+class Payment(BaseModel):
+    to: str
+    cents: int = 1
+    at: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    call: Annotated[str, InjectedToolCallId]
+
+    @field_validator("to")
+    @classmethod
+    def tidy(cls, to: str) -> str:
+        """Take one form of each name."""
+        return to.strip().lower()
+
+
+def paying(paid, **asked):
+    """Make an agent that asks to pay, with a tool that changes what it is given."""
+
+    @tool(args_schema=Payment)
+    def pay(to: str, cents: int, at: datetime, call: Annotated[str, InjectedToolCallId]) -> str:
+        """Pay somebody."""
+        paid.append((to, cents))
+        return "paid"
+
+    review = HumanInTheLoopMiddleware({"pay": True})
+    model = ScriptedModel(turns=[says(("pay", asked)), DONE])
+    return create_agent(model, [pay], middleware=[review], checkpointer=InMemorySaver())
+
+
+@pytest.mark.parametrize(
+    ("args", "place"),
+    [
+        ({"to": " ADMIN", "cents": 5}, "to"),
+        ({"to": "al", "cents": "5"}, "cents"),
+        ({"to": "al", "cents": 5, "limit": 10}, "limit"),
+    ],
+)
+async def test_an_edit_that_the_tool_would_turn_into_another_value_is_refused(args, place):
+    """The tool reads its arguments with a model of its own; what it would make of the edit is not what was approved."""
+    paid = []
+    agent = paying(paid, to="bo", cents=1)
+    approvals = deciding(pay=edit(args))
+
+    with pytest.raises(
+        DecisionNotAllowedError,
+        match=rf"edited pay does not fit its tool: args\.{place}: its type .*; nothing was resumed",
+    ):
+        await run_thread(agent, approvals)
+
+    assert paid == []
+
+
+async def test_an_edit_leaves_what_it_does_not_touch_to_the_tool():
+    """The model wrote the name and the time in its own way: the tool is called with them, as in a call without an edit."""
+    paid, at = [], "2026-11-21T12:00+00:00"
+    agent = paying(paid, to=" Bo", cents=1, at=at)
+    approvals = deciding(pay=edit({"to": " Bo", "cents": 7, "at": at}))
+
+    await run_thread(agent, approvals)
+
+    assert paid == [("bo", 7)]

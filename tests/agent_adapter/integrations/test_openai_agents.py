@@ -67,15 +67,16 @@ async def test_a_request_says_what_may_be_decided():
     assert set(ask.args_schema["properties"]) == {"question"}
 
 
-async def test_more_calls_than_one_question_holds_are_asked_one_after_another():
-    """A turn of more calls than a question holds is two questions; every call is asked once and runs once."""
-    desk, reviewer = Desk(), ScriptedReviewer({"cancel_order": approve()})
-    turn = says(*(("cancel_order", {"order": number, "reason": ""}) for number in range(51)))
+async def test_more_calls_than_one_question_holds_are_asked_one_after_another(monkeypatch):
+    """Every call is asked once and runs once. The SDK takes seconds for as many as a question really holds."""
+    monkeypatch.setattr("agent_adapter.integrations.openai_agents.asking.MAX_ACTIONS", 2)
+    desk, approvals = Desk(), deciding(cancel_order=approve())
+    turn = says(*(("cancel_order", {"order": number, "reason": ""}) for number in range(3)))
 
-    await run(desk.agent(turn, DONE), "go", approvals=InMemoryApprovalClient(reviewer))
+    await run(desk.agent(turn, DONE), "go", approvals=approvals)
 
-    assert [action.args["order"] for action in reviewer.asked] == list(range(51))
-    assert sorted(args["order"] for _, args in desk.ran) == list(range(51))
+    assert [len(asked.pauses) for asked in approvals.asked] == [2, 1]
+    assert sorted(args["order"] for _, args in desk.ran) == [0, 1, 2]
 
 
 class TestPolicies:
@@ -97,12 +98,9 @@ class TestPolicies:
     )
 
     @CASES
-    @pytest.mark.parametrize("wrapped", [True, False])
     @pytest.mark.parametrize("is_async", [True, False])
-    async def test_policy_decides_only_what_it_sees_whole(
-        self, arguments, consulted, asked, wrapped, is_async
-    ):
-        """A call that leaves out a parameter or sends another type is asked about; an editable tool keeps this rule."""
+    async def test_policy_decides_only_what_it_sees_whole(self, arguments, consulted, asked, is_async):
+        """A call that leaves out a parameter or sends another type is asked about."""
         seen = []
 
         def policy(context, params, call_id):
@@ -112,17 +110,8 @@ class TestPolicies:
         async def policy_later(context, params, call_id):
             return policy(context, params, call_id)
 
-        if not wrapped and not consulted and SDK < (0, 24):
-            pytest.skip("the SDK's own tools have this rule from 0.24 on")
         desk = Desk(policy=policy_later if is_async else policy)
         agent = desk.agent([function_call("cancel_order", arguments, call_id="call_1")], DONE)
-        if not wrapped:
-
-            @function_tool(needs_approval=desk.policy)
-            def cancel_order(order: int, reason: str = "none") -> str:
-                return "cancelled"
-
-            agent.tools = [cancel_order]
 
         result = await Runner.run(agent, "go")
 
@@ -252,20 +241,11 @@ class TestEdits:
         approvals = deciding(edit({"to": "al", "cents": -5000}))
 
         with pytest.raises(
-            DecisionNotAllowedError, match=r"args\.cents: -5000 was approved, but 5000 would have run"
+            DecisionNotAllowedError, match=r"args\.cents: its type or a validator would change"
         ):
             await run(agent, "go", approvals=approvals)
 
         assert paid == []
-
-    async def test_edit_is_for_one_call(self):
-        """Another call of the same tool with the same arguments in the same turn runs as it was approved."""
-        desk = Desk()
-        approvals = deciding(edit({"order": 99, "reason": "x"}), approve())
-
-        await run(desk.agent(says(CANCEL, CANCEL), DONE), "go", approvals=approvals)
-
-        assert sorted(args["order"] for _, args in desk.ran) == [7, 99]
 
     async def test_edit_does_not_reach_another_run(self):
         """Runs of one agent at the same time share its tools, and their servers share call ids."""

@@ -230,17 +230,6 @@ class TestAgentsAsTools:
         assert '{"words":"receipts"}' in inner.model.calls[1].input[-1]["output"]
         assert '{"input":"find receipts"}' in answers_to_model(result)["call_1"]
 
-    async def test_one_call_id_in_both_layers_runs_here(self):
-        """Servers that number from one use an id inside again."""
-        desk = Desk()
-        outer, inner = self.agents(desk)
-        inner.model = ScriptedModel([says(("search", {"words": "invoices"})), DONE])
-
-        result = await run(outer, "go", approvals=deciding(approve(), approve()))
-
-        assert desk.ran == [("search", "invoices")]
-        assert answers_to_model(result) == {"call_1": "done"}
-
     @pytest.mark.parametrize(
         "turns",
         [
@@ -304,26 +293,6 @@ async def test_a_local_mcp_call_is_edited_in_another_process():
     await run(agent, paused, approvals=deciding(edit({"a": 2})))
 
     assert ran == [{"a": 2}]
-
-
-async def test_a_tool_of_the_agent_and_one_of_its_server_keep_their_own_calls():
-    """An edited call of the agent's own tool is not run by the server, and the other way round; the model is told."""
-    ran, own = [], []
-
-    @editable
-    @function_tool(needs_approval=True)
-    def subtract(a: int) -> str:
-        own.append(a)
-        return "0"
-
-    agent = with_servers(ran, says(("add", {"a": 1}), ("subtract", {"a": 1})), DONE)
-    agent.tools = [subtract]
-    reviewer = ScriptedReviewer({"add": edit({"a": 2}), "subtract": edit({"a": 3})})
-
-    result = await run(agent, "go", approvals=InMemoryApprovalClient(reviewer))
-
-    assert (ran, own) == ([{"a": 2}], [3])
-    assert "A person changed the arguments" in str(result.to_input_list()[3])
 
 
 FILES = """

@@ -66,21 +66,6 @@ async def test_a_call_of_a_known_question_finds_it():
         await approvals.publish(interrupt)
 
 
-async def test_run_goes_on_with_a_stored_run():
-    """A restarted agent passes what it stored, and finds the question that it had asked."""
-    desk, reviewer = Desk(), ScriptedReviewer([approve(), approve()])
-    approvals = InMemoryApprovalClient(reviewer)
-    text = await stored(desk.agent(says(CANCEL)))
-    agent = following(desk, AGAIN, DONE)
-    await approvals.publish((await PausedRun.load(agent, text)).interrupt(approvals))
-
-    result = await run(agent, await PausedRun.load(agent, text), approvals=approvals)
-
-    assert [args["order"] for _, args in desk.ran] == [7, 8]
-    assert len(reviewer.asked) == 2
-    assert result.final_output == "done"
-
-
 def torn(text, **changes):
     """Give a stored run with these parts changed, or taken out."""
     value = {**json.loads(text), **changes}

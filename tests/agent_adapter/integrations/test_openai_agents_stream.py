@@ -41,21 +41,6 @@ async def test_a_stream_that_has_ended_has_the_result():
     assert len(streamed.result.to_input_list()) == 10
 
 
-async def test_a_stored_run_streams_from_its_pause():
-    """What came before was streamed by the process that paused."""
-    desk = Desk()
-    approvals = deciding(approve())
-    first = desk.agent(says(CANCEL))
-    text = PausedRun.of(first, await Runner.run(first, "go")).dump()
-    agent = desk.agent(DONE)
-
-    paused = await PausedRun.load(agent, text)
-    events = [event async for event in stream(agent, paused, approvals=approvals)]
-
-    assert names_of(events) == ["tool_output", "message_output_created"]
-    assert desk.ran == [CANCEL]
-
-
 async def test_a_stream_that_is_left_stops_the_run_and_frees_the_question():
     """Nothing goes on behind the back of a caller who has gone."""
     desk, begun, ended = Desk(), asyncio.Event(), []

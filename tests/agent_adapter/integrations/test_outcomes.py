@@ -148,15 +148,6 @@ async def test_an_error_that_the_run_puts_into_its_own_words_is_a_failure():
     assert await outcomes_of(client) == [[NO_FUNDS]]
 
 
-@pytest.mark.parametrize("is_streamed", [False, True])
-async def test_an_error_that_ends_the_run_is_a_failure(is_streamed):
-    client, agent = deciding(approve()), failing(failure_error_function=None)
-    with pytest.raises(Exception, match="no funds"):
-        await sdk_run(agent, client, is_streamed=is_streamed)
-
-    assert await outcomes_of(client) == [[NO_FUNDS]]
-
-
 async def test_a_call_that_was_cut_off_by_the_error_of_another_one_has_no_outcome():
     """The run ends in the middle of it, so nobody knows how far it came."""
     is_running = asyncio.Event()
@@ -304,10 +295,6 @@ async def test_a_call_that_is_no_function_is_reported(tool, call, outcome):
         await openai_agents.run(agent, "go", approvals=client)
 
     assert await outcomes_of(client) == [[outcome]]
-
-
-def broken(amount):
-    raise OSError(f"no funds for {amount}")
 
 
 async def test_a_conversation_that_ends_in_the_middle_of_a_call_reports_nothing():

@@ -22,8 +22,7 @@ from spoon_ai.tools.hitl import ApprovalDecision, ApprovalResponse, DecisionInpu
 from spoon_ai.tools.hitl import HumanInTheLoopMiddleware as Stock
 
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.interrupt import Resume
-from agent_adapter.errors import DecisionNotAllowedError, InterruptExpiredError, InvalidRequestError
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.spoon import (
     HITLMiddleware,
     HumanInTheLoopMiddleware,
@@ -37,7 +36,6 @@ from tests.agent_adapter.integrations.spoon_office import (
     DONE,
     GATED,
     MAIL,
-    SCHEMAS,
     TURN,
     Noting,
     Office,
@@ -60,35 +58,6 @@ MAILS, DELETE = says(("send_email", MAIL)), says(("delete_file", {"path": "a.txt
 
 
 # --- What is held, and what runs -----------------------------------------------------------------------------------
-
-
-async def test_a_turn_is_one_question_and_runs_as_it_was_decided(office):
-    """An edit runs with the person's arguments, a rejection with none, and what is not gated runs by itself."""
-    approvals = deciding(send_email=edit({"to": "b@x.com", "subject": "Hi"}), delete_file=reject("Keep it."))
-    agent = office.agent(TURN, DONE, middleware=[HumanInTheLoopMiddleware(GATED, approvals=approvals)])
-
-    assert await agent.run("go") == "done"
-
-    assert office.ran == [
-        ("send_email", {"to": "b@x.com", "subject": "Hi"}),
-        ("read_file", {"path": "notes.txt"}),
-    ]
-    (asked,) = approvals.asked
-    assert [(a.name, a.args) for a in asked.request.action_requests] == [
-        ("send_email", MAIL),
-        ("delete_file", {"path": "report.txt"}),
-    ]
-    assert [c.args_schema for c in asked.request.review_configs] == [
-        SCHEMAS["send_email"],
-        SCHEMAS["delete_file"],
-    ]
-    heard = answers(agent)
-    assert heard["call_1"] == (
-        'A reviewer changed this call. What ran: send_email({"to":"b@x.com","subject":"Hi"}).\n\n'
-        "Observed output of cmd send_email execution: send_email was done"
-    )
-    assert heard["call_2"] == "Observed output of cmd read_file execution: read_file was done"
-    assert heard["call_3"] == f"{FAILED.format('delete_file')}{REJECTED}: Keep it."
 
 
 async def test_numbers_are_shown_as_spoonai_has_read_them(office):
@@ -267,29 +236,6 @@ async def test_a_name_that_the_agent_maps_to_a_gated_tool_is_gated(office):
     assert office.names() == ["delete_file"]
 
 
-@pytest.mark.parametrize(
-    ("schema", "why"),
-    [
-        (None, r"does not fit its tool: \$.to: type"),
-        ({"type": "text"}, "the edited send_email cannot be checked"),
-    ],
-    ids=["the tool's", "the policy's"],
-)
-async def test_an_edit_that_does_not_fit_ends_the_run(office, schema, why):
-    """The bot checks the form; the agent checks again, by a schema that can be applied."""
-    gated = {"send_email": {"args_schema": schema} if schema else True}
-
-    with pytest.raises(DecisionNotAllowedError, match=why):
-        await run(
-            office.agent(MAILS, DONE),
-            "go",
-            approvals=deciding(send_email=edit({**MAIL, "to": 5})),
-            interrupt_on=gated,
-        )
-
-    assert office.ran == []
-
-
 # --- How long a step may take --------------------------------------------------------------------------------------
 
 
@@ -313,23 +259,6 @@ async def test_a_person_may_be_slower_than_a_step(office):
 
     assert office.names() == ["send_email"]
     assert agent._default_timeout == 0.1
-
-
-async def test_the_steps_of_a_run_that_failed_have_their_usual_limit_again(office):
-    """Also when nobody decided."""
-    agent = office.agent(TURN, DONE)
-    usual = agent._default_timeout
-
-    with pytest.raises(InterruptExpiredError):
-        await run(
-            agent,
-            "go",
-            approvals=deciding(send_email=None, delete_file=None),
-            interrupt_on=GATED,
-            on_expiry="raise",
-        )
-
-    assert agent._default_timeout == usual
 
 
 async def test_a_step_may_take_as_long_as_the_question_stands(office):
@@ -468,25 +397,6 @@ async def test_a_run_without_reviewer_pauses_and_goes_on_with_the_calls_that_wer
     assert agent.llm.asked == 2
 
 
-async def test_the_pause_and_its_answer_are_in_spoonais_words():
-    """As the dialect's own tests have them, with the calls of the turn."""
-    office, gate = Office(), HumanInTheLoopMiddleware(GATED)
-    pause = (await paused(office.agent(TURN, DONE, middleware=[gate]))).to_dict()
-
-    request = to_request(pause)
-    assert [(action.name, action.id) for action in request.action_requests] == [
-        ("send_email", "call_1"),
-        ("delete_file", "call_3"),
-    ]
-    assert to_request(pause["value"]) == request
-    resume = await deciding(send_email=edit({"to": "b@x.com"}), delete_file=reject("No.")).review(request)
-    assert to_resume(resume, pause) == Command(
-        resume={
-            "decisions": [{"type": "edit", "args": {"to": "b@x.com"}}, {"type": "reject", "reason": "No."}]
-        }
-    )
-
-
 GOOD = [{"type": "approve"}, {"type": "reject", "reason": "No."}]
 
 
@@ -553,15 +463,6 @@ async def test_an_answer_is_for_the_one_pause_that_waits_for_it(office):
 
     with pytest.raises(InvalidRequestError, match="2 runs wait for an answer here"):
         gate.set_resume_data({"decisions": GOOD})
-
-
-async def test_an_answer_to_a_question_that_was_withdrawn_is_not_handed_back(office):
-    """Also where people had decided all of it before."""
-    pause = await paused(office.agent(MAILS, DONE, middleware=[HumanInTheLoopMiddleware(GATED)]))
-    resume = Resume(interrupt_id="test.x", status="withdrawn", decisions=(approve(),), records=(None,))
-
-    with pytest.raises(DecisionNotAllowedError, match=r"test.x was withdrawn"):
-        to_resume(resume, pause)
 
 
 # --- Agents, subagents and policies ----------------------------------------------------------------------------------
@@ -700,12 +601,6 @@ async def test_a_subagents_interrupt_on_is_refused_where_spoonai_would_not_hold_
     assert agent.llm.asked == 0
 
 
-def test_a_policy_that_cannot_be_meant_is_refused():
-    """When it is written, not when a call comes. There is no respond in SpoonAI."""
-    with pytest.raises(InvalidRequestError, match="'respond' cannot be carried out here"):
-        HumanInTheLoopMiddleware({"x": {"allowed_decisions": ["respond"]}})
-
-
 def test_options_that_nobody_reads_are_refused():
     """Each way to decide has its own."""
     approvals = deciding()
@@ -786,22 +681,6 @@ async def test_run_takes_over_what_spoons_own_middleware_has_taken(office):
 
     (asked,) = approvals.asked
     assert asked.request.review_configs[0].allowed_decisions == ("reject",)
-
-
-@pytest.mark.parametrize("seconds", [7200, 7200.0, timedelta(hours=2)])
-async def test_expires_in_is_seconds_or_a_duration(office, seconds):
-    """As for every other integration, for people and for a callback."""
-    approvals = deciding(**EVERYBODY_APPROVES)
-
-    await run(office.agent(TURN, DONE), "go", approvals=approvals, interrupt_on=GATED, expires_in=seconds)
-
-    (asked,) = approvals.asked
-    assert asked.expires_in == timedelta(hours=2)
-    agent = office.agent(
-        TURN, DONE, middleware=[HumanInTheLoopMiddleware(GATED, at_once("approve"), expires_in=seconds)]
-    )
-    await agent.run("go")
-    assert office.names().count("send_email") == 2
 
 
 @pytest.mark.parametrize("whose", ["run's", "the agent's"])
