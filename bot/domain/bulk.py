@@ -4,27 +4,6 @@ from collections.abc import Iterable
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.ids import MessageId
-
-
-def calls_on(approval: Approval, message: MessageId) -> tuple[int, ...]:
-    """Give the actions that one message of a card shows: none for the message above numbered parts."""
-    place = approval.places.get(message.place)
-    if place is None:
-        return ()
-    if message.kind == "card":
-        return () if place.parts else place.actions
-    is_there = message.kind == "part" and message.number <= len(place.parts)
-    return place.parts[message.number - 1] if is_there else ()
-
-
-def posted_calls(approval: Approval, number: int) -> tuple[int, ...]:
-    """Give the actions of a place whose messages are there: a button above the parts can be pressed before they are."""
-    place = approval.admission.places[number]
-    if not place.parts:
-        return place.actions
-    messages = zip(MessageId(number).parts(len(place.parts)), place.parts, strict=True)
-    return tuple(index for message, part in messages if message in approval.shown for index in part)
 
 
 def decided_together(approval: Approval, indices: Iterable[int], decision: str) -> tuple[int, ...]:

@@ -3,14 +3,22 @@
 import hashlib
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, get_args
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.identity import DIGEST_LENGTH, action_fingerprints
 from agent_adapter.contract.outcome import Reported
-from agent_adapter.contract.record import SIGNED, Fields, load_recorded, moment, read_reported, reading
+from agent_adapter.contract.record import (
+    SIGNED,
+    Fields,
+    load_recorded,
+    milliseconds,
+    moment,
+    read_reported,
+    reading,
+)
 from agent_adapter.contract.trace import TraceContext
 from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
 from agent_adapter.errors import InvalidRequestError
@@ -318,16 +326,6 @@ def _assignment(text: str) -> Assignment:
 def dumped(model: WireModel) -> str:
     """Write a part of a record as its field keeps it."""
     return encode(model.model_dump(mode="json", exclude_defaults=True, by_alias=True))
-
-
-def milliseconds(duration: timedelta) -> int:
-    """Write a duration as the scripts take it."""
-    return int(duration.total_seconds() * 1000)
-
-
-def unix_milliseconds(at: datetime) -> int:
-    """Write a time as the scripts keep it."""
-    return round(at.timestamp() * 1000)
 
 
 def _terms(card: Fields, of: str = "") -> dict[str, Any]:

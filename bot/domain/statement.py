@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision
 from agent_adapter.contract.identity import slots
 from agent_adapter.contract.interrupt import Interrupt
-from agent_adapter.contract.record import EXPIRED
+from agent_adapter.contract.record import EXPIRED, unix_milliseconds
 from agent_adapter.receipts.statement import (
     ActionStatement,
     Requester,
@@ -66,7 +66,7 @@ def statement_of(
         policy: The version of the rules that judged it.
         use_within: How long after the deadline an approved call may run.
     """
-    interrupt, deadline = state.interrupt, _milliseconds(state.deadline)
+    interrupt, deadline = state.interrupt, unix_milliseconds(state.deadline)
     return Statement(
         kid=issuer.kid,
         ns=issuer.namespace,
@@ -78,7 +78,7 @@ def statement_of(
         policy=policy,
         requester=_requester(state),
         message=occasion.message,
-        at=_milliseconds(occasion.at),
+        at=unix_milliseconds(occasion.at),
         deadline=deadline,
         use_by=deadline + use_within // timedelta(milliseconds=1),
         silence=state.on_expiry,
@@ -178,7 +178,3 @@ def _requester(state: Approval) -> Requester | None:
         return None
     vouched_by = OPERATOR if state.admission.requester_known else ""
     return Requester(user=state.requested_by, vouched_by=vouched_by)
-
-
-def _milliseconds(at: datetime) -> int:
-    return round(at.timestamp() * 1000)

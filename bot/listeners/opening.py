@@ -5,10 +5,9 @@ from functools import partial
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.ballot import Ballot
 from bot.domain.errors import SlackError
 from bot.domain.transitions import read as note_read
-from bot.domain.votes import Written
+from bot.domain.votes import Ballot, Written
 from bot.listeners.payloads import Click
 from bot.listeners.services import Services
 from bot.rendering.blocks import Block

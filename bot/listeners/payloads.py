@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.domain.ids import MessageId, parse_action_id, parse_button_value, parse_choice_value
-from bot.domain.press import Press
+from bot.domain.votes import Press
 from bot.rendering.buttons import READ, REVIEW
 from bot.rendering.modal.view import HOME, ViewMeta
 

@@ -6,7 +6,6 @@ Buttons and views carry the name of their question. Slack brings it back, so wha
 from math import inf
 
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on
 from bot.domain.ids import MessageId
 from bot.domain.question import question
 from bot.listeners.payloads import Click, Submission
@@ -86,7 +85,7 @@ def _carries(state: Approval, message: MessageId, click: Click, scope: Scope) ->
         case "card" | "standing":
             return True
         case _:
-            return click.number in calls_on(state, message)
+            return click.number in state.calls_on(message)
 
 
 def _messages(state: Approval, click: Click) -> list[MessageId]:
@@ -136,7 +135,7 @@ def _asked_by(state: Approval, click: Click, scope: Scope) -> tuple[int, ...]:
     """Give the actions that a button for several is about."""
     match scope:
         case "message":
-            here = calls_on(state, click.part) or state.admission.places[click.number].actions
+            here = state.calls_on(click.part) or state.admission.places[click.number].actions
             return tuple(index for index in click.named if index < len(state.actions)) or here
         case "place":
             return state.admission.places[click.number].actions

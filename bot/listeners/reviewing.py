@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from bot.domain.approval import Approval
-from bot.domain.ballot import Ballot
-from bot.domain.bulk import calls_on, posted_calls
+from bot.domain.votes import Ballot
 from bot.listeners.payloads import Click, Submission
 from bot.listeners.services import Services
 from bot.listeners.submissions import Reply, closing, confirm_objection
@@ -42,7 +41,7 @@ def _calls(state: Approval, click: Click) -> tuple[int, ...]:
     When none is open any more, it shows all of them.
     """
     listed = tuple(index for index in sorted(click.named) if index < len(state.actions))
-    here = listed or calls_on(state, click.part) or posted_calls(state, click.number)
+    here = listed or state.calls_on(click.part) or state.posted_calls(click.number)
     return tuple(index for index in here if state.is_open_at(index)) or here
 
 

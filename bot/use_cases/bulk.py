@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on, decided_together, posted_calls, reviewed
+from bot.domain.bulk import decided_together, reviewed
 from bot.domain.ids import MessageId
-from bot.domain.press import UNNAMED, Press
+from bot.domain.votes import UNNAMED, Press
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer, closed, not_approved
@@ -40,7 +40,7 @@ async def approve_all(
         PersonUnknownError: when Slack does not say who they are.
         StoreUnavailableError: when Redis did not answer in time.
     """
-    here = calls_on(state, part)
+    here = state.calls_on(part)
     # What a colleague proposed when the question was drawn may be withdrawn by now: the person was told that it is left out.
     meant = [index for index in here if index in named]
     if not meant:
@@ -95,7 +95,7 @@ async def reject_all(
         PersonUnknownError: when Slack does not say who they are.
         StoreUnavailableError: when Redis did not answer in time.
     """
-    posted = posted_calls(state, place)
+    posted = state.posted_calls(place)
     return await _decide_all(
         decisions, state, user, posted, RejectDecision(message=message), shown=shown, press=press
     )

@@ -10,12 +10,10 @@ from agent_adapter.contract.hitl import Decision, EditDecision
 from agent_adapter.tracing import Span
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_ballot
-from bot.domain.ballot import Ballot
 from bot.domain.errors import AsksOtherwiseError
-from bot.domain.press import UNNAMED, Press
 from bot.domain.standing import StandingTerms
 from bot.domain.transitions import Change, miss, propose
-from bot.domain.votes import Outcome, position_of
+from bot.domain.votes import UNNAMED, Ballot, Outcome, Press, position_of
 from bot.runtime.offload import offload
 from bot.runtime.tracing import span_about
 from bot.sentences import in_answer
@@ -129,7 +127,7 @@ class Decisions:
         for index in decisions if changes else ():
             await self.store.note_changes(state, index)
         ballots = {
-            index: replace(Ballot.on_call(state, index, decision), note=note, changes=changes)
+            index: replace(Ballot.on_call(state.admission, index, decision), note=note, changes=changes)
             for index, decision in decisions.items()
         }
         answer = await self._voting.cast(

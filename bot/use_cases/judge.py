@@ -8,10 +8,10 @@ from math import inf
 
 from bot.domain.admission import Terms
 from bot.domain.approval import Approval
-from bot.domain.ballot import Ballot
 from bot.domain.errors import PersonUnknownError, SlackError
 from bot.domain.mentions import approver_names
 from bot.domain.person import Person
+from bot.domain.votes import Ballot
 from bot.domain.who_may_decide import Verdict, may_decide
 from bot.sentences import in_answer
 from bot.slack.directory import Directory

@@ -9,13 +9,11 @@ from datetime import UTC, datetime
 
 from agent_adapter.contract.identity import digest
 from agent_adapter.contract.outcome import RUNS
-from agent_adapter.contract.record import dump_recorded
+from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from agent_adapter.errors import SigningError
 from agent_adapter.receipts.statement import Statement
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_ballot
-from bot.domain.ballot import Ballot
-from bot.domain.codec import unix_milliseconds
 from bot.domain.errors import (
     AsksOtherwiseError,
     KeyUnfitError,
@@ -24,13 +22,12 @@ from bot.domain.errors import (
     StoreUnavailableError,
     VotersUnknownError,
 )
-from bot.domain.press import Press
 from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
 from bot.domain.statement import Occasion, said_by_person, statement_of
 from bot.domain.transitions import Cast, Change, cast, miss
-from bot.domain.votes import Outcome, Vote
+from bot.domain.votes import Ballot, Outcome, Press, Vote
 from bot.runtime.metrics import decisions_of
 from bot.sentences import in_answer
 from bot.store.commits import ATTEMPTS

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.domain.press import Press
+from bot.domain.votes import Press
 from bot.listeners.payloads import Click, MalformedError, name_of_press, parse_click, parse_submission
 from bot.rendering.modal.view import ViewMeta
 

@@ -7,7 +7,7 @@ import pytest
 from bot.domain.admission import Place
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
-from bot.domain.press import UNNAMED
+from bot.domain.votes import UNNAMED
 from bot.listeners.payloads import Click
 from bot.listeners.pressed import has_button
 from bot.rendering.modal.view import ViewMeta

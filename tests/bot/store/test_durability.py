@@ -17,10 +17,9 @@ from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.errors import NotConfirmedError
 from bot.domain.messages import Remark
-from bot.domain.press import Press
 from bot.domain.standing import StandingTerms
 from bot.domain.transitions import miss
-from bot.domain.votes import Outcome
+from bot.domain.votes import Outcome, Press
 from bot.sentences import in_answer
 from bot.slack.directory import Directory
 from bot.store.durability import Durability, durability_on, missing_on

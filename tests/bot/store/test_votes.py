@@ -20,16 +20,14 @@ from agent_adapter.contract.hitl import (
     RejectDecision,
     RespondDecision,
 )
-from agent_adapter.contract.record import dump_recorded
+from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
-from bot.domain.codec import unix_milliseconds
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
-from bot.domain.press import Press
 from bot.domain.schedule import Extension
 from bot.domain.transitions import end, miss
-from bot.domain.votes import position_of
+from bot.domain.votes import Press, position_of
 from bot.rendering.pages import measure
 from bot.sentences import in_answer
 from bot.slack.directory import Directory

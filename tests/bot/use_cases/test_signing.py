@@ -31,10 +31,10 @@ from agent_adapter.receipts.statement import (
     run_of,
 )
 from bot.domain.codec import body_digest
-from bot.domain.press import Press
 from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingLimits, StandingTerms
+from bot.domain.votes import Press
 from bot.rendering.card.layout import lay_out
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer
