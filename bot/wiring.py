@@ -72,9 +72,9 @@ from bot.use_cases.agent_limits import Quota
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
 from bot.use_cases.home import Home
-from bot.use_cases.judge import Judge
 from bot.use_cases.propose import Proposals
 from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.who_may_decide import Judge
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ class Press:
     """The same for each delivery, over HTTP and over Socket Mode; empty where nothing tells one press from another."""
     message: str = ""
     """Channel and ts of the message that was pressed; empty for a form."""
+    question: str = ""
+    """What the button or form asked, by `bot.domain.question`; empty where it carries none."""
 
 
 UNNAMED = Press()

@@ -14,7 +14,7 @@ from bot.domain.approval import Approval
 from bot.domain.errors import DoneBeforeError, NotConfirmedError, StoreUnavailableError
 from bot.listeners.home import HomeTab
 from bot.listeners.payloads import Click, parse_click
-from bot.listeners.pressed import OUTDATED, why_not
+from bot.listeners.pressed import OUTDATED, remembered, why_not
 from bot.listeners.seen_ids import SeenIds
 from bot.listeners.services import TELL_WITHIN, Services
 from bot.listeners.table import BY_VERB, Opens, Stores
@@ -64,23 +64,20 @@ class Buttons:
                 await self.services.refuse(click, in_answer.OUTDATED, until=until)
 
     async def _store(self, click: Click, button: Button, does: Stores) -> Answer:
-        store = self.services.store
-        state = store.recall(click.interrupt_id) if does.from_memory else None
-        answer = await self._judged(state, click, button, does)
+        services = self.services
+        state = remembered(services.store, click.interrupt_id, button)
+        answer = await self._judged(state, click, button, does) if state else OUTDATED
         # Reading the record costs more than all the rest, so only what speaks against a click is looked up.
         if not answer.recorded and not answer.is_final:
-            state = await store.admitted(click.interrupt_id)
-            answer = await self._judged(state, click, button, does)
+            state = await services.store.admitted(click.interrupt_id)
+            answer = await self._judged(state, click, button, does) if state else OUTDATED
         if state and answer.draws_anew:
-            await self.services.draw_again(state, click.channel, click.ts)
+            await services.draw_again(state, click.channel, click.ts)
         return answer
 
-    async def _judged(self, state: Approval | None, click: Click, button: Button, does: Stores) -> Answer:
-        if state is None:
-            return OUTDATED
-        return why_not(state, click, button.scope, decides=does.decides) or await does.store(
-            self.services, state, click
-        )
+    async def _judged(self, state: Approval, click: Click, button: Button, does: Stores) -> Answer:
+        refused = why_not(state, click, button.scope, decides=does.decides)
+        return refused or await does.store(self.services, state, click)
 
     async def _answer(self, click: Click, answer: Answer, until: float) -> None:
         if not answer.recorded or answer.not_theirs:

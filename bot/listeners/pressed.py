@@ -9,13 +9,23 @@ from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.question import question
 from bot.listeners.payloads import Click, Submission
-from bot.rendering.buttons import Scope
+from bot.rendering.buttons import Button, Scope
 from bot.rendering.modal.view import ViewMeta, question_in
 from bot.sentences import in_answer
+from bot.store.records import ApprovalStore
 from bot.use_cases.answers import Answer
 
 OUTDATED = Answer(False, in_answer.OUTDATED, why="outdated")
 """Nothing is there that was pressed."""
+
+
+def remembered(store: ApprovalStore, interrupt_id: str, button: Button) -> Approval | None:
+    """Give a record as this process last read it, for what is about one call as it was asked; `None` for anything else.
+
+    What is about several needs the newest messages, and a proposal may have been changed in Redis since it was shown.
+    """
+    state = store.recall(interrupt_id) if button.scope in {"action", "page"} else None
+    return None if state and state.proposals else state
 
 
 def why_not(state: Approval, click: Click, scope: Scope, *, decides: bool = False) -> Answer | None:

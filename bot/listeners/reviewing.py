@@ -6,7 +6,7 @@ from bot.domain.approval import Approval
 from bot.domain.votes import Ballot
 from bot.listeners.payloads import Click, Submission
 from bot.listeners.services import Services
-from bot.listeners.submissions import Reply, closing, confirm_objection
+from bot.listeners.submissions import Handled, closing, confirm_objection
 from bot.rendering.modal.questions import parse_note
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
@@ -61,10 +61,10 @@ async def turn(services: Services, state: Approval, click: Click) -> None:
     await services.turn(click, await offload(newest, render_review_view, newest, meta, click.user))
 
 
-async def finish(services: Services, state: Approval, submission: Submission) -> Reply:
+async def finish(services: Services, state: Approval, submission: Submission) -> Handled:
     """Approve the calls that the end of the review named, with a note where one was typed."""
     if objection := confirm_objection(submission):
-        return objection
+        return Handled(objection)
     meta = submission.meta
     return closing(
         await bulk.approve_reviewed(
@@ -73,7 +73,6 @@ async def finish(services: Services, state: Approval, submission: Submission) ->
             submission.user,
             meta.named,
             note=parse_note(submission.view),
-            shown=meta.question,
             press=submission.press,
         )
     )

@@ -31,9 +31,9 @@ from bot.store.records import ApprovalStore
 from bot.use_cases.answers import unknown
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
 from bot.use_cases.missed_clicks import note_missed
 from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.who_may_decide import Judge
 
 logger = logging.getLogger(__name__)
 

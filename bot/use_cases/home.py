@@ -11,8 +11,8 @@ from bot.domain.votes import Ballot
 from bot.domain.waiting import Spot, circle_of, circle_of_proposal
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
-from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.who_may_decide import Judge
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
 from bot.use_cases.answers import Answer
-from bot.use_cases.judge import VOTER_FRESH_FOR, Judge
+from bot.use_cases.who_may_decide import VOTER_FRESH_FOR, Judge
 
 logger = logging.getLogger(__name__)
 

@@ -337,7 +337,7 @@ async def test_nothing_is_final_while_slack_does_not_say_whether_the_others_stil
 @pytest.mark.usefixtures("bot")
 async def test_the_person_who_makes_it_final_is_checked_again(client, dana, erik, slack, monkeypatch):
     """Dana was looked up when she opened a form; her account is deactivated before she votes."""
-    monkeypatch.setattr("bot.use_cases.judge.VOTER_FRESH_FOR", 0.2)
+    monkeypatch.setattr("bot.use_cases.who_may_decide.VOTER_FRESH_FOR", 0.2)
     reviewing = review(client, an_action("pay", LARGE))
     card = await dana.card()
     await erik.press(card, "approve:0")

@@ -22,10 +22,9 @@ from bot.domain.policy import Policy, Trust
 from bot.domain.rules import Match, Rule
 from bot.domain.schemas import compiled
 from bot.domain.standing import StandingLimits
-from bot.domain.who_may_decide import Verdict, may_decide
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
-from bot.use_cases.judge import Judge
+from bot.use_cases.who_may_decide import Judge, Verdict, may_decide
 from playground.client import Control
 from playground.server import Playground
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt

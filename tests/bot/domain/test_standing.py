@@ -29,8 +29,8 @@ from bot.jobs.deadlines import Deadlines
 from bot.rendering.card.layout import lay_out
 from bot.store.records import ApprovalStore
 from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals, applies_to
+from bot.use_cases.who_may_decide import Judge
 from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
 from tests.support.deciding import AS_BEFORE, end_standing
 from tests.support.deciding import record as recording
@@ -348,8 +348,8 @@ def gives(call: Call) -> bool:
 @pytest.fixture
 def unhurried(monkeypatch):
     """A click may take as long as a machine stalls: how late is too late has tests of its own."""
-    monkeypatch.setattr("bot.use_cases.vote.WRITE_WITHIN", 60)
-    monkeypatch.setattr("bot.use_cases.judge.LOOK_UP_WITHIN", 60)
+    monkeypatch.setattr("bot.use_cases.decide.WRITE_WITHIN", 60)
+    monkeypatch.setattr("bot.use_cases.who_may_decide.LOOK_UP_WITHIN", 60)
 
 
 @bounded(200)

@@ -21,7 +21,7 @@ from bot.domain.schedule import Extension
 from bot.domain.transitions import Cast, Change
 from bot.domain.votes import Ballot, Press
 from bot.store.records import ApprovalStore
-from bot.use_cases.vote import token_of
+from bot.use_cases.decide import token_of
 from tests.support.builders import NOW, an_action, an_admission, an_interrupt
 from tests.support.cards import written
 from tests.support.deciding import FACTS

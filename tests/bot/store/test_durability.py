@@ -25,7 +25,7 @@ from bot.slack.directory import Directory
 from bot.store.durability import Durability, durability_on, missing_on
 from bot.store.records import ApprovalStore
 from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
+from bot.use_cases.who_may_decide import Judge
 from tests.support.builders import an_action, an_admission, an_interrupt
 from tests.support.deciding import AS_BEFORE, assign, end_standing, extend, record
 from tests.support.replicas import Group, replicated

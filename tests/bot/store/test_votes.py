@@ -35,9 +35,8 @@ from bot.store.records import ApprovalStore
 from bot.store.silent_decisions import decided_by_silence
 from bot.use_cases.answers import Answer
 from bot.use_cases.bulk import approve_all, reject_all
-from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
-from bot.use_cases.vote import token_of
+from bot.use_cases.decide import Decisions, token_of
+from bot.use_cases.who_may_decide import Judge
 from playground.client import Control
 from tests.support.builders import ALL_DECISIONS, an_action, an_admission, an_interrupt
 from tests.support.deciding import AS_BEFORE, extend, record

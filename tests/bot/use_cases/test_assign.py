@@ -13,7 +13,7 @@ from bot.domain.errors import PersonUnknownError
 from bot.domain.schedule import Extension
 from bot.store.records import ApprovalStore
 from bot.use_cases.assign import Assignments
-from bot.use_cases.judge import Judge
+from bot.use_cases.who_may_decide import Judge
 from tests.bot.domain import test_rules as policies
 from tests.support.builders import an_action, an_admission, an_interrupt
 from tests.support.deciding import assign

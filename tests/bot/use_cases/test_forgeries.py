@@ -17,7 +17,7 @@ from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.receipts.answer import Verifier, proven
 from agent_adapter.receipts.ring import Ring, RingKey
 from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
+from bot.use_cases.who_may_decide import Judge
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, directory, for_several, newest
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt

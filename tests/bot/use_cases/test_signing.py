@@ -39,8 +39,8 @@ from bot.rendering.card.layout import lay_out
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer
 from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.who_may_decide import Judge
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, for_several, is_shown, newest
 from tests.support.builders import an_action, an_interrupt
 from tests.support.deciding import AS_BEFORE
@@ -174,7 +174,7 @@ async def test_the_statement_of_a_pressed_button_names_what_its_message_asked(
     await is_shown(store, state)
     shown = question(state, [0])
 
-    await decisions.decide(state, ERIK, {0: ApproveDecision()}, shown=shown, press=Press("click"))
+    await decisions.decide(state, ERIK, {0: ApproveDecision()}, press=Press("click", question=shown))
 
     [statement] = decided(await stored(redis, store, state), 0, key)
     assert (statement.message, statement.of(0).how) == (shown, "click")
