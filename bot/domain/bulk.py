@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from bot.domain.action import Action
 from bot.domain.approval import Approval
 
 
@@ -16,9 +15,9 @@ def decided_together(approval: Approval, indices: Iterable[int], decision: str) 
         index
         for index in indices
         if approval.is_open_at(index)
-        and approval.actions[index].allows(decision)
-        and not approval.actions[index].is_high_risk
-        and not (decision == "approve" and _is_apart(approval.actions[index]))
+        and (action := approval.actions[index]).allows(decision)
+        and not action.is_high_risk
+        and not (decision == "approve" and (action.must_read or action.proposal))
     )
 
 
@@ -39,18 +38,10 @@ def reviewed(approval: Approval, indices: Iterable[int], user: str) -> tuple[int
     )
 
 
-def _is_apart(action: Action) -> bool:
-    """Whether an action is not approved together with others."""
-    return action.must_read or action.proposal is not None
-
-
 def put_to_vote(approval: Approval, indices: Iterable[int]) -> list[int]:
     """Give the actions of these that do not run yet when one more person approves them."""
-    return [index for index in indices if _people_missing(approval.actions[index]) > 1]
-
-
-def _people_missing(action: Action) -> int:
-    return action.terms.quorum - len(action.voters("approve"))
+    found = (approval.actions[index] for index in indices)
+    return [each.index for each in found if each.terms.quorum - len(each.voters("approve")) > 1]
 
 
 def with_proposal(approval: Approval, indices: Iterable[int]) -> list[int]:

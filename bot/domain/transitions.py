@@ -570,22 +570,18 @@ def end(
         )
         for index, each in silent.items()
     ]
+    fields: dict[str, Text] = {}
+    for index, each in silent.items():
+        fields |= {f"d:{index}": each.text, f"t:{index}": EXPIRED, f"at:{index}": Stamp()}
     change = replace(
         change,
-        fields={**_decided_by_time(silent), **change.fields},
+        fields={**fields, **change.fields},
         entries=[*entries, *change.entries],
         judged={"fence": ""},
         until=state.deadline + GRACE,
     )
     signed = "\n".join(each.statement for each in silent.values() if each.statement)
     return "settled", change.signed(EXPIRED, signed) if signed else change
-
-
-def _decided_by_time(silent: Mapping[int, Silent]) -> dict[str, Text]:
-    fields: dict[str, Text] = {}
-    for index, each in silent.items():
-        fields |= {f"d:{index}": each.text, f"t:{index}": EXPIRED, f"at:{index}": Stamp()}
-    return fields
 
 
 def ended(status: str, *, reason: str, code: str, policy: str) -> Change:

@@ -104,16 +104,9 @@ def _chosen(view: Mapping[str, Any], pressed: Mapping[str, Any]) -> Look | None:
     here = load_look(view.get("private_metadata", "")).from_start
     value = (pressed.get("selected_option") or {}).get("value", "")
     value = "" if value == EVERYTHING else value
-    match _kind(pressed):
-        case name if name == GO:
-            return load_look(pressed.get("value", ""))
-        case name if name == AGENT:
-            return replace(here, agent=value, tool="")
-        case name if name == TOOL:
-            return replace(here, tool=value)
-    return None
-
-
-def _kind(pressed: Mapping[str, Any]) -> str:
-    _, subject = parse_action_id(pressed["action_id"])
-    return subject.partition(".")[0]
+    kind = parse_action_id(pressed["action_id"])[1].partition(".")[0]
+    if kind == GO:
+        return load_look(pressed.get("value", ""))
+    if kind == AGENT:
+        return replace(here, agent=value, tool="")
+    return replace(here, tool=value) if kind == TOOL else None

@@ -37,16 +37,13 @@ def why_not(state: Approval, click: Click, scope: Scope, *, decides: bool = Fals
         scope: What the button is about.
         decides: Whether it decides. Then it is on a message, in a reading, or for one call in a review.
     """
-    if decides and (click.from_menu or click.is_on_home or (click.view and not _decides_there(click, scope))):
+    is_there = click.in_reading if scope == "page" else click.in_review and scope == "action"
+    if decides and (click.from_menu or click.is_on_home or (click.view and not is_there)):
         return OUTDATED
     if not has_button(state, click, scope):
         return OUTDATED
     sentence = why_not_pressed(state, click, scope)
     return Answer(False, sentence, draws_anew=True, why="outdated") if sentence else None
-
-
-def _decides_there(click: Click, scope: Scope) -> bool:
-    return click.in_reading if scope == "page" else click.in_review and scope == "action"
 
 
 def has_button(state: Approval, click: Click, scope: Scope) -> bool:
@@ -114,7 +111,9 @@ def _messages(state: Approval, click: Click) -> list[MessageId]:
 
 def why_not_pressed(state: Approval, click: Click, scope: Scope) -> str:
     """Say that a button, or the view around it, asks something else than its record; empty when they ask the same."""
-    if click.meta and (sentence := why_not_submitted(state, click.meta, _scope_of_view(click))):
+    # A view with buttons is a review, or it is about one action.
+    of_view: Scope = "message" if click.in_review else "action"
+    if click.meta and (sentence := why_not_submitted(state, click.meta, of_view)):
         return sentence
     if click.meta and not click.question:
         # The view says what its buttons ask.
@@ -134,11 +133,6 @@ def why_not_submitted(state: Approval, meta: ViewMeta, scope: Scope) -> str:
 def _why_not(drawn: str, now: str) -> str:
     """Compare what was asked when something was drawn with what is asked now."""
     return "" if drawn == now else in_answer.ASKS_OTHERWISE
-
-
-def _scope_of_view(click: Click) -> Scope:
-    # A view with buttons is a review, or it is about one action.
-    return "message" if click.in_review else "action"
 
 
 def _asked_by(state: Approval, click: Click, scope: Scope) -> tuple[int, ...]:

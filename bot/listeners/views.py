@@ -39,7 +39,11 @@ class Forms:
                     return beside_first(submission, sentence)
                 case NotConfirmedError():
                     return beside_first(submission, in_answer.NOT_CONFIRMED)
-            return notice(sentence) if sentence else _not_saved(submission)
+            if sentence:
+                return notice(sentence)
+            # Beside the first input, so that the text stays; without one, in place of the form.
+            said = in_answer.NOT_SAVED if submission.first_input else in_answer.NOT_SUBMITTED
+            return beside_first(submission, said)
 
     async def _handle(self, submission: Submission) -> Reply:
         services, meta, handled, indices = self.services, submission.meta, closing(OUTDATED), list[int]()
@@ -81,10 +85,3 @@ class Forms:
         )
         # Without an action, Slack closes this form only.
         return {} if is_done and has_more_below else reply
-
-
-def _not_saved(submission: Submission) -> Reply:
-    """Say that nothing counts as stored: beside the first input, so that the text stays; without one, in place of the form."""
-    return beside_first(
-        submission, in_answer.NOT_SAVED if submission.first_input else in_answer.NOT_SUBMITTED
-    )

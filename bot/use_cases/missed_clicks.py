@@ -41,17 +41,13 @@ async def note_missed(store: ApprovalStore, interrupt_id: str, user: str, button
     """Note in the record and in the audit trail that somebody tried to decide and could not, and why."""
     for _ in range(TRIES):
         try:
-            await _miss(store, interrupt_id)
+            # Silence approves nothing of a record that cannot be read.
+            with suppress(UnreadableRecordError):
+                if state := await store.admitted(interrupt_id):
+                    await store.update(state, miss, is_told=False)
             await store.note_click(interrupt_id, user, event="click_failed", button=button, code=code)
         except (ServerUnreachableError, StoreUnavailableError):
             await asyncio.sleep(1)
         else:
             return
     logger.error("click.not_noted", extra={"interrupt_id": interrupt_id})
-
-
-async def _miss(store: ApprovalStore, interrupt_id: str) -> None:
-    # Silence approves nothing of a record that cannot be read.
-    with suppress(UnreadableRecordError):
-        if state := await store.admitted(interrupt_id):
-            await store.update(state, miss, is_told=False)

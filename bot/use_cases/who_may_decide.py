@@ -164,7 +164,8 @@ def may_decide(
         return Verdict(False, in_answer.outsider(kind))
     if not matching:
         by_schedule = any(map(is_on_call, terms.approvers))
-        return Verdict(False, in_answer.not_an_approver(_names(terms.approvers), by_schedule=by_schedule))
+        names = [in_answer.FIRST_CHANNEL if name == "channel" else mention(name) for name in terms.approvers]
+        return Verdict(False, in_answer.not_an_approver(names, by_schedule=by_schedule))
     if decision != "reject" and not terms.requester_may_decide:
         if person.id == requested_by:
             return Verdict(False, in_answer.FOR_YOU)
@@ -183,7 +184,3 @@ def _outside(person: Person, team: str) -> Outsider | None:
     if person.is_guest:
         return "guest"
     return None
-
-
-def _names(approvers: Sequence[str]) -> list[str]:
-    return [in_answer.FIRST_CHANNEL if name == "channel" else mention(name) for name in approvers]
