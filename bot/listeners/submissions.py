@@ -233,8 +233,8 @@ def closing(answer: Answer) -> Handled:
 
 
 def refusing(reply: Reply) -> Handled:
-    """Keep the form open: what was submitted decides nothing yet."""
-    return Handled(reply, Answer(False))
+    """Keep the form open: what was submitted decides nothing yet, whatever became of the record since."""
+    return Handled(reply, Answer(False, is_final=True))
 
 
 def notice(sentence: str, *, title: str = "") -> Reply:

@@ -181,7 +181,8 @@ class Decisions:
             if isinstance(decision, EditDecision):
                 met = await self._judge_edit(state, index, decision, user, until)
                 if isinstance(met, str):
-                    return Answer(False, met)
+                    # To ask Slack a second time would take longer than it waits.
+                    return Answer(False, met, is_final=met == in_answer.CHANNEL_UNKNOWN)
                 if met:
                     return await self._propose(state, user, index, met, press, until)
         return None
