@@ -46,10 +46,8 @@ from bot.jobs.slack_watch import SlackWatch
 from bot.jobs.waiting_sweep import EVERY as WAITING_EVERY
 from bot.jobs.waiting_sweep import keep_lists
 from bot.jobs.wake_ups import QUIET, WakeUps
-from bot.listeners import bind
 from bot.listeners.actions import Buttons
-from bot.listeners.commands import Commands
-from bot.listeners.deliveries import Deliveries
+from bot.listeners.deliveries import Deliveries, bind
 from bot.listeners.home import HomeTab
 from bot.listeners.services import Services
 from bot.listeners.views import Forms
@@ -196,7 +194,7 @@ def compose(opened: Opened) -> Bot:
         home_tab.refresh_list,
     )
     bolt = _bolt(settings, slack)
-    bind(bolt, Commands(standing, home_tab, slack, tasks), home_tab, directory, slack_watch.on_deleted)
+    bind(bolt, home_tab, directory, slack_watch.on_deleted)
     deliveries = Deliveries(bolt, slack, directory, Buttons(services, home_tab), Forms(services))
     sockets = _sockets(settings, slack, deliveries, heartbeat)
     inboxes = InboxReader(store, drawing.wake, sweep=settings.sweep_seconds)

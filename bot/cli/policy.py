@@ -15,9 +15,9 @@ from rich.table import Table
 from agent_adapter.contract.arguments import decode_arguments
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from agent_adapter.errors import InvalidRequestError
+from bot.domain.admit import look_alike
 from bot.domain.errors import SettingsError, SlackError
 from bot.domain.policy import AGENT, Policy
-from bot.domain.refusal import look_alike
 from bot.domain.rules import THREAD, Rule
 from bot.domain.standing import StandingLimits
 from bot.jobs.mentioned import Look, look_at_all, undecidable

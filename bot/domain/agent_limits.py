@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from bot.sentences import in_refusal
-
 What = Literal["pending", "per_minute", "bytes"]
 
 
@@ -27,14 +25,3 @@ def limits_for(limits: Sequence[Limits], agent: str) -> Limits:
     """Give the limits of an agent: the first entry that names it."""
     named = (each for each in limits if any(fnmatchcase(agent, glob) for glob in each.agents))
     return next(named, Limits())
-
-
-def exceeded(limits: Limits, what: What, agent: str, used: int) -> str:
-    """Say which limit an interrupt would break, and the cure."""
-    match what:
-        case "pending":
-            return in_refusal.too_many_open(agent, used, limits.pending)
-        case "per_minute":
-            return in_refusal.too_many_in_a_minute(agent, limits.per_minute or 0)
-        case "bytes":
-            return in_refusal.too_many_bytes(agent, used, limits.bytes or 0)

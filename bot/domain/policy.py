@@ -11,7 +11,7 @@ from agent_adapter.contract.hitl import ActionRequest
 from agent_adapter.contract.interrupt import Interrupt, Route
 from bot.domain.admission import Terms
 from bot.domain.agent_limits import Limits
-from bot.domain.on_call import Schedule
+from bot.domain.person import Schedule
 from bot.domain.rules import THREAD, Match, Rule, is_any_of
 from bot.domain.standing import StandingLimits
 from bot.text.look_alikes import resembled

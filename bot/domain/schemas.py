@@ -39,25 +39,11 @@ _ANCHORS = ("$anchor", "$dynamicAnchor")
 _DROPPED = ("$ref", *_DEFINITIONS, "$id", "id", *_ANCHORS, "$comment")
 _REFUSED = ("$dynamicRef", "$recursiveRef", "dependencies")
 _NOTES = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
-
-
 # pydantic accepts more than these formats allow, such as a time without a zone.
 _LENIENT = (
-    *(
-        "date-time",
-        "date",
-        "time",
-        "duration",
-        "uri",
-        "uri-reference",
-        "uri-template",
-        "iri",
-        "iri-reference",
-    ),
-    *("hostname", "idn-hostname", "idn-email", "email", "json-pointer", "relative-json-pointer", "regex"),
-)
-
-
+    "date-time", "date", "time", "duration", "uri", "uri-reference", "uri-template", "iri", "iri-reference", "hostname",
+    "idn-hostname", "idn-email", "email", "json-pointer", "relative-json-pointer", "regex",
+)  # fmt: skip
 _OLDER = re.compile(r"https?://json-schema\.org/(draft-0[467]|draft/2019-09)/schema#?")
 _POSITION = re.compile(r"0|[1-9][0-9]{0,5}")
 

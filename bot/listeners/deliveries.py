@@ -5,7 +5,8 @@ and whose app this is, is known.
 """
 
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import orjson
@@ -14,13 +15,17 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bot.domain.errors import NotToldError, StoreUnavailableError
+from bot.domain.ids import record_of
 from bot.listeners.actions import Buttons
+from bot.listeners.home import HomeTab
 from bot.listeners.payloads import MalformedError, id_of, team_of_person
 from bot.listeners.views import Forms
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
+from bot.slack.manifest import COMMAND, GROUP_CHANGED, HOME_OPENED, LEFT_CHANNEL
 
 logger = logging.getLogger(__name__)
+_ANYTHING = re.compile(r".*")
 
 
 class Deliveries:
@@ -92,3 +97,39 @@ def why_foreign(body: Mapping[str, Any], me: Identity) -> str:
         kind = "organisation" if me.enterprise_id else "workspace"
         return f"this bot serves the {kind} {me.home}, not {named or 'one without an id'}"
     return ""
+
+
+def bind(
+    bolt: AsyncApp,
+    home: HomeTab,
+    directory: Directory,
+    deleted: Callable[[str, str, str], Awaitable[None]],
+) -> None:
+    """Bind the listeners for the command and for events."""
+    bolt.command(COMMAND)(home.command)
+
+    @bolt.event(HOME_OPENED)
+    async def home_opened(event: Mapping[str, Any]) -> None:
+        await home.opened(event)
+
+    @bolt.event(GROUP_CHANGED)
+    async def group_changed(event: Mapping[str, Any]) -> None:
+        directory.forget("group", event["subteam_id"])
+
+    @bolt.event(LEFT_CHANNEL)
+    async def member_left(event: Mapping[str, Any]) -> None:
+        directory.forget("channel", event["channel"])
+
+    @bolt.event({"type": "message", "subtype": "message_deleted"})
+    async def message_deleted(event: Mapping[str, Any]) -> None:
+        if interrupt_id := record_of(event.get("previous_message") or {}):
+            await deleted(event["channel"], event["deleted_ts"], interrupt_id)
+
+    @bolt.event(_ANYTHING)
+    async def other_event() -> None:
+        """Slack also sends events that the app subscribes to and that we do not use."""
+
+    @bolt.error
+    async def not_handled(error: Exception) -> BoltResponse:
+        log_failure(error)
+        return BoltResponse(status=503)

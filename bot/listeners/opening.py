@@ -48,8 +48,7 @@ async def may_agree(services: Services, state: Approval, click: Click, _: str) -
 async def may_decide_some(services: Services, state: Approval, click: Click, decision: str) -> str:
     """Those who may decide an action of the place this way."""
     meant = state.admission.places[click.number].actions
-    verdicts = await services.judge.may_decide(state, click.user, meant, decision)
-    return "" if any(verdict.allowed for verdict in verdicts.values()) else verdicts[meant[0]].sentence
+    return await services.judge.why_none(state, click.user, meant, decision)
 
 
 async def may_hand_over(services: Services, state: Approval, click: Click, _: str) -> str:

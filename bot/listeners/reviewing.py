@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from bot.domain.approval import Approval
 from bot.domain.votes import Ballot
 from bot.listeners.payloads import Click, Submission
@@ -13,26 +14,18 @@ from bot.rendering.modal.view import ViewMeta
 from bot.runtime.offload import offload
 from bot.use_cases import bulk
 
-_DECISIONS = ("approve", "edit", "reject", "respond")
-
 
 async def may_review(services: Services, state: Approval, click: Click, _: str) -> str:
     """Those who may decide one of its calls in some way, and everybody when all are decided."""
     meant = _calls(state, click)
     if not any(state.is_open_at(index) for index in meant):
         return ""
-    reasons = []
-    for decision in _DECISIONS:
-        verdicts = await services.judge.may_decide(state, click.user, meant, decision)
-        if any(verdict.allowed for verdict in verdicts.values()):
-            return ""
-        reasons.append(verdicts[meant[0]].sentence)
+    reason = await services.judge.why_none(state, click.user, meant, *KNOWN_DECISIONS)
     # What somebody proposes may be for others to decide.
-    proposals = [proposal for index in meant if (proposal := state.proposals.get(index))]
-    for proposal in proposals:
+    for proposal in (state.proposals[index] for index in meant if reason and index in state.proposals):
         if (await services.judge.may_cast(state, click.user, Ballot.on_proposal(proposal))).allowed:
             return ""
-    return reasons[0]
+    return reason
 
 
 def _calls(state: Approval, click: Click) -> tuple[int, ...]:

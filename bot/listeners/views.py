@@ -14,7 +14,6 @@ from bot.listeners.table import BY_VERB, Opens
 from bot.rendering.buttons import Button
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer
-from bot.use_cases.missed_clicks import note_refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,8 @@ class Forms:
                     )
                 if state and handled.answer.draws_anew:
                     await services.draw_again(state, meta.channel, meta.ts)
-        await note_refused(
-            services.store, meta.id, submission.user, handled.answer, button=submission.form, indices=indices
+        await services.note_refused(
+            meta.id, submission.user, handled.answer, button=submission.form, indices=indices
         )
         return self._back(submission, handled.reply)
 

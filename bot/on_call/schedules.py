@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import aiohttp
 
 from bot.domain.errors import SlackError
-from bot.domain.on_call import Schedule
+from bot.domain.person import Schedule
 from bot.on_call.calendar import Calendar
 from bot.on_call.pagerduty import PagerDuty
 from bot.on_call.reading import UnansweredError

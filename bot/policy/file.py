@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bot.domain.errors import SettingsError
-from bot.domain.on_call import is_on_call, schedule_of
+from bot.domain.person import is_on_call, schedule_of
 from bot.domain.policy import AGENT, Policy, Trust
 from bot.domain.rules import THREAD, Rule
 from bot.policy.checks import UNKNOWN, problems_of

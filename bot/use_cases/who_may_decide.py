@@ -10,8 +10,7 @@ from bot.domain.admission import Terms
 from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError, SlackError
 from bot.domain.mentions import approver_names, mention
-from bot.domain.on_call import is_on_call
-from bot.domain.person import Person
+from bot.domain.person import Person, is_on_call
 from bot.domain.votes import Ballot
 from bot.sentences import in_answer
 from bot.sentences.kinds import Outsider
@@ -66,6 +65,16 @@ class Judge:
             channel = state.place_of(index).channel if "channel" in terms.approvers else ""
             verdicts[index] = await self._judge(state, user, terms, channel, decision, until, within)
         return verdicts
+
+    async def why_none(self, state: Approval, user: str, indices: Sequence[int], *decisions: str) -> str:
+        """Say why this person may decide none of these actions in any of these ways; empty when they may decide one."""
+        sentences = []
+        for decision in decisions:
+            verdicts = await self.may_decide(state, user, indices, decision)
+            if any(verdict.allowed for verdict in verdicts.values()):
+                return ""
+            sentences.append(verdicts[indices[0]].sentence)
+        return sentences[0]
 
     async def may_cast(
         self, state: Approval, user: str, ballot: Ballot, *, until: float | None = None, within: float = inf

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.domain.on_call import Schedule
+from bot.domain.person import Schedule
 from bot.policy.file import PolicyFileError, read_policy
 
 FILE = """
