@@ -16,40 +16,19 @@ from agent_adapter.contract.interrupt import Context, Route, Source
 from agent_adapter.contract.record import Asked, dump_recorded, fields_sent, read_resume
 from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.receipts.answer import Verifier, proven
-from agent_adapter.receipts.ring import Ring, RingKey
-from bot.use_cases.decide import Decisions
-from bot.use_cases.who_may_decide import Judge
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, directory, for_several, newest
+from tests.bot.use_cases.test_signing import a_ring, decisions, key, store
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt
-from tests.support.deciding import AS_BEFORE
-from tests.support.receipts import bot_signing
 
-__all__ = ["directory"]
+__all__ = ["decisions", "directory", "key", "store"]
 
-TEAM = "T0ACME"
 SECOND = timedelta(seconds=1)
-
-
-def a_ring(key, **changed):
-    fields = {"namespace": "assent", "team": TEAM, **changed}
-    return Ring([RingKey.of(key.public_key().public_bytes_raw(), "receipts", **fields)])
-
-
-@pytest.fixture
-def key():
-    return Ed25519PrivateKey.generate()
 
 
 @pytest.fixture
 def verifier(key):
     return Verifier(a_ring(key), "assent")
-
-
-@pytest.fixture
-def store(store, key):
-    store.signing = bot_signing(key, a_ring(key), TEAM)
-    return store
 
 
 @pytest.fixture
@@ -80,9 +59,7 @@ def ask(client, store):
 
 
 @pytest.fixture
-def decide(store, directory):
-    decisions = Decisions(store, Judge(directory), AS_BEFORE)
-
+def decide(store, decisions):
     async def decide(state, user, decision, *indices, **said):
         chosen = dict.fromkeys(indices or range(len(state.interrupt.request.action_requests)), decision)
         answer = await decisions.decide(await newest(store, state), user, chosen, **said)

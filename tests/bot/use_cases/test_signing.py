@@ -91,8 +91,9 @@ def store(store, key):
     return store
 
 
-def a_ring(key):
-    return Ring([RingKey.of(key.public_key().public_bytes_raw(), "receipts", namespace="assent", team=TEAM)])
+def a_ring(key, **changed):
+    fields = {"namespace": "assent", "team": TEAM, **changed}
+    return Ring([RingKey.of(key.public_key().public_bytes_raw(), "receipts", **fields)])
 
 
 @pytest.fixture
