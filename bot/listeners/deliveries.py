@@ -7,6 +7,7 @@ and whose app this is, is known.
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -28,17 +29,15 @@ logger = logging.getLogger(__name__)
 _ANYTHING = re.compile(r".*")
 
 
+@dataclass(frozen=True, slots=True)
 class Deliveries:
     """Takes everything that Slack delivers."""
 
-    def __init__(
-        self, bolt: AsyncApp, slack: SlackClient, directory: Directory, buttons: Buttons, forms: Forms
-    ) -> None:
-        self._bolt = bolt
-        self._slack = slack
-        self._directory = directory
-        self._buttons = buttons
-        self._forms = forms
+    bolt: AsyncApp
+    slack: SlackClient
+    directory: Directory
+    buttons: Buttons
+    forms: Forms
 
     async def take(self, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
         """Handle one payload. Give the status, and what Slack is told beside it.
@@ -46,22 +45,22 @@ class Deliveries:
         Only status 200 acknowledges: with any other, Slack shows the person that the click failed.
         """
         kind = body.get("type", "command")
-        if fault := why_foreign(body, self._slack.me):
+        if fault := why_foreign(body, self.slack.me):
             user = id_of(body, "user")
             logger.error("delivery.refused", extra={"type": str(kind), "user": user, "reason": fault})
             return 403, {"error": fault}
         if user := id_of(body, "user"):
-            self._directory.came_from(user, team_of_person(body))
+            self.directory.came_from(user, team_of_person(body))
         try:
             match kind:
                 case "block_actions":
-                    await self._buttons.press(body)
+                    await self.buttons.press(body)
                     return 200, None
                 case "view_submission":
-                    return 200, await self._forms.submit(body) or None
+                    return 200, await self.forms.submit(body) or None
                 case "view_closed":
                     return 200, None
-            return _answer(await self._bolt.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode")))
+            return _answer(await self.bolt.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode")))
         except MalformedError as error:
             return 400, {"error": str(error)}
         except Exception as error:  # noqa: BLE001  # whatever it is, Slack shows the person that it failed

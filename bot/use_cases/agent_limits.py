@@ -5,8 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Interrupt
-from bot.domain.agent_limits import limits_for
-from bot.domain.policy import Policy
+from bot.domain.policy import Policy, limits_for
 from bot.sentences import in_refusal
 from bot.store.admission import Beside
 from bot.store.records import ApprovalStore

@@ -26,7 +26,7 @@ from bot.domain.errors import (
 from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
-from bot.domain.statement import Occasion, said_by_person, statement_of
+from bot.domain.statement import said_by_person, statement_of
 from bot.domain.transitions import Cast, Change, cast, miss, propose
 from bot.domain.votes import UNNAMED, Ballot, Outcome, Press, position_of
 from bot.runtime.metrics import decisions_of
@@ -374,13 +374,13 @@ class Decisions:
 
         Whenever somebody else has changed the record meanwhile, all of it is judged again by what is there then.
         """
-        asking, signatures = Occasion(at=datetime.now(UTC), message=given.press.question), dict[str, str]()
+        at, signatures = datetime.now(UTC), dict[str, str]()
         judged = await self._judged(state, given, until)
         outcomes, change = cast(state, judged)
         # The key and Redis share this time, since Slack waits for both.
         ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
         # Signed before its turn, so that a slow key keeps nobody else waiting.
-        change = await self._signed(state, judged, change, asking, signatures, until=ends)
+        change = await self._signed(state, judged, change, at, signatures, until=ends)
         async with self._turn(state.id, ends):
             is_fresh, newest = False, state
             for _ in range(ATTEMPTS):
@@ -404,7 +404,7 @@ class Decisions:
                 state, is_fresh = newest, True
                 judged = await self._judged(state, given, until)
                 outcomes, change = cast(state, judged)
-                change = await self._signed(state, judged, change, asking, signatures, until=ends)
+                change = await self._signed(state, judged, change, at, signatures, until=ends)
         raise StoreUnavailableError("others kept voting while this vote was recorded")
 
     @asynccontextmanager
@@ -425,7 +425,7 @@ class Decisions:
         state: Approval,
         given: Cast,
         change: Change | None,
-        asking: Occasion,
+        at: datetime,
         signatures: dict[str, str],
         *,
         until: float,
@@ -441,8 +441,9 @@ class Decisions:
         statement = statement_of(
             state,
             signing.issuer,
-            asking,
             said_by_person(state, given),
+            at=at,
+            asked=given.press.question,
             policy=next(iter(given.ballots.values())).policy,
             use_within=min(ballot.terms.use_within for ballot in given.ballots.values()),
         )
