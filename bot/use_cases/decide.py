@@ -466,7 +466,7 @@ class Decisions:
             for vote in votes
         ]
         if not deciding:
-            return replace(given, refused={}) if given.refused else given
+            return given
         now = unix_milliseconds(state.now)
         try:
             verdicts = await asyncio.gather(
