@@ -45,6 +45,7 @@ from agent_adapter.contract.record import (
     check_same_words,
     in_order,
     matching_actions,
+    milliseconds,
 )
 from agent_adapter.contract.trace import TRACEPARENT, TraceContext
 from agent_adapter.contract.wire import agent_name, to_model
@@ -84,7 +85,7 @@ from agent_adapter.redis.pool import (
     open_blocking_redis,
     open_redis,
 )
-from agent_adapter.redis.records import Record, Records, milliseconds
+from agent_adapter.redis.records import Record, Records
 from agent_adapter.redis.replies import Replies
 from agent_adapter.redis.reports import Reports
 from agent_adapter.redis.runs import Runs

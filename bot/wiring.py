@@ -45,10 +45,8 @@ from bot.jobs.slack_watch import SlackWatch
 from bot.jobs.waiting_sweep import EVERY as WAITING_EVERY
 from bot.jobs.waiting_sweep import keep_lists
 from bot.jobs.wake_ups import QUIET, WakeUps
-from bot.listeners import bind
 from bot.listeners.actions import Buttons
-from bot.listeners.commands import Commands
-from bot.listeners.deliveries import Deliveries
+from bot.listeners.deliveries import Deliveries, bind
 from bot.listeners.home import HomeTab
 from bot.listeners.services import Services
 from bot.listeners.views import Forms
@@ -71,9 +69,9 @@ from bot.use_cases.agent_limits import Quota
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
 from bot.use_cases.home import Home
-from bot.use_cases.judge import Judge
 from bot.use_cases.propose import Proposals
 from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.who_may_decide import Judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +202,7 @@ def compose(opened: Opened) -> Bot:
         home_tab.refresh_list,
     )
     bolt = _bolt(settings, slack)
-    bind(bolt, Commands(standing, home_tab, slack, tasks), home_tab, directory, slack_watch.on_deleted)
+    bind(bolt, home_tab, directory, slack_watch.on_deleted)
     deliveries = Deliveries(bolt, slack, directory, Buttons(services, home_tab), Forms(services))
     sockets = _sockets(settings, slack, deliveries, heartbeat)
     inboxes = InboxReader(store, drawing.wake, sweep=settings.sweep_seconds)

@@ -247,6 +247,16 @@ def moment(milliseconds: str | int) -> datetime:
     return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)
 
 
+def milliseconds(duration: timedelta) -> int:
+    """Write a duration as the scripts take it."""
+    return int(duration.total_seconds() * 1000)
+
+
+def unix_milliseconds(at: datetime) -> int:
+    """Write a time as the scripts keep it."""
+    return round(at.timestamp() * 1000)
+
+
 def read_resume(
     interrupt: Interrupt,
     card: Fields,

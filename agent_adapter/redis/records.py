@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from agent_adapter.cipher import RECORD_KEY, STATE_KEY, Cipher
@@ -24,6 +24,7 @@ from agent_adapter.contract.record import (
     fields_sent,
     load_recorded,
     load_reported,
+    milliseconds,
     moment,
     read_reported,
     read_resume,
@@ -553,8 +554,3 @@ def _of_our_types(interrupt_id: str) -> Iterator[None]:
 def _age(since: float | None) -> int:
     age = 0.0 if since is None else time.monotonic() - since
     return int(age * 1000) if age < ASKED_LATELY else 0
-
-
-def milliseconds(duration: timedelta) -> int:
-    """Return a duration in milliseconds, the store's unit."""
-    return int(duration.total_seconds() * 1000)

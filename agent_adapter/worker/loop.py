@@ -10,6 +10,7 @@ from typing import Any
 
 from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient, expect_client
+from agent_adapter.contract.record import milliseconds
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
@@ -25,7 +26,7 @@ from agent_adapter.errors import (
 from agent_adapter.expected import kind_of
 from agent_adapter.loops import Loop, supervise
 from agent_adapter.redis.pool import end_task
-from agent_adapter.redis.records import Record, milliseconds
+from agent_adapter.redis.records import Record
 from agent_adapter.redis.runs import OwedRun
 from agent_adapter.worker.resumable import Finished, GoneOn, Over, Paused, Resumable, Turn
 

@@ -12,8 +12,7 @@ from agent_adapter.errors import ConflictError, ReceiptError
 from agent_adapter.loops import Loop
 from agent_adapter.receipts.question import Marks, check_question
 from agent_adapter.receipts.ring import Ring
-from bot.domain.asked_over_http import is_over_http, sealed_question
-from bot.domain.seal import Seal
+from bot.domain.seal import Seal, is_over_http, sealed_question
 
 
 class Agents:

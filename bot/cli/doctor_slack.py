@@ -8,7 +8,7 @@ from slack_sdk.errors import SlackApiError
 
 from bot.cli.finding import Finding, Verdict
 from bot.domain.errors import SettingsError, SlackError, SlackUnclearError
-from bot.domain.on_call import is_on_call
+from bot.domain.person import is_on_call
 from bot.domain.policy import Policy
 from bot.jobs.mentioned import Look, look_at, undecidable
 from bot.jobs.policy_watch import scopes_for

@@ -16,9 +16,9 @@ from agent_adapter.contract.arguments import decode_arguments
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from agent_adapter.errors import InvalidRequestError
 from bot.cli.exits import fail
+from bot.domain.admit import look_alike
 from bot.domain.errors import SettingsError, SlackError
 from bot.domain.policy import AGENT, Policy
-from bot.domain.refusal import look_alike
 from bot.domain.rules import THREAD, Rule
 from bot.domain.standing import StandingLimits
 from bot.jobs.mentioned import Look, look_at_all, undecidable

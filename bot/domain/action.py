@@ -1,18 +1,49 @@
-"""One action with everything known about it: the call, its terms, its votes and its decision."""
+"""One action with everything known about it: the call, its terms, its votes and its decision.
 
-from collections.abc import Collection
+What is computed from a call is kept with it: a card is drawn again and again, and most of it stays the same.
+"""
+
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, RespondDecision, ReviewConfig
 from agent_adapter.contract.record import Recorded
 from bot.domain.admission import Terms
 from bot.domain.care import ToType, to_type
-from bot.domain.kept import once
 from bot.domain.masking import hide, named_in, scrub
 from bot.domain.standing import StandingLimits
 from bot.domain.subject import Facts, facts_of
 from bot.domain.votes import Proposal, Vote, Written, kind_of, position_of
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_OfAction = Callable[Concatenate["Action", _P], _T]
+
+
+def once(compute: _OfAction[_P, _T]) -> _OfAction[_P, _T]:
+    """Compute something once from a call and its terms. It may not depend on what people decide, vote or propose."""
+
+    @wraps(compute)
+    def found(action: "Action", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        kept, name = action.kept, (compute, args, *kwargs.items()) if kwargs else (compute, args)
+        if name not in kept:
+            kept[name] = compute(action, *args, **kwargs)
+        return kept[name]  # type: ignore[no-any-return]
+
+    return found
+
+
+def once_as_asked(compute: _OfAction[_P, _T]) -> _OfAction[_P, _T]:
+    """Do so while a call runs as it was asked; of what people do, it may depend on a change of the call only."""
+    keeping = once(compute)
+
+    @wraps(compute)
+    def found(action: "Action", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return (keeping if action.after is action else compute)(action, *args, **kwargs)
+
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -280,6 +280,24 @@ class Approval(Published):
             n: place for n, place in places if place.opened_by is None or self.reached.get(place.opened_by)
         }
 
+    def calls_on(self, message: MessageId) -> tuple[int, ...]:
+        """Give the actions that one message of a card shows: none for the message above numbered parts."""
+        place = self.places.get(message.place)
+        if place is None:
+            return ()
+        if message.kind == "card":
+            return () if place.parts else place.actions
+        is_there = message.kind == "part" and message.number <= len(place.parts)
+        return place.parts[message.number - 1] if is_there else ()
+
+    def posted_calls(self, number: int) -> tuple[int, ...]:
+        """Give the actions of a place whose messages are there: a button above the parts can be pressed before they are."""
+        place = self.admission.places[number]
+        if not place.parts:
+            return place.actions
+        messages = zip(MessageId(number).parts(len(place.parts)), place.parts, strict=True)
+        return tuple(index for message, part in messages if message in self.shown for index in part)
+
     @property
     def is_shown(self) -> bool:
         """Whether every message of its cards is in Slack."""

@@ -17,8 +17,8 @@ from agent_adapter.contract.identity import digest
 from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published
-from bot.domain.ballot import Ballot
 from bot.domain.masking import masked_digest, scrub
+from bot.domain.votes import Ballot
 
 How = Literal["click", "form", "standing", "silence"]
 """How somebody decided, or what decided in their place."""

@@ -58,7 +58,11 @@ class AuditEntry:
     @classmethod
     def of_stream(cls, number: str, fields: Mapping[str, str]) -> "AuditEntry":
         """Read an entry of the stream in Redis."""
-        readable = {name: text for name, text in fields.items() if _is_readable(name, text)}
+        readable = {
+            name: text
+            for name, text in fields.items()
+            if name not in {*_OF_LINE, UNREADABLE} and is_text(name + text)
+        }
         said: dict[str, Any] = {
             name: int(text) if name in _NUMBERS and _NUMBER.fullmatch(text) else text
             for name, text in readable.items()
@@ -137,10 +141,6 @@ def _order(number: str) -> tuple[int, int]:
 def is_text(text: str) -> bool:
     """Whether what was read with `surrogateescape` is UTF-8."""
     return not _BYTE.search(text)
-
-
-def _is_readable(name: str, text: str) -> bool:
-    return name not in {*_OF_LINE, UNREADABLE} and is_text(name + text)
 
 
 def _escaped(text: str) -> str:

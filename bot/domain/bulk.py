@@ -2,29 +2,7 @@
 
 from collections.abc import Iterable
 
-from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.ids import MessageId
-
-
-def calls_on(approval: Approval, message: MessageId) -> tuple[int, ...]:
-    """Give the actions that one message of a card shows: none for the message above numbered parts."""
-    place = approval.places.get(message.place)
-    if place is None:
-        return ()
-    if message.kind == "card":
-        return () if place.parts else place.actions
-    is_there = message.kind == "part" and message.number <= len(place.parts)
-    return place.parts[message.number - 1] if is_there else ()
-
-
-def posted_calls(approval: Approval, number: int) -> tuple[int, ...]:
-    """Give the actions of a place whose messages are there: a button above the parts can be pressed before they are."""
-    place = approval.admission.places[number]
-    if not place.parts:
-        return place.actions
-    messages = zip(MessageId(number).parts(len(place.parts)), place.parts, strict=True)
-    return tuple(index for message, part in messages if message in approval.shown for index in part)
 
 
 def decided_together(approval: Approval, indices: Iterable[int], decision: str) -> tuple[int, ...]:
@@ -37,9 +15,9 @@ def decided_together(approval: Approval, indices: Iterable[int], decision: str) 
         index
         for index in indices
         if approval.is_open_at(index)
-        and approval.actions[index].allows(decision)
-        and not approval.actions[index].is_high_risk
-        and not (decision == "approve" and _is_apart(approval.actions[index]))
+        and (action := approval.actions[index]).allows(decision)
+        and not action.is_high_risk
+        and not (decision == "approve" and (action.must_read or action.proposal))
     )
 
 
@@ -60,18 +38,10 @@ def reviewed(approval: Approval, indices: Iterable[int], user: str) -> tuple[int
     )
 
 
-def _is_apart(action: Action) -> bool:
-    """Whether an action is not approved together with others."""
-    return action.must_read or action.proposal is not None
-
-
 def put_to_vote(approval: Approval, indices: Iterable[int]) -> list[int]:
     """Give the actions of these that do not run yet when one more person approves them."""
-    return [index for index in indices if _people_missing(approval.actions[index]) > 1]
-
-
-def _people_missing(action: Action) -> int:
-    return action.terms.quorum - len(action.voters("approve"))
+    found = (approval.actions[index] for index in indices)
+    return [each.index for each in found if each.terms.quorum - len(each.voters("approve")) > 1]
 
 
 def with_proposal(approval: Approval, indices: Iterable[int]) -> list[int]:

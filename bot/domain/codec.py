@@ -3,14 +3,22 @@
 import hashlib
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Any, get_args
+from datetime import timedelta
+from typing import Any, TypeVar, get_args
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.identity import DIGEST_LENGTH, action_fingerprints
 from agent_adapter.contract.outcome import Reported
-from agent_adapter.contract.record import SIGNED, Fields, load_recorded, moment, read_reported, reading
+from agent_adapter.contract.record import (
+    SIGNED,
+    Fields,
+    load_recorded,
+    milliseconds,
+    moment,
+    read_reported,
+    reading,
+)
 from agent_adapter.contract.trace import TraceContext
 from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
 from agent_adapter.errors import InvalidRequestError
@@ -25,6 +33,19 @@ from bot.domain.standing import Ended, StandingApproval, StandingLimits, Standin
 from bot.domain.votes import Proposal, Vote
 
 _SHORT = 512
+_M = TypeVar("_M", bound=WireModel)
+_FLAGS = {
+    "requester": ("requester_may_decide", True),
+    "once": ("allow_always", False),
+    "confirm": ("confirm", True),
+    "untold": ("tell_approvers", False),
+    "silence": ("by_silence", True),
+}
+"""A field that is there when this term has this value."""
+_NUMBERS = ("quorum", "reject_quorum")
+_TEXTS = ("type", "title", "resembles", "matched", "rule", "mask_key")
+_BY_NAME = ("named_only", "on_call")
+_NAMES = ("mask", "mask_random", "modal_only", "headline", "reject_reasons")
 _RARE = {"rows", "opened_by", "assign", "proposed"}
 """The attributes that few places have."""
 ADMISSION = frozenset({
@@ -131,7 +152,9 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
         shown={MessageId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")},
         up={MessageId.parse(name): moment(at) for name, at in _prefixed(card, "up:")},
         missed="missed" in card,
-        gone=frozenset(_gone(line) for line in card.get("gone", "").split("\n") if line),
+        gone=frozenset(
+            (line.split(" ")[0], line.split(" ")[1]) for line in card.get("gone", "").splitlines()
+        ),
         begun=frozenset(MessageId.parse(name) for name, _ in _prefixed(card, "lease:")),
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
         tokens={int(index): tuple(text.split()) for index, text in _prefixed(card, "t:")},
@@ -202,54 +225,30 @@ def admission_fields(admission: Admission) -> dict[str, str]:
 
 
 def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
-    fields = {f"approvers{of}": " ".join(terms.approvers)}
-    people = {"named_only": terms.named_only, "on_call": terms.on_call}
-    fields |= {f"{name}{of}": encode(found) for name, found in people.items() if found}
-    flags = {
-        "requester": terms.requester_may_decide,
-        "once": not terms.allow_always,
-        "confirm": terms.confirm,
-        "untold": not terms.tell_approvers,
-        "silence": terms.by_silence,
+    given: dict[str, str | None] = {
+        "approvers": " ".join(terms.approvers),
+        "decisions": None if terms.decisions is None else " ".join(terms.decisions),
+        # An action's own number is always written, even 1. Without it, the number that all actions share would count.
+        **{name: str(getattr(terms, name)) for name in _NUMBERS if of or getattr(terms, name) > 1},
+        "risk": terms.risk if terms.risk != "normal" else None,
+        "use_within": str(milliseconds(terms.use_within)) if terms.use_within != USE_WITHIN else None,
+        "sticky": dumped(terms.standing) if terms.standing else None,
+        "again": dumped(terms.again) if terms.again else None,
+        **{name: "1" for name, (flag, is_set) in _FLAGS.items() if getattr(terms, flag) is is_set},
+        **{name: getattr(terms, name) or None for name in _TEXTS},
+        **{name: encode(found) for name in (*_BY_NAME, *_NAMES) if (found := getattr(terms, name))},
     }
-    fields |= {f"{name}{of}": "1" for name, is_set in flags.items() if is_set}
-    if terms.decisions is not None:
-        fields[f"decisions{of}"] = " ".join(terms.decisions)
-    numbers = {"quorum": terms.quorum, "reject_quorum": terms.reject_quorum}
-    # An action's own number is always written, even 1. Without it, the number that all actions share would count.
-    fields |= {f"{name}{of}": str(number) for name, number in numbers.items() if of or number > 1}
-    if terms.risk != "normal":
-        fields[f"risk{of}"] = terms.risk
-    if terms.use_within != USE_WITHIN:
-        fields[f"use_within{of}"] = str(milliseconds(terms.use_within))
-    if terms.standing:
-        fields[f"sticky{of}"] = dumped(terms.standing)
-    if terms.again:
-        fields[f"again{of}"] = dumped(terms.again)
-    texts = ("type", "title", "resembles", "matched", "rule", "mask_key")
-    fields |= {f"{name}{of}": text for name in texts if (text := getattr(terms, name))}
-    names = {
-        "mask": terms.mask,
-        "mask_random": terms.mask_random,
-        "modal_only": terms.modal_only,
-        "headline": terms.headline,
-        "reject_reasons": terms.reject_reasons,
-    }
-    return fields | {f"{name}{of}": encode(found) for name, found in names.items() if found}
+    return {f"{name}{of}": text for name, text in given.items() if text is not None}
 
 
 def place_field(place: Place) -> str:
     """Write a place as its field of the card keeps it."""
-    return encode([place.channel, place.thread_ts, place.actions, place.parts, *_rare_attributes(place)])
-
-
-def _rare_attributes(place: Place) -> list[dict[str, Any]]:
-    given = place.model_dump(mode="json", include=_RARE, exclude_defaults=True, by_alias=True)
-    return [given] if given else []
+    rare = place.model_dump(mode="json", include=_RARE, exclude_defaults=True, by_alias=True)
+    return encode([place.channel, place.thread_ts, place.actions, place.parts, *([rare] if rare else [])])
 
 
 def _admission(card: Fields, count: int) -> Admission:
-    shared = Terms(**_terms(card))
+    shared, pages = Terms(**_terms(card)), dict(entry.split(":") for entry in card["pages"].split())
     places = sorted((int(number), decode(text)) for number, text in _prefixed(card, "place:"))
     steps = sorted((int(number), text) for number, text in _prefixed(card, "step:"))
     admission = Admission(
@@ -258,14 +257,14 @@ def _admission(card: Fields, count: int) -> Admission:
             for index in range(count)
         ),
         policy_version=card["policy"],
-        pages=_pages(card["pages"], count),
+        pages=tuple(int(pages.get(str(index), 0)) for index in range(count)),
         on_timeout=card.get("on_timeout"),
         requested_by=card.get("requested_by"),
         unsigned="unsigned" in card,
         requester_known="requester_known" in card,
         agent_verified="agent_verified" in card,
         thread_author=card.get("thread_author"),
-        told=Told.model_validate(decode(card["told"])) if "told" in card else None,
+        told=_model(card, "told", Told),
         places=tuple(
             Place(
                 channel=channel,
@@ -277,17 +276,12 @@ def _admission(card: Fields, count: int) -> Admission:
             for _, (channel, thread_ts, actions, parts, *more) in places
         ),
         steps=tuple(Step.model_validate(decode(text)) for _, text in steps),
-        extension=Extension.model_validate(decode(card["extend"])) if "extend" in card else None,
+        extension=_model(card, "extend", Extension),
     )
     for number, happened in _reached(card).items():
         if happened:
             admission = admission.escalated(admission.steps[number])
     return admission
-
-
-def _pages(text: str, count: int) -> tuple[int, ...]:
-    found = dict(entry.split(":") for entry in text.split())
-    return tuple(int(found.get(str(index), 0)) for index in range(count))
 
 
 def _reached(card: Fields) -> dict[int, bool]:
@@ -320,50 +314,25 @@ def dumped(model: WireModel) -> str:
     return encode(model.model_dump(mode="json", exclude_defaults=True, by_alias=True))
 
 
-def milliseconds(duration: timedelta) -> int:
-    """Write a duration as the scripts take it."""
-    return int(duration.total_seconds() * 1000)
-
-
-def unix_milliseconds(at: datetime) -> int:
-    """Write a time as the scripts keep it."""
-    return round(at.timestamp() * 1000)
-
-
 def _terms(card: Fields, of: str = "") -> dict[str, Any]:
-    decisions = card.get(f"decisions{of}")
+    decisions, within = card.get(f"decisions{of}"), card.get(f"use_within{of}")
     return {
         "approvers": tuple(card[f"approvers{of}"].split()),
-        "named_only": decode(card.get(f"named_only{of}", "{}")),
-        "on_call": {entry: tuple(people) for entry, people in decode(card.get(f"on_call{of}", "{}")).items()},
-        "requester_may_decide": f"requester{of}" in card,
         "decisions": None if decisions is None else tuple(decisions.split()),
-        "allow_always": f"once{of}" not in card,
-        "quorum": int(card.get(f"quorum{of}") or card.get("quorum", "1")),
-        "reject_quorum": int(card.get(f"reject_quorum{of}") or card.get("reject_quorum", "1")),
+        **{name: int(card.get(f"{name}{of}") or card.get(name, "1")) for name in _NUMBERS},
         "risk": card.get(f"risk{of}", "normal"),
-        "confirm": f"confirm{of}" in card,
-        "type": card.get(f"type{of}", ""),
-        "title": card.get(f"title{of}", ""),
-        "by_silence": f"silence{of}" in card,
-        "tell_approvers": f"untold{of}" not in card,
-        "use_within": timedelta(milliseconds=int(within))
-        if (within := card.get(f"use_within{of}"))
-        else USE_WITHIN,
-        "again": Again.model_validate(decode(card[f"again{of}"])) if f"again{of}" in card else None,
-        "resembles": card.get(f"resembles{of}", ""),
-        "matched": card.get(f"matched{of}", ""),
-        "rule": card.get(f"rule{of}", ""),
-        "mask": tuple(decode(card.get(f"mask{of}", "[]"))),
-        "mask_random": tuple(decode(card.get(f"mask_random{of}", "[]"))),
-        "mask_key": card.get(f"mask_key{of}", ""),
-        "modal_only": tuple(decode(card.get(f"modal_only{of}", "[]"))),
-        "headline": tuple(decode(card.get(f"headline{of}", "[]"))),
-        "reject_reasons": tuple(decode(card.get(f"reject_reasons{of}", "[]"))),
-        "standing": StandingLimits.model_validate(decode(card[f"sticky{of}"]))
-        if f"sticky{of}" in card
-        else None,
+        "use_within": timedelta(milliseconds=int(within)) if within else USE_WITHIN,
+        "standing": _model(card, f"sticky{of}", StandingLimits),
+        "again": _model(card, f"again{of}", Again),
+        **{flag: (f"{name}{of}" in card) is is_set for name, (flag, is_set) in _FLAGS.items()},
+        **{name: card.get(f"{name}{of}", "") for name in _TEXTS},
+        **{name: decode(card.get(f"{name}{of}", "{}")) for name in _BY_NAME},
+        **{name: tuple(decode(card.get(f"{name}{of}", "[]"))) for name in _NAMES},
     }
+
+
+def _model(card: Fields, name: str, model: type[_M]) -> _M | None:
+    return model.model_validate(decode(card[name])) if name in card else None
 
 
 def _votes(card: Fields) -> dict[int, tuple[Vote, ...]]:
@@ -404,11 +373,6 @@ def _shown(text: str) -> Shown:
 def shown_field(shown: Shown) -> str:
     """Write what Slack shows of a message as its field keeps it."""
     return f"{shown.channel} {shown.ts} {shown.stage} {shown.digest}"
-
-
-def _gone(line: str) -> tuple[str, str]:
-    channel, ts = line.split(" ")
-    return channel, ts
 
 
 def read_posted(interrupt_id: str, card: Fields) -> list[PostedMessage]:

@@ -74,8 +74,14 @@ Kind = Literal["card", "part", "remark", "standing", "told", "outcomes"]
 standing approval, the outcome for the person who the agent acts for, or what became of the calls."""
 
 REMARKS_FROM = 1_000
-"""Where the numbers of remarks begin. Redis and Slack keep a kind as a range of numbers: a card is 0, then its parts."""
-_STANDING_FROM, _TOLD_FROM, _OUTCOMES = 1_000_000, 2_000_000, 3_000_000
+"""Where the numbers of remarks begin."""
+_BESIDE: Mapping[Kind, int] = {
+    "outcomes": 3_000_000,
+    "told": 2_000_000,
+    "standing": 1_000_000,
+    "remark": REMARKS_FROM,
+}
+"""Redis and Slack keep a kind as a range of numbers: a card is 0, then its parts, and these begin here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +105,10 @@ class MessageId:
     @property
     def is_beside(self) -> bool:
         """Whether it asks nothing, so that people can decide without it."""
-        return self.kind in {"remark", "standing", "told", "outcomes"}
+        return self.kind in _BESIDE
 
     def __str__(self) -> str:
-        starts = {
-            "remark": REMARKS_FROM,
-            "standing": _STANDING_FROM,
-            "told": _TOLD_FROM,
-            "outcomes": _OUTCOMES,
-        }
-        start = starts.get(self.kind, 0)
-        return f"{self.place}:{start + self.number}"
+        return f"{self.place}:{_BESIDE.get(self.kind, 0) + self.number}"
 
     @classmethod
     def parse(cls, text: str) -> "MessageId":
@@ -120,14 +119,9 @@ class MessageId:
     @classmethod
     def stored(cls, place: int, number: int) -> "MessageId":
         """Give the message that has this number in Redis, in Slack and in our buttons."""
-        if number >= _OUTCOMES:
-            return cls(place, "outcomes", number - _OUTCOMES)
-        if number >= _TOLD_FROM:
-            return cls(place, "told", number - _TOLD_FROM)
-        if number >= _STANDING_FROM:
-            return cls(place, "standing", number - _STANDING_FROM)
-        if number >= REMARKS_FROM:
-            return cls(place, "remark", number - REMARKS_FROM)
+        for kind, start in _BESIDE.items():
+            if number >= start:
+                return cls(place, kind, number - start)
         return cls(place, "part", number) if number else cls(place)
 
 

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from bot.domain.on_call import is_on_call, schedule_of
-from bot.domain.person import is_person
+from bot.domain.person import is_on_call, is_person, schedule_of
 from bot.sentences import on_card, words
 from bot.text.literal import clip, mrkdwn, one_line
 

@@ -1,8 +1,11 @@
-"""The facts about a person that decide what they may decide. Pure."""
+"""People, and those who are on call: `oncall:payments` means the people that the schedule `payments` names now. Pure."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
+_ON_CALL = "oncall:"
 _PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
 
 
@@ -27,3 +30,29 @@ class Person:
 def is_person(text: str) -> bool:
     """Whether this is a person's Slack id."""
     return _PERSON.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Where a schedule is kept."""
+
+    kind: Literal["pagerduty", "calendar"]
+    key: str
+    """The id of the schedule in PagerDuty, or the name of a calendar in the settings."""
+    people: Mapping[str, str] = field(default_factory=dict)
+    """Slack's ids of people, by their e-mail address or as the calendar names them."""
+
+
+def is_on_call(entry: str) -> bool:
+    """Whether an entry of an approver list means people who are on call."""
+    return entry.startswith(_ON_CALL)
+
+
+def entry_of(schedule: str) -> str:
+    """Give the entry that means the people of a schedule."""
+    return f"{_ON_CALL}{schedule}"
+
+
+def schedule_of(entry: str) -> str:
+    """Give the name of the schedule that such an entry means."""
+    return entry.removeprefix(_ON_CALL)

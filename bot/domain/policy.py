@@ -10,8 +10,7 @@ from typing import Any, Literal
 from agent_adapter.contract.hitl import ActionRequest
 from agent_adapter.contract.interrupt import Interrupt, Route
 from bot.domain.admission import Terms
-from bot.domain.agent_limits import Limits
-from bot.domain.on_call import Schedule
+from bot.domain.person import Schedule
 from bot.domain.rules import THREAD, Match, Rule, is_any_of
 from bot.domain.standing import StandingLimits
 from bot.text.look_alikes import resembled
@@ -20,6 +19,8 @@ SETTINGS_VERSION = "settings-1"
 """The version of the policy that the settings make, where there is no policy file."""
 AGENT = "agent"
 """As the requester of an agent: the person that the agent names."""
+What = Literal["pending", "per_minute", "bytes"]
+"""Which limit an agent would break."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,25 @@ class Trust:
     """A glob."""
     requester: str
     """A person, or `agent` for the person that the agent names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of each agent that these globs name. `None` means no limit."""
+
+    agents: tuple[str, ...] = ("*",)
+    pending: int = 100
+    """Interrupts that are open at the same time. An agent that asks in a loop must not bury the questions of people."""
+    per_minute: int | None = None
+    """Interrupts per minute. After a quiet minute all of them can come at once; then they are spread evenly."""
+    bytes: int | None = None
+    """Bytes of all open interrupts together, as they are stored."""
+
+
+def limits_for(limits: Sequence[Limits], agent: str) -> Limits:
+    """Give the limits of an agent: the first entry that names it."""
+    named = (each for each in limits if any(fnmatchcase(agent, glob) for glob in each.agents))
+    return next(named, Limits())
 
 
 @dataclass(frozen=True, slots=True)

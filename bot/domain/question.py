@@ -84,27 +84,23 @@ def _of_record(state: Approval) -> str:
 def _of_action(state: Approval, action: Action, of_record: str) -> str:
     config = action.config.model_dump(mode="json", exclude={"args_schema"}, exclude_defaults=True)
     steps = [step for step in state.admission.steps if action.index in step.actions]
+    terms, call = action.terms, action.fingerprint
+    if not terms.mask_key and action.named(terms.masked):
+        call = named_arguments(action.request.name, action.request.args, terms)
     return digest(
         "asked",
         of_record,
         slots(state.interrupt.pauses)[action.index],
-        _call(action),
+        call,
         action.description,
         sorted(config.items()),
         action.pages,
-        _terms(action.terms, later={name for step in steps for name in step.approvers}),
+        _terms(terms, later={name for step in steps for name in step.approvers}),
         [step.model_dump(mode="json") for step in steps],
         _places(state, action.index),
         # The name covers the schema only as far as buttons offer answers from it.
         *only_options(action),
     )
-
-
-def _call(action: Action) -> str:
-    terms = action.terms
-    if terms.mask_key or not action.named(terms.masked):
-        return action.fingerprint
-    return named_arguments(action.request.name, action.request.args, terms)
 
 
 def _terms(terms: Terms, later: Collection[str]) -> list[tuple[str, Any]]:

@@ -22,10 +22,6 @@ THREAD = "thread"
 """As a rule's channel: where the run came from, as the interrupt's route says."""
 
 
-def _any_arguments(_: Any) -> bool:
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class Match:
     """Which calls a rule decides about. Two equal ones match the same calls."""
@@ -35,7 +31,7 @@ class Match:
     tools: tuple[str, ...] = ("*",)
     schema: str = ""
     """The JSON Schema of the arguments as text; empty for any arguments."""
-    fits: Callable[[Any], bool] = field(default=_any_arguments, compare=False)
+    fits: Callable[[Any], bool] = field(default=lambda _: True, compare=False)
     """Whether arguments fit the schema."""
 
     def names(self, agent: str, tool: str) -> bool:

@@ -39,25 +39,11 @@ _ANCHORS = ("$anchor", "$dynamicAnchor")
 _DROPPED = ("$ref", *_DEFINITIONS, "$id", "id", *_ANCHORS, "$comment")
 _REFUSED = ("$dynamicRef", "$recursiveRef", "dependencies")
 _NOTES = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
-
-
 # pydantic accepts more than these formats allow, such as a time without a zone.
 _LENIENT = (
-    *(
-        "date-time",
-        "date",
-        "time",
-        "duration",
-        "uri",
-        "uri-reference",
-        "uri-template",
-        "iri",
-        "iri-reference",
-    ),
-    *("hostname", "idn-hostname", "idn-email", "email", "json-pointer", "relative-json-pointer", "regex"),
-)
-
-
+    "date-time", "date", "time", "duration", "uri", "uri-reference", "uri-template", "iri", "iri-reference", "hostname",
+    "idn-hostname", "idn-email", "email", "json-pointer", "relative-json-pointer", "regex",
+)  # fmt: skip
 _OLDER = re.compile(r"https?://json-schema\.org/(draft-0[467]|draft/2019-09)/schema#?")
 _POSITION = re.compile(r"0|[1-9][0-9]{0,5}")
 
@@ -335,12 +321,16 @@ def _violations(error: "jsonschema_rs.ValidationError") -> Iterator[Violation]:
         for name in facts["unexpected"]:
             yield Violation((*path, name), in_field.UNKNOWN)
     else:
-        yield Violation(path, _sentence(kind, facts))
+        if kind == "pattern":
+            facts = facts | {"pattern": clip(one_line(facts["pattern"]), 100)}
+        yield Violation(path, in_field.not_allowed(kind, facts))
 
 
 def _meant(branches: list[_Errors], path: tuple[str | int, ...]) -> _Errors:
     """Give the errors of the one branch that a value was meant for: not `null`, and of its type and its constants."""
-    others = [branch for branch in branches if not _is_null_branch(branch)]
+    others = [
+        branch for branch in branches if len(branch) != 1 or branch[0].kind.as_dict().get("types") != ["null"]
+    ]
     if len(others) > 1:
         others = [branch for branch in others if not any(_is_of_another(error, path) for error in branch)]
     return others[0] if len(others) == 1 else []
@@ -349,13 +339,3 @@ def _meant(branches: list[_Errors], path: tuple[str | int, ...]) -> _Errors:
 def _is_of_another(error: "jsonschema_rs.ValidationError", path: tuple[str | int, ...]) -> bool:
     kind = error.kind.name
     return kind == "const" or (kind == "type" and tuple(error.instance_path) == path)
-
-
-def _is_null_branch(branch: _Errors) -> bool:
-    return len(branch) == 1 and branch[0].kind.as_dict().get("types") == ["null"]
-
-
-def _sentence(kind: str, facts: dict[str, Any]) -> str:
-    if kind == "pattern":
-        facts = facts | {"pattern": clip(one_line(facts["pattern"]), 100)}
-    return in_field.not_allowed(kind, facts)

@@ -12,6 +12,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Self
 
+from agent_adapter.receipts.statement import bytes_digest
 from bot.domain.errors import SettingsError
 
 KEY_BYTES = 32
@@ -20,6 +21,8 @@ _MARK_BYTES = 24
 CLOCKS_DIFFER = timedelta(seconds=30)
 """How far the clock of Redis may be from the clock of a bot with a seal."""
 _DOMAIN = "assent-seal-1"
+_SEALED = "seal:"
+"""Begins what stands in the place of an agent's own signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,24 @@ class Seal:
     def holds(self, mark: str, record: str, name: str, values: Iterable[str]) -> bool:
         """Whether a bot made this mark for this very fact."""
         return _holds(self.keys, self.namespace, mark, record, name, tuple(values))
+
+
+def sealed_question(seal: Seal, record: str, body: str) -> str:
+    """Give what is stored beside a question in the place of its agent's signature.
+
+    Args:
+        seal: Makes the mark.
+        record: Its id.
+        body: The question, before it is encrypted.
+    """
+    return _SEALED + seal.mark(record, "question", (bytes_digest(body),))
+
+
+def is_over_http(seal: Seal, record: str, body: str, signature: str) -> bool:
+    """Whether the HTTP API has asked this very question."""
+    if not signature.startswith(_SEALED):
+        return False
+    return seal.holds(signature.removeprefix(_SEALED), record, "question", (bytes_digest(body),))
 
 
 # A card is read many times between two changes.

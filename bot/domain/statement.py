@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision
 from agent_adapter.contract.identity import slots
 from agent_adapter.contract.interrupt import Interrupt
-from agent_adapter.contract.record import EXPIRED
+from agent_adapter.contract.record import EXPIRED, unix_milliseconds
 from agent_adapter.receipts.statement import (
     ActionStatement,
     Requester,
@@ -37,22 +37,13 @@ class Issuer:
     """The id of its Slack workspace."""
 
 
-@dataclass(frozen=True, slots=True)
-class Occasion:
-    """When and over what people decided, beside the decisions themselves."""
-
-    at: datetime
-    """By the clock of the bot."""
-    message: str = ""
-    """What the message or form asked that was pressed, by `bot.domain.question`; empty where none was."""
-
-
 def statement_of(
     state: Approval,
     issuer: Issuer,
-    occasion: Occasion,
     actions: Sequence[ActionStatement],
     *,
+    at: datetime,
+    asked: str = "",
     policy: str,
     use_within: timedelta,
 ) -> Statement:
@@ -61,12 +52,13 @@ def statement_of(
     Args:
         state: The record as it was judged.
         issuer: Who signs.
-        occasion: When it was decided, and over what.
         actions: What is decided about each action.
+        at: When it was decided, by the clock of the bot.
+        asked: What the message or form asked that was pressed, by `bot.domain.question`; empty where none was.
         policy: The version of the rules that judged it.
         use_within: How long after the deadline an approved call may run.
     """
-    interrupt, deadline = state.interrupt, _milliseconds(state.deadline)
+    interrupt, deadline = state.interrupt, unix_milliseconds(state.deadline)
     return Statement(
         kid=issuer.kid,
         ns=issuer.namespace,
@@ -77,8 +69,8 @@ def statement_of(
         body=bytes_digest(state.body),
         policy=policy,
         requester=_requester(state),
-        message=occasion.message,
-        at=_milliseconds(occasion.at),
+        message=asked,
+        at=unix_milliseconds(at),
         deadline=deadline,
         use_by=deadline + use_within // timedelta(milliseconds=1),
         silence=state.on_expiry,
@@ -178,7 +170,3 @@ def _requester(state: Approval) -> Requester | None:
         return None
     vouched_by = OPERATOR if state.admission.requester_known else ""
     return Requester(user=state.requested_by, vouched_by=vouched_by)
-
-
-def _milliseconds(at: datetime) -> int:
-    return round(at.timestamp() * 1000)

@@ -13,7 +13,7 @@ def stricter(admitted: Terms, met: Terms) -> Terms:
     Neither list of approvers is stricter, so the approvers are those of the rule about the edited call.
     """
     return Terms(
-        **{name: pick(getattr(admitted, name), getattr(met, name)) for name, pick in _STRICTER.items()}
+        **{name: pick(getattr(admitted, name), getattr(met, name)) for name, pick in STRICTER.items()}
     )
 
 
@@ -25,7 +25,7 @@ def is_same(admitted: Terms, met: Terms, joined: frozenset[str]) -> bool:
         met: The terms of the edit.
         joined: People whom a step added, because nobody had decided.
     """
-    alike = all(getattr(admitted, name) == getattr(met, name) for name in _STRICTER.keys() - _NOT_OF_EDITS)
+    alike = all(getattr(admitted, name) == getattr(met, name) for name in _COMPARED)
     return alike and {*admitted.approvers} == {*met.approvers, *joined}
 
 
@@ -39,31 +39,35 @@ def _in_both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tupl
     return tuple(each for each in one if each in other)
 
 
-_STRICTER: dict[str, Callable[[Any, Any], Any]] = {
-    "approvers": lambda _, met: met,
-    "named_only": lambda _, met: met,
-    "on_call": lambda _, met: met,
+_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "requester_may_decide": lambda one, other: one and other,
     "decisions": _in_both,
-    "allow_always": lambda *_: False,
     "quorum": max,
     "reject_quorum": max,
     "risk": lambda *both: max(both, key=RISKS.index),
+    "mask": _of_both,
+    "mask_random": _of_both,
+    "modal_only": _of_both,
+    "use_within": min,
+}
+"""What makes a rule another one for an edit, beside the approvers."""
+STRICTER: dict[str, Callable[[Any, Any], Any]] = {
+    **_COMPARED,
+    "approvers": lambda _, met: met,
+    "named_only": lambda _, met: met,
+    "on_call": lambda _, met: met,
+    "allow_always": lambda *_: False,
     "confirm": lambda one, other: one or other,
     # The rule about the edited call says which of its values is typed.
     "type": lambda admitted, met: met or admitted,
     "by_silence": lambda *_: False,
-    "mask": _of_both,
-    "mask_random": _of_both,
     # Without a key on the card, no value has a fingerprint.
     "mask_key": lambda admitted, _: admitted,
-    "modal_only": _of_both,
     "headline": lambda admitted, _: admitted,
     "title": lambda admitted, _: admitted,
     # The call is rejected as it was asked, also while there is a proposal.
     "reject_reasons": lambda admitted, _: admitted,
     "tell_approvers": lambda one, other: one or other,
-    "use_within": min,
     "standing": lambda *_: None,
     "again": lambda *_: None,
     "resembles": lambda one, other: one or other,
@@ -71,22 +75,4 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     # A proposal names its rule itself.
     "rule": lambda *_: "",
 }
-_NOT_OF_EDITS = {
-    "approvers",
-    "named_only",
-    "on_call",
-    "allow_always",
-    "confirm",
-    "type",
-    "by_silence",
-    "mask_key",
-    "headline",
-    "title",
-    "reject_reasons",
-    "tell_approvers",
-    "standing",
-    "again",
-    "resembles",
-    "matched",
-    "rule",
-}
+"""The stricter one of each term."""

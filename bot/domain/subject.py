@@ -117,11 +117,14 @@ def facts_of(args: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Facts
     every = [*_flat(args, schema)]
     known = [fact for fact in every if fact.path[0] not in outside]
     hidden = sum(has_unshown(fact.value) for fact in known)
-    units = [fact for fact in every if _names_unit(fact)]
+    units = [fact for fact in every if any(map(names_unit, fact.path)) and fact.kind is not Kind.MONEY]
     shown = [fact for fact in _with_units(known, units) if not has_unshown(fact.value)]
     if units:
         # Nobody adds up amounts whose unit is elsewhere, hidden or written in another way.
-        shown = [fact._replace(kind=Kind.NUMBER) if _lacks_unit(fact) else fact for fact in shown]
+        shown = [
+            fact._replace(kind=Kind.NUMBER) if fact.kind is Kind.MONEY and not fact.unit else fact
+            for fact in shown
+        ]
     return Facts(tuple(_ranked(shown)), hidden, len(outside))
 
 
@@ -213,14 +216,6 @@ def _with_units(facts: Sequence[Fact], units: Sequence[Fact]) -> list[Fact]:
 def names_unit(name: str) -> bool:
     """Whether an argument of this name holds the unit of a number."""
     return bool(_words(name) & _UNIT_NAMES)
-
-
-def _names_unit(fact: Fact) -> bool:
-    return any(map(names_unit, fact.path)) and fact.kind is not Kind.MONEY
-
-
-def _lacks_unit(fact: Fact) -> bool:
-    return fact.kind is Kind.MONEY and not fact.unit
 
 
 def is_unit(text: str) -> bool:

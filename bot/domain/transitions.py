@@ -11,18 +11,16 @@ from typing import Literal, TypeAlias
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import Decision
-from agent_adapter.contract.record import EXPIRED, GRACE, SIGNED
+from agent_adapter.contract.record import EXPIRED, GRACE, SIGNED, milliseconds, unix_milliseconds
 from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval, Assignment, Published
 from bot.domain.audit import Facts
-from bot.domain.ballot import Ballot
-from bot.domain.codec import dumped, milliseconds, place_field, proposal_field, shown_field, unix_milliseconds
+from bot.domain.codec import dumped, place_field, proposal_field, shown_field
 from bot.domain.ids import KEPT, MessageId
 from bot.domain.messages import Remark
-from bot.domain.press import Press
 from bot.domain.standing import StandingMatch, StandingTerms, standing_name
-from bot.domain.votes import PROPOSAL, Outcome, Proposal, Vote
+from bot.domain.votes import PROPOSAL, Ballot, Outcome, Press, Proposal, Vote
 from bot.domain.waiting import circle_of, circle_of_proposal, requester_of
 
 
@@ -572,22 +570,18 @@ def end(
         )
         for index, each in silent.items()
     ]
+    fields: dict[str, Text] = {}
+    for index, each in silent.items():
+        fields |= {f"d:{index}": each.text, f"t:{index}": EXPIRED, f"at:{index}": Stamp()}
     change = replace(
         change,
-        fields={**_decided_by_time(silent), **change.fields},
+        fields={**fields, **change.fields},
         entries=[*entries, *change.entries],
         judged={"fence": ""},
         until=state.deadline + GRACE,
     )
     signed = "\n".join(each.statement for each in silent.values() if each.statement)
     return "settled", change.signed(EXPIRED, signed) if signed else change
-
-
-def _decided_by_time(silent: Mapping[int, Silent]) -> dict[str, Text]:
-    fields: dict[str, Text] = {}
-    for index, each in silent.items():
-        fields |= {f"d:{index}": each.text, f"t:{index}": EXPIRED, f"at:{index}": Stamp()}
-    return fields
 
 
 def ended(status: str, *, reason: str, code: str, policy: str) -> Change:

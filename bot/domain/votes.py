@@ -1,12 +1,32 @@
-"""Votes on an action that needs several people, and proposals to run something else."""
+"""What one person says about an action: a press, its ballot, the vote that is kept of it, and a proposal to run something else."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import Decision, EditDecision, RespondDecision, WireModel
 from agent_adapter.contract.identity import digest
-from bot.domain.admission import Terms
+from agent_adapter.contract.outcome import RUNS
+from bot.domain.admission import Admission, Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """One click, or one submitted form. What it decides is recorded once, however often it is delivered."""
+
+    how: Literal["click", "form"] = "form"
+    name: str = ""
+    """The same for each delivery, over HTTP and over Socket Mode; empty where nothing tells one press from another."""
+    message: str = ""
+    """Channel and ts of the message that was pressed; empty for a form."""
+    question: str = ""
+    """What the button or form asked, by `bot.domain.question`; empty where it carries none."""
+
+
+UNNAMED = Press()
+"""A press that nothing tells from another."""
 
 
 class Outcome(StrEnum):
@@ -127,3 +147,54 @@ class Written:
     def is_vote(self) -> bool:
         """Whether it is decided on the terms of the call, not on its own."""
         return self.pages is None
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """One decision on one action, and the terms for everybody who makes it."""
+
+    decision: Decision
+    position: str
+    terms: Terms
+    channel: str
+    """The channel whose members the approver `channel` means."""
+    policy: str
+    """The version of the rules."""
+    rule: str = ""
+    """The name of the rule, for people."""
+    note: str | None = None
+    """What the person writes beside an approval."""
+    changes: str | None = None
+    """What the person wants changed, where they reject the call for that."""
+
+    @classmethod
+    def on_call(cls, admission: Admission, index: int, decision: Decision) -> "Ballot":
+        """Decide about an action, on the terms that were fixed when it was admitted."""
+        terms, channel = admission.terms[index], admission.place_of(index).channel
+        return cls(decision, position_of(decision), terms, channel, admission.policy_version, terms.rule)
+
+    @classmethod
+    def on_proposal(cls, proposal: Proposal) -> "Ballot":
+        """Agree with a proposal, on the terms of the proposal."""
+        return cls(
+            proposal.decision,
+            proposal.position,
+            proposal.terms,
+            proposal.channel,
+            proposal.policy,
+            proposal.rule,
+        )
+
+    @property
+    def needed(self) -> int:
+        """How many people have to agree."""
+        return self.terms.needed(self.decision.type)
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the person types a value of the call, to let a call of high risk run."""
+        return self.terms.risk == "high" and self.decision.type in RUNS
+
+    def alike(self, votes: Iterable[Vote], user: str) -> list[Vote]:
+        """Give the votes of other people for the same position."""
+        return [vote for vote in votes if vote.user != user and vote.position == self.position]

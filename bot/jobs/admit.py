@@ -9,12 +9,10 @@ from agent_adapter.errors import ReceiptError
 from agent_adapter.receipts.question import check_question
 from bot.domain.action import Action
 from bot.domain.admission import Admission, Again, Place, Terms, Told
-from bot.domain.admit import admit
+from bot.domain.admit import Refusal, admit
 from bot.domain.approval import Approval, Published
-from bot.domain.asked_over_http import is_over_http
 from bot.domain.errors import InterruptFaultError, SlackError
-from bot.domain.refusal import Refusal
-from bot.domain.seal import Seal
+from bot.domain.seal import Seal, is_over_http
 from bot.domain.standing import StandingMatch
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.redis_restore import RestoreGuard

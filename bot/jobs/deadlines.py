@@ -13,7 +13,7 @@ from agent_adapter.errors import InvalidRequestError, LockedRecordError
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import DamagedRecordError
 from bot.domain.messages import Remark
-from bot.domain.on_call import is_on_call
+from bot.domain.person import is_on_call
 from bot.domain.schedule import Step
 from bot.domain.transitions import end_standing, lapse, miss_taker, reach
 from bot.domain.waiting import circle_of_steps

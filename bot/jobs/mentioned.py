@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.domain.errors import SlackError
-from bot.domain.on_call import is_on_call
-from bot.domain.person import Person
+from bot.domain.person import Person, is_on_call
 from bot.domain.policy import Policy
 from bot.policy.file import Mention, PolicyFile
 from bot.policy.yaml_values import Problem

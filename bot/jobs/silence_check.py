@@ -15,7 +15,7 @@ from bot.domain.policy import Policy
 from bot.jobs.slack_watch import SlackWatch
 from bot.sentences import to_agent
 from bot.store.refused import Refused
-from bot.use_cases.judge import VOTER_FRESH_FOR, Judge
+from bot.use_cases.who_may_decide import VOTER_FRESH_FOR, Judge
 
 logger = logging.getLogger(__name__)
 

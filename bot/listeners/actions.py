@@ -5,6 +5,7 @@ Opening a view decides nothing and is acknowledged first.
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,8 +15,7 @@ from bot.domain.approval import Approval
 from bot.domain.errors import DoneBeforeError, NotConfirmedError, StoreUnavailableError
 from bot.listeners.home import HomeTab
 from bot.listeners.payloads import Click, parse_click
-from bot.listeners.pressed import OUTDATED, why_not
-from bot.listeners.seen_ids import SeenIds
+from bot.listeners.pressed import OUTDATED, remembered, why_not
 from bot.listeners.services import TELL_WITHIN, Services
 from bot.listeners.table import BY_VERB, Opens, Stores
 from bot.rendering.buttons import Button
@@ -23,9 +23,26 @@ from bot.rendering.modal.view import HOME
 from bot.sentences import in_answer
 from bot.slack.client import permalink
 from bot.use_cases.answers import Answer
-from bot.use_cases.missed_clicks import note_refused
 
 logger = logging.getLogger(__name__)
+
+REMEMBERED = 1_000
+
+
+class SeenIds:
+    """Remembers the last ids that this process has seen."""
+
+    def __init__(self) -> None:
+        self._met: OrderedDict[str, None] = OrderedDict()
+
+    def is_first(self, id: str) -> bool:
+        """Whether this id is new. Remember it."""
+        if id in self._met:
+            return False
+        self._met[id] = None
+        if len(self._met) > REMEMBERED:
+            self._met.popitem(last=False)
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +81,20 @@ class Buttons:
                 await self.services.refuse(click, in_answer.OUTDATED, until=until)
 
     async def _store(self, click: Click, button: Button, does: Stores) -> Answer:
-        store = self.services.store
-        state = store.recall(click.interrupt_id) if does.from_memory else None
-        answer = await self._judged(state, click, button, does)
+        services = self.services
+        state = remembered(services.store, click.interrupt_id, button)
+        answer = await self._judged(state, click, button, does) if state else OUTDATED
         # Reading the record costs more than all the rest, so only what speaks against a click is looked up.
         if not answer.recorded and not answer.is_final:
-            state = await store.admitted(click.interrupt_id)
-            answer = await self._judged(state, click, button, does)
+            state = await services.store.admitted(click.interrupt_id)
+            answer = await self._judged(state, click, button, does) if state else OUTDATED
         if state and answer.draws_anew:
-            await self.services.draw_again(state, click.channel, click.ts)
+            await services.draw_again(state, click.channel, click.ts)
         return answer
 
-    async def _judged(self, state: Approval | None, click: Click, button: Button, does: Stores) -> Answer:
-        if state is None:
-            return OUTDATED
-        return why_not(state, click, button.scope, decides=does.decides) or await does.store(
-            self.services, state, click
-        )
+    async def _judged(self, state: Approval, click: Click, button: Button, does: Stores) -> Answer:
+        refused = why_not(state, click, button.scope, decides=does.decides)
+        return refused or await does.store(self.services, state, click)
 
     async def _answer(self, click: Click, answer: Answer, until: float) -> None:
         if not answer.recorded or answer.not_theirs:
@@ -141,8 +155,8 @@ class Buttons:
     async def _enter(self, click: Click, answer: Answer) -> None:
         """Enter a click that stored nothing into the audit trail."""
         indices = [click.number] if click.number >= 0 else []
-        await note_refused(
-            self.services.store, click.interrupt_id, click.user, answer, button=click.verb, indices=indices
+        await self.services.note_refused(
+            click.interrupt_id, click.user, answer, button=click.verb, indices=indices
         )
 
     def _tell(self, click: Click, sentence: str, title: str = in_answer.NOT_DONE) -> None:

@@ -5,7 +5,9 @@ and whose app this is, is known.
 """
 
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -14,26 +16,28 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bot.domain.errors import NotToldError, StoreUnavailableError
+from bot.domain.ids import record_of
 from bot.listeners.actions import Buttons
+from bot.listeners.home import HomeTab
 from bot.listeners.payloads import MalformedError, id_of, team_of_person
 from bot.listeners.views import Forms
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
+from bot.slack.manifest import COMMAND, GROUP_CHANGED, HOME_OPENED, LEFT_CHANNEL
 
 logger = logging.getLogger(__name__)
+_ANYTHING = re.compile(r".*")
 
 
+@dataclass(frozen=True, slots=True)
 class Deliveries:
     """Takes everything that Slack delivers."""
 
-    def __init__(
-        self, bolt: AsyncApp, slack: SlackClient, directory: Directory, buttons: Buttons, forms: Forms
-    ) -> None:
-        self._bolt = bolt
-        self._slack = slack
-        self._directory = directory
-        self._buttons = buttons
-        self._forms = forms
+    bolt: AsyncApp
+    slack: SlackClient
+    directory: Directory
+    buttons: Buttons
+    forms: Forms
 
     async def take(self, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
         """Handle one payload. Give the status, and what Slack is told beside it.
@@ -41,22 +45,22 @@ class Deliveries:
         Only status 200 acknowledges: with any other, Slack shows the person that the click failed.
         """
         kind = body.get("type", "command")
-        if fault := why_foreign(body, self._slack.me):
+        if fault := why_foreign(body, self.slack.me):
             user = id_of(body, "user")
             logger.error("delivery.refused", extra={"type": str(kind), "user": user, "reason": fault})
             return 403, {"error": fault}
         if user := id_of(body, "user"):
-            self._directory.came_from(user, team_of_person(body))
+            self.directory.came_from(user, team_of_person(body))
         try:
             match kind:
                 case "block_actions":
-                    await self._buttons.press(body)
+                    await self.buttons.press(body)
                     return 200, None
                 case "view_submission":
-                    return 200, await self._forms.submit(body) or None
+                    return 200, await self.forms.submit(body) or None
                 case "view_closed":
                     return 200, None
-            return _answer(await self._bolt.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode")))
+            return _answer(await self.bolt.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode")))
         except MalformedError as error:
             return 400, {"error": str(error)}
         except Exception as error:  # noqa: BLE001  # whatever it is, Slack shows the person that it failed
@@ -92,3 +96,39 @@ def why_foreign(body: Mapping[str, Any], me: Identity) -> str:
         kind = "organisation" if me.enterprise_id else "workspace"
         return f"this bot serves the {kind} {me.home}, not {named or 'one without an id'}"
     return ""
+
+
+def bind(
+    bolt: AsyncApp,
+    home: HomeTab,
+    directory: Directory,
+    deleted: Callable[[str, str, str], Awaitable[None]],
+) -> None:
+    """Bind the listeners for the command and for events."""
+    bolt.command(COMMAND)(home.command)
+
+    @bolt.event(HOME_OPENED)
+    async def home_opened(event: Mapping[str, Any]) -> None:
+        await home.opened(event)
+
+    @bolt.event(GROUP_CHANGED)
+    async def group_changed(event: Mapping[str, Any]) -> None:
+        directory.forget("group", event["subteam_id"])
+
+    @bolt.event(LEFT_CHANNEL)
+    async def member_left(event: Mapping[str, Any]) -> None:
+        directory.forget("channel", event["channel"])
+
+    @bolt.event({"type": "message", "subtype": "message_deleted"})
+    async def message_deleted(event: Mapping[str, Any]) -> None:
+        if interrupt_id := record_of(event.get("previous_message") or {}):
+            await deleted(event["channel"], event["deleted_ts"], interrupt_id)
+
+    @bolt.event(_ANYTHING)
+    async def other_event() -> None:
+        """Slack also sends events that the app subscribes to and that we do not use."""
+
+    @bolt.error
+    async def not_handled(error: Exception) -> BoltResponse:
+        log_failure(error)
+        return BoltResponse(status=503)

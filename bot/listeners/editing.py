@@ -15,6 +15,7 @@ from bot.domain.errors import DoneBeforeError
 from bot.listeners.payloads import Click, Submission
 from bot.listeners.services import Services
 from bot.listeners.submissions import (
+    Handled,
     Reply,
     approval_objection,
     beside,
@@ -82,7 +83,7 @@ def _with_rows(state: Approval, index: int, draft: Draft, rows: re.Match[str]) -
     return form_for(state.actions[index], draft).with_rows(rows[1], int(rows[2]), rows[3])
 
 
-async def submit(services: Services, state: Approval, submission: Submission) -> Reply:
+async def submit(services: Services, state: Approval, submission: Submission) -> Handled:
     """Go on to the next step, or decide at the last one."""
     index, user = submission.meta.index, submission.user
     if submission.meta.step == CHECK:
@@ -94,11 +95,11 @@ async def submit(services: Services, state: Approval, submission: Submission) ->
 
     draft = await services.store.change_draft(state.id, index, user, typed)
     if asked := await offload(state, _asked_first, state, submission, draft):
-        return asked
+        return Handled(asked)
     found = await offload(state, _read, state, index, draft)
     if isinstance(found, Edited):
         return await _check(services, state, submission, draft, found.args)
-    return await offload(state, _objections, state, submission, draft, found)
+    return Handled(await offload(state, _objections, state, submission, draft, found))
 
 
 def _asked_first(state: Approval, submission: Submission, draft: Draft) -> Reply | None:
@@ -114,7 +115,7 @@ def _asked_first(state: Approval, submission: Submission, draft: Draft) -> Reply
 
 async def _check(
     services: Services, state: Approval, submission: Submission, draft: Draft, args: dict[str, Any]
-) -> Reply:
+) -> Handled:
     """Show what was asked beside what would run, or say beside the input why it cannot run."""
     index = submission.meta.index
     decision = _edit(state, index, args)
@@ -122,11 +123,11 @@ async def _check(
         block = await offload(state, _changed_input, state, index, draft, args)
         in_sight = block in {found["block_id"] for found in submission.view["blocks"]}
         reply = beside(block, why_not) if block and in_sight else beside_first(submission, why_not)
-        return await refusing(services, submission, reply)
+        return refusing(reply)
     view = await offload(state, render_check_view, state, index, args)
     if not fits(view):
-        return beside_first(submission, in_answer.TOO_MUCH_TO_SHOW)
-    return _show(submission, view)
+        return Handled(beside_first(submission, in_answer.TOO_MUCH_TO_SHOW))
+    return Handled(_show(submission, view))
 
 
 def _objections(state: Approval, submission: Submission, draft: Draft, found: Errors | Unchanged) -> Reply:
@@ -163,33 +164,31 @@ def _errors(state: Approval, submission: Submission, draft: Draft, by_block: dic
     return _show(submission, render_edit_view(state, submission.meta.index, draft, note=note))
 
 
-async def _decide(services: Services, state: Approval, submission: Submission, draft: Draft) -> Reply:
+async def _decide(services: Services, state: Approval, submission: Submission, draft: Draft) -> Handled:
     index, user = submission.meta.index, submission.user
     found = await offload(state, _read, state, index, draft)
     if not isinstance(found, Edited) or shown_as(found.args) != submission.meta.shown:
-        return await _show_form_again(services, submission, draft, in_form.CHANGED_SINCE)
-    edited = EditedAction(name=state.actions[index].request.name, args=found.args)
-    decision = EditDecision(edited_action=edited)
+        return Handled(await _show_form_again(state, submission, draft, in_form.CHANGED_SINCE))
+    decision = _edit(state, index, found.args)
     if objection := approval_objection(state.actions[index].as_decided(decision), submission):
-        return await refusing(services, submission, objection)
+        return refusing(objection)
     answer = await services.decisions.decide(
         state,
         user,
         {index: decision},
         typed=parse_typed(submission.view),
-        shown=submission.meta.question,
         press=submission.press,
     )
     if not answer.recorded:
-        return await _show_form_again(services, submission, draft, answer.sentence)
-    await services.store.forget_draft(state.id, index, user)
+        return Handled(await _show_form_again(state, submission, draft, answer.sentence), answer)
+    services.tasks.start(services.store.forget_draft(state.id, index, user))
     return closing(answer)
 
 
-async def _show_form_again(services: Services, submission: Submission, draft: Draft, sentence: str) -> Reply:
+async def _show_form_again(state: Approval, submission: Submission, draft: Draft, sentence: str) -> Reply:
     """Show the form again with what was typed, and why nothing was recorded. Nothing is shown to change once it is over."""
-    state, index = await services.store.admitted(submission.meta.id), submission.meta.index
-    if state is None or not state.is_open_at(index):
+    index = submission.meta.index
+    if not state.is_open_at(index):
         return notice(sentence)
     view = await offload(state, render_edit_view, state, index, draft, note=sentence)
     return _show(submission, view)

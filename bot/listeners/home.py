@@ -1,13 +1,16 @@
-"""The Home tab, and the same lists in a view. They are written when a person opens them, and when a list has changed."""
+"""The Home tab, the same lists in a view, and the slash command that opens them. They are also written when a list has changed."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from slack_bolt.context.ack.async_ack import AsyncAck
+from slack_bolt.context.respond.async_respond import AsyncRespond
+
 from agent_adapter.errors import AgentAdapterError
-from bot.domain.errors import PersonUnknownError, SlackError
+from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError
 from bot.domain.home import HomePage, Look
 from bot.domain.ids import parse_action_id
 from bot.rendering.blocks import Block
@@ -22,9 +25,10 @@ from bot.rendering.home import (
     render_home_notice,
     render_list,
 )
+from bot.rendering.modal.forms import render_standing_list
 from bot.rendering.modal.view import render_notice_view
 from bot.runtime.tasks import Tasks
-from bot.sentences import in_home
+from bot.sentences import in_answer, in_home
 from bot.slack.client import SlackClient
 from bot.use_cases.home import Home
 
@@ -44,6 +48,44 @@ class HomeTab:
         if event.get("tab") == "home":
             self.tasks.start(self._open(event["user"], Look()))
 
+    async def command(self, ack: AsyncAck, respond: AsyncRespond, command: Mapping[str, Any]) -> None:
+        """Handle what people write after `/approvals`."""
+        trigger_id, user = command.get("trigger_id", ""), command["user_id"]
+        opening: Coroutine[Any, Any, None]
+        match (command.get("text") or "").lower().split():
+            case []:
+                opening = self._open_list(respond, trigger_id, user, Look())
+            case ["mine"]:
+                opening = self._open_list(respond, trigger_id, user, Look("asked"))
+            case ["rules"]:
+                opening = self._open_standing(respond, trigger_id, user)
+            case _:
+                await ack(in_answer.USAGE)
+                return
+        await ack()
+        self.tasks.start(opening)
+
+    async def _open_list(self, respond: AsyncRespond, trigger_id: str, user: str, look: Look) -> None:
+        # Slack waits three seconds for a view, and to look may take longer.
+        waiting = render_notice_view(in_home.TITLE, in_home.LOOKING)
+        try:
+            await self._update(user, look, await self.slack.open_view(trigger_id, waiting))
+        except DoneBeforeError as error:
+            logger.info("home.opened_before", extra={"user": user, "reason": str(error)})
+        except SlackError as error:
+            logger.warning("home.not_opened", extra={"user": user, "reason": str(error)})
+            await respond(in_answer.LIST_NOT_OPENED)
+
+    async def _open_standing(self, respond: AsyncRespond, trigger_id: str, user: str) -> None:
+        try:
+            given = await self.home.standing.revocable(user)
+            await self.slack.open_view(trigger_id, render_standing_list(given))
+        except DoneBeforeError as error:
+            logger.info("standing.listed_before", extra={"user": user, "reason": str(error)})
+        except (AgentAdapterError, PersonUnknownError, SlackError) as error:
+            logger.warning("standing.not_listed", extra={"user": user, "reason": str(error)})
+            await respond(in_answer.NOT_LISTED)
+
     def press(self, body: Mapping[str, Any]) -> None:
         """Handle a click on a filter, on a way to another list or page, or on a link."""
         view, user, pressed = body["view"], body["user"]["id"], body["actions"][0]
@@ -56,16 +98,6 @@ class HomeTab:
     def refresh_list(self, user: str, look: str, view_id: str) -> None:
         """Write a list in a view again, as somebody looked at it."""
         self.tasks.start(self._update(user, load_look(look), view_id))
-
-    async def open(self, user: str, trigger_id: str, look: Look) -> None:
-        """Open a list in a view.
-
-        Raises:
-            SlackError: when Slack does not open it.
-        """
-        # Slack waits three seconds for a view, and to look may take longer.
-        waiting = render_notice_view(in_home.TITLE, in_home.LOOKING)
-        await self._update(user, look, await self.slack.open_view(trigger_id, waiting))
 
     async def _open(self, user: str, look: Look) -> None:
         carried = dump_look(look)
@@ -104,16 +136,9 @@ def _chosen(view: Mapping[str, Any], pressed: Mapping[str, Any]) -> Look | None:
     here = load_look(view.get("private_metadata", "")).from_start
     value = (pressed.get("selected_option") or {}).get("value", "")
     value = "" if value == EVERYTHING else value
-    match _kind(pressed):
-        case name if name == GO:
-            return load_look(pressed.get("value", ""))
-        case name if name == AGENT:
-            return replace(here, agent=value, tool="")
-        case name if name == TOOL:
-            return replace(here, tool=value)
-    return None
-
-
-def _kind(pressed: Mapping[str, Any]) -> str:
-    _, subject = parse_action_id(pressed["action_id"])
-    return subject.partition(".")[0]
+    kind = parse_action_id(pressed["action_id"])[1].partition(".")[0]
+    if kind == GO:
+        return load_look(pressed.get("value", ""))
+    if kind == AGENT:
+        return replace(here, agent=value, tool="")
+    return replace(here, tool=value) if kind == TOOL else None

@@ -5,10 +5,9 @@ from functools import partial
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.ballot import Ballot
 from bot.domain.errors import SlackError
 from bot.domain.transitions import read as note_read
-from bot.domain.votes import Written
+from bot.domain.votes import Ballot, Written
 from bot.listeners.payloads import Click
 from bot.listeners.services import Services
 from bot.rendering.blocks import Block
@@ -49,8 +48,7 @@ async def may_agree(services: Services, state: Approval, click: Click, _: str) -
 async def may_decide_some(services: Services, state: Approval, click: Click, decision: str) -> str:
     """Those who may decide an action of the place this way."""
     meant = state.admission.places[click.number].actions
-    verdicts = await services.judge.may_decide(state, click.user, meant, decision)
-    return "" if any(verdict.allowed for verdict in verdicts.values()) else verdicts[meant[0]].sentence
+    return await services.judge.why_none(state, click.user, meant, decision)
 
 
 async def may_hand_over(services: Services, state: Approval, click: Click, _: str) -> str:

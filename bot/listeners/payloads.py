@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.domain.ids import MessageId, parse_action_id, parse_button_value, parse_choice_value
-from bot.domain.press import Press
+from bot.domain.votes import Press
 from bot.rendering.buttons import READ, REVIEW
 from bot.rendering.modal.view import HOME, ViewMeta
 
@@ -140,6 +140,7 @@ def parse_click(body: Mapping[str, Any]) -> Click:
     # A message that only one person sees is not in the payload.
     thread = message.get("thread_ts") or (body.get("container") or {}).get("thread_ts")
     channel, ts = (body.get("channel") or {}).get("id", ""), message.get("ts", "")
+    asked = f"{channel} {ts}" if channel and ts else ""
     click = Click(
         user=body["user"]["id"],
         verb=verb,
@@ -151,7 +152,7 @@ def parse_click(body: Mapping[str, Any]) -> Click:
         # The first message of a thread has its own ts as thread_ts. Answers about it go to the channel.
         thread_ts=thread if thread != ts else None,
         ts=ts,
-        press=Press("click", name_of_press(body), f"{channel} {ts}" if channel and ts else ""),
+        press=Press("click", name_of_press(body), asked, question),
         named=named,
         question=question,
         from_menu=from_menu,
@@ -175,6 +176,8 @@ def _in_view(click: Click, view: Mapping[str, Any]) -> Click:
         click,
         view=view,
         meta=meta,
+        # A view says what those of its buttons ask that carry no question.
+        press=replace(click.press, question=click.question or meta.question),
         interrupt_id=meta.id,
         channel=meta.channel,
         ts=meta.ts,
@@ -191,10 +194,11 @@ def name_of_press(body: Mapping[str, Any]) -> str:
 def parse_submission(body: Mapping[str, Any]) -> Submission:
     """Read a `view_submission` payload."""
     view = body["view"]
+    meta = ViewMeta.load(view["private_metadata"])
     return Submission(
         user=body["user"]["id"],
         form=view["callback_id"],
-        meta=ViewMeta.load(view["private_metadata"]),
+        meta=meta,
         view=view,
-        press=Press("form", name_of_press(body)),
+        press=Press("form", name_of_press(body), question=meta.question),
     )

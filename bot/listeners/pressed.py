@@ -6,17 +6,26 @@ Buttons and views carry the name of their question. Slack brings it back, so wha
 from math import inf
 
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on
 from bot.domain.ids import MessageId
 from bot.domain.question import question
 from bot.listeners.payloads import Click, Submission
-from bot.rendering.buttons import Scope
+from bot.rendering.buttons import Button, Scope
 from bot.rendering.modal.view import ViewMeta, question_in
 from bot.sentences import in_answer
+from bot.store.records import ApprovalStore
 from bot.use_cases.answers import Answer
 
 OUTDATED = Answer(False, in_answer.OUTDATED, why="outdated")
 """Nothing is there that was pressed."""
+
+
+def remembered(store: ApprovalStore, interrupt_id: str, button: Button) -> Approval | None:
+    """Give a record as this process last read it, for what is about one call as it was asked; `None` for anything else.
+
+    What is about several needs the newest messages, and a proposal may have been changed in Redis since it was shown.
+    """
+    state = store.recall(interrupt_id) if button.scope in {"action", "page"} else None
+    return None if state and state.proposals else state
 
 
 def why_not(state: Approval, click: Click, scope: Scope, *, decides: bool = False) -> Answer | None:
@@ -28,16 +37,13 @@ def why_not(state: Approval, click: Click, scope: Scope, *, decides: bool = Fals
         scope: What the button is about.
         decides: Whether it decides. Then it is on a message, in a reading, or for one call in a review.
     """
-    if decides and (click.from_menu or click.is_on_home or (click.view and not _decides_there(click, scope))):
+    is_there = click.in_reading if scope == "page" else click.in_review and scope == "action"
+    if decides and (click.from_menu or click.is_on_home or (click.view and not is_there)):
         return OUTDATED
     if not has_button(state, click, scope):
         return OUTDATED
     sentence = why_not_pressed(state, click, scope)
     return Answer(False, sentence, draws_anew=True, why="outdated") if sentence else None
-
-
-def _decides_there(click: Click, scope: Scope) -> bool:
-    return click.in_reading if scope == "page" else click.in_review and scope == "action"
 
 
 def has_button(state: Approval, click: Click, scope: Scope) -> bool:
@@ -86,7 +92,7 @@ def _carries(state: Approval, message: MessageId, click: Click, scope: Scope) ->
         case "card" | "standing":
             return True
         case _:
-            return click.number in calls_on(state, message)
+            return click.number in state.calls_on(message)
 
 
 def _messages(state: Approval, click: Click) -> list[MessageId]:
@@ -105,7 +111,9 @@ def _messages(state: Approval, click: Click) -> list[MessageId]:
 
 def why_not_pressed(state: Approval, click: Click, scope: Scope) -> str:
     """Say that a button, or the view around it, asks something else than its record; empty when they ask the same."""
-    if click.meta and (sentence := why_not_submitted(state, click.meta, _scope_of_view(click))):
+    # A view with buttons is a review, or it is about one action.
+    of_view: Scope = "message" if click.in_review else "action"
+    if click.meta and (sentence := why_not_submitted(state, click.meta, of_view)):
         return sentence
     if click.meta and not click.question:
         # The view says what its buttons ask.
@@ -127,16 +135,11 @@ def _why_not(drawn: str, now: str) -> str:
     return "" if drawn == now else in_answer.ASKS_OTHERWISE
 
 
-def _scope_of_view(click: Click) -> Scope:
-    # A view with buttons is a review, or it is about one action.
-    return "message" if click.in_review else "action"
-
-
 def _asked_by(state: Approval, click: Click, scope: Scope) -> tuple[int, ...]:
     """Give the actions that a button for several is about."""
     match scope:
         case "message":
-            here = calls_on(state, click.part) or state.admission.places[click.number].actions
+            here = state.calls_on(click.part) or state.admission.places[click.number].actions
             return tuple(index for index in click.named if index < len(state.actions)) or here
         case "place":
             return state.admission.places[click.number].actions

@@ -2,19 +2,17 @@
 
 from dataclasses import replace
 
+from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from bot.domain.approval import Approval
-from bot.domain.ballot import Ballot
-from bot.domain.bulk import calls_on, posted_calls
+from bot.domain.votes import Ballot
 from bot.listeners.payloads import Click, Submission
 from bot.listeners.services import Services
-from bot.listeners.submissions import Reply, closing, confirm_objection
+from bot.listeners.submissions import Handled, closing, confirm_objection
 from bot.rendering.modal.questions import parse_note
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
 from bot.runtime.offload import offload
 from bot.use_cases import bulk
-
-_DECISIONS = ("approve", "edit", "reject", "respond")
 
 
 async def may_review(services: Services, state: Approval, click: Click, _: str) -> str:
@@ -22,18 +20,12 @@ async def may_review(services: Services, state: Approval, click: Click, _: str) 
     meant = _calls(state, click)
     if not any(state.is_open_at(index) for index in meant):
         return ""
-    reasons = []
-    for decision in _DECISIONS:
-        verdicts = await services.judge.may_decide(state, click.user, meant, decision)
-        if any(verdict.allowed for verdict in verdicts.values()):
-            return ""
-        reasons.append(verdicts[meant[0]].sentence)
+    reason = await services.judge.why_none(state, click.user, meant, *KNOWN_DECISIONS)
     # What somebody proposes may be for others to decide.
-    proposals = [proposal for index in meant if (proposal := state.proposals.get(index))]
-    for proposal in proposals:
+    for proposal in (state.proposals[index] for index in meant if reason and index in state.proposals):
         if (await services.judge.may_cast(state, click.user, Ballot.on_proposal(proposal))).allowed:
             return ""
-    return reasons[0]
+    return reason
 
 
 def _calls(state: Approval, click: Click) -> tuple[int, ...]:
@@ -42,7 +34,7 @@ def _calls(state: Approval, click: Click) -> tuple[int, ...]:
     When none is open any more, it shows all of them.
     """
     listed = tuple(index for index in sorted(click.named) if index < len(state.actions))
-    here = listed or calls_on(state, click.part) or posted_calls(state, click.number)
+    here = listed or state.calls_on(click.part) or state.posted_calls(click.number)
     return tuple(index for index in here if state.is_open_at(index)) or here
 
 
@@ -62,10 +54,10 @@ async def turn(services: Services, state: Approval, click: Click) -> None:
     await services.turn(click, await offload(newest, render_review_view, newest, meta, click.user))
 
 
-async def finish(services: Services, state: Approval, submission: Submission) -> Reply:
+async def finish(services: Services, state: Approval, submission: Submission) -> Handled:
     """Approve the calls that the end of the review named, with a note where one was typed."""
     if objection := confirm_objection(submission):
-        return objection
+        return Handled(objection)
     meta = submission.meta
     return closing(
         await bulk.approve_reviewed(
@@ -74,7 +66,6 @@ async def finish(services: Services, state: Approval, submission: Submission) ->
             submission.user,
             meta.named,
             note=parse_note(submission.view),
-            shown=meta.question,
             press=submission.press,
         )
     )

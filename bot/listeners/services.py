@@ -2,12 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from agent_adapter.errors import AgentAdapterError, ServerFailedError, UnreadableRecordError
+from agent_adapter.errors import (
+    AgentAdapterError,
+    ServerFailedError,
+    ServerUnreachableError,
+    UnreadableRecordError,
+)
 from bot.domain.approval import Approval
 from bot.domain.errors import (
     BrokenSealError,
@@ -28,15 +34,16 @@ from bot.runtime.tasks import Tasks
 from bot.sentences import in_answer
 from bot.slack.client import SlackClient
 from bot.store.records import ApprovalStore
-from bot.use_cases.answers import unknown
+from bot.use_cases.answers import Answer, Why, unknown
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
-from bot.use_cases.missed_clicks import note_missed
 from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.who_may_decide import Judge
 
 logger = logging.getLogger(__name__)
 
+TRIES = 15
+"""To note a click that failed, a second apart. If Redis answers none of them, no bot has a heartbeat either, and silence approves nothing."""
 TELL_WITHIN = 2.6
 """Seconds after a click in which the bot must say to the person why nothing was stored. Slack waits three."""
 
@@ -62,7 +69,7 @@ class Services:
             Exception: the error, when nobody foresaw it.
         """
         if not isinstance(error, NotToldError):
-            self.tasks.start(note_missed(self.store, interrupt_id, user, button, type(error).__name__))
+            self.tasks.start(self._note_missed(interrupt_id, user, button, type(error).__name__))
         about = {"interrupt_id": interrupt_id, "reason": str(error)}
         match error:
             case PersonUnknownError():
@@ -80,6 +87,36 @@ class Services:
             case AgentAdapterError() | StoreUnavailableError() | SlackError():
                 return ""
         raise error
+
+    async def _note_missed(self, interrupt_id: str, user: str, button: str, code: str) -> None:
+        """Note in the record and in the audit trail that somebody tried to decide and could not, and why."""
+        for _ in range(TRIES):
+            try:
+                # Silence approves nothing of a record that cannot be read.
+                with suppress(UnreadableRecordError):
+                    if state := await self.store.admitted(interrupt_id):
+                        await self.store.update(state, miss, is_told=False)
+                await self.store.note_click(
+                    interrupt_id, user, event="click_failed", button=button, code=code
+                )
+            except (ServerUnreachableError, StoreUnavailableError):
+                await asyncio.sleep(1)
+            else:
+                return
+        logger.error("click.not_noted", extra={"interrupt_id": interrupt_id})
+
+    async def note_refused(
+        self, interrupt_id: str, user: str, answer: Answer, *, button: str, indices: Sequence[int] = ()
+    ) -> None:
+        """Enter into the audit trail what was not recorded, and why. The person is answered also while Redis is gone."""
+        entries: list[tuple[int | None, Why]] = [(index, "not_allowed") for index in answer.not_theirs]
+        if not answer.recorded:
+            entries = [(indices[0] if len(indices) == 1 else None, answer.why)]
+        try:
+            for index, why in entries:
+                await self.store.note_click(interrupt_id, user, button=button, index=index, code=why)
+        except (AgentAdapterError, StoreUnavailableError) as error:
+            logger.warning("click.not_entered", extra={"interrupt_id": interrupt_id, "reason": str(error)})
 
     async def open(self, click: Click, view: Mapping[str, Any]) -> None:
         """Open a view, on top of the one in which the button was pressed. Slack stacks three: the third one is replaced."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from agent_adapter.contract.hitl import (
@@ -36,7 +37,6 @@ from bot.runtime.offload import offload
 from bot.sentences import in_answer, to_agent
 from bot.use_cases import bulk
 from bot.use_cases.answers import Answer, closed
-from bot.use_cases.missed_clicks import note_refused
 
 Reply = dict[str, Any]
 """What Slack does with the form: close it, replace it, or show an error next to an input."""
@@ -52,18 +52,34 @@ class Meant:
     standing: StandingTerms | None = None
 
 
+_NOTHING_REFUSED = Answer(True)
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """What becomes of a submitted form."""
+
+    reply: Reply
+    answer: Answer = _NOTHING_REFUSED
+    """Why nothing was recorded, if a person meant to decide with it."""
+
+
 Read = Callable[[Approval, Submission], Meant | Answer | Reply]
 """Reads what a form means, or gives the answer that refuses it."""
-Handle = Callable[[Services, Approval, Submission], Awaitable[Reply]]
+Handle = Callable[[Services, Approval, Submission], Awaitable[Handled]]
 
 
-async def decide(services: Services, state: Approval, submission: Submission, read: Read) -> Reply:
+def deciding(read: Read) -> Handle:
     """Record the decision that this function reads from a form."""
+    return partial(_decide, read=read)
+
+
+async def _decide(services: Services, state: Approval, submission: Submission, *, read: Read) -> Handled:
     meant = await offload(state, _meant, state, submission, read)
     if isinstance(meant, Answer):
-        return await refusing(services, submission, closing(meant), meant)
+        return closing(meant)
     if isinstance(meant, dict):
-        return await refusing(services, submission, meant)
+        return refusing(meant)
     answer = await services.decisions.decide(
         state,
         submission.user,
@@ -72,21 +88,9 @@ async def decide(services: Services, state: Approval, submission: Submission, re
         note=meant.note,
         changes=meant.changes,
         standing=meant.standing,
-        shown=submission.meta.question,
         press=submission.press,
     )
     return closing(answer)
-
-
-async def refusing(
-    services: Services, submission: Submission, reply: Reply, answer: Answer | None = None
-) -> Reply:
-    """Enter into the audit trail that a form was submitted in vain, and give the reply."""
-    meta, refused = submission.meta, answer or Answer(False)
-    await note_refused(
-        services.store, meta.id, submission.user, refused, button=submission.form, indices=[meta.index]
-    )
-    return reply
 
 
 def _meant(state: Approval, submission: Submission, read: Read) -> Meant | Answer | Reply:
@@ -180,42 +184,36 @@ def voted(state: Approval, meta: ViewMeta, user: str) -> Decision | Answer:
 # --- Forms that do more than decide one action ------------------------------------------------------------------------
 
 
-async def agree(services: Services, state: Approval, submission: Submission) -> Reply:
+async def agree(services: Services, state: Approval, submission: Submission) -> Handled:
     """Agree with a proposal, or with a vote."""
     index, name, typed = submission.meta.index, submission.meta.vote, parse_typed(submission.view)
     stricter = state.proposals.get(index)
     if stricter is None or stricter.name != name:
-        return await decide(services, state, submission, vote)
+        return await _decide(services, state, submission, read=vote)
     if objection := approval_objection(state.actions[index].proposed, submission):
-        return await refusing(services, submission, objection)
-    shown, press = submission.meta.question, submission.press
+        return refusing(objection)
     return closing(
         await services.decisions.agree(
-            state, submission.user, index, name, typed=typed, shown=shown, press=press
+            state, submission.user, index, name, typed=typed, press=submission.press
         )
     )
 
 
-async def reject_all(services: Services, state: Approval, submission: Submission) -> Reply:
+async def reject_all(services: Services, state: Approval, submission: Submission) -> Handled:
     """Reject all open actions of a place."""
     reason, place = parse_reason(submission.view), submission.meta.index
     return closing(
         await bulk.reject_all(
-            services.decisions,
-            state,
-            submission.user,
-            place,
-            message=reason,
-            shown=submission.meta.question,
-            press=submission.press,
+            services.decisions, state, submission.user, place, message=reason, press=submission.press
         )
     )
 
 
-async def hand_over(services: Services, state: Approval, submission: Submission) -> Reply:
-    """Assign a place to the person who was chosen."""
+async def hand_over(services: Services, state: Approval, submission: Submission) -> Handled:
+    """Assign a place to the person who was chosen. Nobody decides with it, so no refusal is entered."""
     to = parse_person(submission.view)
-    return closing(await services.assignments.hand_over(state, submission.user, submission.meta.index, to))
+    answer = await services.assignments.hand_over(state, submission.user, submission.meta.index, to)
+    return Handled(closing(answer).reply)
 
 
 def _asks(block_id: str, submission: Submission) -> bool:
@@ -225,12 +223,18 @@ def _asks(block_id: str, submission: Submission) -> bool:
 # --- Replies ----------------------------------------------------------------------------------------------------------
 
 
-def closing(answer: Answer) -> Reply:
+def closing(answer: Answer) -> Handled:
     """Close the form, and give the answer if the card does not show it."""
     if answer.recorded and not answer.sentence:
         # The whole stack of views: an edit can be open on top of a reading.
-        return {"response_action": "clear"}
-    return notice(answer.sentence, title=in_answer.RECORDED if answer.recorded else in_answer.NOT_DONE)
+        return Handled({"response_action": "clear"}, answer)
+    title = in_answer.RECORDED if answer.recorded else in_answer.NOT_DONE
+    return Handled(notice(answer.sentence, title=title), answer)
+
+
+def refusing(reply: Reply) -> Handled:
+    """Keep the form open: what was submitted decides nothing yet, whatever became of the record since."""
+    return Handled(reply, Answer(False, is_final=True))
 
 
 def notice(sentence: str, *, title: str = "") -> Reply:

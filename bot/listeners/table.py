@@ -12,7 +12,7 @@ from bot.listeners.opening import form
 from bot.listeners.payloads import Click
 from bot.listeners.pressed import OUTDATED
 from bot.listeners.services import Services
-from bot.listeners.submissions import Handle, Read, voted
+from bot.listeners.submissions import Handle, deciding, voted
 from bot.rendering import buttons
 from bot.rendering.buttons import Button
 from bot.rendering.calls import options_in_sight
@@ -31,8 +31,6 @@ class Stores:
     store: Callable[[Services, Approval, Click], Awaitable[Answer]]
     decides: bool = False
     """Whether it decides. Its button is then on messages, in reviews and in readings, not in menus."""
-    from_memory: bool = False
-    """Whether the cached record is used first. The record is read from Redis only when something prevents the decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +38,8 @@ class Opens:
     """A click that opens a view. It decides nothing, and is acknowledged first."""
 
     show: Callable[[Services, Approval, Click], Awaitable[None]]
-    reads: Read | None = None
-    """Reads what its form decides. The `callback_id` of the form is the verb of the button."""
     submit: Handle | None = None
-    """What happens when its form is submitted, where that is more than one decision."""
+    """What happens when its form is submitted. The `callback_id` of the form is the verb of the button."""
     may: Callable[[Services, Approval, Click, str], Awaitable[str]] = opening.may_decide
     """Says why this person may not see the view, for the decision that the button leads to."""
 
@@ -53,10 +49,7 @@ _APPROVE = ApproveDecision()
 
 async def approve(services: Services, state: Approval, click: Click) -> Answer:
     """Approve one call."""
-    decision = {click.number: _APPROVE}
-    return await services.decisions.decide(
-        state, click.user, decision, shown=click.question, press=click.press
-    )
+    return await services.decisions.decide(state, click.user, {click.number: _APPROVE}, press=click.press)
 
 
 async def answer(services: Services, state: Approval, click: Click) -> Answer:
@@ -66,26 +59,22 @@ async def answer(services: Services, state: Approval, click: Click) -> Answer:
     if click.view is not None or not number.isdecimal() or int(number) >= len(offered):
         return OUTDATED
     decision = {click.number: RespondDecision(message=offered[int(number)])}
-    return await services.decisions.decide(
-        state, click.user, decision, shown=click.question, press=click.press
-    )
+    return await services.decisions.decide(state, click.user, decision, press=click.press)
 
 
 async def finish_reading(services: Services, state: Approval, click: Click) -> Answer:
     """Approve the call that was read to its end, or agree with the proposal that was read."""
     if (meta := click.meta) is None:
         return OUTDATED
-    user, index, shown = click.user, meta.index, meta.question
+    user, index = click.user, meta.index
     stricter = state.proposals.get(index)
     if stricter and stricter.name == meta.vote:
-        answer = await services.decisions.agree(state, user, index, meta.vote, shown=shown, press=click.press)
+        answer = await services.decisions.agree(state, user, index, meta.vote, press=click.press)
     else:
         decision = await offload(state, voted, state, meta, user) if meta.vote else _APPROVE
         if isinstance(decision, Answer):
             return decision
-        answer = await services.decisions.decide(
-            state, user, {index: decision}, shown=shown, press=click.press
-        )
+        answer = await services.decisions.decide(state, user, {index: decision}, press=click.press)
     # The reading covers the card, which would say it.
     return replace(answer, sentence=answer.sentence or in_answer.READ_AND_APPROVED)
 
@@ -93,13 +82,7 @@ async def finish_reading(services: Services, state: Approval, click: Click) -> A
 async def approve_all(services: Services, state: Approval, click: Click) -> Answer:
     """Approve the calls that the question of the button named and its message shows."""
     return await bulk.approve_all(
-        services.decisions,
-        state,
-        click.user,
-        click.part,
-        click.named,
-        shown=click.question,
-        press=click.press,
+        services.decisions, state, click.user, click.part, click.named, press=click.press
     )
 
 
@@ -120,8 +103,8 @@ async def _list_again(services: Services, view_id: str, user: str) -> None:
 
 
 TABLE: Mapping[Button, Stores | Opens] = {
-    buttons.APPROVE: Stores(approve, decides=True, from_memory=True),
-    buttons.OPTION: Stores(answer, decides=True, from_memory=True),
+    buttons.APPROVE: Stores(approve, decides=True),
+    buttons.OPTION: Stores(answer, decides=True),
     buttons.APPROVE_ALL: Stores(approve_all, decides=True),
     buttons.ASSIGN: Stores(
         lambda services, state, click: services.assignments.assign(state, click.user, click.number)
@@ -130,19 +113,19 @@ TABLE: Mapping[Button, Stores | Opens] = {
         lambda services, state, click: services.assignments.extend(state, click.user, click.number)
     ),
     buttons.REVOKE: Stores(revoke),
-    buttons.CONFIRM: Opens(form(forms.render_confirm_view), submissions.approval),
-    buttons.NOTE: Opens(form(forms.render_note_view), submissions.approval),
-    buttons.CHANGES: Opens(form(forms.render_changes_view), submissions.for_changes),
+    buttons.CONFIRM: Opens(form(forms.render_confirm_view), deciding(submissions.approval)),
+    buttons.NOTE: Opens(form(forms.render_note_view), deciding(submissions.approval)),
+    buttons.CHANGES: Opens(form(forms.render_changes_view), deciding(submissions.for_changes)),
     buttons.EDIT: Opens(editing.open_form, submit=editing.submit),
     buttons.FORM: Opens(editing.change_form, may=opening.anybody),
-    buttons.REJECT: Opens(form(forms.render_reject_view), submissions.rejection),
-    buttons.RESPOND: Opens(form(forms.render_respond_view), submissions.answer),
+    buttons.REJECT: Opens(form(forms.render_reject_view), deciding(submissions.rejection)),
+    buttons.RESPOND: Opens(form(forms.render_respond_view), deciding(submissions.answer)),
     buttons.STANDING: Opens(
         form(forms.render_standing_view),
-        submissions.approval_from_now_on,
+        deciding(submissions.approval_from_now_on),
         may=opening.may_give_standing,
     ),
-    buttons.FOR_RUN: Opens(form(forms.render_for_run_view), submissions.approval_for_run),
+    buttons.FOR_RUN: Opens(form(forms.render_for_run_view), deciding(submissions.approval_for_run)),
     buttons.MORE: Opens(form(forms.render_more_view), may=opening.anybody),
     buttons.AGREE: Opens(opening.look_and_agree, submit=submissions.agree, may=opening.may_agree),
     buttons.READ: Opens(opening.read, may=opening.anybody),

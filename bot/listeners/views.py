@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bot.domain.approval import Approval
 from bot.domain.errors import NotConfirmedError, PersonUnknownError
 from bot.listeners.payloads import Submission, parse_submission
-from bot.listeners.pressed import OUTDATED, has_form, why_not_submitted
+from bot.listeners.pressed import OUTDATED, has_form, remembered, why_not_submitted
 from bot.listeners.services import Services
-from bot.listeners.submissions import Reply, beside_first, decide, notice
+from bot.listeners.submissions import Handle, Handled, Reply, beside_first, closing, notice
 from bot.listeners.table import BY_VERB, Opens
+from bot.rendering.buttons import Button
 from bot.sentences import in_answer
-from bot.use_cases.missed_clicks import note_refused
+from bot.use_cases.answers import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +38,38 @@ class Forms:
                     return beside_first(submission, sentence)
                 case NotConfirmedError():
                     return beside_first(submission, in_answer.NOT_CONFIRMED)
-            return notice(sentence) if sentence else _not_saved(submission)
+            if sentence:
+                return notice(sentence)
+            # Beside the first input, so that the text stays; without one, in place of the form.
+            said = in_answer.NOT_SAVED if submission.first_input else in_answer.NOT_SUBMITTED
+            return beside_first(submission, said)
 
     async def _handle(self, submission: Submission) -> Reply:
-        services, meta = self.services, submission.meta
-        state, sentence = await services.store.admitted(meta.id), in_answer.OUTDATED
+        services, meta, handled, indices = self.services, submission.meta, closing(OUTDATED), list[int]()
         match BY_VERB.get(submission.form):
-            case button, Opens(reads=reads, submit=submit) if (
-                state and (reads or submit) and has_form(state, submission, button.scope)
-            ):
-                sentence = why_not_submitted(state, meta, button.scope)
-                if sentence:
+            case button, Opens(submit=does) if does:
+                indices = [meta.index] if button.scope == "action" else []
+                if state := remembered(services.store, meta.id, button):
+                    handled = await self._judged(state, submission, button, does)
+                # As with a button: only what speaks against it is looked up.
+                if not handled.answer.recorded and not handled.answer.is_final:
+                    state = await services.store.admitted(meta.id)
+                    handled = (
+                        await self._judged(state, submission, button, does) if state else closing(OUTDATED)
+                    )
+                if state and handled.answer.draws_anew:
                     await services.draw_again(state, meta.channel, meta.ts)
-                elif submit:
-                    return self._back(submission, await submit(services, state, submission))
-                elif reads:
-                    return self._back(submission, await decide(services, state, submission, reads))
-        await note_refused(services.store, meta.id, submission.user, OUTDATED, button=submission.form)
-        return self._back(submission, notice(sentence))
+        await services.note_refused(
+            meta.id, submission.user, handled.answer, button=submission.form, indices=indices
+        )
+        return self._back(submission, handled.reply)
+
+    async def _judged(self, state: Approval, submission: Submission, button: Button, does: Handle) -> Handled:
+        if not has_form(state, submission, button.scope):
+            return closing(OUTDATED)
+        if sentence := why_not_submitted(state, submission.meta, button.scope):
+            return closing(Answer(False, sentence, why="outdated", draws_anew=True))
+        return await does(self.services, state, submission)
 
     def _back(self, submission: Submission, reply: Reply) -> Reply:
         """After a form on top of a review or of a list: show both again, as they are now."""
@@ -68,10 +84,3 @@ class Forms:
         )
         # Without an action, Slack closes this form only.
         return {} if is_done and has_more_below else reply
-
-
-def _not_saved(submission: Submission) -> Reply:
-    """Say that nothing counts as stored: beside the first input, so that the text stays; without one, in place of the form."""
-    return beside_first(
-        submission, in_answer.NOT_SAVED if submission.first_input else in_answer.NOT_SUBMITTED
-    )

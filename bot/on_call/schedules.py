@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import aiohttp
 
 from bot.domain.errors import SlackError
-from bot.domain.on_call import Schedule
+from bot.domain.person import Schedule
 from bot.on_call.sources import UnansweredError, by_calendar, by_pagerduty
 from bot.runtime.health import Health
 

@@ -17,8 +17,8 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from agent_adapter.contract.arguments import encode
-from bot.domain.agent_limits import Limits
-from bot.domain.on_call import Schedule
+from bot.domain.person import Schedule
+from bot.domain.policy import Limits
 from bot.domain.rules import Match, Tell
 from bot.domain.schedule import Escalation, Extension, QuietHours
 from bot.domain.schemas import compiled

@@ -11,9 +11,8 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ActionRequest
 from agent_adapter.contract.interrupt import Interrupt
-from bot.domain.action import Action
+from bot.domain.action import Action, once
 from bot.domain.admission import Terms
-from bot.domain.kept import once
 from bot.domain.masking import Unshown, secrets_of
 from bot.domain.options import OPTIONS, TEXTS, options_of, question_args, question_name
 from bot.domain.subject import unexpected

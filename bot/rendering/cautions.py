@@ -7,8 +7,7 @@ from inspect import unwrap
 from itertools import chain
 from typing import Any
 
-from bot.domain.action import Action
-from bot.domain.kept import once
+from bot.domain.action import Action, once
 from bot.rendering.blocks import Block, literal_within, section
 from bot.sentences import in_text, words
 from bot.text.literal import clip, has_decomposed, has_hidden, visible

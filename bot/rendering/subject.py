@@ -11,8 +11,7 @@ from decimal import Decimal, Inexact, localcontext
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
-from bot.domain.action import Action
-from bot.domain.kept import once_as_asked
+from bot.domain.action import Action, once_as_asked
 from bot.domain.masking import has_unshown
 from bot.domain.options import question_of
 from bot.domain.subject import Fact, Facts, Kind, as_number, largest_of, names_unit

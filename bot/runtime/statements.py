@@ -13,7 +13,7 @@ from agent_adapter.receipts.signer import sign_envelope
 from agent_adapter.receipts.statement import RECEIPT, ActionStatement, Statement, dump_statement
 from bot.domain.approval import Approval
 from bot.domain.seal import Seal
-from bot.domain.statement import Issuer, Occasion, statement_of
+from bot.domain.statement import Issuer, statement_of
 from bot.runtime.bot_keys import ListedSigner
 
 ALONE_WITHIN = 5.0
@@ -53,8 +53,8 @@ class Signing:
         statement = statement_of(
             state,
             self.issuer,
-            Occasion(at=datetime.now(UTC)),
             [said],
+            at=datetime.now(UTC),
             policy=admission.policy_version,
             use_within=admission.terms[said.i].use_within,
         )

@@ -11,8 +11,7 @@ from typing import Any, Protocol, TypeVar, cast
 from agent_adapter.background import in_background
 from bot.domain.admission import Terms
 from bot.domain.errors import SlackBusyError, SlackError
-from bot.domain.on_call import entry_of, is_on_call, schedule_of
-from bot.domain.person import Person, is_person
+from bot.domain.person import Person, entry_of, is_on_call, is_person, schedule_of
 from bot.slack.client import Identity, SlackClient
 from bot.slack.manifest import GROUP_SCOPE
 

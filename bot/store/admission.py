@@ -9,14 +9,14 @@ from functools import partial
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.identity import interrupt_id as id_of
 from agent_adapter.contract.interrupt import Interrupt
-from agent_adapter.contract.record import dump_recorded
+from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from agent_adapter.errors import SigningError, UnreadableRecordError
 from bot.domain import transitions
 from bot.domain.admission import Admission
-from bot.domain.agent_limits import Limits, What
 from bot.domain.approval import Approval, Published
 from bot.domain.audit import facts_of_question, facts_of_standing
-from bot.domain.codec import admission_fields, body_digest, unix_milliseconds
+from bot.domain.codec import admission_fields, body_digest
+from bot.domain.policy import Limits, What
 from bot.domain.standing import StandingMatch
 from bot.domain.statement import said_by_standing
 from bot.domain.transitions import Covered

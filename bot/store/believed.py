@@ -5,12 +5,11 @@ from datetime import timedelta
 
 from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.identity import action_fingerprint
-from agent_adapter.contract.record import SIGNED, Fields, Recorded, moment
+from agent_adapter.contract.record import SIGNED, Fields, Recorded, moment, unix_milliseconds
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.answer import TOLERANCE, Proof, Verifier, proven, statements_about
 from agent_adapter.receipts.statement import bytes_digest
 from bot.domain.approval import Approval
-from bot.domain.codec import unix_milliseconds
 from bot.domain.standing import StandingApproval, StandingTerms
 from bot.domain.votes import Proposal, Vote, name_of_proposal
 

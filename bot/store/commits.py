@@ -103,7 +103,7 @@ class Committing(Reading):
             interrupt_id: The record.
             user: Who pressed.
             event: Whether it was refused, or could not be done.
-            button: What they pressed, or the kind of their decision.
+            button: What they pressed, or the button that opened their form.
             index: The index of the action, if it is about one.
             code: Why.
 

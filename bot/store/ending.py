@@ -7,10 +7,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Literal
 
+from agent_adapter.contract.record import milliseconds, unix_milliseconds
 from agent_adapter.errors import InvalidRequestError, SigningError, UnreadableRecordError
 from bot.domain import transitions
 from bot.domain.approval import Approval, Published
-from bot.domain.codec import milliseconds, unix_milliseconds
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import MessageId
 from bot.domain.statement import said_by_silence

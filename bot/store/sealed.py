@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agent_adapter.contract.record import Fields
-from bot.domain.codec import ADMISSION, body_digest, milliseconds
+from agent_adapter.contract.record import Fields, milliseconds
+from bot.domain.codec import ADMISSION, body_digest
 from bot.domain.errors import BrokenSealError
 from bot.domain.seal import CLOCKS_DIFFER, Seal
 

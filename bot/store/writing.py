@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
+from agent_adapter.contract.record import unix_milliseconds
 from agent_adapter.redis.private import Private, words_before
 from agent_adapter.redis.scripts import Value
-from bot.domain.codec import unix_milliseconds
 from bot.domain.transitions import Change, Entry, Line, Stamp, Text
 from bot.store.audit import FACTS
 from bot.store.connected import WITHIN, Connected, flat

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_adapter.contract.interrupt import Interrupt
-from bot.domain.agent_limits import exceeded, limits_for
-from bot.domain.policy import Policy
+from bot.domain.policy import Policy, limits_for
+from bot.sentences import in_refusal
 from bot.store.admission import Beside
 from bot.store.records import ApprovalStore
 
@@ -16,7 +16,7 @@ class TooMuch:
     """Why an interrupt is refused."""
 
     reason: str
-    retry_after: int
+    retry_after: int = 60
     """Seconds after which asking again makes sense."""
 
 
@@ -45,7 +45,11 @@ class Quota:
         found = await self.store.reserve(agent, limits, interrupt=interrupt, size=size)
         if isinstance(found, Beside):
             return found
-        what, much = found
-        return TooMuch(
-            exceeded(limits, what, agent, much), math.ceil(much / 1000) if what == "per_minute" else 60
-        )
+        match found:
+            case "pending", used:
+                return TooMuch(in_refusal.too_many_open(agent, used, limits.pending))
+            case "bytes", used:
+                return TooMuch(in_refusal.too_many_bytes(agent, used, limits.bytes or 0))
+            case _, milliseconds:
+                reason = in_refusal.too_many_in_a_minute(agent, limits.per_minute or 0)
+                return TooMuch(reason, math.ceil(milliseconds / 1000))

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.bulk import with_proposal
 from bot.domain.errors import PersonUnknownError, VotersUnknownError
@@ -36,32 +35,29 @@ class Answer:
 
 def closed(state: Approval, indices: Sequence[int]) -> str:
     """Say who decided these actions and when, or how their request ended."""
-    return " ".join(_closed(state, state.actions[index]) for index in indices)
-
-
-def _closed(state: Approval, action: Action) -> str:
-    recorded = action.recorded
-    if recorded is None:
-        return in_answer.already_ended(action.index, "expired" if state.is_past else state.status)
-    people = [mention(person) for person in recorded.agreed_by or (recorded.decided_by,)]
-    return in_answer.already_decided(action.index, recorded.decision.type, people, recorded.decided_at)
+    said = []
+    for index in indices:
+        if recorded := state.recorded[index]:
+            people = [mention(person) for person in recorded.agreed_by or (recorded.decided_by,)]
+            kind, at = recorded.decision.type, recorded.decided_at
+            said.append(in_answer.already_decided(index, kind, people, at))
+        else:
+            said.append(in_answer.already_ended(index, "expired" if state.is_past else state.status))
+    return " ".join(said)
 
 
 def counted(state: Approval, indices: Sequence[int], user: str, *, again: bool = False) -> str:
     """Say to a voter how many votes there are and how many are missing. Actions with the same counts share a sentence."""
     alike: dict[tuple[str, int, int], list[int]] = {}
     for index in indices:
-        alike.setdefault(_progress(state.actions[index], user), []).append(index)
+        action = state.actions[index]
+        position = next((vote.position for vote in action.votes if vote.user == user), "")
+        progress = kind_of(position), len(action.voters(position)), action.needed(position)
+        alike.setdefault(progress, []).append(index)
     is_one = len(state.actions) == 1
     return " ".join(
-        in_answer.counted([] if is_one else found, *progress, again=again)
-        for progress, found in alike.items()
+        in_answer.counted([] if is_one else found, *counts, again=again) for counts, found in alike.items()
     )
-
-
-def _progress(action: Action, user: str) -> tuple[str, int, int]:
-    position = next((vote.position for vote in action.votes if vote.user == user), "")
-    return kind_of(position), len(action.voters(position)), action.needed(position)
 
 
 def uncounted(people: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from bot.domain.transitions import assign, extend
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
 from bot.use_cases.answers import Answer
-from bot.use_cases.judge import Judge
+from bot.use_cases.who_may_decide import Judge
 
 logger = logging.getLogger(__name__)
 

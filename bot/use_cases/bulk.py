@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on, decided_together, posted_calls, reviewed
+from bot.domain.bulk import decided_together, reviewed
 from bot.domain.ids import MessageId
-from bot.domain.press import UNNAMED, Press
+from bot.domain.votes import UNNAMED, Press
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer, closed, not_approved
@@ -22,7 +22,6 @@ async def approve_all(
     part: MessageId,
     named: Collection[int],
     *,
-    shown: str = "",
     press: Press = UNNAMED,
 ) -> Answer:
     """Approve what may still be approved together of the calls that a button's question named, and nothing else.
@@ -33,19 +32,18 @@ async def approve_all(
         user: Who approves.
         part: The message with the button.
         named: The actions that the question named when the button was drawn.
-        shown: The question of the button, as in `Decisions.decide`.
         press: As in `Decisions.decide`.
 
     Raises:
         PersonUnknownError: when Slack does not say who they are.
         StoreUnavailableError: when Redis did not answer in time.
     """
-    here = calls_on(state, part)
+    here = state.calls_on(part)
     # What a colleague proposed when the question was drawn may be withdrawn by now: the person was told that it is left out.
     meant = [index for index in here if index in named]
     if not meant:
         return Answer(False, in_answer.NOT_SHOWN_HERE, why="outdated")
-    answer = await _decide_all(decisions, state, user, meant, ApproveDecision(), shown=shown, press=press)
+    answer = await _decide_all(decisions, state, user, meant, ApproveDecision(), press)
     apart = not_approved(state, here)
     return replace(answer, sentence=f"{answer.sentence} {apart}".strip())
 
@@ -57,7 +55,6 @@ async def approve_reviewed(
     named: Sequence[int],
     *,
     note: str | None,
-    shown: str,
     press: Press,
 ) -> Answer:
     """Approve what the end of a review named, if this person was shown all of it and it may still be approved so.
@@ -75,7 +72,7 @@ async def approve_reviewed(
     if not meant:
         return Answer(False, " ".join(filter(None, said)) or in_answer.nothing_left("approve"))
     approved = dict.fromkeys(meant, ApproveDecision())
-    answer = await decisions.decide(state, user, approved, note=note, shown=shown, press=press)
+    answer = await decisions.decide(state, user, approved, note=note, press=press)
     return replace(answer, sentence=" ".join(filter(None, [answer.sentence, *said])))
 
 
@@ -86,7 +83,6 @@ async def reject_all(
     place: int,
     *,
     message: str | None = None,
-    shown: str = "",
     press: Press = UNNAMED,
 ) -> Answer:
     """Reject what is open of the calls that a place asks about and has shown.
@@ -95,10 +91,8 @@ async def reject_all(
         PersonUnknownError: when Slack does not say who they are.
         StoreUnavailableError: when Redis did not answer in time.
     """
-    posted = posted_calls(state, place)
-    return await _decide_all(
-        decisions, state, user, posted, RejectDecision(message=message), shown=shown, press=press
-    )
+    posted = state.posted_calls(place)
+    return await _decide_all(decisions, state, user, posted, RejectDecision(message=message), press)
 
 
 async def _decide_all(
@@ -107,13 +101,11 @@ async def _decide_all(
     user: str,
     indices: Iterable[int],
     decision: Decision,
-    *,
-    shown: str,
     press: Press,
 ) -> Answer:
     indices = tuple(indices)
     if meant := await offload(state, _without_objection, state, user, indices, decision):
-        return await decisions.decide(state, user, dict.fromkeys(meant, decision), shown=shown, press=press)
+        return await decisions.decide(state, user, dict.fromkeys(meant, decision), press=press)
     if any(is_repeat(state.actions[index], user, decision) for index in indices):
         # It may have failed then, because nothing had confirmed it.
         await decisions.store.confirm()

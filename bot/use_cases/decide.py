@@ -1,39 +1,53 @@
-"""One person decides: check whether they may, say what prevents it, and record the decision."""
+"""One person decides: whether they may, what speaks against it, and the change that is committed."""
 
+import asyncio
 import logging
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from agent_adapter.contract.hitl import Decision, EditDecision
-from agent_adapter.tracing import Span
+from agent_adapter.contract.identity import digest
+from agent_adapter.contract.outcome import RUNS
+from agent_adapter.contract.record import dump_recorded, unix_milliseconds
+from agent_adapter.errors import SigningError
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_ballot
-from bot.domain.ballot import Ballot
-from bot.domain.errors import AsksOtherwiseError
-from bot.domain.press import UNNAMED, Press
+from bot.domain.errors import (
+    AsksOtherwiseError,
+    KeyUnfitError,
+    NotConfirmedError,
+    PersonUnknownError,
+    StoreUnavailableError,
+    VotersUnknownError,
+)
+from bot.domain.question import question
+from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
-from bot.domain.transitions import Change, miss, propose
-from bot.domain.votes import Outcome, position_of
+from bot.domain.statement import said_by_person, statement_of
+from bot.domain.transitions import Cast, Change, cast, miss, propose
+from bot.domain.votes import UNNAMED, Ballot, Outcome, Press, position_of
+from bot.runtime.metrics import decisions_of
 from bot.runtime.offload import offload
 from bot.runtime.tracing import span_about
 from bot.sentences import in_answer
+from bot.store.commits import ATTEMPTS
+from bot.store.reading import as_admitted
 from bot.store.records import ApprovalStore
 from bot.text.set_apart import plain_name
-from bot.use_cases.answers import (
-    Answer,
-    closed,
-    left_out,
-    proposed,
-)
-from bot.use_cases.judge import Judge, look_up_until
-from bot.use_cases.missed_clicks import note_refused
+from bot.use_cases.answers import Answer, closed, left_out, proposed, so_far, uncounted
 from bot.use_cases.objections import first_objection, masked_objection
 from bot.use_cases.propose import Opening, Proposals
-from bot.use_cases.vote import Voting, as_asked
+from bot.use_cases.who_may_decide import Judge, look_up_until
 
 logger = logging.getLogger(__name__)
+
+WRITE_WITHIN = 1.0
+"""Seconds that Redis may take between a click and its acknowledgement; Slack waits three."""
+NOTHING: Mapping[int, str] = {}
+_ASKS_OTHERWISE = Answer(False, in_answer.ASKS_OTHERWISE, is_final=True, draws_anew=True, why="outdated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +68,6 @@ class Decisions:
         note: str | None = None,
         changes: str | None = None,
         standing: StandingTerms | None = None,
-        shown: str = "",
         press: Press = UNNAMED,
     ) -> Answer:
         """Record one person's decisions on those actions of a record that they may decide.
@@ -67,91 +80,112 @@ class Decisions:
             note: What they write beside an approval.
             changes: What they want changed, where they reject for that.
             standing: Which later calls an approval approves as well.
-            shown: The question of the button or form, by `bot.domain.question`.
-            press: What was pressed: a second delivery of it changes nothing.
+            press: What was pressed, and what it asked: a second delivery of it changes nothing.
 
         Raises:
             PersonUnknownError: when Slack does not say who they are.
             StoreUnavailableError: when Redis did not answer in time.
         """
-        kind = next(iter(decisions.values())).type
-        with _span(state, kind, len(decisions)) as span:
-            answer = await self._decide(
-                state, user, decisions, kind, typed, note, changes, standing, shown, press
+        kind, until = next(iter(decisions.values())).type, look_up_until()
+        with span_about(state, "assent.click", decision=kind, actions=len(decisions)) as span:
+            verdicts = await self.judge.may_decide(state, user, decisions, kind, until=until)
+            refused = {index: verdict.sentence for index, verdict in verdicts.items() if not verdict.allowed}
+            meant = {index: decision for index, decision in decisions.items() if index not in refused}
+            ballots = {
+                index: replace(Ballot.on_call(state.admission, index, decision), note=note, changes=changes)
+                for index, decision in meant.items()
+            }
+            answer = (
+                _not_theirs(state, user, kind, refused, is_all=not meant)
+                or await self._objection(state, user, meant, typed, standing)
+                or await self._edited(state, user, meant, press, until)
+                or await self._cast(state, user, ballots, press, until, standing=standing, refused=refused)
             )
             span.note(outcome=_outcome(answer))
-        if press.how == "form":
-            # A button is judged again by the newest record, and enters it itself.
-            await note_refused(self.store, state.id, user, answer, button=kind, indices=[*decisions])
         return answer
 
-    async def _decide(
+    async def agree(
         self,
         state: Approval,
         user: str,
-        decisions: Mapping[int, Decision],
-        kind: str,
-        typed: str,
-        note: str | None,
-        changes: str | None,
-        standing: StandingTerms | None,
-        shown: str,
-        press: Press,
+        index: int,
+        name: str,
+        *,
+        typed: str = "",
+        press: Press = UNNAMED,
     ) -> Answer:
-        until = look_up_until()
-        verdicts = await self.judge.may_decide(state, user, decisions, kind, until=until)
-        refused = {index: verdict.sentence for index, verdict in verdicts.items() if not verdict.allowed}
-        if refused:
-            reasons = " ".join(dict.fromkeys(refused.values()))
-            logger.info(
-                "click.refused",
-                extra={
-                    "interrupt_id": state.id,
-                    "user": user,
-                    "actions": [{"index": index, "decision": kind} for index in refused],
-                    "reason": reasons,
-                },
-            )
-            if len(refused) == len(decisions):
-                return Answer(False, reasons, why="not_allowed")
-            decisions = {index: decision for index, decision in decisions.items() if index not in refused}
-        if sentence := await offload(state, first_objection, state, user, decisions, typed=typed):
-            return Answer(False, sentence)
-        if standing and (sentence := await self._standing_objection(state, user, decisions, standing)):
-            return Answer(False, sentence)
-        for index, decision in decisions.items():
-            if isinstance(decision, EditDecision):
-                met = await self._judge_edit(state, index, decision, user, until)
-                if isinstance(met, str):
-                    return Answer(False, met)
-                if met:
-                    return await self._propose(state, user, index, met, shown, until, press)
-        for index in decisions if changes else ():
-            await self.store.note_changes(state, index)
-        ballots = {
-            index: replace(Ballot.on_call(state, index, decision), note=note, changes=changes)
-            for index, decision in decisions.items()
-        }
-        answer = await self._voting.cast(
-            state,
-            user,
-            ballots,
-            left_out(refused),
-            standing,
-            shown=shown,
-            until=until,
-            press=press,
-        )
-        return replace(answer, not_theirs=tuple(refused))
+        """Record that one person agrees with a proposal.
+
+        Args:
+            state: The record.
+            user: Who agrees.
+            index: The index of the action.
+            name: The name of the proposal that they saw.
+            typed: The value of the proposal, as they typed it.
+            press: As in `decide`.
+
+        Raises:
+            PersonUnknownError: when Slack does not say who they are.
+            StoreUnavailableError: when Redis did not answer in time.
+        """
+        until, proposal = look_up_until(), state.proposals.get(index)
+        with span_about(state, "assent.click", decision="agree", actions=1) as span:
+            if not state.is_open_at(index):
+                answer = Answer(False, closed(state, [index]), why="outdated")
+            elif proposal is None or proposal.name != name:
+                answer = Answer(False, in_answer.GONE, why="outdated")
+            else:
+                ballot, call = Ballot.on_proposal(proposal), state.actions[index].proposed
+                verdict = await self.judge.may_cast(state, user, ballot, until=until)
+                if not verdict.allowed:
+                    answer = Answer(False, verdict.sentence, why="not_allowed")
+                elif not state.has_read(call, user):
+                    answer = Answer(False, in_answer.read_proposal_first(index + 1))
+                elif call.is_high_risk and not call.to_type.is_typed(typed):
+                    answer = Answer(False, in_answer.value_needed(index + 1))
+                else:
+                    answer = await self._cast(state, user, {index: ballot}, press, until)
+            span.note(outcome=_outcome(answer))
+        return answer
 
     async def why_no_edit(self, state: Approval, index: int, decision: EditDecision, author: str) -> str:
         """Say why these values cannot be recorded, before their author is asked whether they are meant; empty when they can."""
         met = await self._judge_edit(state, index, decision, author, look_up_until())
         return met if isinstance(met, str) else ""
 
-    @property
-    def _voting(self) -> Voting:
-        return Voting(self.store, self.judge)
+    async def _objection(
+        self,
+        state: Approval,
+        user: str,
+        decisions: Mapping[int, Decision],
+        typed: str,
+        standing: StandingTerms | None,
+    ) -> Answer | None:
+        """Say what speaks against these decisions, or against the standing approval that is given with them."""
+        if sentence := await offload(state, first_objection, state, user, decisions, typed=typed):
+            return Answer(False, sentence)
+        for index, decision in decisions.items() if standing else ():
+            verdict = await self.judge.may_give_standing(state, user, index)
+            if not verdict.allowed:
+                return Answer(False, verdict.sentence)
+            limits = state.actions[index].standing
+            if decision.type != "approve" or not limits or not (standing and standing.is_within(limits)):
+                return Answer(False, in_answer.standing_too_wide(index + 1))
+        return None
+
+    async def _edited(
+        self, state: Approval, user: str, decisions: Mapping[int, Decision], press: Press, until: float
+    ) -> Answer | None:
+        """Refuse an edit, or ask it as a proposal. `None` where everything is decided on the terms of the call."""
+        for index, decision in decisions.items():
+            if isinstance(decision, EditDecision):
+                met = await self._judge_edit(state, index, decision, user, until)
+                if isinstance(met, str):
+                    # To ask Slack a second time would take longer than it waits.
+                    return Answer(False, met, is_final=met == in_answer.CHANNEL_UNKNOWN)
+                if met:
+                    return await self._propose(state, user, index, met, press, until)
+        return None
 
     async def _judge_edit(
         self, state: Approval, index: int, decision: EditDecision, author: str, until: float
@@ -164,61 +198,8 @@ class Decisions:
             await self.store.update(state, miss)
         return met
 
-    async def agree(
-        self,
-        state: Approval,
-        user: str,
-        index: int,
-        name: str,
-        *,
-        typed: str = "",
-        shown: str = "",
-        press: Press = UNNAMED,
-    ) -> Answer:
-        """Record that one person agrees with a proposal.
-
-        Args:
-            state: The record.
-            user: Who agrees.
-            index: The index of the action.
-            name: The name of the proposal that they saw.
-            typed: The value of the proposal, as they typed it.
-            shown: The question of the form, as in `decide`.
-            press: As in `decide`.
-
-        Raises:
-            PersonUnknownError: when Slack does not say who they are.
-            StoreUnavailableError: when Redis did not answer in time.
-        """
-        with _span(state, "agree", 1) as span:
-            answer = await self._agree(state, user, index, name, typed, shown, press)
-            span.note(outcome=_outcome(answer))
-        if press.how == "form":
-            await note_refused(self.store, state.id, user, answer, button="approve", indices=[index])
-        return answer
-
-    async def _agree(
-        self, state: Approval, user: str, index: int, name: str, typed: str, shown: str, press: Press
-    ) -> Answer:
-        until = look_up_until()
-        action = state.actions[index]
-        proposal = action.stricter
-        if not state.is_open_at(index):
-            return Answer(False, closed(state, [index]), why="outdated")
-        if proposal is None or proposal.name != name:
-            return Answer(False, in_answer.GONE, why="outdated")
-        ballot = Ballot.on_proposal(proposal)
-        verdict = await self.judge.may_cast(state, user, ballot, until=until)
-        if not verdict.allowed:
-            return Answer(False, verdict.sentence, why="not_allowed")
-        if not state.has_read(action.proposed, user):
-            return Answer(False, in_answer.read_proposal_first(index + 1))
-        if action.proposed.is_high_risk and not action.proposed.to_type.is_typed(typed):
-            return Answer(False, in_answer.value_needed(index + 1))
-        return await self._voting.cast(state, user, {index: ballot}, shown=shown, until=until, press=press)
-
     async def _propose(
-        self, state: Approval, user: str, index: int, opening: Opening, shown: str, until: float, press: Press
+        self, state: Approval, user: str, index: int, opening: Opening, press: Press, until: float
     ) -> Answer:
         """Ask an edit on the terms of the rule that decides about it. Count its author if they may decide there."""
         proposal = opening.proposal
@@ -229,61 +210,351 @@ class Decisions:
         if counts and ballot.needed == 1:
             # The author may decide it alone, so nobody else has to be asked.
             alone = replace(ballot, position=position_of(ballot.decision))
-            return await self._voting.cast(state, user, {index: alone}, shown=shown, until=until, press=press)
-        facts = facts_of_ballot(
-            state, index, ballot, name=plain_name(self.judge.directory.name_of(user)), how="form"
+            return await self._cast(state, user, {index: alone}, press, until)
+        name = plain_name(self.judge.directory.name_of(user))
+        proposing = partial(
+            propose,
+            index=index,
+            proposal=proposal,
+            remark=opening.remark,
+            place=opening.place,
+            facts=facts_of_ballot(state, index, ballot, name=name, how="form"),
+            at=datetime.now(UTC),
         )
-
-        def proposing(newest: Approval) -> tuple[Outcome, Change | None]:
-            return propose(
-                newest,
-                index,
-                proposal,
-                opening.remark,
-                place=opening.place,
-                facts=facts,
-                at=datetime.now(UTC),
-            )
-
         outcome = await self.store.update(state, proposing)
-        logger.info(
-            "click.proposed",
-            extra={
-                "interrupt_id": state.id,
-                "user": user,
-                "index": index,
-                "rule": proposal.rule,
-                "outcome": outcome,
-            },
-        )
-        try:
-            newest = as_asked(await self.store.admitted(state.id) or state, state, [index])
-        except AsksOtherwiseError:
-            return Answer(False, in_answer.ASKS_OTHERWISE, why="outdated")
+        said = {"index": index, "rule": proposal.rule, "outcome": outcome}
+        logger.info("click.proposed", extra={"interrupt_id": state.id, "user": user, **said})
+        newest = await self.store.admitted(state.id) or state
+        if not _asks_the_same(newest, state, [index]):
+            return _ASKS_OTHERWISE
         if outcome not in {Outcome.RECORDED, Outcome.REPEAT}:
             return Answer(False, closed(newest, [index]), why="outdated")
         if not counts:
             return Answer(True, proposed(newest, proposal, verdict.sentence or in_answer.AGREE_YOURSELF))
-        answer = await self._voting.cast(newest, user, {index: ballot}, shown=shown, until=until, press=press)
+        answer = await self._cast(newest, user, {index: ballot}, press, until)
         return replace(answer, sentence=f"{proposed(newest, proposal)} {answer.sentence}".strip())
 
-    async def _standing_objection(
-        self, state: Approval, user: str, decisions: Mapping[int, Decision], standing: StandingTerms
-    ) -> str:
-        """Say why there can be no standing approval with this one; empty when there can."""
-        for index, decision in decisions.items():
-            verdict = await self.judge.may_give_standing(state, user, index)
+    async def _cast(
+        self,
+        state: Approval,
+        user: str,
+        ballots: Mapping[int, Ballot],
+        press: Press,
+        until: float,
+        *,
+        standing: StandingTerms | None = None,
+        refused: Mapping[int, str] = NOTHING,
+    ) -> Answer:
+        """Record ballots of one person who may cast them, and give the answer.
+
+        Args:
+            state: The record as it was judged.
+            user: Who decides.
+            ballots: What they decide, by the index of the action.
+            press: As in `decide`.
+            until: When Slack must have answered, by the clock of the event loop.
+            standing: Which later calls an approval approves as well.
+            refused: Why they may not decide other actions.
+        """
+        if self.store.seal and datetime.now(UTC) > state.deadline + CLOCKS_DIFFER:
+            # Redis would take it if somebody wrote a later deadline there. What was read may be from before an extension.
+            return Answer(False, " ".join(in_answer.already_ended(index, "expired") for index in ballots))
+        if await self._is_refusal_lost(state, ballots):
+            return Answer(False, in_answer.REFUSAL_LOST, why="outdated")
+        for index, ballot in ballots.items():
+            if ballot.changes:
+                await self.store.note_changes(state, index)
+        given = self._given(state, user, ballots, press, standing)
+        try:
+            outcomes, gone = await self._commit(state, given, until)
+        except StoreUnavailableError as error:
+            # Redis has it or may have it, and may lose it again.
+            is_there = isinstance(error, NotConfirmedError)
+            self._remember(
+                state, ballots, dict.fromkeys(ballots, Outcome.REPEAT if is_there else Outcome.COUNTED)
+            )
+            raise
+        except AsksOtherwiseError:
+            return _ASKS_OTHERWISE
+        except SigningError as error:
+            return await self._not_signed(state, user, error)
+        self._remember(state, ballots, outcomes)
+        _log_decided(state, given, outcomes)
+        return await self._answer(state, given, outcomes, gone, refused)
+
+    async def _answer(
+        self,
+        state: Approval,
+        given: Cast,
+        outcomes: Mapping[int, Outcome],
+        gone: Iterable[str],
+        refused: Mapping[int, str],
+    ) -> Answer:
+        """Say what became of the ballots, where the card does not show it."""
+        not_theirs, said = tuple(refused), left_out(refused) if refused else ""
+        if Outcome.GONE in outcomes.values():
+            return Answer(False, in_answer.GONE, why="outdated", not_theirs=not_theirs)
+        if Outcome.DELETED in outcomes.values():
+            return Answer(False, in_answer.OUTDATED, why="outdated", not_theirs=not_theirs)
+        lost = [index for index, outcome in outcomes.items() if outcome in {Outcome.TAKEN, Outcome.CLOSED}]
+        if not lost and not any(ballot.terms.needs_votes for ballot in given.ballots.values()):
+            return Answer(True, said, not_theirs=not_theirs)
+        newest = await self.store.admitted(state.id) or state
+        sentences = [closed(newest, lost), so_far(newest, given.user, outcomes), uncounted(gone), said]
+        is_recorded = len(lost) < len(outcomes)
+        return Answer(is_recorded, " ".join(filter(None, sentences)), why="outdated", not_theirs=not_theirs)
+
+    async def _not_signed(self, state: Approval, user: str, error: SigningError) -> Answer:
+        logger.error(
+            "click.not_signed",
+            extra={"interrupt_id": state.id, "user": user, "reason": str(error)},
+            exc_info=error.__cause__,
+        )
+        await self.store.update(state, miss)
+        sentence = in_answer.MAY_NOT_SIGN if isinstance(error, KeyUnfitError) else in_answer.NOT_SIGNED
+        return Answer(False, sentence, is_final=True, why="not_signed")
+
+    def _remember(
+        self, state: Approval, ballots: Mapping[int, Ballot], outcomes: Mapping[int, Outcome]
+    ) -> None:
+        """Keep in this process what was refused."""
+        for index, outcome in outcomes.items():
+            is_there = outcome in {Outcome.RECORDED, Outcome.COUNTED, Outcome.REPEAT}
+            if is_there and ballots[index].decision.type not in RUNS:
+                is_final = outcome is Outcome.RECORDED or (
+                    outcome is Outcome.REPEAT and ballots[index].needed == 1
+                )
+                self.store.refused.add(state.id, index, is_final=is_final)
+
+    async def _is_refusal_lost(self, state: Approval, ballots: Mapping[int, Ballot]) -> bool:
+        """Whether this would let a call run that somebody refused for good, and Redis went back to a time before that."""
+        refused = [
+            index
+            for index, ballot in ballots.items()
+            if ballot.decision.type in RUNS and self.store.refused.is_final(state.id, index)
+        ]
+        if not refused:
+            return False
+        newest = await self.store.admitted(state.id)
+        is_lost = newest is None or any(newest.actions[index].recorded is None for index in refused)
+        if is_lost:
+            # The bot that draws it compares it with its card.
+            await self.store.queue_drawing(state.id)
+        return is_lost
+
+    def _given(
+        self,
+        state: Approval,
+        user: str,
+        ballots: Mapping[int, Ballot],
+        press: Press,
+        standing: StandingTerms | None,
+    ) -> Cast:
+        """Write what one person decides as the record keeps it."""
+        name = plain_name(self.judge.directory.name_of(user))
+        facts = {
+            index: facts_of_ballot(state, index, ballot, name=name, how=press.how)
+            for index, ballot in ballots.items()
+        }
+        return Cast(
+            user=user,
+            # Pressing again is the same click, also when Slack does not say the name any more.
+            token=token_of(state.id, _texts(state, user, ballots, standing)),
+            press=press,
+            ballots=ballots,
+            texts=_texts(state, user, ballots, standing, name),
+            facts=facts,
+            standing=standing,
+        )
+
+    async def _commit(
+        self, state: Approval, given: Cast, until: float
+    ) -> tuple[dict[int, Outcome], frozenset[str]]:
+        """Record ballots of one person. Also give the other people whose votes were removed.
+
+        Whenever somebody else has changed the record meanwhile, all of it is judged again by what is there then.
+        """
+        at, signatures = datetime.now(UTC), dict[str, str]()
+        judged = await self._judged(state, given, until)
+        outcomes, change = cast(state, judged)
+        # The key and Redis share this time, since Slack waits for both.
+        ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
+        # Signed before its turn, so that a slow key keeps nobody else waiting.
+        change = await self._signed(state, judged, change, at, signatures, until=ends)
+        async with self._turn(state.id, ends):
+            is_fresh, newest = False, state
+            for _ in range(ATTEMPTS):
+                if change:
+                    within = ends - asyncio.get_running_loop().time()
+                    left = await self.store.commit(state, change, within=within)
+                    if left is None:
+                        return outcomes, _removed(state, judged.refused)
+                    newest = as_admitted(left) or state
+                    if newest.version == state.version:
+                        # Nobody has changed it: it is too late by the clock of Redis.
+                        newest = replace(newest, status="expired")
+                elif is_fresh:
+                    await self.store.confirm()
+                    return outcomes, frozenset()
+                else:
+                    # Where Redis went back to an older state, it does not have what this process remembers.
+                    newest = await self.store.admitted(state.id) or state
+                if not _asks_the_same(newest, state, given.ballots):
+                    raise AsksOtherwiseError("the record asks something else than a moment ago")
+                state, is_fresh = newest, True
+                judged = await self._judged(state, given, until)
+                outcomes, change = cast(state, judged)
+                change = await self._signed(state, judged, change, at, signatures, until=ends)
+        raise StoreUnavailableError("others kept voting while this vote was recorded")
+
+    @asynccontextmanager
+    async def _turn(self, interrupt_id: str, ends: float) -> AsyncIterator[None]:
+        turn = self.store.turn(interrupt_id)
+        try:
+            async with asyncio.timeout_at(ends):
+                await turn.acquire()
+        except TimeoutError as error:
+            raise StoreUnavailableError("others decide about this record, and Redis is slow") from error
+        try:
+            yield
+        finally:
+            turn.release()
+
+    async def _signed(
+        self,
+        state: Approval,
+        given: Cast,
+        change: Change | None,
+        at: datetime,
+        signatures: dict[str, str],
+        *,
+        until: float,
+    ) -> Change | None:
+        """Give a change with what these ballots say, signed, if this bot has a key and the change decides something.
+
+        Raises:
+            SigningError: when the key has not signed in time.
+        """
+        signing = self.store.signing
+        if signing is None or change is None or not change.entries:
+            return change
+        statement = statement_of(
+            state,
+            signing.issuer,
+            said_by_person(state, given),
+            at=at,
+            asked=given.press.question,
+            policy=next(iter(given.ballots.values())).policy,
+            use_within=min(ballot.terms.use_within for ballot in given.ballots.values()),
+        )
+        said = statement.model_dump_json()
+        if said not in signatures:
+            signatures[said] = await signing.sign(statement, until=until)
+        return change.signed(given.token, signatures[said])
+
+    async def _judged(self, state: Approval, given: Cast, until: float) -> Cast:
+        """Name those who agreed before and may not decide any more, when one more vote would make the decision final.
+
+        Raises:
+            VotersUnknownError: when Slack does not say.
+        """
+        deciding = [
+            (index, vote)
+            for index, ballot in given.ballots.items()
+            if (votes := ballot.alike(state.votes.get(index, ()), given.user))
+            and len(votes) + 1 >= ballot.needed
+            for vote in votes
+        ]
+        if not deciding:
+            return given
+        now = unix_milliseconds(state.now)
+        try:
+            verdicts = await asyncio.gather(
+                *(
+                    # Not by an answer that Slack gave before they agreed.
+                    self.judge.may_cast(
+                        state,
+                        vote.user,
+                        given.ballots[index],
+                        until=until,
+                        within=(now - int(vote.at)) / 1000,
+                    )
+                    for index, vote in deciding
+                )
+            )
+        except PersonUnknownError as error:
+            raise VotersUnknownError(str(error)) from error
+        refused: dict[int, frozenset[str]] = {}
+        for (index, vote), verdict in zip(deciding, verdicts, strict=True):
             if not verdict.allowed:
-                return verdict.sentence
-            limits = state.actions[index].standing
-            if decision.type != "approve" or not limits or not standing.is_within(limits):
-                return in_answer.standing_too_wide(index + 1)
-        return ""
+                refused[index] = refused.get(index, frozenset()) | {vote.user}
+        return replace(given, refused=refused)
 
 
-def _span(state: Approval, decision: str, actions: int) -> AbstractContextManager[Span]:
-    return span_about(state, "assent.click", decision=decision, actions=actions)
+def _not_theirs(
+    state: Approval, user: str, kind: str, refused: Mapping[int, str], *, is_all: bool
+) -> Answer | None:
+    """Log which actions a person may not decide. When that is all of them, give the answer."""
+    if not refused:
+        return None
+    reasons = " ".join(dict.fromkeys(refused.values()))
+    actions = [{"index": index, "decision": kind} for index in refused]
+    logger.info(
+        "click.refused",
+        extra={"interrupt_id": state.id, "user": user, "actions": actions, "reason": reasons},
+    )
+    return Answer(False, reasons, why="not_allowed") if is_all else None
+
+
+def _log_decided(state: Approval, given: Cast, outcomes: Mapping[int, Outcome]) -> None:
+    actions = []
+    for index, outcome in outcomes.items():
+        kind = given.ballots[index].decision.type
+        decisions_of(kind, outcome).inc()
+        actions.append({"index": index, "decision": kind, "outcome": outcome})
+    logger.info("click.decided", extra={"interrupt_id": state.id, "user": given.user, "actions": actions})
 
 
 def _outcome(answer: Answer) -> str:
     return "recorded" if answer.recorded else answer.why
+
+
+def _removed(state: Approval, refused: Mapping[int, frozenset[str]]) -> frozenset[str]:
+    """Name the people whose votes were removed. A vote that is not signed was nobody's."""
+    return frozenset(
+        vote.user for index, people in refused.items() for vote in state.votes[index] if vote.user in people
+    )
+
+
+def _asks_the_same(newest: Approval, state: Approval, indices: Iterable[int]) -> bool:
+    """Whether a record still asks what it asked a moment ago. Nobody was asked anything else."""
+    asked = tuple(indices)
+    return question(newest, asked) == question(state, asked)
+
+
+def _texts(
+    state: Approval,
+    user: str,
+    ballots: Mapping[int, Ballot],
+    standing: StandingTerms | None,
+    name: str = "",
+) -> dict[int, str]:
+    """Write the decisions of a person as the record keeps them."""
+    return {
+        index: dump_recorded(
+            ballot.decision,
+            fingerprint=state.actions[index].fingerprint,
+            decided_by=user,
+            name=name,
+            note=ballot.note,
+            changes=ballot.changes,
+            policy=ballot.policy,
+            standing=standing.model_dump(mode="json") if standing else None,
+        )
+        for index, ballot in ballots.items()
+    }
+
+
+def token_of(interrupt_id: str, texts: Mapping[int, str]) -> str:
+    """Name a click by what it records. Pressing again after a lost answer then says "recorded"."""
+    return digest("click", interrupt_id, sorted(texts.items()))

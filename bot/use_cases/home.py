@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval
-from bot.domain.ballot import Ballot
 from bot.domain.home import HomePage, Look, Row
+from bot.domain.votes import Ballot
 from bot.domain.waiting import Spot, circle_of, circle_of_proposal
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
-from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.who_may_decide import Judge
 
 logger = logging.getLogger(__name__)
 
@@ -123,12 +123,7 @@ class Home:
     async def _asked(
         self, search: _Search, user: str
     ) -> AsyncIterator[tuple[Spot, Approval, tuple[int, ...]]]:
-        """Give the open requests, each with the actions that the list is about."""
-        async for spot, state in self._open_requests(search):
-            yield spot, state, await self._mine(state, user)
-
-    async def _open_requests(self, search: _Search) -> AsyncIterator[tuple[Spot, Approval]]:
-        """Give the open requests of the person's lists, in order. Forget what has ended."""
+        """Give the open requests of the person's lists, in order, each with the actions that it waits for. Forget what has ended."""
         while not search.is_long:
             spots = await self.store.waiting(
                 search.entries, agent=search.agent, after=search.after, limit=AT_ONCE
@@ -138,7 +133,9 @@ class Home:
                 search.after, search.read = spot, search.read + 1
                 state = await self._readable(spot.interrupt_id)
                 if state and state.is_open:
-                    yield spot, state
+                    still = [index for index in range(len(state.actions)) if state.is_open_at(index)]
+                    mine = [index for index in still if await self._waits_for(state, user, index)]
+                    yield spot, state, tuple(mine)
                 elif state is None or state.status != "pending":
                     stale.append(spot.interrupt_id)
             if stale:
@@ -156,17 +153,8 @@ class Home:
             *await directory.channels_of(user),
         ]
 
-    async def _mine(self, state: Approval, user: str) -> tuple[int, ...]:
-        """Name the open actions that this person may decide: they have not voted on the call, or not on what is proposed."""
-        return tuple(
-            [
-                index
-                for index in range(len(state.actions))
-                if state.is_open_at(index) and await self._waits_for(state, user, index)
-            ]
-        )
-
     async def _waits_for(self, state: Approval, user: str, index: int) -> bool:
+        """Whether this person may decide an action: they have not voted on the call, or not on what is proposed."""
         action = state.actions[index]
         voted_for = {vote.position for vote in action.votes if vote.user == user}
         proposal = state.proposals.get(index)

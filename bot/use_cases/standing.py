@@ -5,6 +5,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 
 from bot.domain.action import Action
 from bot.domain.admission import Admission
@@ -19,7 +20,7 @@ from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
 from bot.use_cases.answers import Answer
-from bot.use_cases.judge import VOTER_FRESH_FOR, Judge
+from bot.use_cases.who_may_decide import VOTER_FRESH_FOR, Judge
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ class StandingApprovals:
             ServerUnreachableError: when Redis does not answer.
         """
         asked = state.admitted(admission)
-        if not any(action.standing for action in await offload(state, _actions, asked)):
+        if not any(action.standing for action in await offload(state, attrgetter("actions"), asked)):
             return []
         store = self.store
         given = await store.standing(agent=state.interrupt.agent)
@@ -117,10 +118,6 @@ class StandingApprovals:
         if user == _approver(state, index):
             return True
         return (await self.judge.may_decide(state, user, [index], "approve"))[index].allowed
-
-
-def _actions(state: Approval) -> Sequence[Action]:
-    return state.actions
 
 
 def applies_to(before: Approval, index: int, asked: Approval, action: Action) -> bool:

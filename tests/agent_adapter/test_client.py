@@ -13,7 +13,7 @@ from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import Keys
-from agent_adapter.contract.record import dump_recorded
+from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
@@ -31,7 +31,6 @@ from agent_adapter.redis import pool, replies
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.redis.runs import OwedRun
 from bot.domain.admission import Place
-from bot.domain.codec import unix_milliseconds
 from bot.store.records import ApprovalStore
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, forgotten, until

@@ -17,11 +17,9 @@ from bot.domain import transitions
 from bot.domain.admission import Place
 from bot.domain.approval import Approval, Assignment
 from bot.domain.audit import Facts
-from bot.domain.ballot import Ballot
 from bot.domain.messages import Remark
-from bot.domain.press import UNNAMED
 from bot.domain.transitions import Cast, cast
-from bot.domain.votes import Outcome
+from bot.domain.votes import UNNAMED, Ballot, Outcome
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_admission
 
@@ -59,7 +57,7 @@ def _ballot(state: Approval, index: int, text: str, position: str, policy: str) 
     decision = load_decision(decode(text)["decision"])
     proposal = state.proposals.get(index)
     of_proposal = proposal and proposal.position == position
-    on = Ballot.on_proposal(proposal) if of_proposal else Ballot.on_call(state, index, decision)
+    on = Ballot.on_proposal(proposal) if of_proposal else Ballot.on_call(state.admission, index, decision)
     return replace(on, position=position, policy=policy)
 
 

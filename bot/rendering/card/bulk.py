@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.bulk import calls_on, decided_together, put_to_vote, with_proposal
+from bot.domain.bulk import decided_together, put_to_vote, with_proposal
 from bot.domain.ids import MessageId
 from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, READ, REJECT_ALL, REVIEW, button_blocks, offered, value_of
@@ -31,7 +31,7 @@ def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
     The button that approves several is only on a message that shows every value of them. *Open…* leads through them, one by
     one. The button that rejects is on the card itself, for all calls of its place. The last open one of several has its own.
     """
-    shown = calls_on(state, part)
+    shown = state.calls_on(part)
     asked = shown or state.places[part.place].actions
     still = [index for index in asked if state.is_open_at(index)]
     if not still:
@@ -93,11 +93,11 @@ def _has_own(call: Action) -> bool:
 def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -> list[Block]:
     if len(still) < 2:
         return []
-    value = value_of(state, calls_on(state, part) or state.places[part.place].actions)
+    value = value_of(state, state.calls_on(part) or state.places[part.place].actions)
     subject = _subject(part)
     ready = decided_together(state, still, "approve")
     is_unread = any(state.actions[each].allows("approve") and state.actions[each].must_read for each in still)
-    if not calls_on(state, part) or is_unread or len(ready) < 2:
+    if not state.calls_on(part) or is_unread or len(ready) < 2:
         return [REVIEW.drawn(subject, value)]
     label = on_card.several(verb_for(state, ready), ready, len(still))
     asks = _confirm(state, ready, still)

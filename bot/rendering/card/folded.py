@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
-from bot.domain.action import Action
-from bot.domain.kept import once, once_as_asked
+from bot.domain.action import Action, once, once_as_asked
 from bot.domain.masking import hide
 from bot.rendering.arguments import Argument, arguments_of, is_same
 from bot.rendering.blocks import Block, json_size, leaves, rich_text, section_of

@@ -11,7 +11,7 @@ from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import new_signer
 from agent_adapter.redis.pool import open_redis
 from bot.api.keys import KeyRing
-from bot.domain.agent_limits import Limits
+from bot.domain.policy import Limits
 from tests.support.builders import an_action, an_interrupt
 from tests.support.receipts import SEAL, bot_signing
 

@@ -5,8 +5,8 @@ from agent_adapter.contract.hitl import ApproveDecision, Decision, RespondDecisi
 from bot.domain.audit import facts_of_ballot, facts_of_question
 from bot.domain.audit_chain import entry_line, entry_of, read, write
 from bot.domain.audit_entry import AuditEntry
-from bot.domain.ballot import Ballot
 from bot.domain.masking import MOST_SECRETS
+from bot.domain.votes import Ballot
 from tests.support.builders import a_state, an_action, an_interrupt, on_terms
 
 ARGUMENTS = {"to": "acme", "token": "hunter22"}
@@ -16,7 +16,7 @@ def facts(args: dict, decision: Decision) -> tuple[dict, dict]:
     """What the audit says of the question, and of a decision about it."""
     interrupt = an_interrupt(an_action("pay", args))
     state = a_state(interrupt, admission=on_terms(a_state(interrupt).admission, mask=("token",)))
-    ballot = Ballot.on_call(state, 0, decision)
+    ballot = Ballot.on_call(state.admission, 0, decision)
     asked = decode(facts_of_question(state, state.admission))["actions"][0]
     return asked, decode(facts_of_ballot(state, 0, ballot, name="Dana", how="click").text)
 

@@ -22,10 +22,9 @@ from bot.domain.policy import Policy, Trust
 from bot.domain.rules import Match, Rule
 from bot.domain.schemas import compiled
 from bot.domain.standing import StandingLimits
-from bot.domain.who_may_decide import Verdict, may_decide
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
-from bot.use_cases.judge import Judge
+from bot.use_cases.who_may_decide import Judge, Verdict, may_decide
 from playground.client import Control
 from playground.server import Playground
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
@@ -410,20 +409,6 @@ def test_an_agent_that_chooses_the_channel_does_not_choose_who_decides(
         assert admission.terms[0].approvers == deciding
 
 
-@pytest.mark.parametrize("asks_in", ["thread", "C0RULE"])
-@pytest.mark.parametrize("channel", [None, ""])
-def test_a_thread_without_its_channel_in_a_record_is_refused(asks_in, channel):
-    """Whoever began that thread could not be kept from approving, wherever it is asked."""
-    policy = Policy(DEFAULT, (a_rule(channel=asks_in),))
-
-    refusal = admit(policy, an_interrupt(route=Route(channel=channel, thread_ts="1700000000.000100")))
-
-    assert (refusal.code, refusal.reason) == (
-        "not_a_thread",
-        "a thread needs its channel: pass channel=… beside thread_ts",
-    )
-
-
 @pytest.mark.parametrize(
     ("rule", "route", "place"),
     [
@@ -565,15 +550,6 @@ def test_silence_never_approves_earlier_than_the_rule_says(by_agent, by_rules, a
     assert admission.on_timeout == "reject"
 
 
-@pytest.mark.parametrize("given", [{"risk": "high"}, {"quorum": 2}, {"reject_quorum": 2}])
-def test_what_takes_more_than_one_click_never_holds_for_later_calls(given):
-    """A high risk, or several people: each call is asked about."""
-    interrupt = an_interrupt(an_action(allow_always=True))
-    admission = admit(Policy(DEFAULT, (a_rule(**given),)), interrupt)
-
-    assert not a_state(interrupt, admission=admission).actions[0].config.allow_always
-
-
 @pytest.mark.parametrize(
     ("given", "offered"),
     [
@@ -605,11 +581,24 @@ def test_how_wide_later_calls_may_be_approved(given, offered):
         ((a_rule(tools=("refund",), schema=LARGE),), "pay", True),
         ((a_rule(agents=("ops",), schema=LARGE),), "pay", True),
         ((a_rule(tools=("pay",)), a_rule(tools=("p*",), schema=LARGE)), "pay", True),
+        ((a_rule(risk="high"),), "pay", False),
+        ((a_rule(quorum=2),), "pay", False),
+        ((a_rule(reject_quorum=2),), "pay", False),
     ],
-    ids=["default", "by tool", "by arguments", "another tool", "another agent", "an earlier rule takes all"],
+    ids=[
+        "default",
+        "by tool",
+        "by arguments",
+        "another tool",
+        "another agent",
+        "an earlier rule takes all",
+        "high risk",
+        "several approve",
+        "several reject",
+    ],
 )
-def test_a_decision_holds_for_later_calls_only_where_their_arguments_change_nothing(rules, tool, may_hold):
-    """Otherwise approving a small payment for the run would approve a large one, too."""
+def test_a_decision_holds_for_later_calls_only_where_one_click_decides_any_arguments(rules, tool, may_hold):
+    """Otherwise approving a small payment for the run would approve a large one, too, or one person would for several."""
     admission = admit(Policy(DEFAULT, rules), an_interrupt(an_action(tool, allow_always=True)))
     state = a_state(an_interrupt(an_action(tool, allow_always=True)), admission=admission)
 
@@ -632,6 +621,8 @@ def test_a_rule_narrows_what_the_agent_allows(allowed, offered):
     assert a_state(interrupt, admission=admission).actions[0].config.allowed_decisions == offered
 
 
+NO_CHANNEL = "a thread needs its channel: pass channel=… beside thread_ts"
+"""Whoever began that thread could not be kept from approving, wherever it is asked."""
 ONLY_REJECT = Policy(DEFAULT, (a_rule("no edits", decisions=("reject",)),))
 
 
@@ -642,10 +633,13 @@ ONLY_REJECT = Policy(DEFAULT, (a_rule("no edits", decisions=("reject",)),))
         (Policy(Rule(("U0ERIK",), "thread")), an_interrupt(), "no_channel", "a channel in the policy file"),
         (POLICY, an_interrupt(on_expiry="approve"), "policy", "they do not approve all of these actions by silence"),
         (POLICY, an_interrupt(context=Context(requested_by="dana")), "requested_by", "is not a Slack user id"),
+        (Policy(DEFAULT, (a_rule(),)), an_interrupt(route=Route(channel="", thread_ts="1.2")), "not_a_thread", NO_CHANNEL),
+        (Policy(DEFAULT, (a_rule(channel="thread"),)), an_interrupt(route=Route(thread_ts="1.2")), "not_a_thread", NO_CHANNEL),
         (ONLY_REJECT, an_interrupt(an_action("a", allowed=("reject",)), an_action("pay", allowed=("edit", "x"))),
          "policy", "rule 'no edits' offers only reject for action 2 (pay), and the agent allows only edit, x"),
     ],
-    ids=["no channel", "no thread", "approved by silence", "requester", "nothing left"],
+    ids=["no channel", "no thread", "approved by silence", "requester", "a thread without channel", "so by rule",
+         "nothing left"],
 )  # fmt: skip
 def test_what_cannot_be_asked_is_refused_with_a_code(policy, interrupt, code, sentence):
     """The agent hears a short code and a sentence."""

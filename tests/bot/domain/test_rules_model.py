@@ -38,8 +38,8 @@ from bot.store.records import ApprovalStore
 from bot.use_cases.assign import Assignments
 from bot.use_cases.bulk import approve_all
 from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.who_may_decide import Judge
 from playground.client import Control
 from playground.server import Playground
 from tests.bot.rendering.slack_side import shown, submitted

@@ -10,19 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
-from agent_adapter.contract.record import dump_recorded
+from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from agent_adapter.contract.wire import dump_interrupt
 from bot.domain import transitions
 from bot.domain.admission import Place
 from bot.domain.approval import Approval, Assignment
-from bot.domain.ballot import Ballot
-from bot.domain.codec import admission_fields, body_digest, read_state, unix_milliseconds
+from bot.domain.codec import admission_fields, body_digest, read_state
 from bot.domain.messages import Remark
-from bot.domain.press import Press
 from bot.domain.schedule import Extension
 from bot.domain.transitions import Cast, Change
+from bot.domain.votes import Ballot, Press
 from bot.store.records import ApprovalStore
-from bot.use_cases.vote import token_of
+from bot.use_cases.decide import token_of
 from tests.support.builders import NOW, an_action, an_admission, an_interrupt
 from tests.support.cards import written
 from tests.support.deciding import FACTS
@@ -48,7 +47,7 @@ def vote(user: str, decision: Decision, *indices: int, press: str = "") -> Act:
             index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=user)
             for index in indices
         }
-        ballots = {index: Ballot.on_call(state, index, decision) for index in indices}
+        ballots = {index: Ballot.on_call(state.admission, index, decision) for index in indices}
         token = token_of(state.id, texts)
         facts = dict.fromkeys(indices, FACTS)
         return transitions.cast(state, Cast(user, token, Press(name=press), ballots, texts, facts))

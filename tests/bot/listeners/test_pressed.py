@@ -8,8 +8,8 @@ import pytest
 from bot.domain.admission import Place
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
-from bot.domain.press import UNNAMED
 from bot.domain.question import question
+from bot.domain.votes import UNNAMED
 from bot.listeners.payloads import Click, Submission
 from bot.listeners.pressed import has_button, has_form, why_not, why_not_submitted
 from bot.listeners.submissions import approval_objection

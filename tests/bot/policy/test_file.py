@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.domain.agent_limits import Limits, limits_for
+from bot.domain.policy import Limits, limits_for
 from bot.domain.rules import Match, Rule
 from bot.domain.standing import StandingLimits
 from bot.policy.checks import problems_of

@@ -4,7 +4,7 @@ from datetime import time, timedelta
 
 import pytest
 
-from bot.domain.on_call import Schedule
+from bot.domain.person import Schedule
 from bot.domain.schedule import Escalation, Extension, QuietHours
 from bot.policy.file import PolicyFileError, read_policy
 

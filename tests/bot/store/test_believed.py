@@ -13,7 +13,7 @@ from bot.domain.standing import StandingLimits, StandingTerms
 from bot.rendering.card.card import render_card
 from bot.sentences import on_action
 from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
+from bot.use_cases.who_may_decide import Judge
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, newest
 from tests.support.deciding import AS_BEFORE
 from tests.support.receipts import bot_signing

@@ -17,16 +17,15 @@ from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.errors import NotConfirmedError
 from bot.domain.messages import Remark
-from bot.domain.press import Press
 from bot.domain.standing import StandingTerms
 from bot.domain.transitions import miss
-from bot.domain.votes import Outcome
+from bot.domain.votes import Outcome, Press
 from bot.sentences import in_answer
 from bot.slack.directory import Directory
 from bot.store.durability import Durability, durability_on, missing_on
 from bot.store.records import ApprovalStore
 from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
+from bot.use_cases.who_may_decide import Judge
 from tests.support.builders import an_action, an_admission, an_interrupt
 from tests.support.deciding import AS_BEFORE, assign, end_standing, extend, record
 from tests.support.replicas import Group, replicated

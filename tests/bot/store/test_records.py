@@ -18,11 +18,10 @@ from agent_adapter.contract.hitl import (
     RejectDecision,
 )
 from agent_adapter.contract.keys import Keys
-from agent_adapter.contract.record import dump_recorded
+from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from agent_adapter.errors import InvalidRequestError, UnreadableRecordError
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published
-from bot.domain.codec import unix_milliseconds
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown

@@ -20,16 +20,14 @@ from agent_adapter.contract.hitl import (
     RejectDecision,
     RespondDecision,
 )
-from agent_adapter.contract.record import dump_recorded
+from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
-from bot.domain.codec import unix_milliseconds
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
-from bot.domain.press import Press
 from bot.domain.schedule import Extension
 from bot.domain.transitions import end, miss
-from bot.domain.votes import position_of
+from bot.domain.votes import Press, position_of
 from bot.rendering.pages import measure
 from bot.sentences import in_answer
 from bot.slack.directory import Directory
@@ -37,9 +35,8 @@ from bot.store.records import ApprovalStore
 from bot.store.silent_decisions import decided_by_silence
 from bot.use_cases.answers import Answer
 from bot.use_cases.bulk import approve_all, reject_all
-from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
-from bot.use_cases.vote import token_of
+from bot.use_cases.decide import Decisions, token_of
+from bot.use_cases.who_may_decide import Judge
 from playground.client import Control
 from tests.support.builders import ALL_DECISIONS, an_action, an_admission, an_interrupt
 from tests.support.deciding import AS_BEFORE, extend, record

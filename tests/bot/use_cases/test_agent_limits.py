@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 from agent_adapter import ApprovalClient
 from agent_adapter.redis.pool import freeze_meta
 from bot.domain.admission import Place
-from bot.domain.agent_limits import Limits
+from bot.domain.policy import Limits
 from bot.store.admission import Beside
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_action, an_admission, an_interrupt

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -15,40 +16,19 @@ from agent_adapter.contract.interrupt import Context, Route, Source
 from agent_adapter.contract.record import Asked, dump_recorded, fields_sent, read_resume
 from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.receipts.answer import Verifier, proven
-from agent_adapter.receipts.ring import Ring, RingKey
-from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, directory, for_several, newest
+from tests.bot.use_cases.test_signing import a_ring, decisions, key, store
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt
-from tests.support.deciding import AS_BEFORE
-from tests.support.receipts import bot_signing
 
-__all__ = ["directory"]
+__all__ = ["decisions", "directory", "key", "store"]
 
-TEAM = "T0ACME"
 SECOND = timedelta(seconds=1)
-
-
-def a_ring(key, **changed):
-    fields = {"namespace": "assent", "team": TEAM, **changed}
-    return Ring([RingKey.of(key.public_key().public_bytes_raw(), "receipts", **fields)])
-
-
-@pytest.fixture
-def key():
-    return Ed25519PrivateKey.generate()
 
 
 @pytest.fixture
 def verifier(key):
     return Verifier(a_ring(key), "assent")
-
-
-@pytest.fixture
-def store(store, key):
-    store.signing = bot_signing(key, a_ring(key), TEAM)
-    return store
 
 
 @pytest.fixture
@@ -79,9 +59,7 @@ def ask(client, store):
 
 
 @pytest.fixture
-def decide(store, directory):
-    decisions = Decisions(store, Judge(directory), AS_BEFORE)
-
+def decide(store, decisions):
     async def decide(state, user, decision, *indices, **said):
         chosen = dict.fromkeys(indices or range(len(state.interrupt.request.action_requests)), decision)
         answer = await decisions.decide(await newest(store, state), user, chosen, **said)
@@ -157,15 +135,6 @@ async def test_an_approval_that_nobody_signed_is_not_proven(ask, card_of, verifi
     assert fault(state.interrupt, await card_of(state) | forged, verifier) == "unsigned"
 
 
-async def test_an_approval_is_worth_nothing_without_its_statement(ask, decide, card_of, verifier):
-    """Whoever has a ring needs no setting to refuse what is unsigned."""
-    state = await ask(a_payment())
-    await decide(state, ERIK, APPROVE)
-    card = {name: text for name, text in (await card_of(state)).items() if not name.startswith("signed:")}
-
-    assert fault(state.interrupt, card, verifier) == "unsigned"
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -220,32 +189,33 @@ async def test_people_have_their_signed_time_for_the_rest_of_a_batch(ask, decide
     assert [decision.type for decision in late.decisions] == ["approve", "reject"]
 
 
-async def test_a_rejection_is_not_turned_into_an_approval(ask, decide, card_of, verifier):
-    state = await ask(a_payment())
-    await decide(state, ERIK, RejectDecision())
-    card = await card_of(state)
-    stored = json.loads(card["d:0"]) | {"decision": {"type": "approve"}}
-
-    assert fault(state.interrupt, card | {"d:0": encode(stored)}, verifier) == "stored"
+def changing(**words):
+    """Write other words into the stored decision."""
+    return lambda card: card | {"d:0": encode(json.loads(card["d:0"]) | words)}
 
 
 @pytest.mark.parametrize(
-    "changed",
+    ("decision", "forge", "code"),
     [
-        {"note": "pay everything"},
-        {"name": "The CEO"},
-        {"decided_by": MIRA},
-        {"standing": {"uses": 100}},
-        {"policy": "other"},
+        (APPROVE, lambda card: {n: text for n, text in card.items() if not n.startswith("signed:")}, "unsigned"),
+        (RejectDecision(), changing(decision={"type": "approve"}), "stored"),
+        (APPROVE, changing(note="pay everything"), "stored"),
+        (APPROVE, changing(name="The CEO"), "stored"),
+        (APPROVE, changing(decided_by=MIRA), "stored"),
+        (APPROVE, changing(standing={"uses": 100}), "stored"),
+        (APPROVE, changing(policy="other"), "stored"),
     ],
-)
-async def test_no_word_beside_a_decision_is_changed(ask, decide, card_of, verifier, changed):
+    ids=["no statement", "a rejection that approves", "another note", "another name", "somebody else", "for later calls",
+         "other rules"],
+)  # fmt: skip
+async def test_a_decision_is_worth_nothing_without_each_of_its_signed_words(
+    ask, decide, card_of, verifier, decision, forge, code
+):
+    """Whoever has a ring needs no setting to refuse what is unsigned."""
     state = await ask(a_payment())
-    await decide(state, ERIK, APPROVE, note="only this one")
-    card = await card_of(state)
-    stored = json.loads(card["d:0"]) | changed
+    await decide(state, ERIK, decision, note="only this one")
 
-    assert fault(state.interrupt, card | {"d:0": encode(stored)}, verifier) == "stored"
+    assert fault(state.interrupt, forge(await card_of(state)), verifier) == code
 
 
 async def test_edited_arguments_are_not_changed_or_swapped(ask, decide, card_of, verifier):
@@ -353,17 +323,6 @@ async def test_an_approval_is_used_in_its_time(ask, decide, card_of, verifier):
 # --- Through the client ---------------------------------------------------------------------------------------------
 
 
-async def test_an_agent_resumes_with_what_was_signed(ask, decide, agent):
-    interrupt = a_payment()
-    state = await ask(interrupt)
-    await decide(state, ERIK, APPROVE, note="fine")
-
-    async with asyncio.timeout(30), agent.reviewing(interrupt) as resume:
-        assert resume.decisions[0].type == "approve"
-        assert (resume.records[0].decided_by, resume.records[0].note) == (ERIK, "fine")
-        assert resume.receipt(0).args == encode({"to": "al", "amount": 5})
-
-
 async def test_a_forged_answer_does_not_end_the_wait_and_a_genuine_one_does(
     ask, decide, agent, redis, store, caplog
 ):
@@ -406,69 +365,32 @@ def sent(fields):
     return "\n".join(part for field in fields.items() for part in field)
 
 
-def another_call(fields, _):
-    fields["body"] = fields["body"].replace('"amount":5', '"amount":9')
+FORGED = {
+    "another call": lambda sent, _: {**sent, "body": sent["body"].replace('"amount":5', '"amount":9')},
+    "one more byte": lambda sent, _: {**sent, "body": sent["body"] + " "},
+    "another kind": lambda sent, _: {**sent, "d:0": sent["d:0"].replace('"reject"', '"approve"')},
+    "no statement": lambda sent, _: {n: text for n, text in sent.items() if not n.startswith("signed:")},
+    "no body": lambda sent, _: {n: text for n, text in sent.items() if n != "body"},
+    "a broken body": lambda sent, _: {**sent, "body": "{"},
+    "only open": lambda sent, _: {**sent, "status": "pending"},
+    "only expired": lambda sent, _: {**sent, "status": "expired"},
+    "another record": lambda _, other: other,
+    "the body of another": lambda sent, other: {**sent, "body": other["body"]},
+    "decided elsewhere": lambda sent, other: {**sent, **other, "body": sent["body"]},
+}
 
 
-def one_more_byte(fields, _):
-    fields["body"] += " "
-
-
-def another_kind(fields, _):
-    fields["d:0"] = fields["d:0"].replace('"reject"', '"approve"')
-
-
-def no_statement(fields, _):
-    del fields[next(name for name in fields if name.startswith("signed:"))]
-
-
-def no_body(fields, _):
-    del fields["body"]
-
-
-def a_broken_body(fields, _):
-    fields["body"] = "{"
-
-
-def only_open(fields, _):
-    fields["status"] = "pending"
-
-
-def only_expired(fields, _):
-    fields["status"] = "expired"
-
-
-def another_record(fields, other):
-    fields.clear()
-    fields.update(other)
-
-
-def another_body(fields, other):
-    fields["body"] = other["body"]
-
-
-def decided_elsewhere(fields, other):
-    fields.update(other, body=fields["body"])
-
-
-@pytest.mark.parametrize(
-    "forge",
-    [
-        another_call, one_more_byte, another_kind, no_statement, no_body, a_broken_body, only_open, only_expired, another_record,
-        another_body, decided_elsewhere,
-    ],
-)  # fmt: skip
-async def test_a_wake_up_that_is_not_proven_is_no_answer(ask, decide, agent, wake_up, forge):
+@pytest.mark.parametrize("what", FORGED)
+async def test_a_wake_up_that_is_not_proven_is_no_answer(ask, decide, agent, wake_up, what):
     """Whoever can write to Redis can wake an agent with any text. It reads the record then."""
     state, other = await ask(a_payment()), await ask(a_payment(run="run-2"))
     await decide(state, DANA, RejectDecision(message="no"))
     await decide(other, DANA, APPROVE)
-    fields = dict(await wake_up(state))
-    assert agent._records.sent_answer(state.id, Asked.by(state.interrupt), sent(fields))
+    genuine, of_other = await wake_up(state), await wake_up(other)
+    read = partial(agent._records.sent_answer, state.id, Asked.by(state.interrupt))
+    assert read(sent(genuine))
 
-    forge(fields, await wake_up(other))
-
-    assert agent._records.sent_answer(state.id, Asked.by(state.interrupt), sent(fields)) is None
+    assert read(sent(FORGED[what](genuine, of_other))) is None
 
 
 async def test_a_forged_wake_up_ends_no_wait(ask, decide, agent, wake_up, redis, store):
@@ -500,19 +422,21 @@ async def test_a_forged_answer_is_a_rejection_when_the_time_is_over(ask, agent, 
     assert resume.records[0].decided_by == "expired"
 
 
-async def test_with_a_ring_an_agent_says_what_it_asked(ask, decide, agent):
+async def test_with_a_ring_an_agent_says_what_it_asked_and_resumes_with_what_was_signed(ask, decide, agent):
     """The stored question can be changed by whoever can write to Redis."""
     interrupt = a_payment()
     state = await ask(interrupt)
-    await decide(state, ERIK, APPROVE)
+    await decide(state, ERIK, APPROVE, note="fine")
 
     with pytest.raises(InvalidRequestError, match="pass interrupt="):
         await agent.resuming(state.id).__aenter__()
     other = a_payment(amount=5_000)
     with pytest.raises(ConflictError, match="a different action"):
         await agent.resuming(state.id, interrupt=other).__aenter__()
-    async with agent.resuming(state.id, interrupt=interrupt) as resume:
-        assert resume.receipt(0)
+    async with asyncio.timeout(30), agent.reviewing(interrupt) as resume:
+        assert resume.decisions[0].type == "approve"
+        assert (resume.records[0].decided_by, resume.records[0].note) == (ERIK, "fine")
+        assert resume.receipt(0).args == encode({"to": "al", "amount": 5})
 
 
 async def test_a_record_under_a_foreign_name_is_not_read(ask, decide, client, redis, store):

@@ -12,15 +12,15 @@ from bot.domain import transitions
 from bot.domain.admission import Terms
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingLimits
-from bot.domain.stricter import _STRICTER, is_same, stricter
+from bot.domain.stricter import STRICTER, is_same, stricter
 from bot.domain.votes import Outcome, Proposal
 from bot.rendering.card.card import render_card
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer
 from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
 from bot.use_cases.objections import first_objection
+from bot.use_cases.who_may_decide import Judge
 from tests.bot.store.test_votes import (
     DANA,
     ERIK,
@@ -124,7 +124,7 @@ def test_of_each_term_the_stricter_one_holds_in_either_direction():
 
 def test_no_term_is_forgotten():
     """A term that is added has to say which side of it is stricter."""
-    assert _STRICTER.keys() == Terms.model_fields.keys()
+    assert STRICTER.keys() == Terms.model_fields.keys()
 
 
 @pytest.mark.parametrize(

@@ -31,18 +31,18 @@ from agent_adapter.receipts.statement import (
     run_of,
 )
 from bot.domain.codec import body_digest
-from bot.domain.press import Press
 from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingLimits, StandingTerms
+from bot.domain.votes import Press
 from bot.rendering.card.layout import lay_out
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer
 from bot.use_cases.decide import Decisions
-from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.who_may_decide import Judge
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, for_several, is_shown, newest
-from tests.support.builders import an_action, an_interrupt
+from tests.support.builders import an_interrupt
 from tests.support.deciding import AS_BEFORE
 from tests.support.receipts import bot_signing
 
@@ -68,11 +68,15 @@ class BrokenSigner(Signer):
 
 
 class SlowSigner(BrokenSigner):
-    """A key management service that answers too late."""
+    """A key management service that signs too late."""
+
+    def __init__(self, key):
+        super().__init__(key)
+        self._signs = signer_of(key).sign
 
     def sign(self, data):
-        time.sleep(3)
-        raise ConnectionError("no route to host")
+        time.sleep(0.6)
+        return self._signs(data)
 
 
 @pytest.fixture
@@ -87,8 +91,9 @@ def store(store, key):
     return store
 
 
-def a_ring(key):
-    return Ring([RingKey.of(key.public_key().public_bytes_raw(), "receipts", namespace="assent", team=TEAM)])
+def a_ring(key, **changed):
+    fields = {"namespace": "assent", "team": TEAM, **changed}
+    return Ring([RingKey.of(key.public_key().public_bytes_raw(), "receipts", **fields)])
 
 
 @pytest.fixture
@@ -119,7 +124,7 @@ def decided(card, index, key):
 
 
 async def test_a_click_is_signed_with_what_was_judged_and_stored(client, store, decisions, redis, key):
-    state = await asked(client, store, 2)
+    state = await asked(client, store, 2, use_within=timedelta(minutes=5))
     interrupt = state.interrupt
     edited = EditedAction(name="pay", args={"to": "al", "amount": 2})
 
@@ -131,7 +136,7 @@ async def test_a_click_is_signed_with_what_was_judged_and_stored(client, store, 
     assert (first.ns, first.team, first.rec, first.aud) == ("assent", TEAM, state.id, "billing")
     assert (first.run, first.policy) == (run_of(interrupt.run), state.admission.policy_version)
     assert first.requester == Requester(user=DANA)
-    assert first.use_by - first.deadline == timedelta(days=1) / timedelta(milliseconds=1)
+    assert first.use_by - first.deadline == 300_000
     said = first.of(0)
     asked_digest = arguments_digest(interrupt.request.action_requests[0].args)
     assert (said.tool, said.asked, said.runs, said.kind) == ("pay", asked_digest, asked_digest, "approve")
@@ -174,7 +179,7 @@ async def test_the_statement_of_a_pressed_button_names_what_its_message_asked(
     await is_shown(store, state)
     shown = question(state, [0])
 
-    await decisions.decide(state, ERIK, {0: ApproveDecision()}, shown=shown, press=Press("click"))
+    await decisions.decide(state, ERIK, {0: ApproveDecision()}, press=Press("click", question=shown))
 
     [statement] = decided(await stored(redis, store, state), 0, key)
     assert (statement.message, statement.of(0).how) == (shown, "click")
@@ -226,15 +231,6 @@ async def test_a_call_of_high_risk_says_that_something_was_typed(client, store, 
     assert statement.of(0).how == "typed"
 
 
-async def test_a_rule_says_how_long_an_approved_call_may_run(client, store, decisions, redis, key):
-    state = await asked(client, store, use_within=timedelta(minutes=5))
-
-    await decisions.decide(state, ERIK, {0: ApproveDecision()})
-
-    [statement] = decided(await stored(redis, store, state), 0, key)
-    assert statement.use_by - statement.deadline == 300_000
-
-
 async def test_pressing_again_after_a_lost_answer_keeps_one_statement(client, store, decisions, redis, key):
     """The token of a click does not depend on the signature."""
     state = await asked(client, store)
@@ -245,8 +241,11 @@ async def test_pressing_again_after_a_lost_answer_keeps_one_statement(client, st
 
 
 @pytest.mark.parametrize("signer", [SlowSigner, BrokenSigner])
-async def test_a_key_that_cannot_sign_refuses_the_click(client, store, decisions, redis, key, signer):
+async def test_a_key_that_cannot_sign_refuses_the_click(
+    client, store, decisions, redis, key, signer, monkeypatch
+):
     """There is no unsigned way around it, and silence does not approve it later."""
+    monkeypatch.setattr("bot.use_cases.decide.WRITE_WITHIN", 0.3)
     state = await asked(client, store)
     store.signing = bot_signing(signer(key), a_ring(key), TEAM)
 
@@ -259,29 +258,46 @@ async def test_a_key_that_cannot_sign_refuses_the_click(client, store, decisions
     assert "missed" in card
 
 
+LIMITED = {
+    "approvers": (DANA, ERIK),
+    "standing": StandingLimits(lasts=timedelta(hours=1), uses=3),
+    "risk": "low",
+}
+
+
+@pytest.fixture
+def ask_again(client, store, directory):
+    """Ask the same call in the same run: give the new record, its terms, and the standing approvals that answer it."""
+
+    async def ask_again(state):
+        request = state.interrupt.request
+        again = an_interrupt(
+            *zip(request.action_requests, request.review_configs, strict=True),
+            run=state.interrupt.run,
+            id="billing.again",
+            expires_in=timedelta(hours=1),
+        ).model_copy(update={"pauses": ("another-pause",)})
+        found = await store.load(await client.publish(again))
+        admission = lay_out(again, for_several(**LIMITED))
+        return found, admission, await StandingApprovals(store, Judge(directory)).matching(found, admission)
+
+    return ask_again
+
+
 async def test_a_standing_approval_is_signed_with_the_decision_and_signs_each_use(
-    client, store, decisions, directory, redis, key
+    client, store, decisions, ask_again, redis, key
 ):
-    limits = StandingLimits(lasts=timedelta(hours=1), uses=3)
-    state = await asked(client, store, approvers=(DANA, ERIK), standing=limits, risk="low")
+    state = await asked(client, store, **LIMITED)
     given = StandingTerms(lasts=timedelta(minutes=30), uses=2)
     await decisions.decide(state, ERIK, {0: ApproveDecision()}, standing=given)
     card = await stored(redis, store, state)
     assert '"uses":2' in card["d:0"]
     assert decided(card, 0, key)[0].of(0).stored == bytes_digest(card["d:0"])
 
-    again = an_interrupt(
-        *zip(state.interrupt.request.action_requests, state.interrupt.request.review_configs, strict=True),
-        run=state.interrupt.run,
-        id="billing.again",
-        expires_in=timedelta(hours=1),
-    ).model_copy(update={"pauses": ("another-pause",)})
-    asked_again = await store.load(await client.publish(again))
-    admission = lay_out(again, for_several(approvers=(DANA, ERIK), standing=limits, risk="low"))
-    matched = await StandingApprovals(store, Judge(directory)).matching(asked_again, admission)
-    await store.admit(asked_again, admission, life=60_000, matched=matched)
+    again, admission, matched = await ask_again(state)
+    await store.admit(again, admission, life=60_000, matched=matched)
 
-    card = await stored(redis, store, asked_again)
+    card = await stored(redis, store, again)
     [statement] = decided(card, 0, key)
     said = statement.of(0)
     assert (said.by, said.how) == (ERIK, f"standing:{state.id}:0")
@@ -290,24 +306,17 @@ async def test_a_standing_approval_is_signed_with_the_decision_and_signs_each_us
 
 
 async def test_a_standing_approval_that_cannot_be_signed_asks_people(
-    client, store, decisions, directory, redis, key
+    client, store, decisions, ask_again, key
 ):
-    limits = StandingLimits(lasts=timedelta(hours=1), uses=3)
-    terms = {"approvers": (DANA, ERIK), "standing": limits, "risk": "low"}
-    state = await asked(client, store, **terms)
+    state = await asked(client, store, **LIMITED)
     await decisions.decide(state, ERIK, {0: ApproveDecision()}, standing=StandingTerms(uses=2))
-    again = an_interrupt(
-        an_action("pay", {"to": "al", "amount": 0}), run=state.interrupt.run, id="billing.next"
-    )
-    asked_again = await store.load(await client.publish(again.model_copy(update={"pauses": ("p",)})))
-    admission = lay_out(again, for_several(**terms))
-    matched = await StandingApprovals(store, Judge(directory)).matching(asked_again, admission)
+    again, admission, matched = await ask_again(state)
     assert matched
     store.signing = bot_signing(BrokenSigner(key), a_ring(key), TEAM)
 
-    await store.admit(asked_again, admission, matched=matched)
+    await store.admit(again, admission, matched=matched)
 
-    assert (await newest(store, asked_again)).status == "pending"
+    assert (await newest(store, again)).status == "pending"
 
 
 async def test_silence_is_signed_with_its_rule(client, store, redis, key):

@@ -5,8 +5,8 @@ import pytest
 from agent_adapter.contract.interrupt import Context
 from bot.domain.errors import PersonUnknownError
 from bot.domain.standing import StandingLimits, StandingTerms
-from bot.use_cases.judge import Judge
 from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.who_may_decide import Judge
 from tests.bot.domain.test_standing import DANA, ERIK, HOUR, PAY, asked, give
 from tests.support.builders import an_interrupt
 

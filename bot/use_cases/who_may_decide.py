@@ -1,4 +1,4 @@
-"""Who may decide: people are looked up in Slack and judged by the terms that were fixed at admission."""
+"""Who may decide: people are looked up in Slack and judged by the terms that were fixed at admission. In doubt, the answer is no."""
 
 import asyncio
 import logging
@@ -8,12 +8,12 @@ from math import inf
 
 from bot.domain.admission import Terms
 from bot.domain.approval import Approval
-from bot.domain.ballot import Ballot
 from bot.domain.errors import PersonUnknownError, SlackError
-from bot.domain.mentions import approver_names
-from bot.domain.person import Person
-from bot.domain.who_may_decide import Verdict, may_decide
+from bot.domain.mentions import approver_names, mention
+from bot.domain.person import Person, is_on_call
+from bot.domain.votes import Ballot
 from bot.sentences import in_answer
+from bot.sentences.words import Outsider
 from bot.slack.directory import Directory
 
 logger = logging.getLogger(__name__)
@@ -23,6 +23,14 @@ LOOK_UP_WITHIN = 1.5
 VOTER_FRESH_FOR = 5.0
 """Seconds for which Slack's answer about a person is used for a quorum, a high risk or a standing approval. About a person
 who agreed earlier, Slack is always asked after they agreed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a person may decide, and the sentence that says why not."""
+
+    allowed: bool
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,16 @@ class Judge:
             channel = state.place_of(index).channel if "channel" in terms.approvers else ""
             verdicts[index] = await self._judge(state, user, terms, channel, decision, until, within)
         return verdicts
+
+    async def why_none(self, state: Approval, user: str, indices: Sequence[int], *decisions: str) -> str:
+        """Say why this person may decide none of these actions in any of these ways; empty when they may decide one."""
+        sentences = []
+        for decision in decisions:
+            verdicts = await self.may_decide(state, user, indices, decision)
+            if any(verdict.allowed for verdict in verdicts.values()):
+                return ""
+            sentences.append(verdicts[indices[0]].sentence)
+        return sentences[0]
 
     async def may_cast(
         self, state: Approval, user: str, ballot: Ballot, *, until: float | None = None, within: float = inf
@@ -125,3 +143,53 @@ class Judge:
 def look_up_until() -> float:
     """Say until when all questions to Slack for a click that comes now must be answered."""
     return asyncio.get_running_loop().time() + LOOK_UP_WITHIN
+
+
+def may_decide(
+    person: Person,
+    matching: frozenset[str],
+    terms: Terms,
+    *,
+    team: str,
+    requested_by: str | None,
+    decision: str,
+    thread_author: str | None = None,
+) -> Verdict:
+    """Say whether a person may decide an action, by the terms that were fixed when it was admitted.
+
+    Args:
+        person: Who clicked, as Slack describes them.
+        matching: The entries of the approver list that they match.
+        terms: Of the action.
+        team: The workspace that the bot is installed in.
+        requested_by: The person for whom the agent acts.
+        decision: What they want to decide.
+        thread_author: The person who started the thread that the run came from.
+    """
+    named = person.id in matching
+    if person.is_deactivated:
+        return Verdict(False, in_answer.DEACTIVATED)
+    if not named and (kind := _outside(person, team)):
+        return Verdict(False, in_answer.outsider(kind))
+    if not matching:
+        by_schedule = any(map(is_on_call, terms.approvers))
+        names = [in_answer.FIRST_CHANNEL if name == "channel" else mention(name) for name in terms.approvers]
+        return Verdict(False, in_answer.not_an_approver(names, by_schedule=by_schedule))
+    if decision != "reject" and not terms.requester_may_decide:
+        if person.id == requested_by:
+            return Verdict(False, in_answer.FOR_YOU)
+        if person.id == thread_author:
+            return Verdict(False, in_answer.YOUR_THREAD)
+    if terms.decisions is not None and decision not in terms.decisions:
+        return Verdict(False, in_answer.decision_not_offered(decision, terms.decisions))
+    return Verdict(True)
+
+
+def _outside(person: Person, team: str) -> Outsider | None:
+    if person.is_bot:
+        return "bot"
+    if person.is_stranger or not team or person.team_id != team:
+        return "stranger"
+    if person.is_guest:
+        return "guest"
+    return None
