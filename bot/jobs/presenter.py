@@ -196,5 +196,5 @@ class Presenter:
         try:
             return await line.restore_guard.learn(shown, turn)
         except SlackBusyError as error:
-            await line.pacing.hold_reads("history", error.retry_after)
+            await line.pacing.hold(error.retry_after, "history")
             return int(error.retry_after * 1000)

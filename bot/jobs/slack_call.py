@@ -218,9 +218,9 @@ class SlackCall:
     async def _on_busy(self, error: SlackBusyError) -> int:
         await self.give_back()
         if self.shown:
-            await self.line.pacing.hold_edits(error.retry_after)
+            await self.line.pacing.hold(error.retry_after, "edit")
         else:
-            await self.line.pacing.hold_posts(self.part.channel, error.retry_after)
+            await self.line.pacing.hold(error.retry_after, "post", self.part.channel)
         await self._note_failure(error, again_in=error.retry_after)
         return await self.line.trouble.come_again_in(self.state.id, error)
 
@@ -229,7 +229,7 @@ class SlackCall:
         await self.give_back()
         if isinstance(error, SlackBusyError):
             kind = "replies" if self._thread() else "history"
-            await self.line.pacing.hold_reads(kind, error.retry_after)
+            await self.line.pacing.hold(error.retry_after, kind)
         logger.warning("message.compared_later", extra={"interrupt_id": self.state.id, "reason": str(error)})
         if isinstance(error, SlackUnclearError) and not error.answered:
             return self.line.lease

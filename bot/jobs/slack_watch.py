@@ -140,7 +140,7 @@ class SlackWatch:
                 said = {"place": _name(where), "reason": str(error)}
                 logger.info("lookout.not_seen", extra=said)
                 if isinstance(error, SlackBusyError):
-                    await self.pacing.hold_reads(_kind(where), error.retry_after)
+                    await self.pacing.hold(error.retry_after, _kind(where))
                 if not isinstance(error, InterruptFaultError):
                     left += posted
                 elif posted[0].is_untaken:

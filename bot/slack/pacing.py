@@ -123,17 +123,12 @@ class Pacing:
             self._edits_closed.pop(agent, None)
         return max(0, left)
 
-    async def hold_posts(self, channel: str, seconds: float) -> None:
-        """Note that Slack asked to pause posts in a channel."""
-        await self._hold(self._keys.pace("post", channel), seconds)
-
-    async def hold_reads(self, kind: str, seconds: float) -> None:
-        """Note that Slack asked to pause reading."""
-        await self._hold(self._keys.pace(kind), seconds)
-
-    async def hold_edits(self, seconds: float) -> None:
-        """Note that Slack asked to pause edits."""
-        await self._hold(self._keys.pace("edit"), seconds)
+    async def hold(self, seconds: float, kind: str, channel: str = "") -> None:
+        """Note that Slack asked to pause posts in a channel (`post`), edits (`edit`), or reads of one kind."""
+        key = self._keys.pace(kind, channel)
+        self._own.hold(key, seconds)
+        with suppress(ServerUnreachableError):
+            await self._scripts("pause_turns", _names(key), pause=int(seconds * 1000) + 50)
 
     async def _turn(self, key: str, limit: Limit, agent: str, *, urgent: bool) -> int:
         return await self._given(key, limit, agent, urgent=urgent) if self._enabled else 0
@@ -158,11 +153,6 @@ class Pacing:
         except ServerUnreachableError:
             return self._own.take(key, limit)
         return int(given)
-
-    async def _hold(self, key: str, seconds: float) -> None:
-        self._own.hold(key, seconds)
-        with suppress(ServerUnreachableError):
-            await self._scripts("pause_turns", _names(key), pause=int(seconds * 1000) + 50)
 
 
 def _names(key: str) -> dict[str, str]:

@@ -102,9 +102,9 @@ async def test_fifty_edits_a_minute_start_with_a_burst_and_go_on_evenly(replicas
 
 async def test_slacks_own_word_holds_everybody(replicas: list[Pacing]):
     """After a `Retry-After` nobody calls, urgent or not; a shorter word does not cut a longer one."""
-    await replicas[0].hold_edits(20)
-    await replicas[0].hold_edits(0.1)
-    await replicas[0].hold_posts("C1", 20)
+    await replicas[0].hold(20, "edit")
+    await replicas[0].hold(0.1, "edit")
+    await replicas[0].hold(20, "post", "C1")
 
     assert await replicas[1].turn_to_edit("billing", urgent=True) > 10_000
     assert await replicas[1].turn_to_post("C1", "billing") > 10_000
@@ -115,7 +115,7 @@ async def test_slacks_own_word_outlives_a_server_that_loses_it(
     replicas: list[Pacing], redis: Redis, keys: Keys
 ):
     """The bot that heard it still waits after a failover."""
-    await replicas[0].hold_posts("C1", 20)
+    await replicas[0].hold(20, "post", "C1")
     await redis.delete(f"{keys.pace('post', 'C1')}:held")
 
     assert await replicas[0].turn_to_post("C1", "billing") > 10_000
@@ -123,7 +123,7 @@ async def test_slacks_own_word_outlives_a_server_that_loses_it(
 
 async def test_a_hold_ends(replicas: list[Pacing]):
     """The wait that is told is long enough."""
-    await replicas[0].hold_edits(0.1)
+    await replicas[0].hold(0.1, "edit")
     wait = await replicas[1].turn_to_edit("billing", urgent=False)
     assert wait > 0
 
@@ -147,7 +147,7 @@ async def test_while_no_server_answers_each_bot_keeps_its_own_pace(
     monkeypatch.setattr(pacing, "POSTS", Limit(calls=2, window=60_000))
     async with open_redis(f"unix://{tmp_path / 'nobody.sock'}") as away:
         alone = Pacing(ApprovalStore(away, keys).scripts, keys)
-        await alone.hold_edits(20)
+        await alone.hold(20, "edit")
 
         assert await alone.turn_to_post("C1", "billing") == 0
         assert 10_000 < await alone.turn_to_post("C1", "billing") <= 30_000
