@@ -155,7 +155,6 @@ class SlackWatch:
             while wait := await self.pacing.turn_to_read(_kind(where), urgent=urgent):  # noqa: ASYNC110  # replicas share the turns
                 await asyncio.sleep(wait / 1000)
             seen = await self._read(where, left[0].shown.ts, left[-1].shown.ts)
-            self.restore_guard.readings.note(where[0], seen)
             for message in left:
                 if seen.oldest <= message.shown.ts <= seen.latest:
                     await self._compare(message, seen, doubts)

@@ -177,6 +177,26 @@ class Reading(Writing):
             logger.exception("record.unreadable", extra={"interrupt_id": interrupt_id})
             return None
 
+    async def standing(self, *, agent: str = "") -> list[tuple[Approval, int]]:
+        """List the active standing approvals, the one that ends first at the front: the record and the index of the action.
+
+        Args:
+            agent: Only those of this agent; those of all agents when empty.
+
+        Raises:
+            ServerUnreachableError: when Redis does not answer.
+        """
+        (stored,) = await self._together(("ZRANGE", self.keys.standing, 0, -1))
+        names = [name.decode(errors="backslashreplace") for name in stored or []]
+        found = []
+        for interrupt_id, index in filter(None, map(referred, names)):
+            if agent and not interrupt_id.startswith(f"{agent}."):
+                continue
+            state = await self._readable(interrupt_id)
+            if state and index in state.standing and state.standing[index].is_live(state.now):
+                found.append((state, index))
+        return found
+
 
 def _tag_of(record: Record) -> str:
     """Digest what is stored, as `lease_part` does."""

@@ -36,8 +36,8 @@ class Writing(Connected):
             "till": unix_milliseconds(change.until) if change.until else None,
             "drawn": int(change.is_drawn),
             "looked": unix_milliseconds(change.due) if isinstance(change.due, datetime) else change.due,
-            "wakes": "w:" if change.ends else "f:" if change.wakes else None,
-            "runs": int(change.runs),
+            "wakes": "w:" if change.ends or change.is_said else "f:" if change.wakes else None,
+            "runs": int(change.runs) if change.ends else None,
             "circles": waiting if change.ends else change.listed,
             "deadline": unix_milliseconds(change.deadline) if change.deadline else None,
         }

@@ -282,34 +282,6 @@ local function add_waiting(prefix, id, circles, deadline, at)
   end
 end
 
--- Return the lists of a person, a group or a channel: its own, and those of its circles. Circles without a list are forgotten.
-local function lists_of(prefix, entry)
-  local found, circles = { prefix .. WAITING .. entry }, prefix .. CIRCLES .. entry
-  for _, circle in ipairs(try('SMEMBERS', circles) or {}) do
-    local list = prefix .. WAITING .. circle
-    if redis.call('EXISTS', list) == 1 then
-      append(found, list)
-    else
-      redis.call('SREM', circles, circle)
-    end
-  end
-  return found
-end
-
--- Return the lists of several, each list once. Their own lists are the keys of the script.
-local function lists_of_all(prefix, keys)
-  local found, is_known = {}, {}
-  for _, key in ipairs(keys) do
-    for _, list in ipairs(lists_of(prefix, string.sub(key, #prefix + #WAITING + 1))) do
-      if not is_known[list] then
-        is_known[list] = true
-        append(found, list)
-      end
-    end
-  end
-  return found
-end
-
 -- The bots take old entries out of it. The time is that of the server. `seq` counts the entries, so that one
 -- that is missing shows.
 local function write_audit(audit, event, id, ...)

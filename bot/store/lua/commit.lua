@@ -6,8 +6,8 @@
 --       till      when it is too late, in milliseconds, or '' for never
 --       drawn     1 to have the card drawn, else 0
 --       looked    when something is due, in milliseconds; 'now' computes it again; ''
---       wakes     WAITS when the record ends, FOLLOWS when something is decided, or ''
---       runs      1 when its run is owed to a worker then, else 0
+--       wakes     WAITS for all who wait for the record, FOLLOWS for those that follow each decision, or ''
+--       runs      when the record ends: 1 if its run is owed to a worker then, else 0; or ''
 --       circles   for whom it waits: from now on, or until now when it ends
 --       deadline  until when it waits for them
 --       then lists of words, each after the number of its words: fields of the agent's side that have to say the same,
@@ -71,9 +71,9 @@ end
 if #ended > 0 then
   redis.call('ZREM', standing, unpack(ended))
 end
-if wakes == WAITS and runs == '1' then
+if runs == '1' then
   queue_run(unresumed, req, prefix, id, at)
-elseif wakes == WAITS then
+elseif runs == '0' then
   redis.call('ZREM', unresumed, id)
 elseif circles ~= '' then
   add_waiting(prefix, id, circles, tonumber(deadline), at)
@@ -100,6 +100,6 @@ redis.call('HSET', card, 'version', next_version(seen, at, ARGV), unpack(fields)
 if wakes ~= '' then
   wake_processes(req, prefix, id, wakes)
 end
-for circle in string.gmatch(wakes == WAITS and circles or '', '%S+') do
+for circle in string.gmatch(runs ~= '' and circles or '', '%S+') do
   try('ZREM', prefix .. WAITING .. circle, id)
 end

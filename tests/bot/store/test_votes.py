@@ -33,8 +33,8 @@ from bot.domain.votes import position_of
 from bot.rendering.pages import measure
 from bot.sentences import in_answer
 from bot.slack.directory import Directory
+from bot.store.ending import decided_by_silence
 from bot.store.records import ApprovalStore
-from bot.store.silent_decisions import decided_by_silence
 from bot.use_cases.answers import Answer
 from bot.use_cases.bulk import approve_all, reject_all
 from bot.use_cases.decide import Decisions
@@ -489,8 +489,9 @@ async def test_a_message_that_is_posted_anew_has_been_there_since_then(client, s
     first = (await newest(store, state)).up[CARD]
 
     for ts, is_new in (("1.2", False), ("9.9", True)):
-        await store.lease_part(state.id, CARD, owner="me", lease=5_000)
-        await store.save_part(state.id, CARD, owner="me", shown=Shown("C1", ts, "e"))
+        lease = await store.lease_part(state.id, CARD, owner="me", lease=5_000)
+        shown, before = Shown("C1", ts, "e"), lease.state.shown[CARD]
+        await store.save_part(state.id, CARD, owner="me", shown=shown, before=before)
         assert ((await newest(store, state)).up[CARD] > first) is is_new
 
 
