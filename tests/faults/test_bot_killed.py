@@ -90,30 +90,6 @@ async def test_card_of_a_dead_bot_is_ended_with_its_interrupt(client, store, wat
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("widened", [("delay", 0.4), ("accept_then_drop", 0.0)])
-async def test_killed_process_leaves_one_card(widened, bot_process, client, slack, store, watcher):
-    """The same with a process that is killed at any moment while it posts."""
-    kind, seconds = widened
-    interrupt_ids = []
-    for _ in range(rounds(3, 10)):
-        await slack.fault("chat.postMessage", kind, seconds=seconds, times=4)
-        doomed = bot_process(**QUICK)
-        await connected(slack, sockets=2)
-        interrupt_ids += [await client.publish(client.interrupt(asking(an_action()))) for _ in range(4)]
-        await asyncio.sleep(random.uniform(0.0, 0.5))
-        doomed.kill()
-        await slack.clear_faults()
-        await connected(slack, sockets=0)
-
-    bot_process(**QUICK)
-    await nothing_undrawn(store)
-
-    for interrupt_id in interrupt_ids:
-        state = await settled_card(store, watcher, interrupt_id)
-        assert [shown.ts for shown in state.shown.values()] == [c["ts"] for c in watcher.cards(interrupt_id)]
-
-
-@pytest.mark.timeout(300)
 async def test_bot_frozen_beyond_its_lease_leaves_one_card(bot_process, client, slack, store, watcher):
     """A process that sleeps while it posts and wakes up after another took over takes its own message away."""
     sleeper, other = bot_process(**QUICK), None
