@@ -198,11 +198,6 @@ class SlackCall:
             logger.warning("card.plainer", extra={"interrupt_id": self.state.id, "reason": str(error)})
             await self._edit(shown, plainer(blocks))
 
-    @property
-    def _asks(self) -> bool:
-        """Whether people need this message in order to decide."""
-        return self.state.is_open and not is_extra(self.state, self.part.id)
-
     def _measure(self, began: float) -> None:
         """Measure how long the first card of a request took. One that was deleted and comes back is not measured."""
         if self.part.id.kind == "card" and not self.state.shown and not self.state.gone:
@@ -309,7 +304,8 @@ class SlackCall:
                 await self.give_back()
                 return RETRY
         is_final = not shown or shown.ts == NOWHERE or error.code in GONE | _NO_THREAD
-        if self._asks and (error.place or is_final):
+        is_needed = self.state.is_open and not is_extra(self.state, self.part.id)
+        if is_needed and (error.place or is_final):
             await self.give_back()
             await self.line.trouble.refuse_unreachable(self.state, error)
             return None

@@ -137,7 +137,7 @@ class SlackWatch:
             try:
                 await self._look_in(where, posted, doubts)
             except SlackError as error:
-                said = {"place": _name(where), "reason": str(error)}
+                said = {"place": ":".join(filter(None, where)), "reason": str(error)}
                 logger.info("lookout.not_seen", extra=said)
                 if isinstance(error, SlackBusyError):
                     await self.pacing.hold_reads(_kind(where), error.retry_after)
@@ -210,8 +210,3 @@ def _by_place(messages: Iterable[PostedMessage]) -> dict[Where, list[PostedMessa
 
 def _kind(where: Where) -> str:
     return "replies" if where[1] else "history"
-
-
-def _name(where: Where) -> str:
-    channel, thread_ts = where
-    return f"{channel}:{thread_ts}" if thread_ts else channel

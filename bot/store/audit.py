@@ -121,7 +121,7 @@ class AuditStore(Connected):
         self, start: int = 0, end: float = inf, *, most: int | None = None
     ) -> AsyncIterator[AuditEntry]:
         """Give the entries that are in Redis, from a time on and before another one, both in milliseconds."""
-        first, last = str(start), _last(end)
+        first, last = str(start), "+" if end == inf else f"({ceil(end)}-0"
         while True:
             count = READ_AT_ONCE if most is None else min(most, READ_AT_ONCE)
             read = await self._guarded(self._redis.xrange(self.keys.audit, first, last, count=count))
@@ -198,7 +198,3 @@ class AuditStore(Connected):
         """
         said = {"by": by} | ({"reason": reason} if reason else {})
         await self.scripts("note", self.keys.of(about), flat(said), event="erased")
-
-
-def _last(end: float) -> str:
-    return "+" if end == inf else f"({ceil(end)}-0"

@@ -120,11 +120,7 @@ class Messages(Reading, WorkLeases):
             await self.queue_drawing(interrupt_id)
 
     async def posted(self, interrupt_ids: Sequence[str]) -> list[PostedMessage]:
-        """Give the messages of some records. Those that this version cannot read are left out.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Give the messages of some records. Those that this version cannot read are left out."""
         found: list[PostedMessage] = []
         for some in in_turns(interrupt_ids):
             cards = await self._together(*(("HGETALL", self.keys.card(each)) for each in some))

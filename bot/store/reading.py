@@ -97,7 +97,6 @@ class Reading(Writing):
             LockedRecordError: when it is encrypted with a key that this bot does not have.
             DamagedRecordError: when something else has changed the bot's side of it.
             UnreadableRecordError: when this version cannot read what is stored.
-            ServerUnreachableError: when Redis does not answer.
         """
         return await self._taken(interrupt_id, await self.scripts("read", self._of(interrupt_id)))
 
@@ -151,7 +150,6 @@ class Reading(Writing):
 
         Raises:
             UnreadableRecordError: when this version cannot read what is stored.
-            ServerUnreachableError: when Redis does not answer.
         """
         return as_admitted(await self.load(interrupt_id))
 
@@ -182,9 +180,6 @@ class Reading(Writing):
 
         Args:
             agent: Only those of this agent; those of all agents when empty.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
         """
         (stored,) = await self._together(("ZRANGE", self.keys.standing, 0, -1))
         names = [name.decode(errors="backslashreplace") for name in stored or []]

@@ -22,4 +22,4 @@ class ApprovalStore(
     Drafts,
     Waiting,
 ):
-    """Reads and writes records. Every write is one script, safe to repeat."""
+    """Reads and writes records. Every write is safe to repeat, and all raise ServerUnreachableError when Redis does not answer."""

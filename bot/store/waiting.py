@@ -29,9 +29,6 @@ class Waiting(Connected):
             agent: Only requests of this agent; of all agents when empty.
             after: Where the list before this one ended.
             limit: How many requests.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
         """
         found: dict[str, Spot] = {}
         # Among the requests of many agents, those of one may be few.
@@ -54,11 +51,7 @@ class Waiting(Connected):
         return sorted(found.values())[:limit]
 
     async def count_waiting(self, entries: Sequence[str]) -> Counter[str]:
-        """Count the requests in the lists of a person by agent: of each list the first ones. Some of them may have ended.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Count the requests in the lists of a person by agent: of each list the first ones. Some of them may have ended."""
         lists = await self._lists(entries)
         pages = await self._together(*(("ZRANGE", name, 0, PAGE - 1) for name, _ in lists))
         for (name, circle_of), page in zip(lists, pages, strict=True):
@@ -88,11 +81,7 @@ class Waiting(Connected):
         return f"{self.keys.prefix}circles:{entry}"
 
     async def mine(self, what: Mine, user: str) -> list[str]:
-        """List what a person asked for, or decided, the newest first.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """List what a person asked for, or decided, the newest first."""
         newest = self._redis.zrange(self.keys.mine(what, user), 0, -1, desc=True)
         return list(await self._guarded(newest))
 
@@ -101,11 +90,7 @@ class Waiting(Connected):
         await self._guarded(self._redis.hset(self.keys.homes, user, f"{time.time():.0f} {look}"))
 
     async def home_looks(self) -> dict[str, str]:
-        """Say at what those look who opened their Home tab within a day. Forget the others.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Say at what those look who opened their Home tab within a day. Forget the others."""
         noted = (await self._guarded(self._redis.hgetall(self.keys.homes))).items()
         old = {user for user, text in noted if time.time() - float(text.partition(" ")[0]) > _OPEN_FOR}
         if old:
@@ -125,11 +110,7 @@ class Waiting(Connected):
             await self._together(*(("ZREM", name, *found) for name, _ in await self._lists(entries)))
 
     async def relist(self, interrupt_ids: Sequence[str]) -> None:
-        """Write lost entries of open requests again.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Write lost entries of open requests again."""
         for some in in_turns(interrupt_ids):
             await self.scripts("relist_waiting", self.keys.of(), some)
 

@@ -18,6 +18,7 @@ from redis.exceptions import (
     ResponseError,
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
+from tests.support.failover import Failover
 
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.keys import Keys
@@ -38,7 +39,6 @@ from agent_adapter.redis.pool import (
 )
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_server, explained, judge_server, unsaid
-from tests.support.failover import Failover
 
 SAFE = {
     "redis_version": "7.2.5",
