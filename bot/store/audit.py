@@ -159,17 +159,19 @@ class AuditStore(Connected):
             The server's milliseconds, and the last entry that is in the log of some bot; `None` when another process has the
             right. Where one replica has a folder, a replica without one never gets it.
         """
-        name, at = self.keys.audit_move, await self._now()
-        if self.log:
-            # Also while another process has the right: it may have no folder, and then drops nothing from now on.
-            await self._guarded(self._redis.hset(name, "folder_till", at + FOLDER_COUNTS))
-        fields = ("owner", "till", "folder_till", "moved")
-        read = await self._guarded(self._redis.hmget(name, *fields))
-        owner, till, folder_till, moved = (text or "" for text in read)
-        is_held = owner not in {"", process} and at < int(till) <= at + lease
-        if is_held or (not self.log and folder_till and at < int(folder_till)):
+        name, fields = self.keys.audit_move, ("owner", "till", "folder_till", "moved")
+        (seconds, microseconds), read = await self._together(("TIME",), ("HMGET", name, *fields))
+        at = 1000 * int(seconds) + int(microseconds) // 1000
+        owner, till, folder_till, moved = ((text or b"").decode() for text in read or [None] * len(fields))
+        # Also while another process has the right: it may have no folder, and then drops nothing from now on.
+        kept = {"folder_till": str(at + FOLDER_COUNTS)} if self.log else {}
+        if owner not in {"", process} and at < int(till) <= at + lease:
+            if kept:
+                await self._swap(name, {}, kept)
             return None
-        taken = {"owner": process, "till": str(at + lease)}
+        if not self.log and folder_till and at < int(folder_till):
+            return None
+        taken = {"owner": process, "till": str(at + lease), **kept}
         is_taken = await self._swap(name, {"owner": owner, "till": till}, taken)
         return (at, Mark.parse(moved)) if is_taken else None
 

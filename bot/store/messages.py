@@ -114,7 +114,7 @@ class Messages(Reading, WorkLeases):
         """
         key, field = self.keys.card(interrupt_id), f"part:{part}"
         shown = await self._guarded(self._redis.hget(key, field))
-        if shown and ts in {"", shown.split(" ")[1]}:
+        if shown and ts in {"", *shown.split(" ")[1:2]}:
             unknown = f"{shown.rpartition(' ')[0]} ?"
             await self._swap(key, {field: shown}, {field: unknown})
             await self.queue_drawing(interrupt_id)
@@ -123,9 +123,11 @@ class Messages(Reading, WorkLeases):
         """Give the messages of some records. Those that this version cannot read are left out."""
         found: list[PostedMessage] = []
         for some in in_turns(interrupt_ids):
-            cards = await self._together(*(("HGETALL", self.keys.card(each)) for each in some))
-            resumed = await self._together(*(("HEXISTS", self.keys.req(each), "resumed") for each in some))
-            for interrupt_id, card, is_resumed in zip(some, cards, resumed, strict=True):
+            read = await self._together(
+                *(("HGETALL", self.keys.card(each)) for each in some),
+                *(("HEXISTS", self.keys.req(each), "resumed") for each in some),
+            )
+            for interrupt_id, card, is_resumed in zip(some, read, read[len(some) :], strict=False):
                 stored = _of_messages(card or {}) | ({"resumed": "1"} if is_resumed else {})
                 fields = without_forged_parts(self.seal, interrupt_id, stored) if self.seal else stored
                 with contextlib.suppress(ValueError, LookupError, TypeError):

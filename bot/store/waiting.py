@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -97,15 +97,16 @@ class Waiting(Connected):
             await self._guarded(self._redis.hdel(self.keys.homes, *old))
         return {user: text.partition(" ")[2] for user, text in noted if user not in old}
 
-    async def drop_stale(self, entries: Sequence[str], interrupt_ids: Iterable[str]) -> None:
+    async def drop_stale(self, entries: Sequence[str], interrupt_ids: Sequence[str]) -> None:
         """Forget for these people, groups and channels those of the requests that have ended or are gone."""
-        found = []
-        for interrupt_id in interrupt_ids:
-            status, is_there = await self._together(
-                ("HGET", self.keys.card(interrupt_id), "status"), ("EXISTS", self.keys.req(interrupt_id))
-            )
-            if status not in {None, b"pending"} or not is_there:
-                found.append(interrupt_id)
+        read = await self._together(
+            *(("HGET", self.keys.card(each), "status") for each in interrupt_ids),
+            *(("EXISTS", self.keys.req(each)) for each in interrupt_ids),
+        )
+        halves = zip(interrupt_ids, read, read[len(interrupt_ids) :], strict=False)
+        found = [
+            each for each, status, is_there in halves if status not in {None, b"pending"} or not is_there
+        ]
         if found:
             await self._together(*(("ZREM", name, *found) for name, _ in await self._lists(entries)))
 

@@ -116,8 +116,8 @@ class WorkLeases(Connected):
 
     async def owed(self) -> dict[str, int]:
         """Count the owed work by kind."""
-        owed = {"undrawn": self.keys.undrawn, "due": self.keys.due, "unresumed": self.keys.unresumed}
-        return {kind: int(await self._guarded(self._redis.zcard(key))) for kind, key in owed.items()}
+        counts = await self._together(*(("ZCARD", self.keys.of()[kind]) for kind in get_args(OwedSet)))
+        return {kind: count or 0 for kind, count in zip(get_args(OwedSet), counts, strict=True)}
 
     async def first_due(self, kind: OwedSet, *, limit: int) -> dict[str, int]:
         """Give the work that comes due first: ids, and the server's milliseconds when each comes due."""
@@ -130,8 +130,3 @@ class WorkLeases(Connected):
 
 def _shown(stored: bytes) -> str:
     return stored.decode(errors="backslashreplace")
-
-
-def set_of(name: str) -> WorkSet:
-    """Read the name of a set of work."""
-    return "undrawn" if name == "undrawn" else "due"
