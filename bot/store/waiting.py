@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from bot.domain.waiting import Spot
 from bot.store.connected import Connected
-from bot.store.paging import PAGE, in_turns
+from bot.store.paging import PAGE
 
 Mine = Literal["asked", "decided"]
 """What a person asked for, and what they decided."""
@@ -17,7 +17,7 @@ _OPEN_FOR = timedelta(days=1).total_seconds()
 
 
 class Waiting(Connected):
-    """Reads the sets, and repairs them. The scripts that change a record keep them."""
+    """Reads the sets, and takes out what has ended. `commit` keeps them."""
 
     async def waiting(
         self, entries: Sequence[str], *, agent: str = "", after: Spot | None = None, limit: int
@@ -109,11 +109,6 @@ class Waiting(Connected):
         ]
         if found:
             await self._together(*(("ZREM", name, *found) for name, _ in await self._lists(entries)))
-
-    async def relist(self, interrupt_ids: Sequence[str]) -> None:
-        """Write lost entries of open requests again."""
-        for some in in_turns(interrupt_ids):
-            await self.scripts("relist_waiting", self.keys.of(), some)
 
 
 def _spots(page: Sequence[Any]) -> list[Spot]:

@@ -49,7 +49,7 @@ class MortalBot:
 async def test_death_between_post_and_save_leaves_one_card(client, store, watcher, playground, redis_url):
     """Whoever takes over finds the message in Slack and goes on with it."""
     settings = settings_for(playground, redis_url, **QUICK)
-    for _ in range(rounds(10, 100) // 5):
+    for _ in range(rounds(5, 100) // 5):
         async with asyncio.timeout(300):
             unsaved = [await die_over_a_new_interrupt(client, settings) for _ in range(5)]
             # A bot may have died over the card of an earlier one, before it asked about its own.
@@ -169,7 +169,7 @@ async def test_bots_killed_at_random_lose_nothing(bot_process, client, slack, st
 
     flow = Flow(client, slack, store, watcher)
     async with breaking(kill_some, pauses=(0.2, 1.0)) as killed:
-        await flow.run(rounds(30, 300))
+        await flow.run(rounds(15, 300))
 
     await nothing_owed(store)
     assert len(killed) > 1

@@ -26,8 +26,6 @@ from tests.support.faults import (
 from tests.support.people import Someone
 from tests.support.replicas import Group, has_waitaof, replicated
 
-"""Clicks at once, so many that connections which wrote something before are used again."""
-
 
 @pytest.fixture
 def group() -> Iterator[Group]:

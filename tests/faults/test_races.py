@@ -63,11 +63,11 @@ class Person:
 async def test_of_four_people_who_decide_at_once_one_wins(client, slack, store, watcher):
     """The other three are told who decided; record, card and agent agree on it."""
     lost = []
-    for number in range(rounds(40, 500)):
+    for number in range(rounds(12, 500)):
         interrupt = client.interrupt(asking(an_action("pay", {"to": f"al-{number}"})))
         async with asyncio.timeout(120):
             lost += await race(client, slack, store, watcher, interrupt)
-    assert len(lost) <= in_stalls(rounds(40, 500)), lost
+    assert len(lost) <= in_stalls(rounds(12, 500)), lost
 
 
 def in_stalls(races):

@@ -43,7 +43,7 @@ async def test_killed_redis_loses_nothing(mortal_redis, start_bot, client, slack
 
     flow = Flow(client, slack, store, watcher)
     async with breaking(kill_and_restart, pauses=(0.2, 1.2)) as killed:
-        await flow.run(rounds(30, 300))
+        await flow.run(rounds(15, 300))
 
     await nothing_owed(store)
     assert len(killed) > 1

@@ -266,7 +266,7 @@ end
 --
 -- The records are read beside a list, so an entry too many does no harm, and one too few would hide a record. So entries
 -- are added before a record changes, and removed after it. What is past its deadline by a day is removed in passing. Lists and
--- sets are kept as long as a record; the sweep of the bots renews them.
+-- sets are kept for longer than any deadline that is still ahead.
 local WAITING, CIRCLES = 'waiting:', 'circles:'
 
 local function add_waiting(prefix, id, circles, deadline, at)

@@ -437,7 +437,9 @@ async def test_a_card_that_is_gone_takes_its_parts_with_it(client: ApprovalClien
     await store.lease_part(state.id, CARD, owner="me", lease=60_000)
     await store.save_part(state.id, CARD, owner="me", shown=None, forget=True)
 
-    assert set((await store.load(state.id)).shown) == {remark, elsewhere, approved}
+    newest = await store.load(state.id)
+    assert set(newest.shown) == {remark, elsewhere, approved}
+    assert newest.gone == {("C1", f"1.{number}") for number in range(3)}
 
 
 # --- Owed work --------------------------------------------------------------------------------------------------
