@@ -82,6 +82,7 @@ async def test_restarted_agent_takes_the_answer_of_its_first_question(decided, d
         assert state.stage == "resumed"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["per_call"])
 @pytest.mark.timeout(300)
 async def test_agent_killed_inside_a_tool_goes_on_with_the_rest(desk, slack, store, watcher):

@@ -94,7 +94,7 @@ async def test_bot_frozen_beyond_its_lease_leaves_one_card(bot_process, client, 
     """A process that sleeps while it posts and wakes up after another took over takes its own message away."""
     sleeper, other = bot_process(**QUICK), None
     await connected(slack, sockets=2)
-    for _ in range(rounds(2, 20)):
+    for _ in range(rounds(1, 20)):
         async with asyncio.timeout(120):
             await slack.fault("chat.postMessage", "delay", seconds=random.uniform(0.0, 0.3))
             interrupt_id = await client.publish(client.interrupt(asking(an_action())))

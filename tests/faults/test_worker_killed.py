@@ -186,7 +186,11 @@ async def nothing_owed(store):
 
 @pytest.mark.parametrize(
     ("kind", "threads_database"),
-    [("graph", "sqlite"), ("graph", "postgres"), ("openai", "sqlite")],
+    [
+        ("graph", "sqlite"),
+        pytest.param("graph", "postgres", marks=pytest.mark.nightly),
+        pytest.param("openai", "sqlite", marks=pytest.mark.nightly),
+    ],
     indirect=["threads_database"],
 )
 @pytest.mark.timeout(600)
