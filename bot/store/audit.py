@@ -14,9 +14,10 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import LockedRecordError
 from agent_adapter.redis.server_check import read_info
 from bot.domain.audit_entry import AuditEntry, Mark, is_text
+from bot.domain.transitions import ANYTHING, Change, Entry
 from bot.runtime.log_key import LogKey
 from bot.store.audit_log import AuditLog
-from bot.store.connected import Connected, flat
+from bot.store.writing import FACTS, Writing
 
 IN_REDIS = timedelta(days=7)
 """For how long entries stay in Redis, where they are kept elsewhere after it."""
@@ -30,11 +31,9 @@ _LARGEST = f"{2**64 - 1}-{2**64 - 1}"
 """The number after which Redis gives none."""
 READ_AT_ONCE = 1000
 """How many entries one command reads. Clicks wait some milliseconds meanwhile."""
-FACTS = "facts"
-"""The field of an entry that says what was asked or decided."""
 
 
-class AuditStore(Connected):
+class AuditStore(Writing):
     """Reads the audit trail.
 
     Its Redis client gives bytes that are not UTF-8 as they are, so a damaged entry cannot hide the others.
@@ -199,4 +198,4 @@ class AuditStore(Connected):
             ServerUnreachableError, ServerFailedError: when Redis does not take it, or this user may not write it.
         """
         said = {"by": by} | ({"reason": reason} if reason else {})
-        await self.scripts("note", self.keys.of(about), flat(said), event="erased")
+        await self.write(about, ANYTHING, "", Change({}, entries=[Entry("erased", said)], is_drawn=False))

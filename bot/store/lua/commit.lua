@@ -2,7 +2,7 @@
 --
 -- KEYS  req, card, undrawn, due, unresumed, standing, audit
 -- ARGV  id, prefix
---       seen      the version of the card as it was read
+--       seen      the version of the card as it was read, or '*' for a change that is only entries: no record has to be there
 --       till      when it is too late, in milliseconds, or '' for never
 --       drawn     1 to have the card drawn, else 0
 --       looked    when something is due, in milliseconds; 'now' computes it again; ''
@@ -30,7 +30,8 @@ end
 local judged, fields, gone, mine, begun, ended = unpack(lists)
 
 local is_late = till ~= '' and at >= tonumber(till)
-local is_same = redis.call('EXISTS', req) == 1 and (redis.call('HGET', card, 'version') or '') == seen
+local is_noted = seen == ANYTHING
+local is_same = is_noted or redis.call('EXISTS', req) == 1 and (redis.call('HGET', card, 'version') or '') == seen
 for j = 1, #judged, 2 do
   local field, said = judged[j], judged[j + 1]
   is_same = is_same and redis.call('HEXISTS', req, field) == (said == '' and 0 or 1)
@@ -95,7 +96,9 @@ end
 if #gone > 0 then
   redis.call('HDEL', card, unpack(gone))
 end
-redis.call('HSET', card, 'version', next_version(seen, at, ARGV), unpack(fields))
+if not is_noted then
+  redis.call('HSET', card, 'version', next_version(seen, at, ARGV), unpack(fields))
+end
 -- Last, because the server writes first to the client that it woke last. So the answer leaves before a bot is woken to draw.
 if wakes ~= '' then
   wake_processes(req, prefix, id, wakes)

@@ -538,6 +538,20 @@ async def test_every_transition_is_in_the_audit(
     ]
 
 
+async def test_a_refused_click_is_entered_and_changes_no_record(client, store, redis, keys):
+    """Also one about a record that is gone."""
+    state = await admitted(client, store)
+    before = await redis.hgetall(keys.card(state.id))
+
+    for interrupt_id in (state.id, "billing.gone"):
+        await store.note_click(interrupt_id, "U0DANA", button="approve", code="not_an_approver")
+
+    trail = [fields for _, fields in await redis.xrange(keys.audit)]
+    assert [each["id"] for each in trail if each["event"] == "click_refused"] == [state.id, "billing.gone"]
+    assert await redis.hgetall(keys.card(state.id)) == before
+    assert not await redis.exists(keys.card("billing.gone"))
+
+
 async def test_bots_say_that_they_live(store: ApprovalStore, redis: Redis, keys: Keys):
     """The newest heartbeat of each stands, and says how many others live; those of yesterday are forgotten."""
     await redis.zadd(keys.bots, {"dead": 1})
