@@ -12,7 +12,7 @@ local PRELUDE = {
   'server_identity', 'next_version', 'answers_since', 'unsure_for', 'now', 'text', 'append', 'try', 'agent_of', 'clock_may_be_set', 'lease_left', 'time_left', 'failing_field',
   'queue_drawing', 'note_for_bots', 'wake_bots', 'queue_look', 'queue_run', 'wake_processes',
   'expire_record', 'persist_record', 'store_continuation', 'SIGNED', 'WAITING', 'write_audit',
-  'processes_of', 'add_waiting', 'lists_of_all', 'read_record',
+  'processes_of', 'add_waiting', 'read_record',
 }
 files['**/lua/*.lua'] = { read_globals = PRELUDE }
 -- Each script takes what it needs of it.

@@ -42,8 +42,6 @@ from bot.jobs.slack_call import Line
 from bot.jobs.slack_link import SlackLink
 from bot.jobs.slack_trouble import SlackTrouble
 from bot.jobs.slack_watch import SlackWatch
-from bot.jobs.waiting_sweep import EVERY as WAITING_EVERY
-from bot.jobs.waiting_sweep import keep_lists
 from bot.jobs.wake_ups import QUIET, WakeUps
 from bot.listeners.actions import Buttons
 from bot.listeners.deliveries import Deliveries, bind
@@ -238,7 +236,6 @@ def compose(opened: Opened) -> Bot:
         sockets,
         [
             Job("audit", mover.run, every=AUDIT_EVERY),
-            Job("waiting lists", partial(keep_lists, store), every=WAITING_EVERY),
             Job("deadlines", falling_due.run),
             Job("drawing", drawing.run),
             Job("lookout", slack_watch.run),

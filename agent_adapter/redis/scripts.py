@@ -28,7 +28,7 @@ PRELUDE = "prelude"
 SHARED_SCRIPTS = ("read", "is_plain", "lease_work", "finish_work")
 """Scripts that the agent's side and the bot share."""
 
-READ_ONLY = frozenset({"read", "is_plain", "read_audit", "read_posted"})
+READ_ONLY = frozenset({"read", "is_plain"})
 """Scripts that write nothing. So a user may run them on keys that it may only read, from Redis 7.0 on."""
 
 Sent: TypeAlias = str | int | float

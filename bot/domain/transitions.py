@@ -85,6 +85,8 @@ class Change:
     """Whether its run is owed to a worker then."""
     wakes: bool = False
     """Whether the agent is told, where it follows each decision."""
+    is_said: bool = False
+    """Whether the agent is told, though nothing is decided."""
     mine: Sequence[str] = ()
     """The lists of people that have it from now on: `asked:<user>` or `decided:<user>`."""
     given: Mapping[str, int] = field(default_factory=dict)

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from agent_adapter.contract.interrupt import Route
 from agent_adapter.errors import ReceiptError
 from agent_adapter.receipts.question import check_question
 from bot.domain.action import Action
@@ -62,19 +61,25 @@ class Admissions:
         if isinstance(beside, TooMuch):
             await self.trouble.refuse(state.id, "limits", beside.reason)
             return None
+        # The keys of the HTTP API say nothing about another question than the one that was asked there. Without a seal nobody
+        # can tell.
+        is_asked_there = self.store.seal is None or _is_over_http(state, self.store.seal)
         admission = await offload(
             state,
             admit,
             self.policies.policy,
             state.interrupt,
-            vouched=beside.vouched if self._is_asked_there(state) else frozenset(),
+            vouched=beside.vouched if is_asked_there else frozenset(),
             verified=self._is_verified(state),
         )
         if isinstance(admission, Refusal):
             await self.trouble.refuse(state.id, admission.code, admission.reason)
             return None
+        route, author = state.interrupt.route, None
         try:
-            author = await self._thread_author(state.interrupt.route)
+            if route.channel and route.thread_ts:
+                # Also where people are asked elsewhere.
+                author = await self.directory.thread_author(route.channel, route.thread_ts)
             found = [await self._reachable(place) for place in admission.places]
         except InterruptFaultError as error:
             await self.trouble.refuse_unreachable(state, error)
@@ -87,13 +92,6 @@ class Admissions:
         fixed["unsigned"] = self.store.signing is None
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
         return await self._admit(state, admission)
-
-    def _is_asked_there(self, state: Published) -> bool:
-        """Whether it is the question that was asked over the HTTP API, whose keys say nothing about another one.
-
-        Without a seal nobody can tell.
-        """
-        return self.store.seal is None or _is_over_http(state, self.store.seal)
 
     def _is_verified(self, state: Published) -> bool:
         """Whether a key of its agent has signed the question, or a key of the HTTP API has asked it.
@@ -156,12 +154,6 @@ class Admissions:
         link = permalink(self.slack.me.url, shown.channel, shown.ts) if shown else ""
         was_elsewhere = not _channels(places, after.index) <= _channels(before.places.values(), index)
         return proposed_again(before.actions[index], after, link=link, was_elsewhere=was_elsewhere)
-
-    async def _thread_author(self, route: Route) -> str | None:
-        """Say who began the thread of the run, even if people are asked elsewhere."""
-        if not route.channel or not route.thread_ts:
-            return None
-        return await self.directory.thread_author(route.channel, route.thread_ts)
 
     async def _reachable(self, place: Place) -> Place | None:
         """Give a place with Slack's channel for a direct message. `None` when an additional place cannot be used."""

@@ -4,7 +4,7 @@ A record is in `due` once, never later than its earliest time. What is due is co
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Literal
@@ -80,7 +80,9 @@ class Deadlines:
             for number, remark in due_steps(state).items()
         }
         # Also without a step: an assignment can be over, or people may extend the deadline from now on.
-        reaching = partial(reach, steps=steps, circle=_joined(state, steps), at=datetime.now(UTC))
+        taken = [state.admission.steps[number] for number, remark in steps.items() if remark]
+        circle = circle_of_steps(state.admission, taken)
+        reaching = partial(reach, steps=steps, circle=circle, at=datetime.now(UTC))
         if await self._store.update(state, reaching, is_told=False):
             logger.info("interrupt.reached", extra={"interrupt_id": state.id, "steps": list(steps)})
         newest = await self._store.admitted(state.id)
@@ -205,13 +207,6 @@ def due_steps(state: Approval) -> dict[int, Remark | None]:
 
 def _steps_ahead(state: Approval) -> dict[int, Step]:
     return {number: step for number, step in enumerate(state.admission.steps) if number not in state.reached}
-
-
-def _joined(state: Approval, steps: Mapping[int, Remark | None]) -> str:
-    """Name who may decide from these steps on."""
-    return circle_of_steps(
-        state.admission, [state.admission.steps[number] for number, remark in steps.items() if remark]
-    )
 
 
 def _remark(state: Approval, number: int, step: Step) -> Remark | None:

@@ -47,7 +47,9 @@ async def look_at(mention: Mention, slack: SlackClient) -> Look:
     id = mention.id
     try:
         if id[0] == "S":
-            return _look_at_group(id, await slack.group_members(id))
+            people = await slack.group_members(id)
+            wrong = "" if people else f"user group {id} is empty, so nobody in it can decide: add people"
+            return Look(f"user group {id} of {len(people)}", wrong, people=people)
         if id[0] in "UW":
             return _look_at_person(mention, person_of(id, await slack.user(id), slack.me), slack.me.home)
         return _look_at_channel(await slack.channel(id))
@@ -56,11 +58,6 @@ async def look_at(mention: Mention, slack: SlackClient) -> Look:
             raise
     cure = "take it out" if id[0] in "UWS" else "invite the bot there"
     return Look(id, f"Slack knows no {id} in this workspace: correct the id, or {cure}", is_known=False)
-
-
-def _look_at_group(id: str, members: frozenset[str]) -> Look:
-    wrong = "" if members else f"user group {id} is empty, so nobody in it can decide: add people"
-    return Look(f"user group {id} of {len(members)}", wrong, people=members)
 
 
 def _look_at_person(mention: Mention, person: Person, home: str) -> Look:

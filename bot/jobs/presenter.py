@@ -5,7 +5,6 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from agent_adapter.errors import InvalidRequestError, LockedRecordError, ServerUnreachableError
 from bot.domain.approval import Approval, Published
@@ -13,22 +12,23 @@ from bot.domain.errors import (
     BrokenSealError,
     DamagedRecordError,
     SlackBusyError,
+    SlackError,
     SlackUnclearError,
     WorkspaceFaultError,
 )
-from bot.domain.ids import MessageId
-from bot.domain.messages import Shown
+from bot.domain.ids import Label, MessageId
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import FULL
 from bot.jobs.deadlines import stalled_after
 from bot.jobs.outdated import Pictures, first_outdated, is_wanted
-from bot.jobs.patience import noted_by
-from bot.jobs.slack_call import Line, SlackCall
+from bot.jobs.slack_call import Line, SlackCall, noted_by
 from bot.jobs.slack_trouble import WORKSPACE_RETRY
-from bot.jobs.unreadable import end_unreadable
 from bot.rendering.card.card import Part
+from bot.rendering.card.noted import render_unreadable
 from bot.runtime.health import NOT_YET
+from bot.runtime.metrics import BROKEN_SEALS
 from bot.runtime.offload import offload
+from bot.slack.client import SlackClient
 from bot.slack.pacing import Queue
 from bot.store.messages import PartLease
 from bot.store.records import ApprovalStore
@@ -142,8 +142,6 @@ class Presenter:
         urgent = shown is not None and shown.stage == "open" and state.stage != "open"
         if shown and not urgent and (left := line.pacing.edited_lately(shown.channel, shown.ts)):
             return left
-        if shown and (wait := await self._learn(part, shown)):
-            return self._queue.join(state.id, wait)
         if shown:
             wait = await line.pacing.turn_to_edit(agent, urgent=urgent)
         else:
@@ -186,15 +184,34 @@ class Presenter:
             return lease.since / 1000
         return state.created_at.timestamp() if self.line.restore_guard.may_be_shown(state) else None
 
-    async def _learn(self, part: Part, shown: Shown) -> int:
-        """Have the restore guard read what a card shows. Gives the milliseconds until it can."""
-        line = self.line
-        if part.id.kind != "card" or part.thread_ts or part.parent:
-            return 0
-        # An edit waits for it, and nothing for a look at open cards.
-        turn = partial(line.pacing.turn_to_read, "history", urgent=True)
+
+async def end_unreadable(
+    store: ApprovalStore, slack: SlackClient, interrupt_id: str, error: InvalidRequestError
+) -> None:
+    """End a record that cannot be read, and remove the buttons from its card, since nobody knows what they would decide.
+
+    Raises:
+        SlackBusyError, SlackUnclearError, WorkspaceFaultError: when Slack does not take that now. Then do it again.
+    """
+    messages = await store.posted([interrupt_id])
+    said = {"interrupt_id": interrupt_id, "reason": str(error)}
+    if isinstance(error, BrokenSealError):
+        logger.error("record.changed", extra=said)
+        outcome = await store.settle(interrupt_id, "refused", code="seal", reason=str(error))
+        BROKEN_SEALS.inc(outcome == "settled")
+        text, blocks = render_unreadable(is_changed=True)
+    else:
+        logger.error("record.unreadable", extra=said)
+        outcome = await store.settle(interrupt_id, "refused", code="unreadable", reason=str(error))
+        text, blocks = render_unreadable()
+    for message in messages if outcome in {"settled", "refused"} else ():
+        label = Label(interrupt_id, message.part, stage="ended")
         try:
-            return await line.restore_guard.learn(shown, turn)
-        except SlackBusyError as error:
-            await line.pacing.hold(error.retry_after, "history")
-            return int(error.retry_after * 1000)
+            await slack.update_message(
+                message.shown.channel, message.shown.ts, text=text, blocks=blocks, label=label
+            )
+        except (SlackBusyError, SlackUnclearError, WorkspaceFaultError):
+            raise
+        except SlackError as failed:
+            logger.warning("card.not_closed", extra={"interrupt_id": interrupt_id, "reason": str(failed)})
+    await store.start_retention(interrupt_id)

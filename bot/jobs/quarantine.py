@@ -15,7 +15,7 @@ from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.domain.errors import BotError
 from bot.runtime.settings import Settings
 from bot.store.records import ApprovalStore
-from bot.store.work import Work, WorkSet, set_of
+from bot.store.work import Work, WorkSet
 
 ATTEMPTS = 5
 """Failed attempts after which a record is set aside."""
@@ -133,7 +133,8 @@ def _read(name: str, text: str) -> Failing:
     failures, since, reason = text.split(" ", 2)
     if kind not in WHAT:
         raise ValueError("this is not work of ours")
-    return Failing(set_of(kind), interrupt_id, int(failures), moment(since), reason)
+    of: WorkSet = "undrawn" if kind == "undrawn" else "due"
+    return Failing(of, interrupt_id, int(failures), moment(since), reason)
 
 
 def why(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -13,7 +13,6 @@ from bot.domain.errors import InterruptFaultError, SlackError
 from bot.domain.ids import KEPT, Label, MessageId
 from bot.domain.messages import Shown
 from bot.domain.transitions import end_standing
-from bot.jobs.readings import CLOCKS, Readings
 from bot.rendering.card.noted import render_noted
 from bot.runtime.health import Health
 from bot.sentences import on_card
@@ -32,6 +31,8 @@ REASON = (
 WARNING = "Redis went back to an older state: see docs/how-to/redis-went-back.md"
 LATELY = 60.0
 """Seconds before a doubt in which a message may have been posted that the record does not know."""
+CLOCKS = 60.0
+"""Seconds by which the clocks of Slack, Redis and this process may differ."""
 RANK = {"open": 0, "ended": 1, "resumed": 2}
 
 
@@ -47,14 +48,10 @@ class RestoreGuard:
     """How often there was a reason to compare again."""
     outages: int = 0
     """How often servers answered again after the connection was lost."""
-    readings: Readings = field(init=False)
     _since: float = field(default_factory=time.time)
     _sure: set[tuple[str, str]] = field(default_factory=set)
     _last: Beat | None = None
     _beating: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    def __post_init__(self) -> None:
-        self.readings = Readings(self.slack)
 
     async def beat(self, *, quiet_for: float | None = None) -> Beat:
         """Send a heartbeat, and notice when another server answers, or one that counts fewer heartbeats than before.
@@ -90,7 +87,6 @@ class RestoreGuard:
         self.doubts += 1
         self._since = time.time()
         self._sure.clear()
-        self.readings.begin()
         self.store.forget_remembered()
 
     def may_be_shown(self, state: Published) -> bool:
@@ -108,7 +104,6 @@ class RestoreGuard:
         """Note that a message shows what its record says."""
         if float(ts) <= self._since + CLOCKS:
             self._sure.add((channel, ts))
-        self.readings.forget(channel, ts)
 
     async def is_behind(self, state: Approval, part: MessageId, shown: Shown, thread_ts: str | None) -> bool:
         """Whether a message shows more than its record knows. If so, end the record and keep the message as it is.
@@ -120,8 +115,6 @@ class RestoreGuard:
         is_silent_end = state.status == "expired" and shown.stage == "open"
         if self.is_sure(shown) and not is_silent_end:
             return False
-        if not is_silent_end and await self._agreed_with_record(state, part, shown):
-            return False
         try:
             seen = await self.slack.look(shown.channel, thread_ts, shown.ts, shown.ts)
         except InterruptFaultError as error:
@@ -130,24 +123,6 @@ class RestoreGuard:
         # Read once more: another process may have edited the message since, and it knew more.
         newest = await self.store.admitted(state.id)
         return newest is not None and await self.compare(newest, part, shown, seen)
-
-    async def learn(self, shown: Shown, turn: Callable[[], Awaitable[int]]) -> int:
-        """Read what a card in a channel shows, together with others, so that `is_behind` need not. As in `Readings`."""
-        return 0 if self.is_sure(shown) else await self.readings.learn(shown, turn)
-
-    async def _agreed_with_record(self, state: Approval, part: MessageId, shown: Shown) -> bool:
-        """Whether a message that was read with others showed only what its record knows."""
-        label = self.readings.label(shown.channel, shown.ts)
-        # What a standing approval shows is compared with its uses, and ends it.
-        if label is None or part.kind == "standing" or (label.interrupt_id, label.part) != (state.id, part):
-            return False
-        doubts = self.doubts
-        newest = await self.store.admitted(state.id)
-        if newest is None or is_ahead(label, newest) or doubts != self.doubts:
-            # It may have been drawn since, so it is read once more.
-            return False
-        self.note_sure(shown.channel, shown.ts)
-        return True
 
     async def compare(self, state: Approval, part: MessageId, shown: Shown, seen: Seen) -> bool:
         """Compare a message with its record, which was read later. If the record is older, end it and return true."""

@@ -1,11 +1,14 @@
 """One call to Slack about one message, and what follows from its result."""
 
+import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
 
-from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.errors import ServerRefusesError, ServerUnreachableError
 from bot.domain.approval import Approval
 from bot.domain.errors import (
     InterruptFaultError,
@@ -18,10 +21,8 @@ from bot.domain.ids import Label
 from bot.domain.messages import Shown
 from bot.jobs.orphans import Second, remove_second
 from bot.jobs.outdated import is_extra, is_wanted, used_in
-from bot.jobs.patience import noted_by
 from bot.jobs.redis_restore import RestoreGuard
-from bot.jobs.refused_edits import TRIED_FOR, RefusedEdits
-from bot.jobs.slack_trouble import EDIT, POST, RETRY, SlackTrouble
+from bot.jobs.slack_trouble import EDIT, POST, RETRY, TRIED_FOR, RefusedEdits, SlackTrouble
 from bot.rendering.blocks import Block
 from bot.rendering.card.card import Part, render_message
 from bot.rendering.card.noted import plainer
@@ -40,6 +41,9 @@ NOWHERE = "?"
 """Kept in place of the `ts` of a message that could not be posted."""
 GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
+_T = TypeVar("_T")
+AGAIN_IN = 0.5
+"""Seconds between two attempts to note something in Redis."""
 DELETED_AT_MOST = 10
 """How many deleted messages of one record are posted again. If more are deleted, somebody or a program deletes them all."""
 
@@ -194,11 +198,6 @@ class SlackCall:
             logger.warning("card.plainer", extra={"interrupt_id": self.state.id, "reason": str(error)})
             await self._edit(shown, plainer(blocks))
 
-    @property
-    def _asks(self) -> bool:
-        """Whether people need this message in order to decide."""
-        return self.state.is_open and not is_extra(self.state, self.part.id)
-
     def _measure(self, began: float) -> None:
         """Measure how long the first card of a request took. One that was deleted and comes back is not measured."""
         if self.part.id.kind == "card" and not self.state.shown and not self.state.gone:
@@ -305,7 +304,8 @@ class SlackCall:
                 await self.give_back()
                 return RETRY
         is_final = not shown or shown.ts == NOWHERE or error.code in GONE | _NO_THREAD
-        if self._asks and (error.place or is_final):
+        is_needed = self.state.is_open and not is_extra(self.state, self.part.id)
+        if is_needed and (error.place or is_final):
             await self.give_back()
             await self.line.trouble.refuse_unreachable(self.state, error)
             return None
@@ -366,7 +366,12 @@ class SlackCall:
         return await noted_by(
             self.leased_until,
             lambda: store.save_part(
-                self.state.id, self.part.id, owner=self.owner, shown=shown, forget=forget
+                self.state.id,
+                self.part.id,
+                owner=self.owner,
+                shown=shown,
+                before=self.shown,
+                forget=forget,
             ),
         )
 
@@ -388,3 +393,25 @@ class SlackCall:
 
     def _drawn(self, channel: str, ts: str) -> Shown:
         return Shown(channel, ts, self.part.digest, self.state.stage)
+
+
+async def noted_by(until: float, note: Callable[[], Awaitable[_T]]) -> _T:
+    """Note something, and try it again while Redis takes no writes.
+
+    Args:
+        until: When it is given up, by the monotonic clock.
+        note: Safe to repeat.
+
+    Raises:
+        ServerUnreachableError: when Redis has not taken it by then.
+        ServerRefusesError: at once, because nothing changes by itself.
+    """
+    while True:
+        try:
+            return await note()
+        except ServerRefusesError:
+            raise
+        except ServerUnreachableError:
+            if time.monotonic() + AGAIN_IN > until:
+                raise
+        await asyncio.sleep(AGAIN_IN)

@@ -137,7 +137,7 @@ class SlackWatch:
             try:
                 await self._look_in(where, posted, doubts)
             except SlackError as error:
-                said = {"place": _name(where), "reason": str(error)}
+                said = {"place": ":".join(filter(None, where)), "reason": str(error)}
                 logger.info("lookout.not_seen", extra=said)
                 if isinstance(error, SlackBusyError):
                     await self.pacing.hold(error.retry_after, _kind(where))
@@ -155,7 +155,6 @@ class SlackWatch:
             while wait := await self.pacing.turn_to_read(_kind(where), urgent=urgent):  # noqa: ASYNC110  # replicas share the turns
                 await asyncio.sleep(wait / 1000)
             seen = await self._read(where, left[0].shown.ts, left[-1].shown.ts)
-            self.restore_guard.readings.note(where[0], seen)
             for message in left:
                 if seen.oldest <= message.shown.ts <= seen.latest:
                     await self._compare(message, seen, doubts)
@@ -211,8 +210,3 @@ def _by_place(messages: Iterable[PostedMessage]) -> dict[Where, list[PostedMessa
 
 def _kind(where: Where) -> str:
     return "replies" if where[1] else "history"
-
-
-def _name(where: Where) -> str:
-    channel, thread_ts = where
-    return f"{channel}:{thread_ts}" if thread_ts else channel

@@ -128,7 +128,7 @@ class Pacing:
         key = self._keys.pace(kind, channel)
         self._own.hold(key, seconds)
         with suppress(ServerUnreachableError):
-            await self._scripts("pause_turns", _names(key), pause=int(seconds * 1000) + 50)
+            await self._take_turn(key, Limit(0, 0), pause=int(seconds * 1000) + 50)
 
     async def _turn(self, key: str, limit: Limit, agent: str, *, urgent: bool) -> int:
         return await self._given(key, limit, agent, urgent=urgent) if self._enabled else 0
@@ -138,26 +138,29 @@ class Pacing:
         if wait := self._own.wait(key):
             return wait
         try:
-            given = await self._scripts(
-                "take_turn",
-                _names(key),
-                calls=limit.calls,
-                window=limit.window,
-                is_urgent=int(urgent),
-                name=secrets.token_hex(6),
-                agent=agent,
-            )
+            given = await self._take_turn(key, limit, agent, urgent=urgent)
         except ServerRefusesError:
             # Somebody has to change something.
             raise
         except ServerUnreachableError:
             return self._own.take(key, limit)
-        return int(given)
+        return given
 
-
-def _names(key: str) -> dict[str, str]:
-    """Give the names under which scripts take the keys of one limit."""
-    return {"turns": key, **{part: f"{key}:{part}" for part in ("held", "urgent", "waiting", "served")}}
+    async def _take_turn(
+        self, key: str, limit: Limit, agent: str = "", *, urgent: bool = False, pause: int | None = None
+    ) -> int:
+        parts = ("held", "urgent", "waiting", "served")
+        wait: int = await self._scripts(
+            "take_turn",
+            {"turns": key, **{part: f"{key}:{part}" for part in parts}},
+            calls=limit.calls,
+            window=limit.window,
+            is_urgent=int(urgent),
+            name=secrets.token_hex(6),
+            agent=agent,
+            pause=pause,
+        )
+        return wait
 
 
 class Queue:

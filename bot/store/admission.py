@@ -56,9 +56,6 @@ class Admitting(Changes, Committing):
         Returns:
             What is kept beside the record; or the limit that it would break, and how much it would be. For the limit of a
             minute, the milliseconds to wait.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
         """
         # An interrupt that ended without an answer can be asked again: it has another id, but the same run and pauses.
         first = id_of(agent, interrupt.run, interrupt.pauses) if interrupt else ""

@@ -12,12 +12,12 @@ from redis.asyncio import Redis
 from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import LockedRecordError
-from agent_adapter.redis.scripts import fields_of
 from agent_adapter.redis.server_check import read_info
 from bot.domain.audit_entry import AuditEntry, Mark, is_text
+from bot.domain.transitions import ANYTHING, Change, Entry
 from bot.runtime.log_key import LogKey
 from bot.store.audit_log import AuditLog
-from bot.store.connected import Connected, flat
+from bot.store.writing import FACTS, Writing
 
 IN_REDIS = timedelta(days=7)
 """For how long entries stay in Redis, where they are kept elsewhere after it."""
@@ -25,15 +25,15 @@ _SHARE = 2
 """Entries may take one part of so many of the server's memory: where that is full, nobody can decide."""
 LEASE = 60_000
 """Milliseconds for which a process keeps the right to write entries to its log and to take them out of Redis."""
+FOLDER_COUNTS = 8 * 86_400_000
+"""Milliseconds for which replicas without a folder drop nothing: the one with a folder may be down."""
 _LARGEST = f"{2**64 - 1}-{2**64 - 1}"
 """The number after which Redis gives none."""
 READ_AT_ONCE = 1000
 """How many entries one command reads. Clicks wait some milliseconds meanwhile."""
-FACTS = "facts"
-"""The field of an entry that says what was asked or decided."""
 
 
-class AuditStore(Connected):
+class AuditStore(Writing):
     """Reads the audit trail.
 
     Its Redis client gives bytes that are not UTF-8 as they are, so a damaged entry cannot hide the others.
@@ -75,7 +75,7 @@ class AuditStore(Connected):
         end = until.timestamp() * 1000 if until else inf
         told = set[tuple[object, ...]]()
         # Redis first: an entry that leaves it meanwhile is found twice, and never missed.
-        read = self._in_redis_about(about, start, end) if about else self.in_redis(start, end)
+        read = (entry async for entry in self.in_redis(start, end) if about in {"", entry["id"]})
         newer = await anext(read, None)
         async for entry in self._in_log(since, about):
             while newer and newer.order < entry.order:
@@ -120,7 +120,7 @@ class AuditStore(Connected):
         self, start: int = 0, end: float = inf, *, most: int | None = None
     ) -> AsyncIterator[AuditEntry]:
         """Give the entries that are in Redis, from a time on and before another one, both in milliseconds."""
-        first, last = str(start), _last(end)
+        first, last = str(start), "+" if end == inf else f"({ceil(end)}-0"
         while True:
             count = READ_AT_ONCE if most is None else min(most, READ_AT_ONCE)
             read = await self._guarded(self._redis.xrange(self.keys.audit, first, last, count=count))
@@ -129,17 +129,6 @@ class AuditStore(Connected):
             if len(read) < count or most is not None or read[-1][0] == _LARGEST:
                 return
             first = f"({read[-1][0]}"
-
-    async def _in_redis_about(self, about: str, start: int, end: float) -> AsyncIterator[AuditEntry]:
-        """Give the entries about one request. Redis looks through the others, which would be slow to send."""
-        names, first = self.keys.of(about), str(start)
-        while first:
-            next_one, *read = await self.scripts(
-                "read_audit", names, first=first, last=_last(end), count=READ_AT_ONCE
-            )
-            for number, fields in zip(read[::2], read[1::2], strict=True):
-                yield self._entry(number, fields_of(fields))
-            first = f"({next_one}" if next_one not in {"", _LARGEST} else ""
 
     def _entry(self, number: str, fields: dict[str, str]) -> AuditEntry:
         """Read an entry of the stream. Facts that are encrypted with an unknown key stay as they are."""
@@ -169,19 +158,34 @@ class AuditStore(Connected):
             The server's milliseconds, and the last entry that is in the log of some bot; `None` when another process has the
             right. Where one replica has a folder, a replica without one never gets it.
         """
-        names, has_folder = self.keys.of(), int(self.log is not None)
-        found = await self.scripts("lease_audit", names, process=process, lease=lease, has_folder=has_folder)
-        return (int(found[0]), Mark.parse(found[1])) if found else None
+        name, fields = self.keys.audit_move, ("owner", "till", "folder_till", "moved")
+        (seconds, microseconds), read = await self._together(("TIME",), ("HMGET", name, *fields))
+        at = 1000 * int(seconds) + int(microseconds) // 1000
+        owner, till, folder_till, moved = ((text or b"").decode() for text in read or [None] * len(fields))
+        # Also while another process has the right: it may have no folder, and then drops nothing from now on.
+        kept = {"folder_till": str(at + FOLDER_COUNTS)} if self.log else {}
+        if owner not in {"", process} and at < int(till) <= at + lease:
+            if kept:
+                await self._swap(name, {}, kept)
+            return None
+        if not self.log and folder_till and at < int(folder_till):
+            return None
+        taken = {"owner": process, "till": str(at + lease), **kept}
+        is_taken = await self._swap(name, {"owner": owner, "till": till}, taken)
+        return (at, Mark.parse(moved)) if is_taken else None
 
     async def note_moved(self, process: str, mark: Mark) -> bool:
         """Note the last entry that is in the log. No when the right went to another process."""
-        return bool(
-            await self.scripts("trim_audit", self.keys.of(), process=process, moved=str(mark), last="")
-        )
+        return await self._swap(self.keys.audit_move, {"owner": process}, {"moved": str(mark)})
 
     async def trim(self, process: str, last: str) -> bool:
         """Take the entries up to this one out of Redis. No when the right went to another process."""
-        return bool(await self.scripts("trim_audit", self.keys.of(), process=process, moved="", last=last))
+        is_mine = bool(await self._guarded(self._redis.hget(self.keys.audit_move, "owner")) == process)
+        if is_mine:
+            milliseconds, _, count = last.partition("-")
+            following = f"{milliseconds}-{int(count) + 1}"
+            await self._guarded(self._redis.xtrim(self.keys.audit, minid=following, approximate=False))
+        return is_mine
 
     async def is_of_bots(self) -> bool:
         """Whether a bot has ever run in this namespace."""
@@ -194,8 +198,4 @@ class AuditStore(Connected):
             ServerUnreachableError, ServerFailedError: when Redis does not take it, or this user may not write it.
         """
         said = {"by": by} | ({"reason": reason} if reason else {})
-        await self.scripts("note", self.keys.of(about), flat(said), event="erased")
-
-
-def _last(end: float) -> str:
-    return "+" if end == inf else f"({ceil(end)}-0"
+        await self.write(about, ANYTHING, "", Change({}, entries=[Entry("erased", said)], is_drawn=False))

@@ -27,7 +27,8 @@ def believed(state: Approval, card: Fields, verifier: Verifier) -> Approval:
     # How long an approval may be used says nothing about whether it was given.
     proof = proven(state.interrupt, card, verifier, body=state.body, now=0)
     votes = {
-        index: _signed_votes(state, index, found, card, verifier) for index, found in state.votes.items()
+        index: tuple(filter(None, (_signed_vote(state, index, vote, card, verifier) for vote in found)))
+        for index, found in state.votes.items()
     }
     return replace(
         state,
@@ -64,14 +65,6 @@ def _is_itself(state: Approval, index: int, proposal: Proposal) -> bool:
     fingerprint = action_fingerprint(call, request.review_configs[index])
     named = name_of_proposal(fingerprint, proposal.terms, proposal.channel)
     return (proposal.fingerprint, proposal.name) == (fingerprint, named)
-
-
-def _signed_votes(
-    state: Approval, index: int, votes: tuple[Vote, ...], card: Fields, verifier: Verifier
-) -> tuple[Vote, ...]:
-    """Give the votes that are signed, each with its statement."""
-    found = (_signed_vote(state, index, vote, card, verifier) for vote in votes)
-    return tuple(vote for vote in found if vote)
 
 
 def _signed_vote(state: Approval, index: int, vote: Vote, card: Fields, verifier: Verifier) -> Vote | None:

@@ -30,9 +30,6 @@ class Changes(Reading):
         Args:
             interrupt: What is asked now.
             name: Of that call, as it was noted.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
         """
         interrupt_id, number = referred(name) or ("", 0)
         before = await self._readable(interrupt_id) if interrupt_id else None

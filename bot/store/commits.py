@@ -9,8 +9,8 @@ from weakref import WeakValueDictionary
 
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import StoreUnavailableError
-from bot.domain.transitions import Change
-from bot.store.connected import WITHIN, flat
+from bot.domain.transitions import ANYTHING, Change, Entry
+from bot.store.connected import WITHIN
 from bot.store.reading import Reading, as_admitted
 
 ATTEMPTS = 20
@@ -112,5 +112,5 @@ class Committing(Reading):
         """
         said = {} if index is None else {"index": str(index)}
         said |= {"by": user, "button": button, "code": code}
-        noting = self.scripts("note", self._of(interrupt_id), flat(said), event=event)
-        await self._in_time(noting, WITHIN)
+        noted = Change({}, entries=[Entry(event, said)], is_drawn=False)
+        await self._in_time(self.write(interrupt_id, ANYTHING, "", noted), WITHIN)

@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, TypeVar, cast
 
 from redis.asyncio import Redis
+from redis.client import NEVER_DECODE
+from redis.exceptions import ResponseError
 
 from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
 from agent_adapter.redis.pool import pipelined
-from agent_adapter.redis.scripts import Scripts
+from agent_adapter.redis.scripts import Scripts, Sent, Value
 from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Seal
@@ -26,7 +28,7 @@ WITHIN = 1.0
 _T = TypeVar("_T")
 
 
-def flat(fields: Mapping[str, str | int]) -> list[str | int]:
+def flat(fields: Mapping[str, Value]) -> list[Value]:
     """Write fields as scripts take them: name, value, name, value, …"""
     return [part for field in fields.items() for part in field]
 
@@ -86,6 +88,34 @@ class Connected:
                 self._guarded(self.confirming.ask()),
                 WITHIN + self.durability.extra,
             )
+
+    async def _swap(
+        self, key: str, read: Mapping[str, str], written: Mapping[str, Value], *, kept: int | None = None
+    ) -> bool:
+        """Change fields of a hash, if those that were read still begin so. Empty is a field that is missing, or goes."""
+        words = [*flat(read), *flat(written)]
+        return bool(await self.scripts("swap", {"hash": key}, words, kept=kept, read=2 * len(read)))
+
+    async def _together(self, *commands: tuple[Sent, ...]) -> list[Any]:
+        """Send commands at once, and give their answers as bytes. It is `None` where a key has another type."""
+
+        async def sent() -> list[Any]:
+            async with self._redis.pipeline(transaction=False) as sending:
+                for command in commands:
+                    sending.execute_command(*command, **{NEVER_DECODE: True})
+                answers = await sending.execute(raise_on_error=False)
+            for each in answers:
+                if isinstance(each, Exception) and not str(each).startswith("WRONGTYPE"):
+                    raise each
+            return [None if isinstance(each, ResponseError) else each for each in answers]
+
+        found: list[Any] = await self._guarded(sent())
+        return found
+
+    async def _now(self) -> int:
+        """Give the server's milliseconds."""
+        seconds, microseconds = await self._guarded(self._redis.time())
+        return int(1000 * seconds + microseconds // 1000)
 
     async def _in_time(self, call: Awaitable[_T], within: float) -> _T:
         due = time.monotonic() + max(0.0, within)

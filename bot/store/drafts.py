@@ -40,10 +40,8 @@ class Drafts(Connected):
         for _ in range(ATTEMPTS):
             before = await self._written(key)
             draft = await change(self._read(key, before))
-            after = Private("" if draft.is_empty else draft.dump(), _FIELD, record=key)
-            saving = self.scripts("save_draft", {"draft": key}, before=before, after=after, kept=kept)
-            outcome = await self._in_time(saving, WITHIN)
-            if outcome == "saved":
+            after = None if draft.is_empty else Private(draft.dump(), _FIELD, record=key)
+            if await self._in_time(self._swap(key, {_FIELD: before}, {_FIELD: after}, kept=kept), WITHIN):
                 return draft
         raise StoreUnavailableError("this form is changed too often")
 
@@ -67,5 +65,5 @@ class Drafts(Connected):
         return self.keys.draft(interrupt_id, index, user)
 
     async def _written(self, key: str) -> str:
-        found: str | None = await self._in_time(self._guarded(self._redis.get(key)), WITHIN)
+        found: str | None = await self._in_time(self._guarded(self._redis.hget(key, _FIELD)), WITHIN)
         return found or ""

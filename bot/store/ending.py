@@ -7,17 +7,26 @@ from datetime import timedelta
 from functools import partial
 from typing import Literal
 
-from agent_adapter.contract.record import milliseconds, unix_milliseconds
+from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.record import (
+    EXPIRED,
+    EXPIRED_MESSAGE,
+    by_silence,
+    dump_recorded,
+    milliseconds,
+    unix_milliseconds,
+)
 from agent_adapter.errors import InvalidRequestError, SigningError, UnreadableRecordError
 from bot.domain import transitions
+from bot.domain.action import Action
 from bot.domain.approval import Approval, Published
+from bot.domain.audit import facts_of_silence
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import MessageId
 from bot.domain.statement import said_by_silence
 from bot.domain.transitions import Silent
 from bot.sentences import to_agent
 from bot.store.commits import ATTEMPTS, Committing
-from bot.store.silent_decisions import decided_by_silence, open_to_silence
 
 logger = logging.getLogger(__name__)
 
@@ -83,8 +92,7 @@ class Endings(Committing):
     async def _is_early(self, interrupt_id: str, deadline: str) -> bool:
         asked = self._redis.hget(self.keys.req(interrupt_id), "deadline")
         until = deadline or await self._guarded(asked) or "0"
-        seconds, microseconds = await self._guarded(self._redis.time())
-        return bool(1000 * seconds + microseconds // 1000 < int(until))
+        return await self._now() < int(until)
 
     async def _by_silence(self, state: Published, why_not: str) -> Mapping[int, Silent]:
         """Give what the deadline decides: something only when the agent still waits, and approvals only when people could answer."""
@@ -132,3 +140,38 @@ class Endings(Committing):
         """
         after = None if stalled_after is None else milliseconds(stalled_after)
         await self.scripts("start_retention", self._of(interrupt_id), after=after)
+
+
+def open_to_silence(state: Approval) -> list[Action]:
+    """Give the actions that nobody has decided and that silence may approve."""
+    return [
+        action
+        for action in state.actions
+        if action.index not in state.tokens and state.is_approved_by_silence(action.index)
+    ]
+
+
+def decided_by_silence(state: Approval, why_not: str) -> dict[int, Silent]:
+    """Give the decisions for the actions that silence may approve, if people saw them for as long as the rule says.
+
+    Args:
+        state: The record, whose deadline has passed.
+        why_not: Why silence approves nothing. Empty when it was checked that silence may approve.
+    """
+    if state.missed:
+        why_not = to_agent.MISSED
+    elif not state.is_shown_since(state.silent_from):
+        why_not = to_agent.SHOWN_TOO_SHORT
+    found = {}
+    for action in open_to_silence(state):
+        config = state.interrupt.request.review_configs[action.index]
+        decision = by_silence(config, f"{EXPIRED_MESSAGE} {why_not}") if why_not else ApproveDecision()
+        if decision:
+            text = dump_recorded(
+                decision,
+                fingerprint=action.fingerprint,
+                decided_by=EXPIRED,
+                policy=state.admission.policy_version,
+            )
+            found[action.index] = Silent(decision, text, facts_of_silence(action, decision))
+    return found

@@ -1,18 +1,26 @@
 """What Slack shows of each record."""
 
 import contextlib
-from collections.abc import Sequence
+import re
+import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_adapter.redis.scripts import fields_of
 from bot.domain.approval import Approval
 from bot.domain.codec import read_posted, shown_field
-from bot.domain.ids import REMARKS_FROM, MessageId
+from bot.domain.ids import MessageId
 from bot.domain.messages import PostedMessage, Shown
+from bot.domain.transitions import Change
+from bot.store.commits import ATTEMPTS
 from bot.store.paging import in_turns
 from bot.store.reading import Reading, as_admitted
 from bot.store.sealed import where_of, without_forged_parts
+from bot.store.work import WorkLeases
+
+_PART = re.compile(r"part:[0-9]+:[0-9]+")
+_WHERE = {"place", "part", "lease", "status"}
+"""The fields of a card that say where its messages are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +36,7 @@ class PartLease:
     """The record as it is then, where the lease was taken."""
 
 
-class Messages(Reading):
+class Messages(Reading, WorkLeases):
     """Keeps which messages exist, who draws them, and what they show."""
 
     async def lease_part(self, interrupt_id: str, part: MessageId, *, owner: str, lease: int) -> PartLease:
@@ -46,54 +54,81 @@ class Messages(Reading):
         return PartLease(outcome, int(since), epoch, state)
 
     async def save_part(
-        self, interrupt_id: str, part: MessageId, *, owner: str, shown: Shown | None, forget: bool = False
+        self,
+        interrupt_id: str,
+        part: MessageId,
+        *,
+        owner: str,
+        shown: Shown | None,
+        before: Shown | None = None,
+        forget: bool = False,
     ) -> bool:
-        """Note what Slack shows now: `None` when nothing was sent, `forget` when the message is gone.
+        """Note what Slack shows now: `None` when nothing was sent, `forget` when the message is gone. That ends the lease.
 
         The cached record says what is shown, too, so that it need not be read again.
+
+        Args:
+            interrupt_id: The record.
+            part: Which message.
+            owner: Of its lease.
+            shown: What Slack shows.
+            before: What the record said of it when the message was leased.
+            forget: Whether the message is gone.
 
         Returns:
             False when the lease went to somebody else.
         """
-        picture = shown_field(shown) if shown else "-" if forget else ""
-        outcome = await self.scripts(
-            "save_part",
-            self._of(interrupt_id),
-            part=str(part),
-            owner=owner,
-            picture=picture,
-            mark=self._mark(interrupt_id, f"part:{part}", where_of(picture)) if shown else None,
-            remarks_from=REMARKS_FROM,
-        )
-        if outcome == "drawn" and shown and (known := self.recall(interrupt_id)):
+        key, lease = self.keys.card(interrupt_id), f"lease:{part}"
+        read: dict[str, str] = {lease: owner}
+        written: dict[str, str] = {lease: ""}
+        if shown:
+            picture, mark = shown_field(shown), ""
+            if self.seal:
+                mark = self._mark(interrupt_id, f"part:{part}", where_of(picture))
+            written |= {f"part:{part}": picture} | ({f"seal:part:{part}": mark} if mark else {})
+            if before is None or (before.channel, before.ts) != (shown.channel, shown.ts):
+                written[f"up:{part}"] = "@"
+        elif forget:
+            card = await self._guarded(self._redis.hgetall(key))
+            read |= {"gone": card.get("gone", "")}
+            written |= _forgotten(card, part)
+        is_saved = await self._swap(key, read, written)
+        if is_saved and shown and (known := self.recall(interrupt_id)):
             self._remembered.put(known.showing(part, shown))
-        return bool(outcome == "drawn")
+        return is_saved
 
     async def let_go(self, interrupt_id: str, part: MessageId, *, owner: str) -> None:
         """End a lease of which it is unknown whether something was sent. Who draws next looks in Slack first."""
-        await self.scripts("let_go_part", self._of(interrupt_id), part=str(part), owner=owner)
+        key, lease = self.keys.card(interrupt_id), f"lease:{part}"
+        held = await self._guarded(self._redis.hget(key, lease)) or ""
+        if held.startswith(f"{owner} "):
+            await self._swap(key, {lease: held}, {lease: f"{owner} 0 {held.rpartition(' ')[2]}"})
 
     async def invalidate_part(self, interrupt_id: str, part: MessageId, ts: str = "") -> None:
-        """Note that it is unknown what Slack shows of one message, so that it is drawn again.
+        """Note that it is unknown what Slack shows of one message, and have it drawn again.
 
         Args:
             interrupt_id: The record.
             part: Which message.
             ts: Do so only if the message still has this ts.
         """
-        await self.scripts("invalidate_part", self._of(interrupt_id), part=str(part), ts=ts)
+        key, field = self.keys.card(interrupt_id), f"part:{part}"
+        shown = await self._guarded(self._redis.hget(key, field))
+        if shown and ts in {"", *shown.split(" ")[1:2]}:
+            unknown = f"{shown.rpartition(' ')[0]} ?"
+            await self._swap(key, {field: shown}, {field: unknown})
+            await self.queue_drawing(interrupt_id)
 
     async def posted(self, interrupt_ids: Sequence[str]) -> list[PostedMessage]:
-        """Give the messages of some records. Those that this version cannot read are left out.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Give the messages of some records. Those that this version cannot read are left out."""
         found: list[PostedMessage] = []
         for some in in_turns(interrupt_ids):
-            read = await self.scripts("read_posted", self.keys.of(), some)
-            for interrupt_id, flat in zip(read[::2], read[1::2], strict=True):
-                stored = fields_of(flat)
+            read = await self._together(
+                *(("HGETALL", self.keys.card(each)) for each in some),
+                *(("HEXISTS", self.keys.req(each), "resumed") for each in some),
+            )
+            for interrupt_id, card, is_resumed in zip(some, read, read[len(some) :], strict=False):
+                stored = _of_messages(card or {}) | ({"resumed": "1"} if is_resumed else {})
                 fields = without_forged_parts(self.seal, interrupt_id, stored) if self.seal else stored
                 with contextlib.suppress(ValueError, LookupError, TypeError):
                     found += read_posted(interrupt_id, fields)
@@ -101,4 +136,40 @@ class Messages(Reading):
 
     async def set_notice(self, interrupt_id: str, sentence: str) -> None:
         """Say to the waiting agents why nothing happens. An empty sentence removes the notice."""
-        await self.scripts("set_notice", self._of(interrupt_id), sentence=sentence)
+        fields, removed = ({"notice": sentence}, ()) if sentence else ({}, ("notice",))
+        change = Change(fields, removed=removed, is_drawn=False, is_said=True)
+        for _ in range(ATTEMPTS):
+            read = self._redis.hmget(self.keys.card(interrupt_id), "version", "notice")
+            version, known = await self._guarded(read)
+            if (known or "") == sentence:
+                return
+            newest = await self.write(interrupt_id, version or "", "", change)
+            if newest is None or not newest[0]:
+                return
+
+
+def _of_messages(card: Mapping[bytes, bytes]) -> dict[str, str]:
+    """Give the fields of a card that say where its messages are. One that is not plain text does not hide the others."""
+    found = {name.decode("latin-1"): text.decode("latin-1") for name, text in card.items()}
+    return {
+        name: text
+        for name, text in found.items()
+        if name.removeprefix("seal:").partition(":")[0] in _WHERE
+        and (name + text).isascii()
+        and (name + text).isprintable()
+    }
+
+
+def _forgotten(card: Mapping[str, str], part: MessageId) -> dict[str, str]:
+    """Give what a card says once a message is gone: its parts are deleted with it.
+
+    Channel and ts are kept, so that a late click on it decides nothing. What was judged before is judged again.
+    """
+    parts = {name.removeprefix("part:"): text for name, text in card.items() if _PART.fullmatch(name)}
+    found = {MessageId.parse(each): text for each, text in parts.items()}
+    gone = [each for each in found if each == part or (each.kind == "part" and each.card == part)]
+    if not gone:
+        return {}
+    fields = {f"{kind}:{each}": "" for each in gone for kind in ("part", "seal:part", "lease", "up")}
+    places = "".join(f"{where_of(found[each])}\n" for each in gone)
+    return fields | {"gone": card.get("gone", "") + places, "version": secrets.token_hex(8)}

@@ -17,11 +17,7 @@ class Paging(Connected):
     """Gives the ids of many records."""
 
     async def open_ids(self) -> AsyncIterator[Sequence[str]]:
-        """Give the ids of all open records, and of others for which something falls due.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Give the ids of all open records, and of others for which something falls due."""
         first = 0
         while found := await self._guarded(self._redis.zrange(self.keys.due, first, first + PAGE - 1)):
             yield found
@@ -29,11 +25,7 @@ class Paging(Connected):
             await asyncio.sleep(PAUSE)
 
     async def all_ids(self) -> AsyncIterator[Sequence[str]]:
-        """Give the ids of all records that bots know, some of them twice. This looks at all keys.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Give the ids of all records that bots know, some of them twice. This looks at all keys."""
         async for found in self._named(self.keys.card(""), "hash"):
             yield found
 

@@ -97,7 +97,6 @@ class Reading(Writing):
             LockedRecordError: when it is encrypted with a key that this bot does not have.
             DamagedRecordError: when something else has changed the bot's side of it.
             UnreadableRecordError: when this version cannot read what is stored.
-            ServerUnreachableError: when Redis does not answer.
         """
         return await self._taken(interrupt_id, await self.scripts("read", self._of(interrupt_id)))
 
@@ -151,7 +150,6 @@ class Reading(Writing):
 
         Raises:
             UnreadableRecordError: when this version cannot read what is stored.
-            ServerUnreachableError: when Redis does not answer.
         """
         return as_admitted(await self.load(interrupt_id))
 
@@ -176,6 +174,23 @@ class Reading(Writing):
         except Exception:
             logger.exception("record.unreadable", extra={"interrupt_id": interrupt_id})
             return None
+
+    async def standing(self, *, agent: str = "") -> list[tuple[Approval, int]]:
+        """List the active standing approvals, the one that ends first at the front: the record and the index of the action.
+
+        Args:
+            agent: Only those of this agent; those of all agents when empty.
+        """
+        (stored,) = await self._together(("ZRANGE", self.keys.standing, 0, -1))
+        names = [name.decode(errors="backslashreplace") for name in stored or []]
+        found = []
+        for interrupt_id, index in filter(None, map(referred, names)):
+            if agent and not interrupt_id.startswith(f"{agent}."):
+                continue
+            state = await self._readable(interrupt_id)
+            if state and index in state.standing and state.standing[index].is_live(state.now):
+                found.append((state, index))
+        return found
 
 
 def _tag_of(record: Record) -> str:

@@ -7,14 +7,12 @@ from bot.store.drafts import Drafts
 from bot.store.ending import Endings
 from bot.store.inboxes import Inboxes
 from bot.store.messages import Messages
-from bot.store.standing import Standing
 from bot.store.waiting import Waiting
 from bot.store.work import WorkLeases
 
 
 class ApprovalStore(
     Admitting,
-    Standing,
     Changes,
     Endings,
     Messages,
@@ -24,4 +22,4 @@ class ApprovalStore(
     Drafts,
     Waiting,
 ):
-    """Reads and writes records. Every write is one script, safe to repeat."""
+    """Reads and writes records. Every write is safe to repeat, and all raise ServerUnreachableError when Redis does not answer."""

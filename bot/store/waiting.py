@@ -2,13 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from bot.domain.waiting import Spot
 from bot.store.connected import Connected
-from bot.store.paging import in_turns
+from bot.store.paging import PAGE
 
 Mine = Literal["asked", "decided"]
 """What a person asked for, and what they decided."""
@@ -17,7 +17,7 @@ _OPEN_FOR = timedelta(days=1).total_seconds()
 
 
 class Waiting(Connected):
-    """Reads the sets, and repairs them. The scripts that change a record keep them."""
+    """Reads the sets, and takes out what has ended. `commit` keeps them."""
 
     async def waiting(
         self, entries: Sequence[str], *, agent: str = "", after: Spot | None = None, limit: int
@@ -29,38 +29,59 @@ class Waiting(Connected):
             agent: Only requests of this agent; of all agents when empty.
             after: Where the list before this one ended.
             limit: How many requests.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
         """
-        reply = await self.scripts(
-            "read_waiting",
-            self.keys.of(),
-            (),
-            [self.keys.waiting(entry) for entry in entries],
-            after=after.deadline if after else None,
-            last=after.interrupt_id if after else None,
-            limit=limit,
-            agent=agent,
-        )
-        return sorted(Spot(int(reply[i + 1]), reply[i]) for i in range(0, len(reply), 2))[:limit]
+        found: dict[str, Spot] = {}
+        # Among the requests of many agents, those of one may be few.
+        start, at_once = 0, PAGE if agent else limit
+        of, lists = Counter[str](), [name for name, _ in await self._lists(entries)]
+        while lists:
+            ways = ("+inf", "WITHSCORES", "LIMIT", start, at_once)
+            first = after.deadline if after else "-inf"
+            pages = await self._together(*(("ZRANGEBYSCORE", name, first, *ways) for name in lists))
+            read = {name: _spots(page or []) for name, page in zip(lists, pages, strict=True)}
+            for name, spots in read.items():
+                for spot in spots:
+                    if (after is None or spot > after) and spot.interrupt_id.startswith(
+                        f"{agent}." if agent else ""
+                    ):
+                        of[name] += 1
+                        found.setdefault(spot.interrupt_id, spot)
+            lists = [name for name, spots in read.items() if len(spots) == at_once and of[name] < limit]
+            start += at_once
+        return sorted(found.values())[:limit]
 
     async def count_waiting(self, entries: Sequence[str]) -> Counter[str]:
-        """Count the requests in the lists of a person by agent. Some of them may have ended.
+        """Count the requests in the lists of a person by agent: of each list the first ones. Some of them may have ended."""
+        lists = await self._lists(entries)
+        pages = await self._together(*(("ZRANGE", name, 0, PAGE - 1) for name, _ in lists))
+        for (name, circle_of), page in zip(lists, pages, strict=True):
+            if circle_of and not page:
+                await self._forget_circle(name, circle_of)
+        ids = {each.decode() for page in pages for each in page or []}
+        return Counter(interrupt_id.partition(".")[0] for interrupt_id in ids)
 
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        lists = [self.keys.waiting(entry) for entry in entries]
-        reply = await self.scripts("count_waiting", self.keys.of(), (), lists)
-        return Counter({agent: int(count) for agent, count in zip(reply[::2], reply[1::2], strict=True)})
+    async def _lists(self, entries: Sequence[str]) -> list[tuple[str, str]]:
+        """Name the lists of people, groups and channels: their own, and those of circles with the entry whose circle it is."""
+        circles = await self._together(*(("SMEMBERS", self._circles(entry)) for entry in entries))
+        of_circles = {
+            self.keys.waiting(circle.decode()): entry
+            for entry, found in zip(entries, circles, strict=True)
+            for circle in sorted(found or ())
+        }
+        return [*((self.keys.waiting(entry), "") for entry in entries), *of_circles.items()]
+
+    async def _forget_circle(self, name: str, entry: str) -> None:
+        """Forget a circle without a list. If something waits for it by now, it is kept."""
+        circles, circle = self._circles(entry), name.removeprefix(self.keys.waiting(""))
+        _, is_back = await self._together(("SREM", circles, circle), ("EXISTS", name))
+        if is_back:
+            await self._together(("SADD", circles, circle))
+
+    def _circles(self, entry: str) -> str:
+        return f"{self.keys.prefix}circles:{entry}"
 
     async def mine(self, what: Mine, user: str) -> list[str]:
-        """List what a person asked for, or decided, the newest first.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """List what a person asked for, or decided, the newest first."""
         newest = self._redis.zrange(self.keys.mine(what, user), 0, -1, desc=True)
         return list(await self._guarded(newest))
 
@@ -69,28 +90,28 @@ class Waiting(Connected):
         await self._guarded(self._redis.hset(self.keys.homes, user, f"{time.time():.0f} {look}"))
 
     async def home_looks(self) -> dict[str, str]:
-        """Say at what those look who opened their Home tab within a day. Forget the others.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Say at what those look who opened their Home tab within a day. Forget the others."""
         noted = (await self._guarded(self._redis.hgetall(self.keys.homes))).items()
         old = {user for user, text in noted if time.time() - float(text.partition(" ")[0]) > _OPEN_FOR}
         if old:
             await self._guarded(self._redis.hdel(self.keys.homes, *old))
         return {user: text.partition(" ")[2] for user, text in noted if user not in old}
 
-    async def drop_stale(self, entries: Iterable[str], interrupt_ids: Iterable[str]) -> None:
+    async def drop_stale(self, entries: Sequence[str], interrupt_ids: Sequence[str]) -> None:
         """Forget for these people, groups and channels those of the requests that have ended or are gone."""
-        if ids := [*interrupt_ids]:
-            lists = [self.keys.waiting(entry) for entry in entries]
-            await self.scripts("drop_stale", self.keys.of(), ids, lists)
+        read = await self._together(
+            *(("HGET", self.keys.card(each), "status") for each in interrupt_ids),
+            *(("EXISTS", self.keys.req(each)) for each in interrupt_ids),
+        )
+        halves = zip(interrupt_ids, read, read[len(interrupt_ids) :], strict=False)
+        found = [
+            each for each, status, is_there in halves if status not in {None, b"pending"} or not is_there
+        ]
+        if found:
+            await self._together(*(("ZREM", name, *found) for name, _ in await self._lists(entries)))
 
-    async def relist(self, interrupt_ids: Sequence[str]) -> None:
-        """Write lost entries of open requests again.
 
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
-        for some in in_turns(interrupt_ids):
-            await self.scripts("relist_waiting", self.keys.of(), some)
+def _spots(page: Sequence[Any]) -> list[Spot]:
+    """Read ids and deadlines: in pairs, or in turn as older servers give them."""
+    pairs = page if page and isinstance(page[0], list) else zip(page[::2], page[1::2], strict=True)
+    return [Spot(int(float(deadline)), name.decode()) for name, deadline in pairs]

@@ -8,10 +8,11 @@ from agent_adapter.contract.record import unix_milliseconds
 from agent_adapter.redis.private import Private, words_before
 from agent_adapter.redis.scripts import Value
 from bot.domain.transitions import Change, Entry, Line, Stamp, Text
-from bot.store.audit import FACTS
 from bot.store.connected import WITHIN, Connected, flat
 from bot.store.sealed import is_fact, sealed_deadline
 
+FACTS = "facts"
+"""The field of an entry of the audit trail that says what was asked or decided."""
 Record: TypeAlias = tuple[Sequence[str], Sequence[str], int]
 """A record as scripts give it: the fields of the agent's side and of the card, and the milliseconds of the server."""
 
@@ -29,15 +30,18 @@ class Writing(Connected):
         within: float = WITHIN,
         is_told: bool = False,
     ) -> Record | None:
-        """Write a change about a card of this version, which waits for these circles; as `commit`. Gives what the script answers."""
+        """Write a change about a card of this version, which waits for these circles; as `commit`. Gives what the script answers.
+
+        With `ANYTHING` for the version, only what the audit trail says is written.
+        """
         scripts = self.durable if is_told else self.scripts
         given: dict[str, Value] = {
             "seen": version,
             "till": unix_milliseconds(change.until) if change.until else None,
             "drawn": int(change.is_drawn),
             "looked": unix_milliseconds(change.due) if isinstance(change.due, datetime) else change.due,
-            "wakes": "w:" if change.ends else "f:" if change.wakes else None,
-            "runs": int(change.runs),
+            "wakes": "w:" if change.ends or change.is_said else "f:" if change.wakes else None,
+            "runs": int(change.runs) if change.ends else None,
             "circles": waiting if change.ends else change.listed,
             "deadline": unix_milliseconds(change.deadline) if change.deadline else None,
         }

@@ -65,8 +65,7 @@ async def test_only_what_the_last_step_showed_is_approved(client, dana, redis):
     form = await dana.opened(await dana.card(), "edit:0")
     last = (await dana.submit(form, amount="7"))["views"][-1]
     [key] = await scanned(redis, "*:draft:*")
-    typed = await redis.get(key)
-    await redis.set(key, typed.replace('"7"', '"700"'))
+    await redis.hset(key, "draft", (await redis.hget(key, "draft")).replace('"7"', '"700"'))
 
     answer = await dana.submit(last)
     assert not is_last_step(answer["views"][-1])

@@ -21,7 +21,7 @@ CALLS, FILES = 275, 36
 """The most calls of our own code for a click on *Approve*, and the most files of ours that it enters. The record that a bot
 remembers may be from before the post of its card was noted: then a click takes ten calls more."""
 MOST = 9
-FIRST, LAST = "take_inbox", "save_part"
+FIRST, LAST = "take_inbox", "swap"
 
 
 async def test_a_card_is_posted_with_few_round_trips(start_bot, client, monkeypatch):

@@ -10,19 +10,7 @@ from playground.client import Control
 from playground.redis_server import RedisServer
 from playground.server import Playground
 from tests.conftest import settings_for
-from tests.support.failover import Failover
 from tests.support.faults import Process, Watcher, environment_of, watching
-
-
-@pytest.fixture
-async def failover(tmp_path: Path) -> AsyncIterator[Failover]:
-    """Two servers. A test uses them with its own `redis_url`: `failover.proxy.url`."""
-    found = Failover(tmp_path)
-    await found.proxy.start()
-    yield found
-    await found.proxy.close()
-    found.first.stop()
-    found.second.stop()
 
 
 @pytest.fixture

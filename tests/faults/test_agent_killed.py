@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from tests.conftest import until
-from tests.support.faults import CHANNEL, Process, eventually, rounds, settled_card
+from tests.support.faults import CHANNEL, Process, rounds, settled_card
 
 CASES = [("per_call", "before"), ("batched", "after"), ("batched", "before"), ("per_call", "after")]
 """How the agent pauses, and when people decide: before its successor starts, or after."""
@@ -57,17 +57,6 @@ async def asked(watcher):
     return card
 
 
-async def waiting(store, card, *, processes):
-    """Wait until so many processes wait for an answer."""
-    record_id = card["metadata"]["event_payload"]["id"]
-    req = store.keys.req(record_id)
-
-    async def all_wait():
-        return sum(name.startswith("w:") for name in await store._redis.hkeys(req)) == processes
-
-    await eventually(all_wait, within=60)
-
-
 async def approve(slack, card):
     assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve_all:0"))["ack"]["ok"]
 
@@ -93,26 +82,7 @@ async def test_restarted_agent_takes_the_answer_of_its_first_question(decided, d
         assert state.stage == "resumed"
 
 
-@pytest.mark.parametrize("mode", ["batched"])
-@pytest.mark.timeout(300)
-async def test_of_two_processes_that_wait_one_resumes(desk, slack, store, watcher):
-    """The other is told so and ends; each tool runs once."""
-    async with asyncio.timeout(100):
-        agents = [desk.agent("start", slowness=1.0)]
-        card = await asked(watcher)
-        agents.append(desk.agent("go on", slowness=1.0))
-        await waiting(store, card, processes=2)
-        await approve(slack, card)
-        for agent in agents:
-            await agent.ended()
-
-        assert len(watcher.all_cards()) == 1
-        *tools, done, refused = sorted(desk.notes, key=lambda note: ("ended" in note, "Error" in note, note))
-        assert tools == ["delete_file report.txt", "send_email al"]
-        assert done == "ended: done"
-        assert refused in {"ended: ClaimedError", "ended: ConsumedError"}
-
-
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["per_call"])
 @pytest.mark.timeout(300)
 async def test_agent_killed_inside_a_tool_goes_on_with_the_rest(desk, slack, store, watcher):

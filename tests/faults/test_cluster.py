@@ -13,7 +13,6 @@ from tests.conftest import serving
 from tests.faults.flow import Flow, breaking
 from tests.support.builders import an_action
 from tests.support.faults import (
-    CHANNEL,
     asking,
     nothing_owed,
     pressed_until_decided,
@@ -80,27 +79,3 @@ async def test_what_was_asked_is_decided_after_the_primary_was_killed(
         await settled_card(store, watcher, interrupt.id, stage="resumed")
         assert len(watcher.cards(interrupt.id)) == 1
     await nothing_owed(store)
-
-
-@pytest.mark.timeout(300)
-async def test_a_click_waits_for_the_replica_of_the_server_that_has_the_namespace(
-    cluster, start_bot, client, slack, store, watcher
-):
-    """It is frozen. A click is not accepted until it is back, and counts once."""
-    bot = await start_bot(durability="replica")
-    assert bot.store.durability.replicas == 1
-    interrupt = client.interrupt(asking(an_action("pay")))
-    await client.publish(interrupt)
-    card = await watcher.card(interrupt.id)
-    await settled_card(store, watcher, interrupt.id)
-    replica = cluster.servers[cluster.replica_of(home_of(cluster))]
-
-    replica.freeze()
-    try:
-        answer = await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0")
-        assert not answer["ack"]["ok"]
-    finally:
-        replica.thaw()
-
-    state = await settled_card(store, watcher, interrupt.id)
-    assert [recorded.decided_by for recorded in state.recorded] == ["U0DANA"]

@@ -10,7 +10,7 @@ from bot.app import running
 from playground.errors import ControlError
 from tests.conftest import settings_for, until
 from tests.support.builders import an_action
-from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, rounds, settled_card, take
+from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
 
 SECOND = timedelta(seconds=1)
 
@@ -62,16 +62,6 @@ async def press_at(moment, client, slack, store, watcher):
         assert (resume.status, resume.decisions[0].type, state.recorded[0]) == ("expired", "reject", None)
         assert "Expired" in watcher.cards(interrupt.id)[0]["text"]
     return resume.status
-
-
-async def ended(store, interrupt_id):
-    """Wait until a bot has ended the request; give its record."""
-
-    async def is_over():
-        state = await store.load(interrupt_id)
-        return None if state.status in {"new", "pending"} else state
-
-    return await eventually(is_over, within=60)
 
 
 async def test_deadline_that_passed_while_no_bot_ran_ends_a_card_that_was_shown(

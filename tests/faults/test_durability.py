@@ -26,8 +26,6 @@ from tests.support.faults import (
 from tests.support.people import Someone
 from tests.support.replicas import Group, has_waitaof, replicated
 
-"""Clicks at once, so many that connections which wrote something before are used again."""
-
 
 @pytest.fixture
 def group() -> Iterator[Group]:
@@ -120,20 +118,6 @@ async def test_a_form_that_is_not_confirmed_stays_open_with_its_text_and_counts_
     await eventually(is_accepted)
     async with asyncio.timeout(60):
         assert (await waiting).decisions == (RejectDecision(message="not today"),)
-
-
-async def test_a_click_that_waits_for_one_replica_is_accepted_while_the_other_is_dead(
-    group, start_durable, client, slack, watcher
-):
-    """The operator says how many are enough."""
-    await start_durable(durability_replicas=1)
-    interrupt = client.interrupt(asking(an_action()))
-    await client.publish(interrupt)
-    card = await watcher.card(interrupt.id)
-
-    await asyncio.to_thread(group.replicas[0].kill)
-
-    await pressed_until_accepted(slack, card)
 
 
 @pytest.mark.parametrize(

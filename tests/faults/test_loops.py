@@ -77,23 +77,6 @@ def claiming_fails(monkeypatch: pytest.MonkeyPatch):
     return begin
 
 
-async def test_a_bot_draws_on_after_what_nobody_expected(start_bot, client, watcher, claiming_fails, caplog):
-    """The card comes late, `/metrics` counts what happened, and nobody has to do anything."""
-    bot = await start_bot()
-    claiming_fails(2)
-    await until(lambda: "loop.failed" in caplog.text)
-    interrupt = an_interrupt()
-    await client.publish(interrupt)
-
-    await watcher.card(interrupt.id)
-    async with (
-        aiohttp.ClientSession() as session,
-        session.get(f"http://127.0.0.1:{bot.http.port}/metrics") as answer,
-    ):
-        assert 'assent_loop_failures_total{loop="drawing"} 2.0' in await answer.text()
-    assert bot.health.ready
-
-
 async def test_a_bot_whose_loop_keeps_failing_ends_with_a_sentence(
     playground, redis_url, claiming_fails, monkeypatch
 ):

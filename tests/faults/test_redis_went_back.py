@@ -209,7 +209,12 @@ async def test_an_approval_for_later_calls_that_was_revoked_stays_revoked(
             await dana.card("the server went back to an older state")
 
 
-@pytest.mark.parametrize("continuation", [None, OFFICE], ids=["agent", "worker"])
+@pytest.mark.parametrize(
+    ("a_bot_lives", "continuation"),
+    [("while a bot runs", None), ("before a bot starts", OFFICE)],
+    ids=["agent", "worker"],
+    indirect=["a_bot_lives"],
+)
 async def test_what_was_taken_is_not_handed_out_again(
     a_bot_lives, redis, slack, client, watcher, store, continuation
 ):
@@ -237,6 +242,7 @@ async def test_what_was_taken_is_not_handed_out_again(
     await nothing_owed(store)
 
 
+@pytest.mark.parametrize("a_bot_lives", ["before a bot starts"], indirect=True)
 async def test_an_answer_that_nobody_has_taken_is_handed_out_after_a_restore(
     a_bot_lives, redis, slack, client, watcher, store
 ):

@@ -10,7 +10,7 @@ from bot.runtime import health
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
-from tests.support.people import Someone, buttons, review_of, words
+from tests.support.people import Someone, buttons, review_of
 
 PASSING = [
     {"kind": "ratelimited", "seconds": 1},
@@ -96,10 +96,6 @@ default: {channel: C0APPROVALS, approvers: [U0DANA]}
 rules: [{match: {tool: b}, channel: C0FINANCE}]
 """
 
-ESCALATED = (
-    "default: {channel: C0APPROVALS, approvers: [U0DANA], escalation: {after: 1s, channel: C0FINANCE}}"
-)
-
 
 @pytest.mark.parametrize("closed", [{"is_archived": True}, {"members": ["U0DANA"]}], ids=str)
 async def test_card_in_a_closed_channel_loses_its_buttons_once_the_channel_is_back(
@@ -168,25 +164,6 @@ async def test_open_card_whose_picture_slack_refuses_once_is_still_decided(
 
         assert (await agent).status == "decided"
         await settled_card(store, watcher, interrupt.id, stage="resumed")
-
-
-async def test_open_card_of_an_escalation_is_not_drawn_plainer(start_bot, client, slack, watcher, tmp_path):
-    """People decide on it as well: it keeps the picture of before, and then shows what is still to be decided."""
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(ESCALATED)
-    await slack.channel("C0FINANCE", members=["U0BOT", "U0DANA"])
-    await start_bot(policy=str(policy))
-    id = await client.publish(client.interrupt(asking(an_action("a"), an_action("b"))))
-
-    def cards():
-        return [card for card in watcher.cards(id) if review_of(card)]
-
-    await until(lambda: len(cards()) == 2 and "also asked in" in words(cards()[0]["blocks"]))
-    await slack.fault("chat.update", "error", error="invalid_blocks", times=2)
-    await Someone(slack, "U0DANA").press_one(cards()[0], "approve:0")
-
-    await until(lambda: not cards())
-    assert sum("approve:1" in buttons(card) for card in watcher.cards(id)) == 2
 
 
 async def test_lost_token_turns_the_bot_red_and_heals_by_itself(bot, client, slack, store, watcher, caplog):

@@ -2,84 +2,24 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 from redis.asyncio import Redis
 
 from agent_adapter.errors import (
-    AgentAdapterError,
     ServerRefusesError,
     ServerUnreachableError,
-    ServerUnsuitableError,
 )
 from agent_adapter.redis.pool import open_redis
 from bot.app import running
-from bot.cli.doctor import examine
 from playground.client import Control
-from playground.redis_server import RedisServer, start_process
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, Json, eventually, take
 from tests.support.proxy import proxied
 
 REPLICA = "is a replica, and replicas take no writes: use the address of the primary"
-
-
-@pytest.fixture
-def refused(playground) -> Callable[[str], asyncio.Future]:
-    """Try a Redis with every part of ours, and give the one sentence of all of them."""
-
-    async def sentence(url: str, kind: type[AgentAdapterError] = ServerUnsuitableError) -> str:
-        settings = settings_for(playground, url)
-        said = set()
-        with pytest.raises(kind) as of_bot:
-            async with running(settings):
-                pass
-        said.add(str(of_bot.value))
-        with pytest.raises(kind) as of_agent:
-            async with an_agent(url):
-                pass
-        said.add(str(of_agent.value))
-        said |= {found.sentence async for found in examine(settings) if found.subject == "redis"}
-        [only] = said
-        return only
-
-    return sentence
-
-
-async def test_a_node_of_a_cluster_is_refused_by_name(serve, refused):
-    """Bot, agent and doctor say the same, whether the node has slots or not."""
-    server = serve("--cluster-enabled", "yes")
-    assert "is a node of a Redis Cluster: write redis+cluster://" in await refused(server.url)
-
-    async with open_redis(server.url) as redis:
-        await redis.execute_command("CLUSTER", "ADDSLOTS", *range(16_384))
-    assert "is a node of a Redis Cluster: write redis+cluster://" in await refused(server.url)
-    of_a_database = await refused(f"{server.url}?db=1", ServerRefusesError)
-    assert "is a node of a Redis Cluster: write redis+cluster://" in of_a_database
-
-
-async def test_a_replica_is_refused_by_name_and_names_its_primary(serve, refused):
-    """Also one that takes writes, which would be lost at its next synchronisation."""
-    server = serve("--replicaof", "127.0.0.1 1", "--replica-read-only", "no")
-
-    sentence = await refused(server.url)
-    assert REPLICA in sentence
-    assert "(it follows 127.0.0.1:1)" in sentence
-
-
-async def test_a_redis_that_is_too_old_for_the_first_command_is_named(tmp_path, refused):
-    """Redis 5 does not know HELLO, with which every connection begins."""
-    server = RedisServer(tmp_path, ("--rename-command", "HELLO", ""))
-    process = start_process(server.command)
-    try:
-        await until((tmp_path / "redis.sock").exists)
-        sentence = await refused(server.url, ServerRefusesError)
-    finally:
-        process.kill()
-        process.wait()
-    assert "is too old, or a proxy: it does not know HELLO. 6.2 or newer" in sentence
 
 
 @pytest.fixture

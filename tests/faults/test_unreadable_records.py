@@ -1,21 +1,15 @@
 """Something else writes to Redis: a record that cannot be read ends once, with our own words on both sides."""
 
 import asyncio
-import contextlib
 import logging
 
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
+from agent_adapter.errors import AgentAdapterError
 from agent_adapter.redis.pool import open_redis
-from bot.domain.admission import Place
-from bot.domain.codec import ADMISSION
-from bot.jobs.outdated import first_outdated
-from bot.rendering.card.card import render_card
-from bot.store.sealed import FACTS
 from tests.conftest import until
-from tests.support.builders import an_action, an_admission
+from tests.support.builders import an_action
 from tests.support.faults import asking, eventually, nothing_owed
 from tests.support.people import Someone, buttons, words
 
@@ -25,7 +19,6 @@ DAMAGE = {
     "bytes in a new field": ("req", BYTES, "1"),
     "bytes on the card": ("card", "seen:0:U0DANA", BYTES),
     "a body of text": ("req", "body", "send money"),
-    "a body of somebody else's JSON": ("req", "body", '{"hello": "world"}'),
     "a body of another interrupt": ("req", "body", '{"schema_version": 1, "id": "billing.other"}'),
 }
 
@@ -96,72 +89,6 @@ async def test_a_record_that_is_damaged_while_people_decide_closes_its_card(
     assert "This can no longer be decided" in words(watcher.cards(interrupt.id)[0]["blocks"])
     assert (await outcome(agent)).startswith("UnreadableRecordError")
     await nothing_owed(store)
-
-
-@pytest.mark.parametrize(
-    "field", ["created", "deadline", "fence", "claim_until", "resumed", "withdraw", "outcome:x", "outcome:0"]
-)
-@pytest.mark.parametrize("value", ["{", "", "nan", "inf", "9" * 30, "9" * 5000, "[" * 100_000])
-async def test_whatever_an_agent_writes_into_its_record_the_bot_reads_it_or_says_that_it_cannot(
-    field, value, client, redis, store
-):
-    """No other error comes out of the reader, so none ends a loop of the bot."""
-    interrupt_id = await client.publish(client.interrupt(asking(an_action())))
-    await redis.hset(f"{{assent}}:req:{interrupt_id}", field, value)
-
-    with contextlib.suppress(UnreadableRecordError):
-        assert await store.load(interrupt_id)
-
-
-GARBAGE = {
-    "a word": "x",
-    "nothing": "",
-    "bytes": BYTES,
-    "a large number": "9" * 30,
-    "a number of 5,000 digits": "9" * 5000,
-    "a number that is out of bounds": "99",
-    "a negative number": "-1",
-    "a megabyte": "x" * (1 << 20),
-    "deep JSON": "[" * 100_000,
-    "an object": '{"a": 1}',
-    "a list": "[1, 2]",
-    "null": "null",
-}
-WRITTEN_LATER = {
-    "status", "reason", "code", "deadline", "settled", "lapsed", "untaken", "vote", "press", "version", "d", "t", "by", "at", "signed",
-    "extended", "waiting", "sticky_grant", "sticky_until", "sticky_ended", "sticky_uses", "sticky_given",
-    "up", "lease", "missed", "gone", "notice", "seal", "sealed",
-}  # fmt: skip
-"""The kinds of fields that bots write after the admission, beside those with a mark of their own."""
-
-
-@pytest.mark.parametrize("what", GARBAGE)
-async def test_whatever_stands_in_a_field_of_a_card_the_bot_reads_it_or_says_that_it_cannot(
-    what, client, redis, store
-):
-    """What it reads it can draw. No other error comes out of the reader, so none ends a loop, a list or a click."""
-    interrupt_id = await client.publish(client.interrupt(asking(an_action("a"), an_action("b"))))
-    await store.take_inbox("billing")
-    places = (Place(channel="C1", actions=(0, 1)),)
-    await store.admit(await store.load(interrupt_id), an_admission(places=places))
-    key = f"{{assent}}:card:{interrupt_id}"
-    before = await redis.hgetall(key)
-    # Each kind alone, and as the field of an action, of a place, of one that is not there, of none.
-    names = [
-        kind + of
-        for kind in sorted(ADMISSION | FACTS | WRITTEN_LATER)
-        for of in ("", ":0", ":0:0", ":99", ":x")
-    ]
-
-    for name in names:
-        await redis.hset(key, name, GARBAGE[what])
-        store.forget_remembered()
-        with contextlib.suppress(UnreadableRecordError):
-            state = await store.load(interrupt_id)
-            render_card(state)
-            first_outdated(state, {})
-        async with redis.pipeline() as putting_back:
-            await putting_back.delete(key).hset(key, mapping=before).execute()
 
 
 WELL_FORMED = {

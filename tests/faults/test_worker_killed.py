@@ -61,14 +61,6 @@ def after_claim(agent, approvals, death):
     agent.go_on = death.die
 
 
-def before_the_graph(agent, approvals, death):
-    agent.graph.ainvoke = death.die
-
-
-def after_the_graph(agent, approvals, death):
-    agent.graph.ainvoke = death.after(agent.graph.ainvoke)
-
-
 def in_the_middle_of_the_graph(agent, approvals, death):
     invoke = agent.graph.ainvoke
 
@@ -87,41 +79,15 @@ def after_asking(agent, approvals, death):
     agent._ask = death.after(agent._ask)
 
 
-def before_the_agent(agent, approvals, death):
-    agent._run = death.die
-
-
-def after_the_agent(agent, approvals, death):
-    agent._run = death.after(agent._run)
-
-
 def after_finish(agent, approvals, death):
     approvals._claims._finish = death.after(approvals._claims._finish)
 
 
-def before_giving_back(agent, approvals, death):
-    # Somebody else holds the claim, so the run that was taken is given back.
-    approvals.runs.give_back = death.die
-
-
-GRAPH = [after_claim, before_the_graph, in_the_middle_of_the_graph, after_the_graph, before_asking, after_asking,
-         after_finish, before_giving_back]  # fmt: skip
-AGENT = [
-    after_claim,
-    before_the_agent,
-    after_the_agent,
-    before_asking,
-    after_asking,
-    after_finish,
-    before_giving_back,
-]
+BOUNDARIES = [after_claim, before_asking, after_asking, after_finish]
 CASES = [
-    pytest.param(
-        kind, boundary, id=f"{kind}-{boundary.__name__}",
-        marks=() if boundary in {after_claim, before_asking, after_finish} else pytest.mark.nightly,
-    )
-    for kind, boundaries in (("graph", GRAPH), ("openai", AGENT)) for boundary in boundaries
-]  # fmt: skip
+    *((kind, boundary) for kind in ("graph", "openai") for boundary in BOUNDARIES),
+    ("graph", in_the_middle_of_the_graph),
+]
 
 
 @pytest.fixture
@@ -135,7 +101,7 @@ async def make(redis_url):
     return make
 
 
-@pytest.mark.parametrize(("kind", "boundary"), CASES)
+@pytest.mark.parametrize(("kind", "boundary"), CASES, ids=lambda each: getattr(each, "__name__", each))
 @pytest.mark.timeout(600)
 async def test_worker_that_dies_leaves_a_run_that_is_resumed_once(redis_url, store, make, kind, boundary):
     """Wherever it dies, the next worker brings the run to its end: the same tools, each once, and nothing stays owed."""
@@ -202,8 +168,6 @@ async def die_at(boundary, agent, redis_url, store, interrupt_id):
     async with a_client(redis_url) as doomed:
         death = Death(doomed)
         boundary(agent, doomed, death)
-        if boundary is before_giving_back:
-            await doomed._records.claim(interrupt_id, "somebody else", 100)
         async with working(doomed, agent):
             await death.came.wait()
 
@@ -221,7 +185,11 @@ async def nothing_owed(store):
 
 @pytest.mark.parametrize(
     ("kind", "threads_database"),
-    [("graph", "sqlite"), ("graph", "postgres"), ("openai", "sqlite")],
+    [
+        ("graph", "sqlite"),
+        pytest.param("graph", "postgres", marks=pytest.mark.nightly),
+        pytest.param("openai", "sqlite", marks=pytest.mark.nightly),
+    ],
     indirect=["threads_database"],
 )
 @pytest.mark.timeout(600)

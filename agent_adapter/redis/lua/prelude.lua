@@ -266,7 +266,7 @@ end
 --
 -- The records are read beside a list, so an entry too many does no harm, and one too few would hide a record. So entries
 -- are added before a record changes, and removed after it. What is past its deadline by a day is removed in passing. Lists and
--- sets are kept as long as a record; the sweep of the bots renews them.
+-- sets are kept for longer than any deadline that is still ahead.
 local WAITING, CIRCLES = 'waiting:', 'circles:'
 
 local function add_waiting(prefix, id, circles, deadline, at)
@@ -280,34 +280,6 @@ local function add_waiting(prefix, id, circles, deadline, at)
       redis.call('PEXPIRE', prefix .. CIRCLES .. entry, text(KEPT_UNRESUMED))
     end
   end
-end
-
--- Return the lists of a person, a group or a channel: its own, and those of its circles. Circles without a list are forgotten.
-local function lists_of(prefix, entry)
-  local found, circles = { prefix .. WAITING .. entry }, prefix .. CIRCLES .. entry
-  for _, circle in ipairs(try('SMEMBERS', circles) or {}) do
-    local list = prefix .. WAITING .. circle
-    if redis.call('EXISTS', list) == 1 then
-      append(found, list)
-    else
-      redis.call('SREM', circles, circle)
-    end
-  end
-  return found
-end
-
--- Return the lists of several, each list once. Their own lists are the keys of the script.
-local function lists_of_all(prefix, keys)
-  local found, is_known = {}, {}
-  for _, key in ipairs(keys) do
-    for _, list in ipairs(lists_of(prefix, string.sub(key, #prefix + #WAITING + 1))) do
-      if not is_known[list] then
-        is_known[list] = true
-        append(found, list)
-      end
-    end
-  end
-  return found
 end
 
 -- The bots take old entries out of it. The time is that of the server. `seq` counts the entries, so that one

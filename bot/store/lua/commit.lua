@@ -2,12 +2,12 @@
 --
 -- KEYS  req, card, undrawn, due, unresumed, standing, audit
 -- ARGV  id, prefix
---       seen      the version of the card as it was read
+--       seen      the version of the card as it was read, or '*' for a change that is only entries: no record has to be there
 --       till      when it is too late, in milliseconds, or '' for never
 --       drawn     1 to have the card drawn, else 0
 --       looked    when something is due, in milliseconds; 'now' computes it again; ''
---       wakes     WAITS when the record ends, FOLLOWS when something is decided, or ''
---       runs      1 when its run is owed to a worker then, else 0
+--       wakes     WAITS for all who wait for the record, FOLLOWS for those that follow each decision, or ''
+--       runs      when the record ends: 1 if its run is owed to a worker then, else 0; or ''
 --       circles   for whom it waits: from now on, or until now when it ends
 --       deadline  until when it waits for them
 --       then lists of words, each after the number of its words: fields of the agent's side that have to say the same,
@@ -30,7 +30,8 @@ end
 local judged, fields, gone, mine, begun, ended = unpack(lists)
 
 local is_late = till ~= '' and at >= tonumber(till)
-local is_same = redis.call('EXISTS', req) == 1 and (redis.call('HGET', card, 'version') or '') == seen
+local is_noted = seen == ANYTHING
+local is_same = is_noted or redis.call('EXISTS', req) == 1 and (redis.call('HGET', card, 'version') or '') == seen
 for j = 1, #judged, 2 do
   local field, said = judged[j], judged[j + 1]
   is_same = is_same and redis.call('HEXISTS', req, field) == (said == '' and 0 or 1)
@@ -71,9 +72,9 @@ end
 if #ended > 0 then
   redis.call('ZREM', standing, unpack(ended))
 end
-if wakes == WAITS and runs == '1' then
+if runs == '1' then
   queue_run(unresumed, req, prefix, id, at)
-elseif wakes == WAITS then
+elseif runs == '0' then
   redis.call('ZREM', unresumed, id)
 elseif circles ~= '' then
   add_waiting(prefix, id, circles, tonumber(deadline), at)
@@ -95,11 +96,13 @@ end
 if #gone > 0 then
   redis.call('HDEL', card, unpack(gone))
 end
-redis.call('HSET', card, 'version', next_version(seen, at, ARGV), unpack(fields))
+if not is_noted then
+  redis.call('HSET', card, 'version', next_version(seen, at, ARGV), unpack(fields))
+end
 -- Last, because the server writes first to the client that it woke last. So the answer leaves before a bot is woken to draw.
 if wakes ~= '' then
   wake_processes(req, prefix, id, wakes)
 end
-for circle in string.gmatch(wakes == WAITS and circles or '', '%S+') do
+for circle in string.gmatch(runs ~= '' and circles or '', '%S+') do
   try('ZREM', prefix .. WAITING .. circle, id)
 end

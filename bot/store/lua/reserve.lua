@@ -44,19 +44,15 @@ if is_counted then
     + redis.call('HSTRLEN', prefix .. 'run:' .. interrupt, 'continuation')
 end
 
-local function used()
-  local count, bytes = 0, 0
+local function over()
+  local count, bytes = 0, size
   for _, each in ipairs(redis.call('HVALS', held)) do
     count, bytes = count + 1, bytes + each
   end
-  return count, bytes
-end
-
-local function over(count, bytes)
-  if count + 1 > tonumber(most_pending) then
+  if count >= tonumber(most_pending) then
     return 'pending', count
-  elseif most_bytes ~= '' and bytes + size > tonumber(most_bytes) then
-    return 'bytes', bytes + size
+  elseif most_bytes ~= '' and bytes > tonumber(most_bytes) then
+    return 'bytes', bytes
   end
 end
 
@@ -70,10 +66,10 @@ local function forget_ended()
   end
 end
 
-local limit, amount = over(used())
+local limit, amount = over()
 if limit then
   forget_ended()
-  limit, amount = over(used())
+  limit, amount = over()
 end
 if limit then
   return { limit, amount }
@@ -86,12 +82,11 @@ if most_per_minute ~= '' then
   until_free = until_free + MINUTE / most_per_minute
   if until_free > at + MINUTE then
     return { 'per_minute', math.ceil(until_free - at - MINUTE) }
+  elseif is_counted then
+    redis.call('SET', rate, text(until_free), 'PX', MINUTE)
   end
 end
 if is_counted then
-  if most_per_minute ~= '' then
-    redis.call('SET', rate, text(until_free), 'PX', MINUTE)
-  end
   redis.call('HSET', held, interrupt, size)
   redis.call('PEXPIRE', held, HELD_FOR)
 end

@@ -1,5 +1,6 @@
--- Give a turn within a rate limit. The first fifth of the limit is given at once, the rest evenly, so that nobody starves
--- after a burst. Waiting agents take turns: the one whose last turn is the longest ago goes first.
+-- Give a turn within a rate limit, or note that nobody gets one for a while. The first fifth of the limit is given at once,
+-- the rest evenly, so that nobody starves after a burst. Waiting agents take turns: the one whose last turn is the longest
+-- ago goes first.
 --
 -- KEYS  turns    the turns of the last window
 --       held     exists while nobody gets a turn
@@ -11,10 +12,17 @@
 --       is_urgent  1 | 0
 --       name       of this turn
 --       agent
+--       pause      milliseconds for which nobody gets a turn, or '' to ask for one
 -- Returns milliseconds to wait, 0 to go
 
 local turns, held, urgent, waiting, served = unpack(KEYS)
-local calls, window, is_urgent, name, agent = unpack(ARGV)
+local calls, window, is_urgent, name, agent, pause = unpack(ARGV)
+if pause ~= '' then
+  if time_left(held) < tonumber(pause) then
+    redis.call('SET', held, pause, 'PX', pause)
+  end
+  return 0
+end
 calls, window, is_urgent = tonumber(calls), tonumber(window), is_urgent == '1'
 -- This many calls of a window are given at once.
 local AT_ONCE = calls / 5

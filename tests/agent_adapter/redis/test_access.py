@@ -18,7 +18,7 @@ AGENTS = {path.stem for path in (ROOT / "agent_adapter/redis/lua").glob("*.lua")
 BOTS = {path.stem for path in (ROOT / "bot/store/lua").glob("*.lua")}
 OF_WORKERS = {"drop_run", "fail_run", "finish_work", "lease_runs", "note_run", "release_run"}
 """Scripts that only workers run, and an operator in their place."""
-OF_OPERATORS = {"read", "read_audit", "release_run", "release_work"}
+OF_OPERATORS = {"read", "release_run"}
 NOT_AGENTS = OF_WORKERS | {"lease_work"}
 RUNS: dict[Role, set[str]] = {
     "agent": AGENTS - NOT_AGENTS,

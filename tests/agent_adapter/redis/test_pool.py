@@ -133,12 +133,15 @@ async def test_commands_that_wait_for_their_turn_are_all_answered(redis_url, mon
     [
         ({"redis_version": "6.0.16"}, "Redis at here is 6.0.16; 6.2 or newer (or Valkey) is needed: upgrade it"),
         ({"redis_version": "5.0"}, "Redis at here is 5.0; 6.2 or newer (or Valkey) is needed: upgrade it"),
+        ({"role": "slave", "master_host": "db1", "master_port": 6379},
+         "Redis at here is a replica, and replicas take no writes: use the address of the primary"),
+        ({"cluster_enabled": 1}, "Redis at here is a node of a Redis Cluster: write redis+cluster://"),
         ({"maxmemory": 100, "maxmemory_policy": "allkeys-lru"},
          "Redis at here evicts pending approvals (maxmemory-policy allkeys-lru): set maxmemory-policy noeviction"),
         ({"maxmemory": 100, "maxmemory_policy": "allkeys-random"},
          "Redis at here evicts pending approvals (maxmemory-policy allkeys-random)"),
     ],
-    ids=["6.0", "5.0", "allkeys-lru", "allkeys-random"],
+    ids=["6.0", "5.0", "a replica", "a node of a cluster", "allkeys-lru", "allkeys-random"],
 )  # fmt: skip
 def test_a_redis_that_cannot_keep_approvals_is_refused(info, sentence):
     """The sentence says what to change."""
@@ -367,6 +370,7 @@ async def test_what_was_written_to_a_stream_comes_out_whole(redis, redis_url, pr
         (ResponseError("NOREPLICAS Not enough good replicas to write."), ServerUnreachableError, "takes no writes"),
         (ResponseError("MISCONF Redis is configured to save RDB snapshots"), ServerUnreachableError, "its own disk"),
         (BusyLoadingError("Redis is loading the dataset in memory"), ServerUnreachableError, "is still loading"),
+        (ResponseError("unknown command 'HELLO', with args beginning with: '3'"), ServerRefusesError, "is too old, or a proxy"),
         (MovedError("3999 127.0.0.1:6381"), ServerRefusesError, "is a node of a Redis Cluster"),
         (NoPermissionError("this user has no permissions to run the 'evalsha' command"),
          ServerRefusesError, "does not allow this user"),

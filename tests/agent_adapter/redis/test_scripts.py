@@ -87,18 +87,18 @@ def test_a_call_is_put_in_the_order_of_the_script():
 def test_what_follows_the_names_keeps_its_order():
     """Several of a kind have no names."""
     keys, args = read_script(AGENT_LUA, "finish_work").call(
-        {"owed": "a", "failing": "b"}, {"succeeded": 1}, ["id", "lease", None], ["c"]
+        {"owed": "a", "failing": "b"}, {"said": "-"}, ["id", "lease", None], ["c"]
     )
 
     assert keys == ["a", "b", "c"]
-    assert args == [1, "id", "lease", ""]
+    assert args == ["-", "id", "lease", ""]
 
 
 def test_a_key_may_be_left_out():
     """The last ones, which the script then does without."""
-    names = {"card": None, "part": "0:0", "owner": None}
+    names = {"hash": None, "kept": 7, "read": None}
 
-    assert read_script("bot.store.lua", "let_go_part").call({}, names) == ([], ["0:0", ""])
+    assert read_script("bot.store.lua", "swap").call({}, names) == ([], [7, ""])
 
 
 def test_a_wrong_name_is_an_error():

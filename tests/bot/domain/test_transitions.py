@@ -173,6 +173,7 @@ def test_what_is_written_ends_when_the_last_action_is_decided():
     _, last = vote("U0ERIK", RejectDecision(), 1)(record.state)
 
     assert (one.ends, one.wakes, last.ends, last.wakes) == (False, True, True, True)
+    assert one.until == record.state.deadline
 
 
 @bounded(40)

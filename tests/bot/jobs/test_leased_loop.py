@@ -48,36 +48,6 @@ async def nothing_owed(store: ApprovalStore) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_owed_work_is_done_and_given_back(store, owe, start):
-    """What is owed at the start is done, and is owed no more."""
-    done = []
-
-    async def handle(id: str) -> None:
-        done.append(id)
-
-    await owe("a", "b", "c")
-    start(handle)
-    await nothing_owed(store)
-
-    assert sorted(done) == ["a", "b", "c"]
-
-
-async def test_a_wake_up_is_enough(store, owe, start):
-    """A worker at rest looks when it is woken, long before its sweep."""
-    done = []
-
-    async def handle(id: str) -> None:
-        done.append(id)
-
-    worker = start(handle)
-    await asyncio.sleep(0.05)
-    await owe("a")
-    worker.wake()
-    await nothing_owed(store)
-
-    assert done == ["a"]
-
-
 async def test_what_has_to_wait_is_put_back_unlooked_at(store, owe):
     """It comes again when its time is over, however many wait with it; the others are done meanwhile."""
     done, waits = [], {"a": 300, "b": 300}
@@ -288,26 +258,6 @@ async def test_draining_finishes_what_runs(store, owe):
 
     assert done == ["a"]
     assert await store.owed() == {"undrawn": 1, "due": 0, "unresumed": 0}
-
-
-async def test_draining_finishes_what_was_claimed_and_hardly_begun(store, owe):
-    """Nothing that a stopping process has taken waits for the end of a lease until another one draws it."""
-    begun, done = asyncio.Event(), []
-
-    async def handle(id: str) -> None:
-        begun.set()
-        done.append(id)
-
-    await owe(*"abcdefgh")
-    worker = Worker(store, "undrawn", handle, lease=60, sweep=60)
-    running = asyncio.create_task(worker.run(Loop("drawing", within=60)))
-    await begun.wait()
-    await end_task(running)
-
-    await worker.drain()
-
-    assert sorted(done) == [*"abcdefgh"]
-    assert await store.owed() == {"undrawn": 0, "due": 0, "unresumed": 0}
 
 
 async def test_a_worker_outlives_its_redis(tmp_path: Path, caplog: pytest.LogCaptureFixture):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bot.jobs import owed_ages
-from bot.jobs.owed_ages import OwedAges
+from bot.jobs import heartbeat
+from bot.jobs.heartbeat import OwedAges
 
 AT = 1_000_000
 
@@ -22,7 +22,7 @@ def later(monkeypatch):
         nonlocal at
         at += seconds
 
-    monkeypatch.setattr(owed_ages.time, "monotonic", lambda: at)
+    monkeypatch.setattr(heartbeat.time, "monotonic", lambda: at)
     return go_on
 
 

@@ -255,6 +255,3 @@ async def test_the_folder_forgets_after_its_time(redis, trail, folder):
     assert log.forget(date(2030, 1, 1)) == ["2026-11-07"]
 
     assert (log.check(None).first, log.check(None).n) == (6, 9)
-
-
-"""The year 9998, and the last number that there is."""

@@ -163,17 +163,6 @@ async def test_an_agent_cannot_hide_an_open_record_from_its_deadline(client, sto
     assert await redis.pttl(keys.card(interrupt_id)) == -1
 
 
-async def test_what_is_taken_is_owed_until_it_is_done(client, store, keys):
-    """A bot that dies between the inbox and the card leaves the work to the next one."""
-    interrupt_id = await client.publish(an_interrupt())
-    await store.take_inbox("billing")
-
-    (died,) = await store.lease_work("undrawn", limit=1, lease=0)
-    (next_one,) = await store.lease_work("undrawn", limit=1, lease=60_000)
-
-    assert died.interrupt_id == next_one.interrupt_id == interrupt_id
-
-
 async def test_two_bots_take_each_note_once(client, store, redis, keys):
     """Both are woken, and the trail has one entry for each."""
     for number in range(20):

@@ -26,16 +26,6 @@ def test_what_was_read_longest_ago_is_forgotten_first():
     assert memory.bytes == 2 * weight(first)
 
 
-def test_four_hundred_large_records_take_no_more_than_the_bound():
-    """One agent's large calls do not fill the memory of the bot."""
-    memory = Memory(32 << 20)
-    for number in range(400):
-        memory.put(a_record(f"{number}", 250_000, decided=100_000))
-
-    assert memory.bytes <= 32 << 20
-    assert 0 < len(list(memory)) < 60
-
-
 @pytest.mark.parametrize("size", [10, 20_000], ids=["small", "large"])
 async def test_a_body_is_read_once_while_it_is_remembered(client, start_bot, slack, size):
     """Its card is drawn and redrawn from the values that were checked when it was first read."""

@@ -4,35 +4,9 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys
-from agent_adapter.errors import ServerRefusesError, ServerUnsuitableError
-from agent_adapter.redis.pool import SCHEMA, freeze_meta
 from bot.domain.errors import SettingsError
 from bot.domain.seal import Seal
 from bot.store.namespace import agree_on_seal
-
-
-async def test_the_first_bot_writes_the_number_of_the_schema(redis: Redis):
-    assert await freeze_meta(redis, "assent") == Keys()
-    assert await redis.hgetall(Keys().meta) == {"schema": str(SCHEMA)}
-
-
-async def test_another_schema_is_refused(redis: Redis):
-    """There is one, so nothing is brought to another."""
-    await redis.hset(Keys().meta, mapping={"schema": "0"})
-
-    with pytest.raises(
-        ServerUnsuitableError, match="was written with schema 0, this version reads 1: run the version"
-    ):
-        await freeze_meta(redis, "assent")
-
-
-async def test_an_overwritten_meta_is_named(redis: Redis):
-    """With the cure, as everywhere."""
-    await redis.set(Keys().meta, "something else")
-
-    with pytest.raises(ServerRefusesError, match="\\{assent\\}:meta was overwritten: it is a string"):
-        await freeze_meta(redis, "assent")
-
 
 OLD, NEW = b"o" * 32, b"n" * 32
 

@@ -31,8 +31,8 @@ from bot.domain.votes import Press, position_of
 from bot.rendering.pages import measure
 from bot.sentences import in_answer
 from bot.slack.directory import Directory
+from bot.store.ending import decided_by_silence
 from bot.store.records import ApprovalStore
-from bot.store.silent_decisions import decided_by_silence
 from bot.use_cases.answers import Answer
 from bot.use_cases.bulk import approve_all, reject_all
 from bot.use_cases.decide import Decisions, token_of
@@ -119,25 +119,6 @@ def edit(to: str) -> EditDecision:
 # --- The script ---------------------------------------------------------------------------------------------------
 
 
-async def test_two_people_decide_and_both_are_named(client: ApprovalClient, store: ApprovalStore):
-    """The first counts, the second makes it final, and each hears `repeat` when they press again."""
-    state = await asked(client, store, quorum=2)
-
-    assert await press(store, state, ERIK, APPROVE) == ["counted"]
-    assert await press(store, state, ERIK, APPROVE) == ["repeat"]
-    between = await newest(store, state)
-    assert between.is_open_at(0)
-    assert between.actions[0].voters("approve") == (ERIK,)
-    assert await press(store, state, MIRA, APPROVE) == ["recorded"]
-    assert await press(store, state, ERIK, APPROVE) == ["repeat"]
-    assert await press(store, state, MIRA, APPROVE) == ["repeat"]
-    assert await press(store, state, DANA, APPROVE) == ["taken"]
-
-    recorded = (await newest(store, state)).recorded[0]
-    assert (recorded.decided_by, recorded.agreed_by) == (MIRA, (ERIK, MIRA))
-    assert recorded.for_agent.agreed_by == (ERIK, MIRA)
-
-
 async def test_a_vote_that_is_counted_is_drawn_and_wakes_no_agent(client, store, redis):
     """The card changes; the run waits for a decision."""
     state = await asked(client, store, quorum=2)
@@ -154,58 +135,6 @@ async def test_a_vote_that_is_counted_is_drawn_and_wakes_no_agent(client, store,
     assert events[-1:] == ["counted"]
 
 
-async def test_one_rejection_ends_it_and_names_one_person(client: ApprovalClient, store: ApprovalStore):
-    """Whoever had agreed is not among those who rejected."""
-    state = await asked(client, store, quorum=2)
-    await press(store, state, ERIK, APPROVE)
-
-    assert await press(store, state, MIRA, REJECT) == ["recorded"]
-    assert await press(store, state, ERIK, APPROVE) == ["taken"]
-
-    recorded = (await newest(store, state)).recorded[0]
-    assert (recorded.decision.type, recorded.decided_by, recorded.agreed_by) == ("reject", MIRA, ())
-
-
-async def test_a_rule_may_ask_several_people_to_reject(client: ApprovalClient, store: ApprovalStore):
-    """Reasons may differ; the last one goes to the agent."""
-    state = await asked(client, store, quorum=1, reject_quorum=2)
-
-    assert await press(store, state, ERIK, RejectDecision(message="no")) == ["counted"]
-    assert await press(store, state, MIRA, RejectDecision(message="never")) == ["recorded"]
-
-    recorded = (await newest(store, state)).recorded[0]
-    assert (recorded.decision, recorded.agreed_by) == (RejectDecision(message="never"), (ERIK, MIRA))
-
-
-async def test_a_person_has_one_vote_and_may_change_it(client: ApprovalClient, store: ApprovalStore):
-    """The last word counts, so nobody agrees with themselves."""
-    state = await asked(client, store, quorum=2, reject_quorum=2)
-    for decision in (APPROVE, REJECT, edit("bo"), APPROVE):
-        assert await press(store, state, ERIK, decision) == ["counted"]
-
-    assert await press(store, state, MIRA, REJECT) == ["counted"]
-    assert await press(store, state, ERIK, REJECT) == ["recorded"]
-    assert (await newest(store, state)).recorded[0].agreed_by == (MIRA, ERIK)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "agree"),
-    [
-        (edit("bo"), edit("bo"), True),
-        (edit("bo"), edit("cy"), False),
-        (edit("bo"), APPROVE, False),
-        (RespondDecision(message="yes"), RespondDecision(message="yes"), True),
-        (RespondDecision(message="yes"), RespondDecision(message="Yes"), False),
-    ],
-)
-async def test_what_is_written_counts_with_the_same_words_only(client, store, one, other, agree):
-    """The same bytes of arguments, the same answer."""
-    state = await asked(client, store, quorum=2)
-    await press(store, state, ERIK, one)
-
-    assert await press(store, state, MIRA, other) == (["recorded"] if agree else ["counted"])
-
-
 async def test_each_action_of_a_batch_takes_its_own_number_of_people(client, store):
     """Also where a rule asks for fewer than the others."""
     own = {1: Terms(approvers=(ERIK,)), 2: Terms(approvers=(ERIK,), quorum=3)}
@@ -213,20 +142,6 @@ async def test_each_action_of_a_batch_takes_its_own_number_of_people(client, sto
 
     assert await press(store, state, ERIK, APPROVE, 0, 1, 2) == ["counted", "recorded", "counted"]
     assert await press(store, state, MIRA, APPROVE, 0, 1, 2) == ["recorded", "taken", "counted"]
-
-
-async def test_fifty_actions_at_once(client: ApprovalClient, store: ApprovalStore):
-    """Two presses decide all of them, and repeating either changes nothing."""
-    state = await asked(client, store, 50, quorum=2)
-
-    assert await press(store, state, ERIK, APPROVE, *range(50)) == ["counted"] * 50
-    assert await press(store, state, ERIK, APPROVE, *range(50)) == ["repeat"] * 50
-    assert await press(store, state, MIRA, APPROVE, *range(50)) == ["recorded"] * 50
-    assert await press(store, state, ERIK, APPROVE, *range(50)) == ["repeat"] * 50
-
-    found = await newest(store, state)
-    assert found.status == "decided"
-    assert {recorded.agreed_by for recorded in found.recorded} == {(ERIK, MIRA)}
 
 
 async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalClient, store: ApprovalStore):
@@ -323,25 +238,6 @@ async def test_nobody_approves_what_was_refused_for_good_when_redis_has_forgotte
     assert (await decisions.decide(await newest(store, state), MIRA, {0: REJECT})).recorded
 
 
-async def test_a_person_who_agreed_gets_the_same_answer_when_they_press_again(client, store, directory):
-    """Not only the last one; somebody else is told who decided, and a change of mind comes too late."""
-    before = await asked(client, store, quorum=2)
-    decisions = Decisions(store, Judge(directory), AS_BEFORE)
-    for person in (ERIK, MIRA):
-        await decisions.decide(before, person, {0: APPROVE})
-    after = await newest(store, before)
-
-    # By the card as it was when they pressed, and as it is.
-    for state in (before, after):
-        for person in (ERIK, MIRA):
-            assert (await decisions.decide(state, person, {0: APPROVE})).recorded
-        said = await decisions.decide(state, ERIK, {0: REJECT})
-        assert (said.recorded, "was already approved by <@U0ERIK>, <@U0MIRA>" in said.sentence) == (
-            False,
-            True,
-        )
-
-
 async def test_a_bulk_button_means_what_people_could_see(client, store, directory):
     """It approves what its own message shows; the one that rejects is above the parts, and can be pressed before they are there."""
     state = await asked(client, store, 3, parts=((0, 1), (2,)))
@@ -374,17 +270,6 @@ async def test_a_bulk_button_approves_only_what_its_question_named(client, store
     assert [bool(recorded) for recorded in (await newest(store, state)).recorded] == [True, False]
 
 
-async def test_votes_that_are_too_few_at_the_deadline_approve_nothing(client, store):
-    """What is open then becomes what the deadline makes of it, and the votes stay to be read."""
-    state = await asked(client, store, quorum=2, life=300)
-    await press(store, state, ERIK, APPROVE)
-    await asyncio.sleep(0.35)
-
-    assert await press(store, state, MIRA, APPROVE) == ["closed"]
-    assert await store.settle(state.id, "expired") == "settled"
-    assert (await newest(store, state)).recorded == (None,)
-
-
 # --- Judged again ------------------------------------------------------------------------------------------------
 
 
@@ -414,18 +299,6 @@ async def test_a_person_who_saw_an_older_record_judges_those_who_voted_since(cli
 
     assert (answer.recorded, "counts: 1 of 2. One more" in answer.sentence) == (True, True)
     assert (await newest(store, before)).actions[0].voters("approve") == (MIRA,)
-
-
-async def test_one_who_changed_their_vote_since_is_not_asked_about(client, store, directory):
-    """Erik rejects now; what he said before completes nothing."""
-    state = await asked(client, store, quorum=2, reject_quorum=2)
-    decisions = Decisions(store, Judge(directory), AS_BEFORE)
-    await decisions.decide(state, ERIK, {0: APPROVE})
-    seen = await newest(store, state)
-    await decisions.decide(seen, ERIK, {0: REJECT})
-
-    assert "counts: 1 of 2. One more" in (await decisions.decide(seen, MIRA, {0: APPROVE})).sentence
-    assert (await newest(store, state)).recorded == (None,)
 
 
 # --- Silence ------------------------------------------------------------------------------------------------------
@@ -496,8 +369,9 @@ async def test_a_message_that_is_posted_anew_has_been_there_since_then(client, s
     first = (await newest(store, state)).up[CARD]
 
     for ts, is_new in (("1.2", False), ("9.9", True)):
-        await store.lease_part(state.id, CARD, owner="me", lease=5_000)
-        await store.save_part(state.id, CARD, owner="me", shown=Shown("C1", ts, "e"))
+        lease = await store.lease_part(state.id, CARD, owner="me", lease=5_000)
+        shown, before = Shown("C1", ts, "e"), lease.state.shown[CARD]
+        await store.save_part(state.id, CARD, owner="me", shown=shown, before=before)
         assert ((await newest(store, state)).up[CARD] > first) is is_new
 
 
@@ -550,17 +424,6 @@ async def test_a_bot_that_slack_cannot_reach_takes_no_objection(client, store, r
     assert (await at_the_deadline(client, store, state))[0] == ("approve" if seconds < 15 else "reject")
 
 
-async def test_a_bot_whose_calls_slack_did_not_carry_out_for_long_was_away(client, store, redis):
-    """It says that it lives, and its last sign of life is the last call that went through."""
-    state = await asked(client, store, **SILENT)
-    await is_shown(store, state)
-    await redis.hset(store.keys.watched, "heard", 1)
-    await store.heartbeat("bot", quiet_for=16.0)
-
-    kind, words = await at_the_deadline(client, store, state)
-    assert (kind, NOBODY in words) == ("reject", True)
-
-
 async def test_silence_approves_nothing_where_nobody_has_looked(client, store):
     """Whoever ends a record has to say that people could object."""
     state = await asked(client, store, **SILENT)
@@ -595,17 +458,6 @@ async def test_silence_approves_a_card_that_was_shown_late_once_people_took_more
     await extend(store, await newest(store, state), timedelta(seconds=0.4))
 
     assert (await at_the_deadline(client, store, await newest(store, state)))[0] == "approve"
-
-
-async def test_silence_never_overrules_a_person(client, store):
-    """Whoever rejected before has rejected."""
-    state = await asked(client, store, by_silence=True, life=200)
-    await is_shown(store, state)
-    await press(store, state, ERIK, REJECT)
-    await asyncio.sleep(0.25)
-
-    assert await store.settle(state.id, "expired") == "decided"
-    assert (await newest(store, state)).recorded[0].decided_by == ERIK
 
 
 @pytest.mark.parametrize("status", ["withdrawn", "refused"])

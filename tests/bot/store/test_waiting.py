@@ -12,7 +12,6 @@ from bot.domain.approval import Approval
 from bot.domain.schedule import Step
 from bot.domain.waiting import Spot
 from bot.jobs.deadlines import Deadlines
-from bot.jobs.waiting_sweep import sweep
 from bot.store.records import ApprovalStore
 from tests.bot.store.test_records import decide
 from tests.bot.use_cases.test_propose import a_proposal, propose
@@ -124,18 +123,6 @@ async def test_a_proposal_lists_the_request_for_those_who_decide_it(client, stor
     assert await waiting(store, "S0MONEY") == await waiting(store, "C2") == [state.id]
     await store.settle(state.id, "withdrawn")
     assert await redis.keys("{assent}:waiting:*") == []
-
-
-async def test_a_sweep_writes_lists_again_that_were_lost(client, store, redis):
-    state = await admitted(client, store)
-    over = await admitted(client, store, run="over")
-    await store.settle(over.id, "withdrawn")
-    await redis.delete(*await redis.keys("{assent}:waiting:*"))
-
-    await sweep(store)
-
-    for entry in ("U0ERIK", "S0OPS", "C1"):
-        assert await waiting(store, entry) == [state.id]
 
 
 async def test_those_who_may_decide_together_share_one_entry(client, store, redis):
