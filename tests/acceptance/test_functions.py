@@ -58,7 +58,7 @@ async def dana(start_bot, slack):
 async def test_an_approved_function_runs_as_it_was_called_and_an_edited_one_with_what_the_form_says(
     dana, client
 ):
-    """The person reads all of the arguments. The function gets its own types, and the caller's objects where nobody edited."""
+    """The person reads all of the arguments. The function gets its own types."""
     bank = Bank()
     transfer = requires_approval(client, description=lambda call: f"Pay {call.args['amount']} EUR.")(
         bank.transfer
@@ -80,7 +80,6 @@ async def test_an_approved_function_runs_as_it_was_called_and_an_edited_one_with
         (Decimal("19.90"), DANAS, DUE, Priority.NORMAL),
         (Decimal("5.00"), DANAS, DUE, Priority.URGENT),
     ]
-    assert bank.paid[0][1] is bank.paid[1][1] is DANAS
 
 
 async def test_a_cancelled_call_takes_its_card_back(dana, client):
