@@ -46,18 +46,25 @@ async def example(
         await process.communicate()
 
 
+RUN = (
+    ("langgraph_agent.py", "send_email", {}, f"{SENT}That is settled."),
+    ("langgraph_raw.py", "Release to production?", {}, "build 17: released"),
+    ("deepagents_agent.py", "send_email", {}, "sent to dana@example.com: Invoice 17\nThat is settled."),
+    ("langchain_dev_utils_agent.py", "pay", {"amount": "4"}, "paid 4 to Dana\nThat is settled."),
+    ("openai_agents.py", "send_email", {}, "To: dana@example.com\nInvoice 17 is due.\n"),
+    ("spoon_agent.py", "send_email", {}, f"{SENT}That is settled."),
+    ("plain_functions.py", "send_reminder", {}, "To: dana@example.com\nYour invoice 17 is due on 2026-12-01.\n\nsent"),
+)  # fmt: skip
+BY_NIGHT = {"langgraph_raw.py", "deepagents_agent.py", "langchain_dev_utils_agent.py"}
+
+
 @pytest.mark.parametrize(
     ("name", "asks", "typed", "done"),
     [
-        ("langgraph_agent.py", "send_email", {}, f"{SENT}That is settled."),
-        ("langgraph_raw.py", "Release to production?", {}, "build 17: released"),
-        ("deepagents_agent.py", "send_email", {}, "sent to dana@example.com: Invoice 17\nThat is settled."),
-        ("langchain_dev_utils_agent.py", "pay", {"amount": "4"}, "paid 4 to Dana\nThat is settled."),
-        ("openai_agents.py", "send_email", {}, "To: dana@example.com\nInvoice 17 is due.\n"),
-        ("spoon_agent.py", "send_email", {}, f"{SENT}That is settled."),
-        ("plain_functions.py", "send_reminder", {}, "To: dana@example.com\nYour invoice 17 is due on 2026-12-01.\n\nsent"),
+        pytest.param(*each, marks=pytest.mark.nightly if each[0] in BY_NIGHT else (), id=each[0])
+        for each in RUN
     ],
-)  # fmt: skip
+)
 async def test_an_example_does_what_was_decided(start_bot, dana, redis_url, name, asks, typed, done):
     """Given an example and a bot, when a person approves or edits, then exactly that happens."""
     if name == "spoon_agent.py":

@@ -14,6 +14,8 @@ from tests.support.pages import run_page
 from tests.support.people import Someone
 from tests.test_project import everything_is_approved  # noqa: F401 - a fixture
 
+pytestmark = pytest.mark.nightly
+
 GO = {"messages": [{"role": "user", "content": "go"}]}
 
 
@@ -72,7 +74,6 @@ async def test_run_on_the_server_is_decided_in_slack(start_bot, slack, client, s
     await dana.card("the agent has resumed")
 
 
-@pytest.mark.nightly
 @pytest.mark.usefixtures("everything_is_approved")
 async def test_the_page_about_the_server_runs(address, redis_url, ran):
     """Three threads, gone on with in three ways: what was asked ran three times."""

@@ -1,13 +1,12 @@
 """Somebody with the playground's page, a real agent, and the real bot between them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 from playwright.async_api import Locator, expect
 
-from agent_adapter import ApprovalClient
-from playground.demo.agent import Done, work
+from playground.demo.agent import work
 from playground.demo.stage import on_stage
 from playground.demo.terminal import HINT, serve
 from playground.demo.tour import ANSWER, EXPECTED, REASON
@@ -25,30 +24,20 @@ def _browser() -> None:
 
 
 @pytest.fixture
-async def agent(
-    start_bot: Callable[[], Awaitable[object]], client: ApprovalClient
-) -> AsyncIterator[asyncio.Task[Done]]:
-    """An agent that asks about four calls, and then about two."""
-
-    async def tell(_: str) -> None:
-        return
-
-    await start_bot()
-    working = asyncio.create_task(work(client, tell, requested_by="U0NOOR"))
-    yield working
-    working.cancel()
-    await asyncio.gather(working, return_exceptions=True)
-
-
-@pytest.fixture
-async def screen(playground: Playground, agent: asyncio.Task[Done]) -> AsyncIterator[Screen]:
+async def screen(playground: Playground) -> AsyncIterator[Screen]:
     async with browsing(playground.url) as screen:
         yield screen
         assert screen.complaints == []
 
 
-async def test_a_person_decides_a_whole_batch(screen, agent):
+@pytest.mark.usefixtures("bot")
+async def test_a_person_decides_a_whole_batch(screen, client):
     """Given a card, when each of its actions is decided in another way, then the agent does exactly that."""
+
+    async def tell(_: str) -> None:
+        return
+
+    agent = asyncio.create_task(work(client, tell, requested_by="U0NOOR"))
     # A message in its thread names the tool as well.
     card = screen.card("refund_customer").first
     await expect(card).to_contain_text(ASKS)

@@ -165,6 +165,21 @@ async def test_an_old_answer_of_slack_never_allows_a_decision(directory, slack, 
         await judge.may_decide(state, "U0ERIK", [0], "approve")
 
 
+@pytest.mark.parametrize("terms", [{"risk": "high"}, {"quorum": 2}])
+async def test_for_a_high_risk_or_a_quorum_slack_is_asked_again_within_seconds(
+    directory, slack, monkeypatch, terms
+):
+    """Erik was looked up a moment ago, and his account is deactivated before he decides."""
+    judge = Judge(directory)
+    state, ordinary = a_state(approvers=("U0ERIK",), **terms), a_state(approvers=("U0ERIK",))
+    assert (await judge.may_decide(state, "U0ERIK", [0], "approve"))[0].allowed
+    monkeypatch.setattr("bot.use_cases.judge.VOTER_FRESH_FOR", 0.0)
+    await slack.person("U0ERIK", deleted=True)
+
+    assert (await judge.may_decide(ordinary, "U0ERIK", [0], "approve"))[0].allowed
+    assert not (await judge.may_decide(state, "U0ERIK", [0], "approve"))[0].allowed
+
+
 async def test_each_action_of_a_batch_is_judged_by_its_own_terms(directory: Directory):
     """One click on several actions gets an answer for each."""
     batch = an_interrupt(an_action(), an_action("b"))
