@@ -145,9 +145,16 @@ def check_options(graph: Graph, options: Any) -> None:
             )
 
 
-def graphs_in(graph: object) -> Iterator[Pregel[Any, Any, Any, Any]]:
+def graphs_in(graph: object, seen: set[int] | None = None) -> Iterator[Pregel[Any, Any, Any, Any]]:
     """Yield a graph and all graphs that it runs: as nodes, in its nodes, and in its tools."""
-    return _graphs_in(graph, set())
+    seen = set() if seen is None else seen
+    if not isinstance(graph, Pregel) or id(graph) in seen:
+        return
+    seen.add(id(graph))
+    yield graph
+    inside = [inner for tool in _tools_of(graph) for inner in graphs_of(tool)]
+    for inner in (*inside, *dict(graph.get_subgraphs()).values()):
+        yield from graphs_in(inner, seen)
 
 
 def reviews_turn(pause: Pause) -> bool:
@@ -213,18 +220,6 @@ def newest_calls(values: Any, key: str = "messages") -> list[dict[str, Any]]:
 def open_calls(values: Any) -> list[dict[str, Any]]:
     """Return the calls of the model's last turn that have no answer yet."""
     return [call for call, answered in _calls_of_turn(values) if not answered]
-
-
-def _graphs_in(graph: object, seen: set[int]) -> Iterator[Pregel[Any, Any, Any, Any]]:
-    if not isinstance(graph, Pregel) or id(graph) in seen:
-        return
-    seen.add(id(graph))
-    yield graph
-    for tool in _tools_of(graph):
-        for inner in graphs_of(tool):
-            yield from _graphs_in(inner, seen)
-    for _, inner in graph.get_subgraphs():
-        yield from _graphs_in(inner, seen)
 
 
 def _tools_of(graph: Pregel[Any, Any, Any, Any]) -> Iterator[BaseTool]:
