@@ -53,7 +53,7 @@ _OF_CONNECTIONS = "cluster|slots command info ping select"
 """redis-py asks for the commands of a Cluster, and where their keys are."""
 _OF_SCRIPTS = "eval eval_ro evalsha evalsha_ro"
 _OF_AGENTS = (
-    "del exists get hdel hexists hget hgetall hincrby hmget hset hsetnx mget pexpire pttl publish set time type "
+    "del exists get hdel hexists hget hgetall hmget hset hsetnx mget pexpire pttl publish set time type "
     "xadd xread xtrim zadd zrange zrangebyscore zrem zrevrange zscore"
 )
 _OF_BOTS = (

@@ -24,6 +24,7 @@ from agent_adapter.errors import (
     ServerUnreachableError,
 )
 from agent_adapter.loops import Loop, Loops
+from agent_adapter.redis.change import WHATEVER, Change, Words, run, wake
 from agent_adapter.redis.pool import COMMAND_TIMEOUT, end_task, entries_of
 from agent_adapter.redis.private import opened_answer
 from agent_adapter.redis.scripts import Scripts
@@ -191,7 +192,7 @@ class Replies(Waits):
 
     async def _look(self) -> None:
         ids = list(self._waiting)
-        # `client_heartbeat` names only records that have ended, so the waits for single decisions are woken here.
+        # Below, only what has ended is woken.
         for interrupt_id in self._followed:
             self.wake(interrupt_id)
         silent = 0
@@ -207,17 +208,41 @@ class Replies(Waits):
             )
 
     async def _attend(self, ids: Sequence[str]) -> int:
-        silent, *changed = await self._scripts(
-            "client_heartbeat",
-            self._keys.of(self._process),
-            ids,
-            lifetime=self._lifetime,
-            grace=self._grace,
-            unread=self._unread,
-        )
-        for interrupt_id in changed:
-            self.wake(interrupt_id)
-        return int(silent)
+        """Say that this process lives, and wake the waits for records that have ended.
+
+        Returns:
+            Milliseconds since a bot was last seen, or -1.
+        """
+        names = self._keys.of(self._process)
+        stream, inbox = names["replies"], names["inbox"]
+        looks: list[Words] = [(WHATEVER, "EXISTS", key) for key in (stream, inbox)]
+        looks.append((WHATEVER, "ZREVRANGE", names["bots"], 0, 0, "WITHSCORES"))
+        for each in ids:
+            looks.append((WHATEVER, "HMGET", self._keys.card(each), "status", "deadline"))
+            looks.append((WHATEVER, "HGET", self._keys.req(each), "deadline"))
+        lives = ("PEXPIRE", stream, self._lifetime)
+        # A reply may contain an answer, and an answer must not be kept for longer than its record.
+        commands: list[Words] = [lives, ("XTRIM", stream, "MINID", self._unread)]
+        answer = await run(self._scripts, names, Change(looks, commands))
+        is_known, has_notes, bots, *records = answer.found
+        more: list[Words] = [] if is_known else [("XADD", stream, "*", "id", ""), lives]
+        if has_notes:
+            # No bot has looked into it yet.
+            more.append(wake(names))
+        if more:
+            await run(self._scripts, names, Change(commands=more))
+        for interrupt_id, card, asked in zip(ids, records[::2], records[1::2], strict=True):
+            if self._has_ended(card, asked, answer.now):
+                self.wake(interrupt_id)
+        return max(0, answer.now - int(float(bots[1]))) if bots else -1
+
+    def _has_ended(self, card: Sequence[str | None] | None, asked: str | None, now: int) -> bool:
+        """Whether a record has to be read. One that cannot be read has, so that its waiters get the error."""
+        status, deadline = card or ("unreadable", None)
+        if (status or "pending") != "pending" or not asked:
+            return True
+        last = deadline or asked
+        return not last.isdigit() or now > int(last) + self._grace
 
     @property
     def _unread(self) -> str:

@@ -21,7 +21,7 @@ from agent_adapter.errors import (
     UnknownInterruptError,
     UnreadableRecordError,
 )
-from agent_adapter.redis.records import UnsureError
+from agent_adapter.redis.acts import UnsureError
 from bot.api.messages import Failure, Problem
 from bot.http.bodies import BodyError
 

@@ -254,7 +254,7 @@ async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path):
         scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua", address="redis://cache:6379")
         for asking in (
             check_server(redis, "redis://cache:6379"),
-            scripts("add_waiter", NOTHING, process="p", follows=0),
+            scripts("read", NOTHING),
         ):
             with pytest.raises(
                 ServerUnreachableError,
