@@ -63,82 +63,65 @@ def says(expected: str, key: str, field: str) -> Words:
     return (expected, "HGET", key, field)
 
 
+def _told(
+    names: Named,
+    event: str,
+    looks: Sequence[Words],
+    fields: Mapping[str, Word],
+    *,
+    before: Sequence[Words] = (),
+    words: Words = (),
+) -> Change:
+    """Write fields of a record, and tell the bots. The fields come last, so that a bot is told of them for certain."""
+    told = [note(names, event, *words), *before, *written(names["req"], fields), wake(names)]
+    return Change(looks, told)
+
+
 def publish(
     names: Named, pauses: Mapping[str, str | None], req: Mapping[str, Word], run: Mapping[str, Word]
 ) -> Change:
     """Store a question, if its pauses lead to these records."""
-    return Change(
-        looks=[
-            *((same(record), "GET", pause) for pause, record in pauses.items()),
-            says(NOTHING, names["req"], "body"),
-        ],
-        commands=[
-            note(names, "published"),
-            *(("SET", pause, names["id"]) for pause in pauses),
-            *written(names["run"], run),
-            *written(names["req"], req),
-            wake(names),
-        ],
+    looks = [(same(record), "GET", pause) for pause, record in pauses.items()]
+    lead_here = [("SET", pause, names["id"]) for pause in pauses]
+    return _told(
+        names,
+        "published",
+        [*looks, says(NOTHING, names["req"], "body")],
+        req,
+        before=[*lead_here, *written(names["run"], run)],
     )
 
 
 def go_on_with(names: Named, req: Mapping[str, Word], run: Mapping[str, Word]) -> Change:
     """Store what workers need to resume a run, for a record that was published without it. A second one is ignored."""
-    return Change(
-        looks=[exists(names), says(NOTHING, names["req"], "needs")],
-        commands=[
-            note(names, "continued"),
-            *written(names["run"], run),
-            *written(names["req"], req),
-            wake(names),
-        ],
-    )
+    looks = [exists(names), says(NOTHING, names["req"], "needs")]
+    return _told(names, "continued", looks, req, before=written(names["run"], run))
 
 
 def withdraw(names: Named, reason: str) -> Change:
     """Ask the bot to end a record, if it is open and nobody has asked for that."""
-    return Change(
-        looks=[
-            exists(names),
-            says(NOTHING, names["req"], "withdraw"),
-            says(no_other_than("pending"), names["card"], "status"),
-        ],
-        commands=[
-            note(names, "withdraw_asked"),
-            ("HSET", names["req"], "withdraw", Private(reason, "withdraw")),
-            wake(names),
-        ],
-    )
+    is_open = says(no_other_than("pending"), names["card"], "status")
+    looks = [exists(names), says(NOTHING, names["req"], "withdraw"), is_open]
+    return _told(names, "withdraw_asked", looks, {"withdraw": Private(reason, "withdraw")})
 
 
 def stall(names: Named, owner: str, reason: str) -> Change:
     """Say why a run could not be resumed, or with which error it ended."""
-    return Change(
-        looks=[exists(names), says(NOTHING, names["req"], "resumed")],
-        commands=[
-            note(names, "stalled"),
-            ("HSET", names["req"], "stalled", Private(reason, "stalled"), "stalled_by", owner),
-            wake(names),
-        ],
-    )
+    looks = [exists(names), says(NOTHING, names["req"], "resumed")]
+    return _told(names, "stalled", looks, {"stalled": Private(reason, "stalled"), "stalled_by": owner})
 
 
 def report(names: Named, index: int, decided: str, fence: str | None, status: str, outcome: str) -> Change:
     """Keep what became of a call, if nobody has, its decision is this one, and the claim has this fence."""
     field = f"outcome:{index}"
-    return Change(
-        looks=[
-            exists(names),
-            says(WHATEVER if fence is None else same(fence), names["req"], "fence"),
-            says(NOTHING, names["req"], field),
-            says(same(decided), names["card"], f"d:{index}"),
-        ],
-        commands=[
-            note(names, "reported", "index", index, "outcome", status),
-            ("HSET", names["req"], field, Stamp(text=Private(outcome, field))),
-            wake(names),
-        ],
-    )
+    looks = [
+        exists(names),
+        says(WHATEVER if fence is None else same(fence), names["req"], "fence"),
+        says(NOTHING, names["req"], field),
+        says(same(decided), names["card"], f"d:{index}"),
+    ]
+    fields = {field: Stamp(text=Private(outcome, field))}
+    return _told(names, "reported", looks, fields, words=("index", index, "outcome", status))
 
 
 def finish(names: Named, owner: str, holder: str | None, unused: str) -> Change:
@@ -146,22 +129,15 @@ def finish(names: Named, owner: str, holder: str | None, unused: str) -> Change:
     fields: dict[str, Word] = {"resumed": Stamp(), "resumed_by": owner}
     if unused:
         fields |= {"unused": 1, "stalled": Private(unused, "stalled"), "stalled_by": owner}
-    return Change(
-        looks=[
-            exists(names),
-            says(NOTHING, names["req"], "resumed_by"),
-            says(same(holder), names["req"], "claim_by"),
-            says(WHATEVER, names["req"], "fence"),
-        ],
-        commands=[
-            # First, because it must not be lost.
-            *written(names["req"], fields),
-            # The state is no longer needed, and it contains what the agent has seen.
-            ("DEL", names["run"]),
-            note(names, "resumed"),
-            wake(names),
-        ],
-    )
+    looks = [
+        exists(names),
+        says(NOTHING, names["req"], "resumed_by"),
+        says(same(holder), names["req"], "claim_by"),
+        says(WHATEVER, names["req"], "fence"),
+    ]
+    # First what must not be lost. The state is no longer needed then, and it contains what the agent has seen.
+    first = [*written(names["req"], fields), ("DEL", names["run"])]
+    return Change(looks, [*first, note(names, "resumed"), wake(names)])
 
 
 @dataclass(frozen=True, slots=True)
