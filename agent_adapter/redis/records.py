@@ -316,10 +316,10 @@ class Records:
             if answer.ran:
                 return "created", interrupt.id
             known = dict(zip(known, answer.found, strict=False))
-            others = {record for record in known.values() if record and record != replaced}
+            others = sorted(filter(None, {*known.values()}))
             # A pause outlives a record that was deleted by hand.
-            if live := [record for record in sorted(others) if await self._is_there(record)]:
-                return "known" if {*known.values()} == {*live} and len(live) == 1 else "mixed", live[0]
+            if live := [record for record in others if await self._is_there(record)]:
+                return "known" if {*known.values()} == {live[0]} else "mixed", live[0]
             if answer.found[-1] is not None:
                 return "known", interrupt.id
 

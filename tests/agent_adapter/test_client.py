@@ -23,7 +23,6 @@ from agent_adapter.errors import (
     InterruptExpiredError,
     InterruptRefusedError,
     InvalidRequestError,
-    ServerUnreachableError,
     ServerUnsuitableError,
     UnreadableRecordError,
 )
@@ -31,7 +30,6 @@ from agent_adapter.redis import pool, replies
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.redis.runs import OwedRun
 from bot.domain.admission import Place
-from bot.domain.codec import unix_milliseconds
 from bot.store.records import ApprovalStore
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, forgotten, until
@@ -119,36 +117,6 @@ async def test_a_time_that_no_script_writes_is_an_unreadable_record(client, stor
         record = await client.record(interrupt_id)
         with pytest.raises(UnreadableRecordError, match=interrupt_id):
             read(record)
-
-
-@pytest.mark.parametrize("field", ["body", "deadline"])
-async def test_a_record_that_lost_a_field_is_resumed_by_nobody(client, store, field):
-    """Whoever wants to resume hears that it cannot be read, and its card says nothing of a run that was taken."""
-    interrupt_id = await approved(client, store)
-    req = store.keys.req(interrupt_id)
-    await store._redis.hdel(req, field)
-
-    with pytest.raises(UnreadableRecordError, match="what was asked is missing"):
-        async with client.resuming(interrupt_id):
-            pass
-    assert not await store._redis.hexists(req, "claim_by")
-
-
-async def test_a_claim_from_before_the_clock_was_set_holds_for_one_more_lease(client, store):
-    """Nobody can tell whether its holder lives: whoever comes next waits for a renewal, and then resumes the run."""
-    interrupt_id = await approved(client, store)
-    await client._claims._records.take(interrupt_id, "dead", 300)
-    noted = (await store.load(interrupt_id)).now
-    await store._redis.set(store.keys.clock, unix_milliseconds(noted))
-    await eventually(partial(has_lapsed, client, interrupt_id))
-
-    async with client.resuming(interrupt_id) as resume:
-        assert resume.decisions[0].type == "approve"
-
-
-async def has_lapsed(client, interrupt_id):
-    record = await client.record(interrupt_id)
-    return record.claim_lapsed_at and record.claim_lapsed_at < record.read_at
 
 
 async def test_of_two_processes_one_resumes(client, store):
@@ -492,31 +460,6 @@ async def test_a_question_that_redis_forgot_is_asked_again(client, store):
     assert (await reviewing).decisions[0].type == "approve"
 
 
-async def test_a_question_that_redis_forgot_before_it_was_claimed_is_asked_again(client, store):
-    """A Redis that comes back empty between the answer and the claim: people are asked once more, and nothing ran."""
-
-    class Late(ApprovalClient):
-        async def wait(self, interrupt_id):
-            resume = await super().wait(interrupt_id)
-            answers.append(resume.decisions[0].type)
-            if len(answers) == 1:
-                await store._redis.flushall()
-                forgot.set()
-            return resume
-
-    answers, forgot = [], asyncio.Event()
-    async with Late.from_url(url_of(client), agent="billing") as late:
-        reviewing = asyncio.create_task(late.review(batch("a"), expires_in=timedelta(minutes=1)))
-        for decision in (ApproveDecision(), RejectDecision()):
-            interrupt_id = await first_owed(store)
-            await admit(store, interrupt_id)
-            await decide(store, interrupt_id, 0, decision)
-            await forgot.wait()
-
-        assert (await reviewing).decisions[0].type == "reject"
-    assert answers == ["approve", "reject"]
-
-
 async def test_the_first_continuation_of_a_question_stands(client):
     """A process of a newer version that asks again does not take the run from the workers who can go on with it."""
     asked = client.interrupt(batch("a"), run="thread", pauses=["p"])
@@ -563,14 +506,6 @@ async def first_owed(store):
             await store.take_inbox("billing")
             await asyncio.sleep(0.02)
     return works[0].interrupt_id
-
-
-async def test_an_unreachable_redis_is_one_sentence(tmp_path):
-    """The error names the address and what to look at."""
-    client = ApprovalClient.from_url(f"unix://{tmp_path}/nobody.sock", agent="billing")
-    with pytest.raises(ServerUnreachableError, match="is it running, and is this the right address"):
-        async with client:
-            pass
 
 
 TAKEN = {"claim_by": "another", "claim_until": "9999999999999"}

@@ -3,7 +3,6 @@
 import asyncio
 from contextlib import suppress
 from functools import partial
-from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -103,20 +102,6 @@ async def test_a_task_that_ctrl_c_cancels_while_it_runs_goes_no_further_than_its
 
         assert await redis.ping()
     assert went_on == []
-
-
-async def test_a_script_that_the_server_has_forgotten_is_sent_and_run_in_one_request(redis):
-    """With a request to load it and one to run it, a server that restarts in between would have forgotten it again."""
-    scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
-    await redis.script_flush()
-    await redis.config_resetstat()
-
-    assert await scripts("read", Keys().of("billing.none")) == [[], [], ANY]
-
-    counted = await redis.info("commandstats")
-    sent = {name.removeprefix("cmdstat_") for name in counted}
-    assert {"eval", "eval_ro"} & sent
-    assert not {"script", "script|load"} & sent
 
 
 async def test_commands_that_wait_for_their_turn_are_all_answered(redis_url, monkeypatch):
