@@ -24,6 +24,8 @@ REVIEWER = "U0REVIEWER"
 POLICY = "test-1"
 """`policy` in the records of a `Resume`."""
 
+_STAMP = re.compile(r"^@(-?\d+)")
+
 
 class Memory(Scripts):
     """Answers as the scripts of these names do. A reviewer of the test decides in place of people."""
@@ -55,7 +57,7 @@ class Memory(Scripts):
                 return self._change(words, int(str(given["looks"])))
             case "read":
                 card = str(given.get("card", names["card"]))
-                return [self._hgetall(names["req"]), self._hgetall(card), now()]
+                return [_flat(self._hashes[names["req"]]), _flat(self._hashes[card]), now()]
             case "finish_work":
                 return self._finish_work(*words)
         raise KeyError(verb)
@@ -111,61 +113,49 @@ class Memory(Scripts):
 
     def _do(self, words: Sequence[str]) -> Any:
         command, key, *rest = words
-        return getattr(self, f"_{command.lower()}")(key, *rest)
+        if command.startswith("H"):
+            return _of_hash(command, self._hashes[key], rest)
+        if command.startswith("Z"):
+            return self._of_owed(command, rest)
+        match command:
+            case "GET":
+                return self._texts.get(key)
+            case "SET":
+                self._texts[key] = rest[0]
+            case "PTTL":
+                return 1
+            case "DEL":
+                self._hashes.pop(key, None)
+                self._texts.pop(key, None)
+            case "XADD":
+                self._notes.append((rest[2], rest[4]))
+            case "PUBLISH":
+                self._take_notes()
+        return None
 
-    def _get(self, key: str) -> str | None:
-        return self._texts.get(key)
+    def _of_owed(self, command: str, rest: Sequence[str]) -> Any:
+        match command:
+            case "ZSCORE":
+                return self._owed.get(rest[0])
+            case "ZADD":
+                self._owed[rest[1]] = int(rest[0])
+            case "ZREM":
+                self._owed.pop(rest[0], None)
+            case "ZRANGEBYSCORE":
+                return self._due(int(rest[1]), *map(int, rest[-2:]))
+        return None
 
-    def _set(self, key: str, text: str, *_: str) -> None:
-        self._texts[key] = text
-
-    def _pttl(self, _: str) -> int:
-        return 1
-
-    def _del(self, key: str) -> None:
-        self._hashes.pop(key, None)
-        self._texts.pop(key, None)
-
-    def _hget(self, key: str, field: str) -> str | None:
-        return self._hashes[key].get(field)
-
-    def _hexists(self, key: str, field: str) -> int:
-        return int(field in self._hashes[key])
-
-    def _hgetall(self, key: str) -> list[str]:
-        return list(chain.from_iterable(self._hashes[key].items()))
-
-    def _hset(self, key: str, *fields: str) -> None:
-        self._hashes[key] |= dict(zip(fields[::2], fields[1::2], strict=True))
-
-    def _zrevrange(self, *_: str) -> list[str]:
-        return []
-
-    def _zscore(self, _: str, interrupt_id: str) -> str | None:
-        return str(self._owed[interrupt_id]) if interrupt_id in self._owed else None
-
-    def _zadd(self, _: str, due: str, interrupt_id: str) -> None:
-        self._owed[interrupt_id] = int(due)
-
-    def _zrem(self, _: str, interrupt_id: str) -> None:
-        self._owed.pop(interrupt_id, None)
-
-    def _zrangebyscore(self, _key: str, _least: str, most: str, *options: str) -> list[str]:
-        first, count = map(int, options[-2:])
-        due = [id for id, at in self._owed.items() if at <= int(most)][first : first + count]
-        for id in due:
-            # People decide while no process waits.
+    def _due(self, at: int, first: int, count: int) -> list[Any]:
+        """Name the runs that are due. People decide while no process waits."""
+        found: list[Any] = []
+        for id in [id for id, due in self._owed.items() if due <= at][first : first + count]:
             self.decide(id)
-        return [word for id in due if self._is_free(id, int(most)) for word in (id, str(self._owed[id]))]
+            req = self._hashes[self.keys.req(id)]
+            if "resumed" not in req and int(req.get("claim_until", 0)) <= at:
+                found += (id, self._owed[id])
+        return found
 
-    def _is_free(self, interrupt_id: str, at: int) -> bool:
-        req = self._hashes[self.keys.req(interrupt_id)]
-        return "resumed" not in req and int(req.get("claim_until", 0)) <= at
-
-    def _xadd(self, _key: str, _number: str, _event: str, event: str, _id: str, id: str, *_more: str) -> None:
-        self._notes.append((event, id))
-
-    def _publish(self, *_: str) -> None:
+    def _take_notes(self) -> None:
         """Do what a bot does with the notes of an agent."""
         for event, id in self._notes:
             req, card = self._hashes[self.keys.req(id)], self._hashes[self.keys.card(id)]
@@ -187,17 +177,26 @@ class Memory(Scripts):
             self._owed[id] = now() + again_in
 
 
+def _of_hash(command: str, fields: dict[str, str], rest: Sequence[str]) -> Any:
+    match command:
+        case "HGET":
+            return fields.get(rest[0])
+        case "HEXISTS":
+            return int(rest[0] in fields)
+        case "HSET":
+            fields |= dict(zip(rest[::2], rest[1::2], strict=True))
+    return _flat(fields)
+
+
+def _flat(fields: Mapping[str, str]) -> list[str]:
+    return list(chain.from_iterable(fields.items()))
+
+
 def _said(words: Sequence[Any], at: int) -> list[str]:
-    """Read the words of a command: a word is `= text`, or `@n text` for the time before a text."""
-    command, key, *rest = words
-    stamps = [re.match(r"@(-?\d+)", word) for word in rest]
+    """Read the words of a command: after the key, a word is `= text`, or `@n text` for the time before a text."""
     return [
-        command,
-        key,
-        *(
-            f"{at + int(stamp[1])}{word[stamp.end() :]}" if stamp else word[2:]
-            for stamp, word in zip(stamps, rest, strict=True)
-        ),
+        *words[:2],
+        *(_STAMP.sub(lambda n: str(at + int(n[1])), each).removeprefix("= ") for each in words[2:]),
     ]
 
 
