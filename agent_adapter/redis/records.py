@@ -59,7 +59,7 @@ from agent_adapter.redis.acts import (
     withdraw,
 )
 from agent_adapter.redis.change import Answer, Change, Stamp, Word, run, written
-from agent_adapter.redis.private import Private, opened
+from agent_adapter.redis.private import Private, opened, opened_answer
 from agent_adapter.redis.scripts import Scripts, read_hashes
 
 if TYPE_CHECKING:
@@ -378,11 +378,12 @@ class Records:
         return await self._record(interrupt_id, req, card, now)
 
     def sent_answer(self, interrupt_id: str, asked: Asked, sent: str) -> Resume | None:
-        """Read the answer that came with a wake-up. `None` when there is none, or it is not proven: the record says more."""
-        if self._verifier is None:
-            return read_sent_answer(interrupt_id, asked, sent)
+        """Read the answer that came with a wake-up. `None` when there is none that counts: the record says more."""
         try:
-            return self._proven_answer(interrupt_id, asked, fields_sent(sent), self._verifier)
+            answer = opened_answer(self._scripts.cipher, interrupt_id, sent)
+            if self._verifier is None:
+                return read_sent_answer(interrupt_id, asked, answer)
+            return self._proven_answer(interrupt_id, asked, fields_sent(answer), self._verifier)
         except AgentAdapterError:
             return None
 

@@ -8,7 +8,6 @@ connection and every `reconcile_every` seconds.
 import asyncio
 import logging
 import random
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,14 +18,12 @@ from agent_adapter.background import in_background
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import (
     AgentAdapterError,
-    LockedRecordError,
     ServerRefusesError,
     ServerUnreachableError,
 )
 from agent_adapter.loops import Loop, Loops
 from agent_adapter.redis.change import WHATEVER, Change, Words, run, wake
 from agent_adapter.redis.pool import COMMAND_TIMEOUT, end_task, entries_of
-from agent_adapter.redis.private import opened_answer
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import explained
 from agent_adapter.redis.waits import Waits
@@ -40,9 +37,6 @@ SILENT_ROUNDS = 3
 """A loop has to make progress within this many rounds."""
 BOT_SILENT_AFTER = 30_000
 """Milliseconds without a heartbeat after which no bot runs."""
-
-_FOREIGN = re.compile("[\ud800-\udfff]")
-"""How Python decodes a byte that is not UTF-8."""
 
 
 class Replies(Waits):
@@ -139,7 +133,7 @@ class Replies(Waits):
                 self._wake_all()
             for entry, fields in entries_of(answer):
                 self._cursor = entry
-                self.wake(fields["id"], self._answer_of(fields["id"], fields.get("answer", "")))
+                self.wake(fields["id"], fields.get("answer", ""))
             # The woken waits send their commands first; this loop then reads again while Redis answers them.
             await asyncio.sleep(0)
 
@@ -159,15 +153,6 @@ class Replies(Waits):
         # After a failover, entries that were written meanwhile may be below the cursor.
         for interrupt_id in list(self._waiting):
             self.wake(interrupt_id)
-
-    def _answer_of(self, interrupt_id: str, sent: str) -> str:
-        """Return the answer of a wake-up; empty if it cannot be read, so that the record is read and says so."""
-        if _FOREIGN.search(sent):
-            return ""
-        try:
-            return opened_answer(self._scripts.cipher, interrupt_id, sent)
-        except LockedRecordError:
-            return ""
 
     async def _reconcile(self, loop: Loop) -> None:
         delay = min(FIRST_LOOK, self._every)
