@@ -58,19 +58,6 @@ async def decide(store, interrupt_id, index, decision, *, by="U1"):
     return found[index]
 
 
-async def test_publishing_again_finds_the_same_record(client, store):
-    """The same run and pauses are one record, whichever process publishes them, and the first deadline stands."""
-    interrupt = client.interrupt(batch("a"), run="thread", pauses=["p"])
-    first = await client.publish(interrupt)
-    deadline = (await store.load(first)).deadline
-
-    async with an_agent(url_of(client)) as other:
-        later = interrupt.model_copy(update={"expires_in": timedelta(days=2)})
-        assert await other.publish(later) == first
-
-    assert (await store.load(first)).deadline == deadline
-
-
 async def asked(client, store, *names):
     """Ask about these calls, and let people decide them."""
     interrupt_id = await client.publish(client.interrupt(batch(*(names or "a"))))
@@ -460,14 +447,18 @@ async def test_a_question_that_redis_forgot_is_asked_again(client, store):
     assert (await reviewing).decisions[0].type == "approve"
 
 
-async def test_the_first_continuation_of_a_question_stands(client):
-    """A process of a newer version that asks again does not take the run from the workers who can go on with it."""
+async def test_what_was_asked_first_stands(client, store):
+    """Whichever process asks again: its deadline, and its continuation, so that the workers who can go on with it do."""
     asked = client.interrupt(batch("a"), run="thread", pauses=["p"])
     interrupt_id = await client.publish(asked.model_copy(update={"continuation": left("1")}))
+    deadline = (await store.load(interrupt_id)).deadline
 
-    assert await client.publish(asked.model_copy(update={"continuation": left("2")})) == interrupt_id
+    later = {"continuation": left("2"), "expires_in": timedelta(days=2)}
+    async with an_agent(url_of(client)) as other:
+        assert await other.publish(asked.model_copy(update=later)) == interrupt_id
 
     assert (await client.runs.journal(interrupt_id)).continuation == left("1")
+    assert (await store.load(interrupt_id)).deadline == deadline
 
 
 async def test_no_worker_takes_an_answer_from_a_process_that_is_about_to_wait(client, store):
@@ -723,32 +714,21 @@ async def test_a_client_that_is_not_connected_says_how_it_is(redis_url):
             await verb
 
 
-async def test_a_decision_whose_wake_up_was_lost_is_found_at_the_next_look(client, store):
-    """`decisions` looks at its record at every interval, so that a lost wake-up only delays."""
-    interrupt_id = await asked(client, store, "a", "b")
-    decided = client.decisions(interrupt_id)
-    first = asyncio.create_task(anext(decided))
-    await eventually(partial(is_waited_for, store, interrupt_id))
-    await store._redis.hdel(store.keys.req(interrupt_id), f"w:{client._records.process}")
-    await decide(store, interrupt_id, 1, ApproveDecision())
-
-    async with asyncio.timeout(30):
-        assert (await first).index == 1
-    await decided.aclose()
-
-
 async def test_an_end_whose_wake_up_was_lost_is_found_at_the_next_look(client, store):
-    """`wait` ends though nothing woke it, and another wait of the same process goes on."""
+    """`wait` ends and `decisions` goes on though nothing woke them, and another wait of the same process stays."""
     ended, still_open = [
         await client.publish(client.interrupt(batch("a"), run=run, pauses=["p"])) for run in ("one", "other")
     ]
     await admit(store, ended)
     await admit(store, still_open)
     first, second = [await waiting_for(client, store, each) for each in (ended, still_open)]
-    await store._redis.hdel(store.keys.req(ended), f"w:{client._records.process}")
+    following = asyncio.create_task(anext(client.decisions(ended)))
+    await until(lambda: client._replies._followed[ended])
+    process = client._records.process
+    await store._redis.hdel(store.keys.req(ended), f"w:{process}", f"f:{process}")
     await decide(store, ended, 0, ApproveDecision())
 
     async with asyncio.timeout(30):
-        assert (await first).decisions[0].type == "approve"
+        assert (await first).decisions[0].type == (await following).type == "approve"
     assert not second.done()
     second.cancel()

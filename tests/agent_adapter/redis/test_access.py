@@ -8,7 +8,7 @@ import pytest
 from agent_adapter.contract.access import COMMANDS, OF_AGENTS, OF_ALL, Rights, Role, rules_of
 from agent_adapter.contract.keys import OWN, SHARED, Keys
 from agent_adapter.redis.pool import open_redis
-from agent_adapter.redis.scripts import AGENT_LUA, READ_ONLY, SHARED_SCRIPTS, Scripts, read_script
+from agent_adapter.redis.scripts import AGENT_LUA, READ_ONLY, Scripts, read_script
 from playground.redis_server import RedisServer, carried_executable
 from tests.support.lanes import require
 
@@ -114,11 +114,6 @@ def test_a_worker_may_also_take_owed_runs():
     more = {*rules_of("worker", Keys(), "billing")} - {*rules_of("agent", Keys(), "billing")}
 
     assert more == {"%RW~{assent}:unresumed"}
-
-
-def test_shared_scripts_are_known():
-    """Those that a bot and an agent's side share."""
-    assert {*SHARED_SCRIPTS} <= AGENTS
 
 
 @pytest.mark.server
