@@ -720,7 +720,8 @@ async def test_a_decision_whose_wake_up_was_lost_is_found_at_the_next_look(clien
     decided = client.decisions(interrupt_id)
     first = asyncio.create_task(anext(decided))
     await eventually(partial(is_waited_for, store, interrupt_id))
-    await store._redis.hdel(store.keys.req(interrupt_id), f"w:{client._records.process}")
+    names = [f"{kind}:{client._records.process}" for kind in "wf"]
+    await store._redis.hdel(store.keys.req(interrupt_id), *names)
     await decide(store, interrupt_id, 1, ApproveDecision())
 
     async with asyncio.timeout(30):
