@@ -205,9 +205,10 @@ class Replies(Waits):
         for each in ids:
             looks.append((WHATEVER, "HMGET", self._keys.card(each), "status", "deadline"))
             looks.append((WHATEVER, "HGET", self._keys.req(each), "deadline"))
-        lives = ("PEXPIRE", stream, self._lifetime)
+        lives = ("PEXPIRE", stream, int(max(3 * self._every, 10.0) * 1000))
+        at, _, number = self._cursor.partition("-")
         # A reply may contain an answer, and an answer must not be kept for longer than its record.
-        commands: list[Words] = [lives, ("XTRIM", stream, "MINID", self._unread)]
+        commands: list[Words] = [lives, ("XTRIM", stream, "MINID", f"{at}-{int(number) + 1}")]
         answer = await run(self._scripts, names, Change(looks, commands))
         is_known, has_notes, bots, *records = answer.found
         more: list[Words] = [] if is_known else [("XADD", stream, "*", "id", ""), lives]
@@ -228,16 +229,6 @@ class Replies(Waits):
             return True
         last = deadline or asked
         return not last.isdigit() or now > int(last) + self._grace
-
-    @property
-    def _unread(self) -> str:
-        """The id of the first entry that was not read yet."""
-        at, _, number = self._cursor.partition("-")
-        return f"{at}-{int(number) + 1}"
-
-    @property
-    def _lifetime(self) -> int:
-        return int(max(3 * self._every, 10.0) * 1000)
 
 
 def _backoff(failures: int) -> float:
