@@ -105,10 +105,10 @@ def _written(words: Words) -> list[Value]:
 
 
 def _word(word: Word) -> Value:
+    if isinstance(word, str | int):
+        return f"= {word}"
     if isinstance(word, Private):
         return Private(f"= {word.text}", word.field, words=1)
-    if not isinstance(word, Stamp):
-        return f"= {word}"
     if word.text is None:
         return f"@{word.later}"
     return Private(f"@{word.later} {word.text.text}", word.text.field, words=1)

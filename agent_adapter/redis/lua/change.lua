@@ -49,10 +49,10 @@ while i <= #ARGV do
     local expected = table.remove(words, 1)
     local kind = string.sub(expected, 1, 1)
     local is_due = kind ~= '!' or not is_so
-    append(found, is_due and try(words_of(words)) or false)
+    found[#found + 1] = is_due and try(words_of(words)) or false
     is_so = is_so and is_as_expected(kind, string.sub(expected, 3), found[#found])
   else
-    append(commands, words)
+    commands[#commands + 1] = words
   end
 end
 if is_so then

@@ -294,7 +294,6 @@ async def test_a_quiet_wait_is_not_cut_by_the_socket(redis_url):
 
 
 NOTHING = Keys().of("nothing")
-ENTRIES = [("1-0", {"id": "a"}), ("2-0", {"id": "b"})]
 
 
 @pytest.mark.parametrize("protocol", ["2", "3"])
