@@ -20,6 +20,7 @@ from agent_adapter.errors import (
     AgentAdapterError,
     ServerRefusesError,
     ServerUnreachableError,
+    UnreadableRecordError,
 )
 from agent_adapter.loops import Loop, Loops
 from agent_adapter.redis.change import WHATEVER, Change, Words, run, wake
@@ -209,7 +210,13 @@ class Replies(Waits):
         at, _, number = self._cursor.partition("-")
         # A reply may contain an answer, and an answer must not be kept for longer than its record.
         commands: list[Words] = [lives, ("XTRIM", stream, "MINID", f"{at}-{int(number) + 1}")]
-        answer = await run(self._scripts, names, Change(looks, commands))
+        try:
+            answer = await run(self._scripts, names, Change(looks, commands))
+        except UnreadableRecordError:
+            # One of them has bytes that are no text. Each is read then, and its own waiters get the error.
+            for each in ids:
+                self.wake(each)
+            return 0
         is_known, has_notes, bots, *records = answer.found
         more: list[Words] = [] if is_known else [("XADD", stream, "*", "id", ""), lives]
         if has_notes:

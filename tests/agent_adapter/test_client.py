@@ -744,3 +744,16 @@ async def test_an_end_whose_wake_up_was_lost_is_found_at_the_next_look(client, s
         assert (await first).decisions[0].type == "approve"
     assert not second.done()
     second.cancel()
+
+
+async def test_a_record_that_is_no_text_ends_no_other_wait(client, store):
+    """Its own waiters get the error, whatever else is looked at beside it."""
+    damaged, sound = [await asked(client, store) for _ in range(2)]
+    first, second = [await waiting_for(client, store, each) for each in (damaged, sound)]
+    await store._redis.hset(store.keys.card(damaged), "deadline", b"\xff")
+
+    async with asyncio.timeout(30):
+        with pytest.raises(UnreadableRecordError, match=damaged):
+            await first
+    await decide(store, sound, 0, ApproveDecision())
+    assert (await second).decisions[0].type == "approve"
