@@ -746,10 +746,19 @@ async def test_an_end_whose_wake_up_was_lost_is_found_at_the_next_look(client, s
     second.cancel()
 
 
-async def test_a_record_that_is_no_text_ends_no_other_wait(client, store):
+async def test_a_record_that_is_no_text_ends_no_other_wait(client, store, monkeypatch):
     """Its own waiters get the error, whatever else is looked at beside it."""
     damaged, sound = [await asked(client, store) for _ in range(2)]
+    was_read, load = set(), client._records.load
+
+    async def noted(interrupt_id):
+        record = await load(interrupt_id)
+        was_read.add(interrupt_id)
+        return record
+
+    monkeypatch.setattr(client._records, "load", noted)
     first, second = [await waiting_for(client, store, each) for each in (damaged, sound)]
+    await until(lambda: was_read == {damaged, sound})
     await store._redis.hset(store.keys.card(damaged), "deadline", b"\xff")
 
     async with asyncio.timeout(30):
