@@ -9,9 +9,9 @@ max_line_length = 130
 
 local PRELUDE = {
   'DAY', 'KEPT_UNRESUMED', 'KEPT_RESUMED', 'WAITS', 'FOLLOWS', 'OUTCOME', 'LONGEST_SILENCE',
-  'server_identity', 'next_version', 'answers_since', 'unsure_for', 'now', 'text', 'append', 'try', 'agent_of', 'clock_may_be_set', 'lease_left', 'time_left', 'failing_field',
-  'queue_drawing', 'note_for_bots', 'wake_bots', 'queue_look', 'queue_run', 'wake_processes',
-  'expire_record', 'persist_record', 'store_continuation', 'SIGNED', 'WAITING', 'write_audit',
+  'server_identity', 'next_version', 'answers_since', 'now', 'text', 'append', 'try', 'agent_of', 'clock_may_be_set', 'lease_left', 'time_left', 'failing_field',
+  'queue_drawing', 'queue_look', 'queue_run', 'wake_processes',
+  'expire_record', 'persist_record', 'SIGNED', 'WAITING', 'write_audit',
   'processes_of', 'add_waiting', 'read_record',
 }
 files['**/lua/*.lua'] = { read_globals = PRELUDE }

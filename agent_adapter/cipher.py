@@ -5,7 +5,6 @@ Bots and agents share the keys in `ASSENT_RECORD_KEY`. Those in `ASSENT_STATE_KE
 
 import base64
 import binascii
-import hmac
 import json
 import os
 from collections.abc import Sequence
@@ -29,8 +28,6 @@ NONCE = 12
 class Cipher:
     """Encrypts with the first key, and decrypts with any of the keys. Without keys, texts are stored as they are.
 
-    The same text in the same place looks the same each time, so scripts can compare it without reading it.
-
     Args:
         keys: 32 random bytes each, in base64, newest first.
         variable: The setting that they come from, for error messages.
@@ -41,9 +38,7 @@ class Cipher:
 
     def __init__(self, keys: Sequence[str] = (), *, variable: str = RECORD_KEY) -> None:
         self._variable = variable
-        raw = [_bytes_of(key, variable) for key in keys]
-        self._ciphers = [_cipher(each, variable) for each in raw]
-        self._nonces = hmac.digest(raw[0], b"assent: nonces of repeatable texts", "sha256") if raw else b""
+        self._ciphers = [_cipher(_bytes_of(key, variable), variable) for key in keys]
 
     @classmethod
     def parse(cls, text: str | None, *, variable: str = RECORD_KEY) -> Self:
@@ -72,10 +67,9 @@ class Cipher:
         """Encrypt a text for one field of one record. Without a key, and for an empty text, return it unchanged."""
         if not text or not self._ciphers:
             return text
-        place, plain = _place(record, field), text.encode()
-        # The length keeps a place and a text from being taken for another pair.
-        nonce = hmac.digest(self._nonces, b"%d:%b%b" % (len(place), place, plain), "sha256")[:NONCE]
-        return MARK + base64.b64encode(nonce + self._ciphers[0].encrypt(nonce, plain, place)).decode()
+        nonce = os.urandom(NONCE)
+        sealed = self._ciphers[0].encrypt(nonce, text.encode(), _place(record, field))
+        return MARK + base64.b64encode(nonce + sealed).decode()
 
     def open(self, text: str, *, record: str, field: str) -> str:
         """Decrypt a text of one field of one record; return a text that is not encrypted unchanged.

@@ -16,6 +16,8 @@ from agent_adapter.contract.identity import interrupt_id
 from agent_adapter.contract.interrupt import Interrupt, Route
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.wire import dump_interrupt
+from agent_adapter.redis.acts import publish
+from agent_adapter.redis.change import Stamp, Word, arguments
 from agent_adapter.redis.pool import open_redis
 from agent_adapter.redis.scripts import AGENT_LUA, read_script
 from bot.domain.admission import Admission
@@ -184,30 +186,23 @@ def ask_in_bulk(redis: Redis, count: int) -> list[str]:
     """Publish so many records through the real script, without a process that waits for them."""
     model = interrupt()
     body, ids = dump_interrupt(model), [f"{AGENT}.{secrets.token_hex(16)}" for _ in range(count)]
-    publish = _Piped(redis, AGENT_LUA, "publish")
+    change = _Piped(redis, AGENT_LUA, "change")
     for chunk in _chunks(ids):
         with redis.pipeline(transaction=False) as pipe:
             for record in chunk:
                 run = record.partition(".")[2]
                 pause = f"{run[:30]}00"
-                publish(
-                    pipe,
-                    KEYS.of(record),
-                    [],
-                    [KEYS.pause(AGENT, pause)],
-                    body=body.replace(model.id, record).replace(model.run, run),
-                    signature="",
-                    lifetime=LIFE,
-                    age=0,
-                    process=f"{AGENT}.gone",
-                    traceparent="",
-                    tracestate="",
-                    pauses=pause,
-                    replaced="",
-                    continuation="",
-                    needs="",
-                    head_start=0,
-                )
+                fields: dict[str, Word] = {
+                    f"w:{AGENT}.gone": 1,
+                    "body": body.replace(model.id, record).replace(model.run, run),
+                    "pauses": pause,
+                    "created": Stamp(),
+                    "deadline": Stamp(LIFE),
+                }
+                names = KEYS.of(record)
+                asked = publish(names, {KEYS.pause(AGENT, pause): None}, fields, {})
+                words, keys, given = arguments(asked)
+                change(pipe, names, words, keys, **given)
             pipe.execute()
     return ids
 

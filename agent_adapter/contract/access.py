@@ -53,7 +53,7 @@ _OF_CONNECTIONS = "cluster|slots command info ping select"
 """redis-py asks for the commands of a Cluster, and where their keys are."""
 _OF_SCRIPTS = "eval eval_ro evalsha evalsha_ro"
 _OF_AGENTS = (
-    "del exists get hdel hexists hget hgetall hincrby hmget hset hsetnx mget pexpire pttl publish set time type "
+    "del exists get hdel hexists hget hgetall hmget hset hsetnx mget pexpire pttl publish set time type "
     "xadd xread xtrim zadd zrange zrangebyscore zrem zrevrange zscore"
 )
 _OF_BOTS = (
@@ -96,40 +96,20 @@ def rules_of(role: Role, keys: Keys, agent: str) -> list[str]:
         "clearselectors",
         "-@all",
         *(f"+{name}" for name in COMMANDS[role]),
-        *_key_rules(role, keys, agent),
-        *_channel_rules(role, keys),
+        *_rights(role, keys, agent),
     ]
 
 
-def _key_rules(role: Role, keys: Keys, agent: str) -> Iterator[str]:
-    match role:
-        case "bot":
-            yield f"%RW~{keys.prefix}*"
-        case "operator":
-            yield f"%R~{keys.prefix}*"
-            for kind, rights in OF_AGENTS.items():
-                if rights.operator == "RW":
-                    yield f"%RW~{keys.prefix}{kind}:*"
-            yield from _shared_rules(role, keys, only="RW")
-        case _:
-            for kind, rights in OF_AGENTS.items():
-                yield f"%{getattr(rights, role)}~{_of_agent(keys, kind, agent)}"
-            yield from _shared_rules(role, keys)
-
-
-def _shared_rules(role: Role, keys: Keys, only: Right = "") -> Iterator[str]:
-    for kind, rights in OF_ALL.items():
-        right = getattr(rights, role)
-        if right and (not only or right == only):
-            yield f"%{right}~{keys.prefix}{kind}"
-
-
-def _channel_rules(role: Role, keys: Keys) -> Iterator[str]:
+def _rights(role: Role, keys: Keys, agent: str) -> Iterator[str]:
     if role == "bot":
-        yield f"&{keys.prefix}*"
+        yield from (f"%RW~{keys.prefix}*", f"&{keys.prefix}*")
         return
+    if role == "operator":
+        yield f"%R~{keys.prefix}*"
+    for kind, rights in (*OF_AGENTS.items(), *OF_ALL.items()):
+        whose = "*" if role == "operator" else agent if kind == "inbox" else f"{agent}.*"
+        right: Right = getattr(rights, role)
+        # An operator may read everything.
+        if right and (role != "operator" or right == "RW"):
+            yield f"%{right}~{keys.prefix}{kind}" + (f":{whose}" if kind in OF_AGENTS else "")
     yield from (f"&{keys.channel(name)}" for name in CHANNELS[role])
-
-
-def _of_agent(keys: Keys, kind: str, agent: str) -> str:
-    return keys.inbox(agent) if kind == "inbox" else f"{keys.prefix}{kind}:{agent}.*"

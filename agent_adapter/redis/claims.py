@@ -25,8 +25,9 @@ from agent_adapter.errors import (
     UnknownInterruptError,
 )
 from agent_adapter.loops import Loop, supervise
+from agent_adapter.redis.acts import UnsureError
 from agent_adapter.redis.pool import end_task
-from agent_adapter.redis.records import Record, Records, UnsureError
+from agent_adapter.redis.records import Record, Records
 from agent_adapter.redis.runs import failed_with
 from agent_adapter.redis.server_check import NO_WRITES
 
@@ -88,15 +89,15 @@ class Claims:
     async def running(self, thread: str) -> AsyncIterator[Right]:
         """Hold the right to run a thread, given by its id, while the body runs its graph."""
         owner = self._records.new_owner()
-        hold = partial(self._records.claim_thread, thread, owner)
-        right = Right(await _once_known(partial(hold, self._lease)))
+        hold = partial(self._records.claim_thread, thread, owner, self._lease)
+        right = Right(await _once_known(hold))
         lost = "the right to run this thread lapsed while its graph ran, and another process took it"
         try:
-            async with self._kept(f"thread {thread}", partial(hold, self._lease, renews=True), lost):
+            async with self._kept(f"thread {thread}", partial(hold, is_held=True), lost):
                 yield right
         finally:
             # If it cannot be given back, it expires by itself. A note would be lost.
-            give_back = partial(hold, 0, note=right.note)
+            give_back = partial(self._records.leave_thread, thread, owner, note=right.note)
             with contextlib.suppress(AgentAdapterError):
                 await (patiently(give_back) if right.note else give_back())
 

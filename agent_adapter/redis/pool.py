@@ -18,7 +18,6 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import InvalidRequestError, ServerUnsuitableError
 from agent_adapter.redis.address import Address
-from agent_adapter.redis.cancellation import cancellations, was_cancelled_since
 from agent_adapter.redis.credentials import Credentials
 from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.places import BehindSentinels, FoundPlace, InCluster, Place, said_in
@@ -107,14 +106,14 @@ class _Sending(AbstractConnection):
     async def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
         if not self.is_connected:
             await self.connect_check_health(check_health=False)
-        before = await cancellations()
+        before = await _cancellations()
         try:
             await super().send_packed_command(*args, **kwargs)
         except (RuntimeError, AttributeError) as error:
             if isinstance(error, AttributeError) and self.is_connected:
                 raise
             raise RedisConnectionError(f"the connection was lost: {error}") from error
-        if was_cancelled_since(before):
+        if _was_cancelled_since(before):
             # Nobody will read the answer, so nobody else may get this connection.
             await self.disconnect(nowait=True)
             raise asyncio.CancelledError
@@ -171,13 +170,13 @@ class _Patience(Retry):
         if until is None:
             until = time.monotonic() + REPEAT_WITHIN
         outer = _repeating_until.set(until)
-        before = await cancellations()
+        before = await _cancellations()
         try:
             while True:
                 try:
                     return await do()
                 except self._supported_errors as error:
-                    if was_cancelled_since(before):
+                    if _was_cancelled_since(before):
                         # redis-py may turn a cancellation during a connect into a time-out.
                         raise asyncio.CancelledError from error
                     failures += 1
@@ -376,3 +375,27 @@ async def end_task(task: asyncio.Task[Any]) -> None:
         # redis-py may turn a cancellation during a connect into a time-out.
         task.cancel()
         await asyncio.wait([task], timeout=0.1)
+
+
+async def _cancellations() -> int:
+    """Count how often this task was cancelled so far.
+
+    Ctrl-C cancels a task while it runs. Such a cancellation reaches the task where it waits next, and `asyncio.wait_for`
+    of Python 3.11 would lose it there. So it is raised here.
+
+    Raises:
+        CancelledError: when this task was cancelled and has not waited since.
+    """
+    task = asyncio.current_task()
+    if task is None:
+        return 0
+    count = task.cancelling()
+    if getattr(task, "_must_cancel", False):
+        await asyncio.sleep(0)
+    return count
+
+
+def _was_cancelled_since(count: int) -> bool:
+    """Tell whether this task was cancelled after that many times, whatever became of it."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > count

@@ -1,6 +1,6 @@
 """What agents and people write into records, encrypted if there is a key. Nothing but the edge of the store knows of it.
 
-The scripts move these texts and compare them, and never read them. So the same text in the same place looks the same.
+The scripts move these texts, and neither read nor compare them but with what they were read as.
 """
 
 from collections.abc import Mapping

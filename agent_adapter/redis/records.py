@@ -4,15 +4,15 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent_adapter.cipher import RECORD_KEY, STATE_KEY, Cipher
 from agent_adapter.contract.identity import pause_digest
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
-from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.contract.outcome import RUNS, Outcome, Reported, dump_outcome
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.contract.record import (
@@ -35,23 +35,33 @@ from agent_adapter.contract.trace import TraceContext
 from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_interrupt
 from agent_adapter.errors import (
     AgentAdapterError,
-    ClaimedError,
     ClaimLostError,
     ConflictError,
-    ConsumedError,
     DecisionNotAllowedError,
     InvalidRequestError,
-    NotDecidedError,
     ReceiptError,
     ServerFailedError,
-    UnknownInterruptError,
     UnreadableRecordError,
 )
 from agent_adapter.receipts.answer import Verifier, proven
 from agent_adapter.receipts.question import Marks, sign_question
 from agent_adapter.receipts.statement import continuation_field
-from agent_adapter.redis.private import Private, opened
-from agent_adapter.redis.scripts import Scripts, Value, fields_of, read_hashes
+from agent_adapter.redis.acts import (
+    Claim,
+    ThreadClaim,
+    exists,
+    finish,
+    go_on_with,
+    publish,
+    read,
+    report,
+    stall,
+    unknown,
+    withdraw,
+)
+from agent_adapter.redis.change import Answer, Change, Stamp, Word, run, written
+from agent_adapter.redis.private import Private, opened, opened_answer
+from agent_adapter.redis.scripts import Scripts, read_hashes
 
 if TYPE_CHECKING:
     from securesystemslib.signer import Signer
@@ -239,15 +249,6 @@ class Record:
         return self._card.get("notice")
 
 
-class UnsureError(ClaimedError):
-    """It is not known yet whether a living process holds the claim: the server's clock was set, or it was replaced."""
-
-    def __init__(self, message: str, *, known_in: int) -> None:
-        super().__init__(message)
-        self.known_in = known_in
-        """Milliseconds until a living holder has renewed it."""
-
-
 class Records:
     """Reads and writes the records of one agent, for one process.
 
@@ -297,23 +298,35 @@ class Records:
         pauses = [
             pause_digest(interrupt.agent, interrupt.run, pause) for pause in dict.fromkeys(interrupt.pauses)
         ]
-        outcome, found = await self._scripts(
-            "publish",
-            self._keys.of(interrupt.id),
-            [],
-            [self._keys.pause(interrupt.agent, pause) for pause in pauses],
-            body=Private(body, "body"),
-            signature=await self._signed(interrupt, body),
-            lifetime=milliseconds(interrupt.expires_in),
-            age=_age(since),
-            process=self.process if waits else "",
-            traceparent=trace.parent if trace else "",
-            tracestate=trace.state if trace else "",
-            pauses=" ".join(pauses),
-            replaced=replaced,
-            **self._continuation(interrupt.id, interrupt, body),
-        )
-        return outcome, found
+        names = self._keys.of(interrupt.id)
+        known = {self._keys.pause(interrupt.agent, pause): replaced or None for pause in pauses}
+        req: dict[str, Word] = {f"w:{self.process}": 1} if waits else {}
+        if signature := await self._signed(interrupt, body):
+            req["signature"] = signature
+        if trace:
+            req |= {"traceparent": trace.parent, "tracestate": trace.state}
+        needed, state = self._continuation(interrupt.id, interrupt, body)
+        req |= needed | {
+            "body": Private(body, "body"),
+            "pauses": " ".join(pauses),
+            "created": Stamp(-_age(since)),
+            "deadline": Stamp(milliseconds(interrupt.expires_in)),
+        }
+        while True:
+            answer = await self._run(names, publish(names, known, req, state))
+            if answer.ran:
+                return "created", interrupt.id
+            known = dict(zip(known, answer.found, strict=False))
+            others = sorted(filter(None, {*known.values()}))
+            # A pause outlives a record that was deleted by hand.
+            if live := [record for record in others if await self._is_there(record)]:
+                return "known" if {*known.values()} == {live[0]} else "mixed", live[0]
+            if answer.found[-1] is not None:
+                return "known", interrupt.id
+
+    async def _is_there(self, interrupt_id: str) -> bool:
+        names = self._keys.of(interrupt_id)
+        return (await self._run(names, Change([exists(names)]))).ran
 
     async def _signed(self, interrupt: Interrupt, body: str) -> str:
         if self._marks is not None:
@@ -325,14 +338,17 @@ class Records:
 
     async def add_continuation(self, record: Record, interrupt: Interrupt) -> None:
         """Store the continuation of this interrupt for the workers of a record, unless it already has one."""
-        interrupt_id = record.interrupt.id
-        given = self._continuation(interrupt_id, interrupt, record.body)
-        await self._scripts("add_continuation", self._keys.of(interrupt_id), **given)
+        names = self._keys.of(record.interrupt.id)
+        await self._run(
+            names, go_on_with(names, *self._continuation(record.interrupt.id, interrupt, record.body))
+        )
 
-    def _continuation(self, record: str, interrupt: Interrupt, body: str) -> dict[str, Value]:
-        """Return the script arguments about a continuation; empty values without one."""
+    def _continuation(
+        self, record: str, interrupt: Interrupt, body: str
+    ) -> tuple[dict[str, Word], dict[str, Word]]:
+        """Return the fields of the record and of its run about a continuation; none without one."""
         if interrupt.continuation is None:
-            return {"continuation": "", "needs": "", "head_start": 0}
+            return {}, {}
         why = f"{RECORD_KEY} encrypts the question" if self._scripts.cipher else ""
         why = "decisions are signed (there is a ring)" if self._verifier else why
         if why and not self._state_cipher:
@@ -340,30 +356,35 @@ class Records:
                 f"continuation: {why}, and nothing would protect the state of its run: set {STATE_KEY} too"
             )
         text = dump_continuation(interrupt.continuation)
-        return {
-            "continuation": self._state_cipher.close(text, record=record, field=continuation_field(body)),
-            "needs": f"{interrupt.agent}: {interrupt.continuation.needs}",
-            "head_start": self.grace,
-        }
+        needs = f"{interrupt.agent}: {interrupt.continuation.needs}"
+        closed = self._state_cipher.close(text, record=record, field=continuation_field(body))
+        return {"needs": needs, "head_start": self.grace}, {"continuation": closed}
 
     async def add_waiter(self, interrupt_id: str, *, each_decision: bool = False) -> None:
         """Have this process woken when a record ends or gets a notice; with `each_decision`, at each decision too."""
-        await self._run("add_waiter", interrupt_id, process=self.process, follows=int(each_decision))
+        names = self._keys.of(interrupt_id)
+        fields: dict[str, Word] = {f"w:{self.process}": 1}
+        if each_decision:
+            fields[f"f:{self.process}"] = 1
+        waits = Change([exists(names)], written(names["req"], fields))
+        if not (await self._run(names, waits)).ran:
+            raise unknown(names)
 
     async def load(self, interrupt_id: str) -> Record:
         """Read a record."""
         with _of_our_types(interrupt_id):
             req, card, now = await read_hashes(self._scripts, self._keys, interrupt_id)
         if not req:
-            raise self._unknown(interrupt_id)
+            raise unknown(self._keys.of(interrupt_id))
         return await self._record(interrupt_id, req, card, now)
 
     def sent_answer(self, interrupt_id: str, asked: Asked, sent: str) -> Resume | None:
-        """Read the answer that came with a wake-up. `None` when there is none, or it is not proven: the record says more."""
-        if self._verifier is None:
-            return read_sent_answer(interrupt_id, asked, sent)
+        """Read the answer that came with a wake-up. `None` when there is none that counts: the record says more."""
         try:
-            return self._proven_answer(interrupt_id, asked, fields_sent(sent), self._verifier)
+            answer = opened_answer(self._scripts.cipher, interrupt_id, sent)
+            if self._verifier is None:
+                return read_sent_answer(interrupt_id, asked, answer)
+            return self._proven_answer(interrupt_id, asked, fields_sent(answer), self._verifier)
         except AgentAdapterError:
             return None
 
@@ -382,51 +403,38 @@ class Records:
 
     async def withdraw(self, interrupt_id: str, reason: str) -> None:
         """Ask the bot to end a record."""
-        await self._run("withdraw", interrupt_id, reason=Private(reason, "withdraw"))
+        names = self._keys.of(interrupt_id)
+        answer = await self._run(names, withdraw(names, reason))
+        if answer.found[0] is None:
+            raise unknown(names)
 
     async def take(self, interrupt_id: str, owner: str, lease: int) -> tuple[Record, int]:
         """Take the right to resume a run, and read its record at the same moment. Also give the fence of the claim."""
-        fence, req, card, now = await self.claim(interrupt_id, owner, lease, reads=True)
-        return await self._record(interrupt_id, fields_of(req), fields_of(card), now), fence
+        wish = Claim(self._keys.of(interrupt_id), owner, lease, self.grace, reads=True)
+        fence, answer = await self._settle(wish)
+        req, card, *_ = read(answer)
+        return await self._record(interrupt_id, req, card, answer.now), fence
 
-    async def claim(
-        self, interrupt_id: str, owner: str, lease: int, *, reads: bool = False, held: int | None = None
-    ) -> Sequence[Any]:
+    async def claim(self, interrupt_id: str, owner: str, lease: int, *, held: int | None = None) -> None:
         """Take or renew the right to resume a run for `lease` milliseconds; with 0, give it back.
 
         `held` is the fence of the claim that the owner has already, also if Redis has lost that.
         """
-        outcome: str
-        rest: list[Any]
-        outcome, *rest = await self._run(
-            "claim_resume",
-            interrupt_id,
-            owner=owner,
-            lease=lease,
-            grace=self.grace,
-            is_read=int(reads),
-            held=held,
-        )
-        match outcome:
-            case "claimed":
-                raise ClaimedError(
-                    f"{interrupt_id}: another process is resuming it, for {rest[0]} ms more at least"
-                )
-            case "unsure":
-                raise UnsureError(
-                    f"{interrupt_id}: another process may be resuming it; whether it lives is known in {rest[0]} ms",
-                    known_in=rest[0],
-                )
-            case "consumed":
-                raise ConsumedError(f"{interrupt_id} was already answered and its run resumed")
-            case "pending":
-                raise NotDecidedError(f"{interrupt_id} is not decided: wait for it before resuming")
-            case "damaged":
-                raise UnreadableRecordError(
-                    f"{interrupt_id} cannot be read, because what was asked is missing: "
-                    "look for what else writes to this Redis"
-                )
-        return rest
+        await self._settle(Claim(self._keys.of(interrupt_id), owner, lease, self.grace, held))
+
+    async def _settle(self, wish: Claim) -> tuple[int, Answer]:
+        """Claim by what is likely, and then by what the record says. Give the fence, and what was read."""
+        step, answer = wish.guess(), None
+        while step.change:
+            answer = await self._run(wish.names, step.change)
+            if answer.ran:
+                break
+            with reading(wish.names["id"]):
+                step = wish.judge(answer)
+        if step.then:
+            raise step.then
+        assert answer
+        return answer.now if step.fence is None else step.fence, answer
 
     async def finish(
         self, interrupt_id: str, owner: str, fence: int | None = None, *, unused: str = ""
@@ -436,37 +444,37 @@ class Records:
         With the `fence` of their claim, an older claim in Redis does not count as somebody else's.
         """
         names = self._keys.of(interrupt_id)
-        why = Private(unused[:REASON_SHOWN], "stalled") if unused else ""
-        outcome = await self._scripts("finish_resume", names, owner=owner, fence=fence, unused=why)
-        if outcome in {"consumed", "lost"}:
-            raise ClaimLostError(
-                f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
-            )
+        holder: str | None = owner
+        while True:
+            answer = await self._run(names, finish(names, owner, holder, unused[:REASON_SHOWN]))
+            there, by, holder, newest = answer.found
+            if answer.ran:
+                return
+            if there is None or by == owner:
+                return
+            # Redis may have lost this claim. Then an older one is there, or none.
+            is_older = fence is not None and int(newest or 0) < fence
+            if by or (holder not in {None, owner} and not is_older):
+                raise ClaimLostError(
+                    f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
+                )
 
-    async def claim_thread(
-        self, thread: str, owner: str, lease: int, *, renews: bool = False, note: str = ""
-    ) -> str:
-        """Take or renew the right to run a thread, given by its id, for `lease` milliseconds; with 0, give it back.
+    async def claim_thread(self, thread: str, owner: str, lease: int, *, is_held: bool = False) -> str:
+        """Take or renew the right to run a thread, given by its id, for `lease` milliseconds.
 
         Return the note that was left with it.
         """
-        outcome, *rest = await self._scripts(
-            "claim_thread",
-            self._keys.of(thread),
-            owner=owner,
-            lease=lease,
-            renews=int(renews),
-            note=note,
-        )
-        match outcome:
-            case "claimed":
-                raise ClaimedError(
-                    "another process is running this thread; if that process has died, the thread is free again within "
-                    f"{-(-rest[0] // 1000)} seconds"
-                )
-            case "unsure":
-                raise UnsureError("another process may be running this thread", known_in=rest[0])
-        return str(rest[0])
+        wish = ThreadClaim(self._keys.of(thread), owner, lease, is_held)
+        answer = await self._run(wish.names, wish.guess())
+        while not answer.ran:
+            answer = await self._run(wish.names, wish.judge(answer))
+        return str(answer.found[-1] or "")
+
+    async def leave_thread(self, thread: str, owner: str, *, note: str = "") -> None:
+        """Give back the right to run a thread, with a note for who has it next."""
+        names = self._keys.of(thread)
+        for change in ThreadClaim(names, owner, 0, is_held=True).give_back(note):
+            await self._run(names, change)
 
     async def report(
         self, interrupt_id: str, index: int, outcome: Outcome, *, owner: str | None, fenced: bool = True
@@ -475,36 +483,29 @@ class Records:
 
         Where `fenced`, the claim on the run has to be the owner's; without one, any of this process.
         """
-        record = await self.load(interrupt_id)
+        record, names = await self.load(interrupt_id), self._keys.of(interrupt_id)
         decided = record.check_reportable(index)
-        fence = record.check_claim(owner, process=self.process) if fenced else ""
-        word, *stored = await self._run(
-            "report_outcome",
-            interrupt_id,
-            index=index,
-            decided=decided,
-            fence=fence,
-            status=outcome.status,
-            outcome=Private(dump_outcome(outcome), f"outcome:{index}"),
-        )
-        match word:
-            case "lost":
-                raise ClaimLostError(
-                    f"{interrupt_id}: another process took the claim on its run, and reports what becomes of it"
-                )
-            case "changed":
-                raise ConflictError(
-                    f"{interrupt_id}: its decision has changed meanwhile: read the record again"
-                )
-        kept = opened(self._scripts.cipher, interrupt_id, {f"outcome:{index}": stored[0]})
+        fence = record.check_claim(owner, process=self.process) if fenced else None
+        text = dump_outcome(outcome)
+        answer = await self._run(names, report(names, index, decided, fence, outcome.status, text))
+        there, holder, known, _ = answer.found
+        if there is None:
+            raise unknown(names)
+        if fence is not None and holder != fence:
+            raise ClaimLostError(
+                f"{interrupt_id}: another process took the claim on its run, and reports what becomes of it"
+            )
+        if known is None and not answer.ran:
+            raise ConflictError(f"{interrupt_id}: its decision has changed meanwhile: read the record again")
+        field, kept = f"outcome:{index}", f"{answer.now} {text}" if known is None else known
         with reading(interrupt_id):
-            return replace(read_reported(kept[f"outcome:{index}"]), is_repeat=word == "repeat")
+            stored = opened(self._scripts.cipher, interrupt_id, {field: kept})
+            return replace(read_reported(stored[field]), is_repeat=known is not None)
 
     async def mark_stalled(self, interrupt_id: str, owner: str, reason: str) -> None:
         """Show on the card why its run could not be resumed, or with which error it ended under this claim."""
         names = self._keys.of(interrupt_id)
-        said = Private(reason[:REASON_SHOWN], "stalled")
-        await self._scripts("mark_stalled", names, owner=owner, reason=said)
+        await self._run(names, stall(names, owner, reason[:REASON_SHOWN]))
 
     def new_owner(self) -> str:
         """Make a new owner name for a claim of this process."""
@@ -526,18 +527,9 @@ class Records:
         proof = proven(interrupt, card, self._verifier, body=body, now=time.time_ns() // 1_000_000)
         return Record(interrupt, req, proof.fields, now, self.grace, decided, proof.receipts, proof.faults)
 
-    async def _run(self, verb: str, interrupt_id: str, **given: Value) -> Any:
-        """Run a script about a record that has to be there."""
-        with _of_our_types(interrupt_id):
-            answer = await self._scripts(verb, self._keys.of(interrupt_id), **given)
-        if answer in ("unknown", ["unknown"]):
-            raise self._unknown(interrupt_id)
-        return answer
-
-    def _unknown(self, interrupt_id: str) -> UnknownInterruptError:
-        return UnknownInterruptError(
-            f"{interrupt_id}: no such interrupt in namespace {self._keys.namespace!r}"
-        )
+    async def _run(self, names: Named, change: Change) -> Answer:
+        with _of_our_types(names["id"]):
+            return await run(self._scripts, names, change)
 
 
 @contextlib.contextmanager

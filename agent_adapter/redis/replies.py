@@ -8,7 +8,6 @@ connection and every `reconcile_every` seconds.
 import asyncio
 import logging
 import random
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,13 +18,13 @@ from agent_adapter.background import in_background
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import (
     AgentAdapterError,
-    LockedRecordError,
     ServerRefusesError,
     ServerUnreachableError,
+    UnreadableRecordError,
 )
 from agent_adapter.loops import Loop, Loops
+from agent_adapter.redis.change import WHATEVER, Change, Words, run, wake
 from agent_adapter.redis.pool import COMMAND_TIMEOUT, end_task, entries_of
-from agent_adapter.redis.private import opened_answer
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import explained
 from agent_adapter.redis.waits import Waits
@@ -39,9 +38,6 @@ SILENT_ROUNDS = 3
 """A loop has to make progress within this many rounds."""
 BOT_SILENT_AFTER = 30_000
 """Milliseconds without a heartbeat after which no bot runs."""
-
-_FOREIGN = re.compile("[\ud800-\udfff]")
-"""How Python decodes a byte that is not UTF-8."""
 
 
 class Replies(Waits):
@@ -138,7 +134,7 @@ class Replies(Waits):
                 self._wake_all()
             for entry, fields in entries_of(answer):
                 self._cursor = entry
-                self.wake(fields["id"], self._answer_of(fields["id"], fields.get("answer", "")))
+                self.wake(fields["id"], fields.get("answer", ""))
             # The woken waits send their commands first; this loop then reads again while Redis answers them.
             await asyncio.sleep(0)
 
@@ -158,15 +154,6 @@ class Replies(Waits):
         # After a failover, entries that were written meanwhile may be below the cursor.
         for interrupt_id in list(self._waiting):
             self.wake(interrupt_id)
-
-    def _answer_of(self, interrupt_id: str, sent: str) -> str:
-        """Return the answer of a wake-up; empty if it cannot be read, so that the record is read and says so."""
-        if _FOREIGN.search(sent):
-            return ""
-        try:
-            return opened_answer(self._scripts.cipher, interrupt_id, sent)
-        except LockedRecordError:
-            return ""
 
     async def _reconcile(self, loop: Loop) -> None:
         delay = min(FIRST_LOOK, self._every)
@@ -191,7 +178,7 @@ class Replies(Waits):
 
     async def _look(self) -> None:
         ids = list(self._waiting)
-        # `client_heartbeat` names only records that have ended, so the waits for single decisions are woken here.
+        # Below, only what has ended is woken.
         for interrupt_id in self._followed:
             self.wake(interrupt_id)
         silent = 0
@@ -207,27 +194,48 @@ class Replies(Waits):
             )
 
     async def _attend(self, ids: Sequence[str]) -> int:
-        silent, *changed = await self._scripts(
-            "client_heartbeat",
-            self._keys.of(self._process),
-            ids,
-            lifetime=self._lifetime,
-            grace=self._grace,
-            unread=self._unread,
-        )
-        for interrupt_id in changed:
-            self.wake(interrupt_id)
-        return int(silent)
+        """Say that this process lives, and wake the waits for records that have ended.
 
-    @property
-    def _unread(self) -> str:
-        """The id of the first entry that was not read yet."""
+        Returns:
+            Milliseconds since a bot was last seen, or -1.
+        """
+        names = self._keys.of(self._process)
+        stream, inbox = names["replies"], names["inbox"]
+        looks: list[Words] = [(WHATEVER, "EXISTS", key) for key in (stream, inbox)]
+        looks.append((WHATEVER, "ZREVRANGE", names["bots"], 0, 0, "WITHSCORES"))
+        for each in ids:
+            looks.append((WHATEVER, "HMGET", self._keys.card(each), "status", "deadline"))
+            looks.append((WHATEVER, "HGET", self._keys.req(each), "deadline"))
+        lives = ("PEXPIRE", stream, int(max(3 * self._every, 10.0) * 1000))
         at, _, number = self._cursor.partition("-")
-        return f"{at}-{int(number) + 1}"
+        # A reply may contain an answer, and an answer must not be kept for longer than its record.
+        commands: list[Words] = [lives, ("XTRIM", stream, "MINID", f"{at}-{int(number) + 1}")]
+        try:
+            answer = await run(self._scripts, names, Change(looks, commands))
+        except UnreadableRecordError:
+            # One of them has bytes that are no text. Each is read then, and its own waiters get the error.
+            for each in ids:
+                self.wake(each)
+            return 0
+        is_known, has_notes, bots, *records = answer.found
+        more: list[Words] = [] if is_known else [("XADD", stream, "*", "id", ""), lives]
+        if has_notes:
+            # No bot has looked into it yet.
+            more.append(wake(names))
+        if more:
+            await run(self._scripts, names, Change(commands=more))
+        for interrupt_id, card, asked in zip(ids, records[::2], records[1::2], strict=True):
+            if self._has_ended(card, asked, answer.now):
+                self.wake(interrupt_id)
+        return max(0, answer.now - int(float(bots[1]))) if bots else -1
 
-    @property
-    def _lifetime(self) -> int:
-        return int(max(3 * self._every, 10.0) * 1000)
+    def _has_ended(self, card: Sequence[str | None] | None, asked: str | None, now: int) -> bool:
+        """Whether a record has to be read. One that cannot be read has, so that its waiters get the error."""
+        status, deadline = card or ("unreadable", None)
+        if (status or "pending") != "pending" or not asked:
+            return True
+        last = deadline or asked
+        return not last.isdigit() or now > int(last) + self._grace
 
 
 def _backoff(failures: int) -> float:

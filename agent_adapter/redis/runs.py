@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from agent_adapter.cipher import MARK, STATE_KEY, Cipher
 from agent_adapter.contract.interrupt import Continuation
-from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.contract.wire import load_continuation
 from agent_adapter.errors import (
     ConsumedError,
@@ -14,6 +14,22 @@ from agent_adapter.errors import (
     UnreadableContinuationError,
 )
 from agent_adapter.receipts.statement import continuation_field
+from agent_adapter.redis.acts import exists, says
+from agent_adapter.redis.change import (
+    ANYTHING,
+    NOTHING,
+    WHATEVER,
+    Answer,
+    Change,
+    Stamp,
+    Word,
+    Words,
+    note,
+    run,
+    same,
+    wake,
+    written,
+)
 from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Scripts, fields_of
 
@@ -147,22 +163,37 @@ class Runs:
         """
         taken: list[OwedRun] = []
         missing: set[str] = set()
-        passed, looked = 0, LOOKED_AT
-        while looked == LOOKED_AT and len(taken) < limit:
-            looked, others, *found = await self._scripts(
-                "lease_runs",
-                self._keys.of(),
-                needs,
-                agent=self._agent,
-                limit=limit - len(taken),
-                lease=lease,
-                first=passed,
-                look_at=LOOKED_AT,
-            )
-            taken += [OwedRun(found[i], found[i + 1]) for i in range(0, len(found), 2)]
-            passed += looked - len(found) // 2
-            missing.update(others)
+        passed, due = 0, [("", "")] * LOOKED_AT
+        while len(due) == LOOKED_AT and len(taken) < limit:
+            due = await self._due(passed)
+            passed += len(due)
+            own = [each for each in due if each[0].partition(".")[0] == self._agent]
+            for (interrupt_id, not_before), need in zip(own, await self._needs(own), strict=True):
+                if need not in needs:
+                    missing |= {need} if need else set()
+                elif len(taken) < limit and (till := await self._taken(interrupt_id, not_before, lease)):
+                    taken.append(OwedRun(interrupt_id, till))
+                    passed -= 1
         return taken, missing
+
+    async def _due(self, passed: int) -> list[tuple[str, str]]:
+        """Read runs that are due, each with when it was: after those that were passed over."""
+        first = (WHATEVER, "ZRANGEBYSCORE", self._keys.unresumed, "-inf", Stamp(), "WITHSCORES")
+        answer = await self._run("", Change([(*first, "LIMIT", passed, LOOKED_AT)]))
+        listed = answer.found[0] or []
+        return list(zip(listed[::2], listed[1::2], strict=True))
+
+    async def _needs(self, runs: Sequence[tuple[str, str]]) -> Sequence[str | None]:
+        """Read what these runs need; `None` of a record that was damaged, which an operator sees in the list of owed runs."""
+        looks = [(WHATEVER, "HGET", self._keys.req(each), "needs") for each, _ in runs]
+        return (await self._run("", Change(looks))).found if looks else []
+
+    async def _taken(self, interrupt_id: str, not_before: str, lease: int) -> str:
+        """Make a run due again after the lease, and return when that is; empty where another worker was first."""
+        unresumed = self._keys.unresumed
+        take = ("ZADD", unresumed, Stamp(lease), interrupt_id)
+        answer = await self._run("", Change([(same(not_before), "ZSCORE", unresumed, interrupt_id)], [take]))
+        return str(answer.now + lease) if answer.ran else ""
 
     async def give_back(self, run: OwedRun, *, again_in: int) -> None:
         """Make a run due again in `again_in` milliseconds."""
@@ -179,7 +210,9 @@ class Runs:
 
     async def drop(self, interrupt_id: str) -> None:
         """Stop owing a run to workers, without resuming it."""
-        await self._scripts("drop_run", self._keys.of(interrupt_id))
+        names, unresumed = self._keys.of(interrupt_id), self._keys.unresumed
+        drop = [("ZREM", unresumed, interrupt_id), note(names, "let_go"), wake(names)]
+        await self._run(interrupt_id, Change([(ANYTHING, "ZSCORE", unresumed, interrupt_id)], drop))
 
     async def journal(self, interrupt_id: str, *, body: str = "") -> Journal:
         """Read the notes about a run.
@@ -194,10 +227,71 @@ class Runs:
 
     async def note(self, interrupt_id: str, name: str, text: str) -> str:
         """Write a note about a run once; return the note that is stored, or `""` when the run has already gone on."""
-        return str(await self._scripts("note_run", self._keys.of(interrupt_id), name=name, note=text))
+        names = self._keys.of(interrupt_id)
+        looks = [*_goes_on(names), says(NOTHING, names["run"], name)]
+        answer = await self._run(interrupt_id, Change(looks, written(names["run"], {name: text})))
+        there, resumed, kept = answer.found
+        if answer.ran:
+            return text
+        return str(kept) if there and not resumed else ""
 
     async def failed(self, interrupt_id: str, *, attempt: str, reason: str) -> int:
-        """Count a failed attempt and note its reason; return how many attempts have failed."""
-        names = self._keys.of(interrupt_id)
-        said = Private(reason, FAILURE)
-        return int(await self._scripts("fail_run", names, attempt=attempt, reason=said))
+        """Count a failed attempt and note its reason; return how many attempts have failed.
+
+        The same attempt counts once.
+        """
+        names, said = self._keys.of(interrupt_id), Private(reason, FAILURE)
+        failures, by = None, None
+        while True:
+            count = int(failures or 0) + (by != attempt)
+            fields: dict[str, Word] = {"failures": count, "failed_by": attempt, "reason": said}
+            looks = [
+                *_goes_on(names),
+                says(same(failures), names["run"], "failures"),
+                says(same(by), names["run"], "failed_by"),
+            ]
+            answer = await self._run(interrupt_id, Change(looks, written(names["run"], fields)))
+            if answer.ran:
+                return count
+            there, resumed, failures, by = answer.found
+            if resumed or not there:
+                return 0
+
+    async def _run(self, interrupt_id: str, change: Change) -> Answer:
+        return await run(self._scripts, self._keys.of(interrupt_id), change)
+
+
+def _goes_on(names: Named) -> list[Words]:
+    """Rely on a run that nobody has resumed yet."""
+    return [exists(names), says(NOTHING, names["req"], "resumed")]
+
+
+async def release(scripts: Scripts, keys: Keys, interrupt_id: str, failure: str) -> str:
+    """Let a worker resume a run that was set aside, at once.
+
+    Args:
+        scripts: Those of the agent's side.
+        keys: The names of the keys.
+        interrupt_id: The id of its question.
+        failure: Which of its failures was seen, or `""` for any.
+
+    Returns:
+        What came of it, after the words "the run"; empty where there is nothing to resume.
+    """
+    names = keys.of(interrupt_id)
+    fields = [says(WHATEVER, names["run"], name) for name in ("set_aside", "again")]
+    answer = await run(scripts, names, Change([*_goes_on(names), *fields]))
+    set_aside, again = answer.found[2:]
+    number = str(int(again or 0) + 1)
+    if not answer.ran:
+        return ""
+    if set_aside and failure not in {"", number}:
+        return "has failed again since"
+    commands: list[Words] = [
+        ("HSET", names["run"], "again", number),
+        ("HDEL", names["run"], "set_aside"),
+        ("ZADD", keys.unresumed, "XX", Stamp(), interrupt_id),
+    ]
+    looks = [says(ANYTHING, names["run"], "set_aside"), says(same(again), names["run"], "again")]
+    is_released = (await run(scripts, names, Change(looks, commands))).ran
+    return "will go on" if is_released else "is not set aside"

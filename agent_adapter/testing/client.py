@@ -8,7 +8,6 @@ from agent_adapter.cipher import Cipher
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import ActionRequest, Decision, ReviewConfig
 from agent_adapter.contract.interrupt import Interrupt
-from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.outcome import Outcome, dump_outcome
 from agent_adapter.contract.wire import agent_name
 from agent_adapter.errors import AgentAdapterError, WrongArgumentError
@@ -47,7 +46,7 @@ class InMemoryApprovalClient(ApprovalClient):
         self._records = self._kept = _Records(self._memory, agent)
         self._replies = _Waits(self._memory)
         self._claims = Claims(self._records, lease=LEASE)
-        self.runs = Runs(self._memory, Keys(), Cipher(), agent=agent)
+        self.runs = Runs(self._memory, self._memory.keys, Cipher(), agent=agent)
         """The runs that a `ResumeWorker` resumes."""
         self._verifier = None
         self._withdrawals = set()
@@ -66,7 +65,7 @@ class InMemoryApprovalClient(ApprovalClient):
     @property
     def asked(self) -> tuple[Interrupt, ...]:
         """All questions, in order; each has its actions in `request`, its channel in `route`, and its `context`."""
-        return tuple(record.interrupt for record in self._memory.records.values())
+        return tuple(map(self._memory.interrupt, self._memory.asked))
 
     async def __aenter__(self) -> Self:
         """Do nothing: there is no connection."""
@@ -78,10 +77,8 @@ class InMemoryApprovalClient(ApprovalClient):
     def report_later(self, key: str, outcome: Outcome, *, claim: str) -> None:
         """Keep what became of a call at once. See `ApprovalClient.report_later`."""
         interrupt_id, _, index = key.rpartition(":")
-        record = self._memory.records.get(interrupt_id)
-        if record and record.req.get("claim_by") == claim:
-            with suppress(AgentAdapterError):
-                record.keep_outcome(int(index), dump_outcome(outcome))
+        with suppress(AgentAdapterError):
+            self._memory.keep_outcome(interrupt_id, index, dump_outcome(outcome), claim=claim)
 
 
 class _Records(Records):
@@ -90,7 +87,12 @@ class _Records(Records):
     signing: Signing | None = None
 
     def __init__(self, memory: Memory, agent: str) -> None:
-        super().__init__(memory, Keys(), process=agent, grace=0, state_cipher=Cipher())
+        super().__init__(memory, memory.keys, process=agent, grace=0, state_cipher=Cipher())
+        self._memory = memory
+
+    async def take(self, interrupt_id: str, owner: str, lease: int) -> tuple[Record, int]:
+        self._memory.decide(interrupt_id)
+        return await super().take(interrupt_id, owner, lease)
 
     async def _record(self, interrupt_id: str, *read: Any) -> Record:
         record = await super()._record(interrupt_id, *read)

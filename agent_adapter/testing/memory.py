@@ -1,8 +1,9 @@
-"""What the agent's scripts do in Redis, done in the memory of one process."""
+"""What the agent's script does in Redis, done in the memory of one process."""
 
+import re
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,6 +11,7 @@ from agent_adapter.cipher import Cipher
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.contract.wire import load_interrupt
 from agent_adapter.dialects.answers import check_answers
@@ -22,28 +24,7 @@ REVIEWER = "U0REVIEWER"
 POLICY = "test-1"
 """`policy` in the records of a `Resume`."""
 
-
-@dataclass
-class Stored:
-    """One record: the agent's side, the bot's side, and what a worker needs."""
-
-    req: dict[str, str] = field(default_factory=dict)
-    card: dict[str, str] = field(default_factory=dict)
-    run: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def interrupt(self) -> Interrupt:
-        return load_interrupt(self.req["body"])
-
-    def settle(self, status: str, *, reason: str = "") -> None:
-        if "status" not in self.card:
-            self.card |= {"status": status, "reason": reason}
-
-    def keep_outcome(self, index: int, outcome: str) -> list[str]:
-        """Keep an outcome, unless there is one."""
-        name = f"outcome:{index}"
-        word = "repeat" if name in self.req else "reported"
-        return [word, self.req.setdefault(name, f"{now()} {outcome}")]
+_STAMP = re.compile(r"^@(-?\d+)")
 
 
 class Memory(Scripts):
@@ -52,11 +33,13 @@ class Memory(Scripts):
     def __init__(self, reviewer: Reviewer) -> None:
         self.cipher, self.address = Cipher(), ""
         self.reviewer = reviewer
-        self.records: dict[str, Stored] = {}
-        self._asked_in: dict[str, str] = {}
-        self._due: dict[str, int] = {}
-        self._running: dict[str, str] = {}
-        self._notes: dict[str, str] = {}
+        self.keys = Keys()
+        self.asked: list[str] = []
+        """The ids of all records, in their order."""
+        self._hashes: dict[str, dict[str, str]] = defaultdict(dict)
+        self._texts: dict[str, str] = {}
+        self._owed: dict[str, int] = {}
+        self._notes: list[tuple[str, str]] = []
 
     async def __call__(
         self,
@@ -68,157 +51,168 @@ class Memory(Scripts):
         **given: Value,
     ) -> Any:
         """Do what a script does. Which answers there are is written in the script."""
-        plain = {name: each.text if isinstance(each, Private) else each for name, each in given.items()}
-        return getattr(self, verb)(names.get("id") or list(more), **plain)
+        words: list[Any] = [each.text if isinstance(each, Private) else each for each in more]
+        match verb:
+            case "change":
+                return self._change(words, int(str(given["looks"])))
+            case "read":
+                card = str(given.get("card", names["card"]))
+                return [_flat(self._hashes[names["req"]]), _flat(self._hashes[card]), now()]
+            case "finish_work":
+                return self._finish_work(*words)
+        raise KeyError(verb)
+
+    def interrupt(self, interrupt_id: str) -> Interrupt:
+        """Return what was asked."""
+        return load_interrupt(self._hashes[self.keys.req(interrupt_id)]["body"])
+
+    def keep_outcome(self, interrupt_id: str, index: str, outcome: str, *, claim: str) -> None:
+        """Keep what became of a call, unless there is something, or somebody else has the claim."""
+        req = self._hashes[self.keys.req(interrupt_id)]
+        if req.get("claim_by") == claim:
+            req.setdefault(f"outcome:{index}", f"{now()} {outcome}")
 
     def decide(self, interrupt_id: str) -> None:
         """Let the reviewer decide what is open. What the reviewer leaves open has then expired."""
-        record = self.records.get(interrupt_id)
-        if record is None or "status" in record.card:
+        card = self._hashes[self.keys.card(interrupt_id)]
+        if interrupt_id not in self.asked or "status" in card:
             return
-        request = record.interrupt.request
+        request = self.interrupt(interrupt_id).request
         pairs = list(zip(request.action_requests, request.review_configs, strict=True))
         for index, (action, config) in enumerate(pairs):
-            if f"d:{index}" in record.card or (decision := self.reviewer(action, config)) is None:
+            if f"d:{index}" in card or (decision := self.reviewer(action, config)) is None:
                 continue
             (checked,) = check_answers(
                 [decision], HITLRequest(action_requests=(action,), review_configs=(config,))
             )
             fingerprint = action_fingerprints(request)[index]
-            record.card |= {
+            card |= {
                 f"d:{index}": dump_recorded(
                     checked, fingerprint=fingerprint, decided_by=REVIEWER, policy=POLICY
                 ),
                 f"at:{index}": str(now()),
             }
-        is_decided = all(f"d:{index}" in record.card for index in range(len(pairs)))
-        record.settle("decided" if is_decided else "expired")
+        is_decided = all(f"d:{index}" in card for index in range(len(pairs)))
+        card["status"] = "decided" if is_decided else "expired"
 
-    def publish(
-        self, id: str, *, body: str, lifetime: int, pauses: str, replaced: str, **given: Any
-    ) -> tuple[str, str]:
-        found = {self._asked_in.get(pause) for pause in pauses.split()}
-        known = found - {None, replaced}
-        if known:
-            return "mixed" if len(found) > 1 else "known", str(known.pop())
-        if id in self.records:
-            return "known", id
-        at = now()
-        req = {"body": body, "created": str(at), "deadline": str(at + lifetime)}
-        self.records[id] = Stored(req, {"policy": POLICY})
-        self._asked_in |= dict.fromkeys(pauses.split(), id)
-        self.add_continuation(id, given["continuation"], given["needs"])
-        return "created", id
+    def _change(self, words: Sequence[Any], looks: int) -> tuple[int, int, int, list[Any]]:
+        """Do what `change.lua` does. No server can lose a claim here, so nothing is unsure."""
+        at, found, commands, is_so, i = now(), list[Any](), list[Sequence[str]](), True, 0
+        while i < len(words):
+            first, i = i + 1, i + 1 + words[i]
+            if len(found) < looks:
+                expected, *command = words[first:i]
+                is_due = is_so is False or expected != "!"
+                found.append(self._do(_said(command, at)) if is_due else None)
+                is_so = is_so and _is_as_expected(expected, found[-1])
+            else:
+                commands.append(_said(words[first:i], at))
+        for each in commands if is_so else ():
+            self._do(each)
+        return int(is_so), at, 0, found
 
-    def add_continuation(self, id: str, continuation: str, needs: str, **_: Any) -> None:
-        if continuation and id not in self._due:
-            self.records[id].req["needs"] = needs
-            self.records[id].run["continuation"] = continuation
-            self._due[id] = now()
+    def _do(self, words: Sequence[str]) -> Any:
+        command, key, *rest = words
+        if command.startswith("H"):
+            return _of_hash(command, self._hashes[key], rest)
+        if command.startswith("Z"):
+            return self._of_owed(command, rest)
+        match command:
+            case "GET":
+                return self._texts.get(key)
+            case "SET":
+                self._texts[key] = rest[0]
+            case "PTTL":
+                return 1
+            case "DEL":
+                self._hashes.pop(key, None)
+                self._texts.pop(key, None)
+            case "XADD":
+                self._notes.append((rest[2], rest[4]))
+            case "PUBLISH":
+                self._take_notes()
+        return None
 
-    def add_waiter(self, id: str, **_: Any) -> str:
-        return "noted" if id in self.records else "unknown"
+    def _of_owed(self, command: str, rest: Sequence[str]) -> Any:
+        match command:
+            case "ZSCORE":
+                return self._owed.get(rest[0])
+            case "ZADD":
+                self._owed[rest[1]] = int(rest[0])
+            case "ZREM":
+                self._owed.pop(rest[0], None)
+            case "ZRANGEBYSCORE":
+                return self._due(int(rest[1]), *map(int, rest[-2:]))
+        return None
 
-    def read(self, id: str, *, card: str = "") -> list[Any]:
-        record = self.records.get(id, Stored())
-        # For the notes of a run, its key is given in place of the card's.
-        return [_flat(record.req), _flat(record.run if card else record.card), now()]
-
-    def withdraw(self, id: str, reason: str) -> str:
-        if id not in self.records:
-            return "unknown"
-        self.records[id].settle("withdrawn", reason=reason)
-        return "asked"
-
-    def claim_resume(
-        self, id: str, *, owner: str, lease: int, is_read: int, held: int | None, **_: Any
-    ) -> list[Any]:
-        if id not in self.records:
-            return ["unknown"]
-        record = self.records[id]
-        if "resumed" in record.req:
-            return ["mine", held] if held and record.req["resumed_by"] == owner else ["consumed"]
-        if is_read:
+    def _due(self, at: int, first: int, count: int) -> list[Any]:
+        """Name the runs that are due. People decide while no process waits."""
+        found: list[Any] = []
+        for id in [id for id, due in self._owed.items() if due <= at][first : first + count]:
             self.decide(id)
-        if "status" not in record.card:
-            return ["pending"]
-        holder, left = record.req.get("claim_by"), int(record.req.get("claim_until", 0)) - now()
-        if holder != owner and left > 0:
-            return ["mine", 0] if lease == 0 else ["claimed", left]
-        fence = int(record.req.get("fence", 0)) + (holder != owner)
-        until = now() + lease if lease else 0
-        record.req |= {"claim_by": owner, "claim_until": str(until), "fence": str(fence)}
-        return ["mine", fence, *self.read(id)]
+            req = self._hashes[self.keys.req(id)]
+            if "resumed" not in req and int(req.get("claim_until", 0)) <= at:
+                found += (id, self._owed[id])
+        return found
 
-    def finish_resume(self, id: str, *, owner: str, unused: str, **_: Any) -> str:
-        req = self.records[id].req
-        if "resumed" in req:
-            return "repeat" if req["resumed_by"] == owner else "consumed"
-        if req.get("claim_by", owner) != owner:
-            return "lost"
-        req |= {"resumed": str(now()), "resumed_by": owner}
-        req |= {"unused": "1", "stalled": unused} if unused else {}
-        self.records[id].run.clear()
-        return "finished"
+    def _take_notes(self) -> None:
+        """Do what a bot does with the notes of an agent."""
+        for event, id in self._notes:
+            req, card = self._hashes[self.keys.req(id)], self._hashes[self.keys.card(id)]
+            if event == "published":
+                self.asked.append(id)
+                card["policy"] = POLICY
+            elif event == "withdraw_asked":
+                card |= {"status": "withdrawn", "reason": req["withdraw"]}
+            if event in {"published", "continued"} and "needs" in req:
+                self._owed[id] = now()
+        self._notes.clear()
 
-    def mark_stalled(self, id: str, *, reason: str, **_: Any) -> None:
-        self.records[id].req["stalled"] = reason
+    def _finish_work(self, id: str, lease: str, again_in: int | None) -> None:
+        if str(self._owed.get(id)) != lease:
+            return
+        if again_in is None:
+            del self._owed[id]
+        else:
+            self._owed[id] = now() + again_in
 
-    def report_outcome(self, id: str, *, index: int, outcome: str, **_: Any) -> list[str]:
-        return self.records[id].keep_outcome(index, outcome)
 
-    def claim_thread(self, id: str, *, owner: str, lease: int, note: str, **_: Any) -> list[Any]:
-        if self._running.get(id, owner) != owner:
-            return ["claimed", 1]
-        if lease:
-            self._running[id] = owner
-        elif self._running.pop(id, None):
-            self._notes[id] = note
-        return ["mine", self._notes.get(id, "")]
+def _of_hash(command: str, fields: dict[str, str], rest: Sequence[str]) -> Any:
+    match command:
+        case "HGET":
+            return fields.get(rest[0])
+        case "HEXISTS":
+            return int(rest[0] in fields)
+        case "HSET":
+            fields |= dict(zip(rest[::2], rest[1::2], strict=True))
+    return _flat(fields)
 
-    def lease_runs(
-        self, needs: list[str], *, limit: int, lease: int, first: int, look_at: int, **_: Any
-    ) -> list[Any]:
-        at, missing, taken = now(), set[str](), list[Any]()
-        due = [id for id, not_before in self._due.items() if not_before <= at][first : first + look_at]
-        for id in due:
-            req = self.records[id].req
-            if req["needs"] not in needs:
-                missing.add(req["needs"])
-            elif len(taken) < 2 * limit:
-                # People decide while no process waits.
-                self.decide(id)
-                if "resumed" not in req and int(req.get("claim_until", 0)) <= at:
-                    self._due[id] = at + lease
-                    taken += [id, str(at + lease)]
-        return [len(due), list(missing), *taken]
 
-    def finish_work(self, work: list[Any], **_: Any) -> None:
-        id, lease, again_in = work
-        if str(self._due.get(id)) == lease:
-            self._due[id] = now() + again_in if again_in else 0
-            if again_in is None:
-                del self._due[id]
+def _flat(fields: Mapping[str, str]) -> list[str]:
+    return list(chain.from_iterable(fields.items()))
 
-    def drop_run(self, id: str) -> None:
-        self._due.pop(id, None)
 
-    def note_run(self, id: str, *, name: str, note: str) -> str:
-        record = self.records[id]
-        return "" if "resumed" in record.req else record.run.setdefault(name, note)
+def _said(words: Sequence[Any], at: int) -> list[str]:
+    """Read the words of a command: after the key, a word is `= text`, or `@n text` for the time before a text."""
+    return [
+        *words[:2],
+        *(_STAMP.sub(lambda n: str(at + int(n[1])), each).removeprefix("= ") for each in words[2:]),
+    ]
 
-    def fail_run(self, id: str, *, attempt: str, reason: str) -> int:
-        run = self.records[id].run
-        failures = int(run.get("failures", 0)) + (run.get("failed_by") != attempt)
-        run |= {"failures": str(failures), "failed_by": attempt, "reason": reason}
-        return failures
+
+def _is_as_expected(expected: str, found: Any) -> bool:
+    match expected[:1]:
+        case "=":
+            return found is not None and str(found) == expected[2:]
+        case "~":
+            return found is None or found.startswith(expected[2:])
+        case "*":
+            return found is not None
+        case "":
+            return found is None
+    return True
 
 
 def now() -> int:
     """Return the time in the store's milliseconds."""
     return int(time.time() * 1000)
-
-
-def _flat(fields: Mapping[str, str]) -> list[str]:
-    """Write a hash as a script returns it."""
-    return list(chain.from_iterable(fields.items()))

@@ -19,7 +19,7 @@ from agent_adapter.errors import (
 )
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import freeze_meta, open_redis
-from agent_adapter.redis.runs import FAILURE
+from agent_adapter.redis.runs import FAILURE, release
 from agent_adapter.redis.scripts import AGENT_LUA, Scripts, fields_of, read_hashes
 from agent_adapter.redis.server_check import explaining
 from agent_adapter.worker.loop import LEFT
@@ -67,8 +67,8 @@ async def allow_again(url: str, namespace: str, which: str) -> str:
     """
     interrupt_id, _, failure = which.partition("#")
     async with _opened(url, namespace) as (_, scripts, keys):
-        came_of_it = await scripts("release_run", keys.of(interrupt_id), seen=failure)
-    if came_of_it == "unknown":
+        came_of_it = await release(scripts, keys, interrupt_id, failure)
+    if not came_of_it:
         raise UnknownInterruptError(f"{interrupt_id}: no such run waits in namespace {namespace!r}")
     if came_of_it != "will go on":
         raise ConsumedError(f"{interrupt_id}: the run {came_of_it}, so nothing was done; look with --list")

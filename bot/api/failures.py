@@ -21,7 +21,7 @@ from agent_adapter.errors import (
     UnknownInterruptError,
     UnreadableRecordError,
 )
-from agent_adapter.redis.records import UnsureError
+from agent_adapter.redis.acts import UnsureError
 from bot.http.bodies import BodyError
 
 logger = logging.getLogger(__name__)

@@ -5,13 +5,11 @@ import logging
 from datetime import timedelta
 
 import pytest
-from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient, Outcome
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, RejectDecision, RespondDecision
 from agent_adapter.errors import (
     AgentAdapterError,
-    ClaimedError,
     ClaimLostError,
     DecisionNotAllowedError,
     InvalidRequestError,
@@ -19,29 +17,30 @@ from agent_adapter.errors import (
     WrongArgumentError,
 )
 from agent_adapter.redis import reports
+from agent_adapter.sync import SyncApprovalClient
+from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from playground.redis_server import RedisServer
-from tests.agent_adapter.test_client import admit, batch, decide
+from tests.agent_adapter.test_client import approved, batch
 from tests.conftest import an_agent, until
 
+MINUTE = timedelta(minutes=1)
 
-async def decided(client, store, *decisions):
-    """Publish one action for each decision, and decide it. Return the id."""
+
+async def asked(*decisions):
+    """Ask about one action for each decision; the reviewer of the client has it ready."""
+    client = InMemoryApprovalClient(ScriptedReviewer(decisions))
     interrupt = client.interrupt(batch(*(f"tool{n}" for n in range(len(decisions)))))
-    await client.publish(interrupt)
-    await admit(store, interrupt.id)
-    for index, decision in enumerate(decisions):
-        await decide(store, interrupt.id, index, decision)
-    return interrupt.id
+    return client, await client.publish(interrupt)
 
 
 async def outcomes(client, interrupt_id):
     return [each and each.outcome for each in (await client.record(interrupt_id)).outcomes()]
 
 
-async def test_the_first_outcome_is_kept_with_the_time_of_the_server(client, store):
+async def test_the_first_outcome_is_kept_with_its_time():
     """A tool that is retried has two. It may be reported once the run counts as resumed: `review` claims and finishes in one call."""
     edit = EditDecision(edited_action={"name": "tool0", "args": {"n": 7}})
-    interrupt_id = await decided(client, store, edit, ApproveDecision())
+    client, interrupt_id = await asked(edit, ApproveDecision())
     async with client.resuming(interrupt_id):
         first = await client.report(interrupt_id, 0, Outcome.failed(ValueError("timed out")))
         second = await client.report(interrupt_id, 0, Outcome.done("paid"))
@@ -50,16 +49,13 @@ async def test_the_first_outcome_is_kept_with_the_time_of_the_server(client, sto
     record = await client.record(interrupt_id)
     assert (first.outcome, first.is_repeat) == (Outcome(status="failed", text="ValueError: timed out"), False)
     assert (second.outcome, second.reported_at, second.is_repeat) == (first.outcome, first.reported_at, True)
-    assert await outcomes(client, interrupt_id) == [
-        first.outcome,
-        Outcome(status="done", text="paid as tr_1"),
-    ]
+    assert await outcomes(client, interrupt_id) == [first.outcome, Outcome.done("paid as tr_1")]
     assert record.created_at <= first.reported_at <= record.read_at
 
 
 @pytest.mark.parametrize("decision", [RejectDecision(message="no"), RespondDecision(message="tomorrow")])
-async def test_a_call_that_was_not_approved_has_no_outcome(client, store, decision):
-    interrupt_id = await decided(client, store, ApproveDecision(), decision)
+async def test_a_call_that_was_not_approved_has_no_outcome(decision):
+    client, interrupt_id = await asked(ApproveDecision(), decision)
     async with client.resuming(interrupt_id):
         with pytest.raises(DecisionNotAllowedError, match=rf"action 1 \(tool1\) is {decision.type}"):
             await client.report(interrupt_id, 1, Outcome.done())
@@ -68,88 +64,70 @@ async def test_a_call_that_was_not_approved_has_no_outcome(client, store, decisi
 
 
 @pytest.mark.parametrize("index", [-1, 1, True, "0"])
-async def test_an_action_that_does_not_exist_is_named(client, store, index):
-    interrupt_id = await decided(client, store, ApproveDecision())
+async def test_an_action_that_does_not_exist_is_named(index):
+    client, interrupt_id = await asked(ApproveDecision())
     async with client.resuming(interrupt_id):
         with pytest.raises(InvalidRequestError, match=r"index: .* from 0 to 0"):
             await client.report(interrupt_id, index, Outcome.done())
 
 
-async def test_nothing_is_reported_before_the_decision(client, store):
-    interrupt = client.interrupt(batch("pay"))
-    await client.publish(interrupt)
-    await admit(store, interrupt.id)
-
+async def test_nothing_is_reported_before_the_decision_and_before_the_answer_was_taken():
+    client, interrupt_id = await asked(ApproveDecision())
     with pytest.raises(AgentAdapterError, match="is not decided"):
-        await client.report(interrupt.id, 0, Outcome.done())
+        await client.report(interrupt_id, 0, Outcome.done())
 
-
-async def test_nothing_is_reported_before_the_answer_was_taken(client, store):
-    interrupt_id = await decided(client, store, ApproveDecision())
-
+    await client.wait(interrupt_id)
     with pytest.raises(ClaimLostError, match="nobody has claimed its run"):
         await client.report(interrupt_id, 0, Outcome.done())
 
 
-async def test_a_process_whose_claim_another_has_taken_reports_nothing(client, store, redis_url):
-    """The old process may still run the tool. What the card says comes from the process that has the claim."""
-    interrupt_id = await decided(client, store, ApproveDecision())
-    await client.claim(interrupt_id, "old", timedelta(milliseconds=20))
-    async with an_agent(redis_url, "billing") as other:
-        await take(other, interrupt_id)
-        with pytest.raises(ClaimLostError, match="another process has the claim"):
-            await client.report(interrupt_id, 0, Outcome.done("old"), claim="old")
-        with pytest.raises(ClaimLostError, match="pass its owner"):
-            await client.report(interrupt_id, 0, Outcome.done("old"))
+async def test_a_process_whose_claim_another_has_taken_reports_nothing():
+    """The old process may still run the tool. What the card says comes from whoever has the claim, also of one process."""
+    client, interrupt_id = await asked(ApproveDecision())
+    await client.wait(interrupt_id)
+    for owner in ("old", "new"):
+        await client.claim(interrupt_id, owner, MINUTE)
+        if owner == "old":
+            await client.claim(interrupt_id, owner, timedelta(0))
+    with pytest.raises(ClaimLostError, match="another process has the claim"):
+        await client.report(interrupt_id, 0, Outcome.done("old"), claim="old")
+    with pytest.raises(ClaimLostError, match="pass its owner"):
+        await client.report(interrupt_id, 0, Outcome.done("old"))
 
-        await other.report(interrupt_id, 0, Outcome.done("new"), claim="new")
+    await client.report(interrupt_id, 0, Outcome.done("new"), claim="new")
 
     assert await outcomes(client, interrupt_id) == [Outcome.done("new")]
 
 
-async def take(client, interrupt_id):
-    """Claim a run as soon as the claim of somebody else has ended."""
-    while True:
-        try:
-            return await client.claim(interrupt_id, "new", timedelta(minutes=1))
-        except ClaimedError:
-            await asyncio.sleep(0.02)
-
-
-async def test_a_report_about_a_record_that_is_gone_leaves_nothing_behind(client, store, redis_url):
+async def test_a_report_about_a_record_that_is_gone_leaves_nothing_behind(client, store, monkeypatch):
     """A field written to a record that has expired would be a key that never ends."""
-    interrupt_id = await decided(client, store, ApproveDecision())
-    async with client.resuming(interrupt_id), Redis.from_url(redis_url) as redis:
-        await redis.flushall()
+    interrupt_id = await approved(client, store)
+    async with client.resuming(interrupt_id):
+        load = client._records.load
+
+        async def load_and_expire(which):
+            record = await load(which)
+            await store._redis.flushall()
+            return record
+
+        monkeypatch.setattr(client._records, "load", load_and_expire)
         with pytest.raises(UnknownInterruptError):
             await client.report(interrupt_id, 0, Outcome.done())
-        assert not await redis.keys("*req:*")
+        assert not await store._redis.keys("*req:*")
 
 
-async def test_a_report_does_not_make_a_record_live_longer(client, store, redis_url):
-    interrupt_id = await decided(client, store, ApproveDecision())
+async def test_a_report_is_in_the_trail_without_its_words_and_lets_no_record_live_longer(client, store):
+    """The words may contain a masked value, and the trail masks nothing."""
+    interrupt_id = await approved(client, store)
     async with client.resuming(interrupt_id):
         pass
     await store.take_inbox("billing")
-    async with Redis.from_url(redis_url) as redis:
-        (key,) = await redis.keys(f"*req:{interrupt_id}")
-        before = await redis.pttl(key)
-        await client.report(interrupt_id, 0, Outcome.done())
+    before = await store._redis.pttl(store.keys.req(interrupt_id))
+    await client.report(interrupt_id, 0, Outcome.failed("the key is sk-123"))
 
-        assert 0 < await redis.pttl(key) <= before
-
-
-async def test_the_trail_says_that_a_call_was_reported_and_not_with_which_words(client, store, redis_url):
-    """The words may contain a masked value, and the trail masks nothing."""
-    interrupt_id = await decided(client, store, ApproveDecision())
-    async with client.resuming(interrupt_id):
-        await client.report(interrupt_id, 0, Outcome.failed("the key is sk-123"))
-
+    assert 0 < await store._redis.pttl(store.keys.req(interrupt_id)) <= before
     await store.take_inbox("billing")
-    async with Redis.from_url(redis_url, decode_responses=True) as redis:
-        (trail,) = await redis.keys("*audit")
-        entries = [entry for _, entry in await redis.xrange(trail)]
-    (entry,) = [entry for entry in entries if entry["event"] == "reported"]
+    entry = (await store._redis.xrevrange(store.keys.audit, count=1))[0][1]
     assert entry.pop("seq")
     assert entry == {"event": "reported", "id": interrupt_id, "index": "0", "outcome": "failed"}
 
@@ -176,9 +154,15 @@ async def test_a_bare_text_is_not_an_outcome(client):
         await client.report("billing." + "0" * 32, 0, "done")
 
 
+def test_a_blocking_client_reports_too():
+    with SyncApprovalClient(InMemoryApprovalClient(ScriptedReviewer([ApproveDecision()]))) as approvals:
+        resume = approvals.review(batch("pay"))
+        assert approvals.report(resume.interrupt_id, 0, Outcome.done("paid")).outcome.text == "paid"
+
+
 async def test_a_report_in_the_background_is_kept_by_the_time_the_client_is_closed(store, redis_url):
     async with an_agent(redis_url, "billing") as client:
-        interrupt_id = await decided(client, store, ApproveDecision())
+        interrupt_id = await approved(client, store)
         async with client.resuming(interrupt_id) as resume:
             pass
         await asyncio.to_thread(client.report_later, resume.key(0), Outcome.done("paid"), claim=resume.claim)
@@ -204,26 +188,18 @@ async def test_a_report_that_redis_does_not_take_is_given_up_and_logged(tmp_path
     assert "sk-123" not in str(lost.__dict__)
 
 
-async def test_the_error_of_the_last_claim_counts_also_when_an_earlier_one_failed_alike(client, store):
-    """A run fails, is taken again, uses the answer up and fails in the same way: the card says that it ended so."""
-    interrupt_id = await decided(client, store, ApproveDecision())
-    with pytest.raises(OSError, match="busy"):
-        async with client.resuming(interrupt_id):
-            raise OSError("busy")
-    assert (await store.load(interrupt_id)).stalled == "the run failed with OSError"
-    async with client.resuming(interrupt_id) as resume:
+async def test_the_error_of_a_claim_is_over_when_the_run_went_on_and_stays_when_it_ended_so(client, store):
+    """A run fails, is taken again, uses the answer up and fails in the same way: its card says that."""
+    went_on, failed = [await approved(client, store) for _ in range(2)]
+    for interrupt_id in (went_on, failed):
+        with pytest.raises(OSError, match="busy"):
+            async with client.resuming(interrupt_id):
+                raise OSError("busy")
+        assert (await store.load(interrupt_id)).stalled == "the run failed with OSError"
+    async with client.resuming(went_on):
+        pass
+    async with client.resuming(failed) as resume:
         await client.note_failure(resume, OSError("busy"))
 
-    state = await store.load(interrupt_id)
-    assert (state.stalled, state.resumed_at is None) == ("the run failed with OSError", False)
-
-
-async def test_the_error_of_an_earlier_claim_is_over_when_the_run_went_on(client, store):
-    interrupt_id = await decided(client, store, ApproveDecision())
-    with pytest.raises(OSError, match="busy"):
-        async with client.resuming(interrupt_id):
-            raise OSError("busy")
-    async with client.resuming(interrupt_id):
-        pass
-
-    assert (await store.load(interrupt_id)).stalled is None
+    assert (await store.load(went_on)).stalled is None
+    assert (await store.load(failed)).stalled == "the run failed with OSError"

@@ -104,17 +104,6 @@ def test_publish_wait_and_resume_apart(approvals, desk):
     assert len(background_threads()) == 1
 
 
-def test_several_threads_wait_at_once(approvals, desk, elsewhere):
-    """Any thread may call; each gets its own answer."""
-    ids = [approvals.publish(an_interrupt(run=f"run-{n}")) for n in range(3)]
-    waits = [elsewhere.submit(approvals.wait, interrupt_id) for interrupt_id in ids]
-
-    for n, interrupt_id in enumerate(ids):
-        desk.decide(interrupt_id, {0: RejectDecision(message=f"no {n}")})
-
-    assert [wait.result(60).decisions[0].message for wait in waits] == ["no 0", "no 1", "no 2"]
-
-
 def test_decisions_come_one_by_one(approvals, desk):
     """The iterator gives each action as it is decided, and ends with the last. Who has seen enough may leave it."""
     interrupt_id = approvals.publish(an_interrupt(an_action("a"), an_action("b")))
@@ -165,22 +154,6 @@ def ctrl_c_after(wait):
     finally:
         pressing.join()
         signal.signal(signal.SIGUSR1, before)
-
-
-def test_an_interrupted_wait_can_be_taken_up_again(approvals, desk):
-    """Ctrl-C ends the wait, and neither the client nor the question."""
-    interrupt_id = approvals.publish(an_interrupt())
-    req = desk.store.keys.req(interrupt_id)
-    with ctrl_c_after(lambda: approvals.run(eventually(lambda: is_waited_for(desk, req)))):
-        approvals.wait(interrupt_id)
-
-    desk.decide(interrupt_id, {0: ApproveDecision()})
-
-    assert approvals.wait(interrupt_id).status == "decided"
-
-
-async def is_waited_for(desk, req):
-    return any(name.startswith("w:") for name in await desk.redis.hkeys(req))
 
 
 @pytest.mark.parametrize("key", [None, "invoice-17"])

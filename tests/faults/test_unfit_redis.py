@@ -119,7 +119,7 @@ async def test_a_user_without_the_rights_is_named_and_no_wait_hangs(serve, playg
             await until(lambda: bot.health.ready)
 
 
-@pytest.mark.parametrize("command", ["hset", "zadd", "xadd", "hincrby"])
+@pytest.mark.parametrize("command", ["hset", "zadd", "xadd"])
 async def test_a_user_without_one_command_loses_no_decision(
     command, redis_url, redis, playground, slack, watcher
 ):

@@ -52,15 +52,9 @@ end
 -- Give since when this server answers, as bots have noted in `server`. What another one accepted last may be lost. One that
 -- they have not met yet answers since now; 0 where none was replaced, or it does not say which one it is.
 local function answers_since(prefix, at)
-  local known, since = unpack(redis.call('HMGET', prefix .. 'server', 'id', 'since'))
+  local known, since = redis.call('HGET', prefix .. 'server', 'id'), redis.call('HGET', prefix .. 'server', 'since')
   local own = (known or '') ~= '' and server_identity() or ''
   return own ~= '' and own ~= known and at or tonumber(since or 0)
-end
-
--- Give for how many milliseconds somebody may still hold a claim that this server lacks: they renew it within a lease.
-local function unsure_for(prefix, lease, at, created)
-  local since = answers_since(prefix, at)
-  return (created or 0) <= since and math.min(lease, since + lease - at) or 0
 end
 
 -- Return both halves of a record and the time, as `read` does: fields are name, value, name, value, …
@@ -134,16 +128,6 @@ end
 local function queue_drawing(undrawn, id, at)
   redis.call('ZADD', undrawn, text(at), id)
   redis.call('PUBLISH', (string.gsub(undrawn, '%w+$', 'wake')), id)
-end
-
--- Note in the inbox of an agent what it did with a record. The bots do what follows from it: `take_inbox`.
-local function note_for_bots(inbox, event, id, ...)
-  redis.call('XADD', inbox, '*', 'event', event, 'id', id, ...)
-end
-
--- Have a bot look into the inbox of an agent soon. Without this it looks at its next sweep.
-local function wake_bots(prefix, id)
-  redis.call('PUBLISH', prefix .. 'inbox', agent_of(id))
 end
 
 -- Have a record looked at, so that its next due time is computed again. LT: something may already be due earlier.
@@ -232,12 +216,6 @@ end
 
 local function persist_record(id, prefix)
   on_keys_of(id, prefix, 'PERSIST')
-end
-
--- Store what a worker needs to resume the run of a record.
-local function store_continuation(req, run, continuation, needs, head_start)
-  redis.call('HSET', run, 'continuation', continuation)
-  redis.call('HSET', req, 'needs', needs, 'head_start', head_start)
 end
 
 -- Owe the run of an ended record to a worker: at once, or after a head start for a living process that waits for it.

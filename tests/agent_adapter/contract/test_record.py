@@ -233,18 +233,6 @@ def test_what_is_kept_of_what_was_asked_is_small_and_shared():
     assert len(long.fingerprint) == len(short.fingerprint) == 16
 
 
-def test_edited_arguments_arrive_byte_for_byte():
-    """Empty lists, large integers and the order of keys come through the store."""
-    args = {"z": [], "n": 2**64 + 1, "a": {}, "r": 1.0}
-    edit = EditDecision(edited_action=EditedAction(name="a", args=args))
-
-    resume = read(TWO, card(TWO, {0: edit, 1: ApproveDecision()}, status="decided"))
-
-    assert (
-        encode(resume.decisions[0].edited_action.args) == '{"z":[],"n":18446744073709551617,"a":{},"r":1.0}'
-    )
-
-
 @pytest.mark.parametrize(
     "text",
     ["", "[]", '"approve"', "{}", '{"decision":"approve"}', '{"decision":{"type":"approve"}}',

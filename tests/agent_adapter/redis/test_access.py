@@ -8,7 +8,7 @@ import pytest
 from agent_adapter.contract.access import COMMANDS, OF_AGENTS, OF_ALL, Rights, Role, rules_of
 from agent_adapter.contract.keys import OWN, SHARED, Keys
 from agent_adapter.redis.pool import open_redis
-from agent_adapter.redis.scripts import AGENT_LUA, READ_ONLY, SHARED_SCRIPTS, Scripts, read_script
+from agent_adapter.redis.scripts import AGENT_LUA, READ_ONLY, Scripts, read_script
 from playground.redis_server import RedisServer, carried_executable
 from tests.support.lanes import require
 
@@ -16,15 +16,17 @@ ROOT = Path(__file__).parents[3]
 BOT_LUA = "bot.store.lua"
 AGENTS = {path.stem for path in (ROOT / "agent_adapter/redis/lua").glob("*.lua")} - {"prelude"}
 BOTS = {path.stem for path in (ROOT / "bot/store/lua").glob("*.lua")}
-OF_WORKERS = {"drop_run", "fail_run", "finish_work", "lease_runs", "note_run", "release_run"}
-"""Scripts that only workers run, and an operator in their place."""
-OF_OPERATORS = {"read", "release_run"}
-NOT_AGENTS = OF_WORKERS | {"lease_work"}
 RUNS: dict[Role, set[str]] = {
-    "agent": AGENTS - NOT_AGENTS,
+    "agent": AGENTS - {"finish_work", "lease_work"},
     "worker": AGENTS - {"lease_work"},
-    "operator": OF_OPERATORS,
+    "operator": {"read", "change"},
 }
+CHANGES = {
+    "agent": ("acts", "replies", "change"),
+    "worker": ("acts", "replies", "change", "runs"),
+    "bot": ("acts", "replies", "change", "runs"),
+}
+"""Whose modules have commands for `change`."""
 SPELT = {"owed": "unresumed", "standing": "sticky"}
 """Keys that scripts name in another way."""
 
@@ -62,8 +64,11 @@ def commands_of(verbs):
 def test_users_may_run_the_commands_of_their_scripts(role):
     """And a script that writes nothing calls no command that writes."""
     verbs = RUNS.get(role, AGENTS | BOTS)
+    modules = [(ROOT / f"agent_adapter/redis/{name}.py").read_text() for name in CHANGES.get(role, ())]
+    changed = {word.lower() for text in modules for word in re.findall(r"[(,] ?\"([A-Z]+)\", ", text)}
 
-    assert commands_of(verbs) - {*COMMANDS[role]} == set()
+    assert (commands_of(verbs) | changed) - {*COMMANDS[role], "px", "xx", "minid", "limit"} == set()
+    assert not modules or {"hset", "set", "xadd", "zrevrange", "pexpire"} <= changed
     assert commands_of(set(READ_ONLY)) <= {"get", "hexists", "hget", "hgetall", "time", "xrange", "zrange"}
 
 
@@ -109,11 +114,6 @@ def test_a_worker_may_also_take_owed_runs():
     more = {*rules_of("worker", Keys(), "billing")} - {*rules_of("agent", Keys(), "billing")}
 
     assert more == {"%RW~{assent}:unresumed"}
-
-
-def test_shared_scripts_are_known():
-    """Those that a bot and an agent's side share."""
-    assert {*SHARED_SCRIPTS} <= AGENTS
 
 
 @pytest.mark.server

@@ -10,7 +10,6 @@ from agent_adapter.errors import (
     ServerRefusesError,
     ServerUnreachableError,
     ServerUnsuitableError,
-    WrongArgumentError,
 )
 from agent_adapter.redis.address import Address, address_of
 from agent_adapter.redis.pool import on_change, open_blocking_redis, open_redis
@@ -43,16 +42,6 @@ def test_an_address_names_some_servers_and_shows_no_password(url, hosts, server_
     """Which others there are, these say."""
     assert Address.of(url) == Address("cluster", server_url, hosts)
     assert address_of(url) == shown
-
-
-@pytest.mark.parametrize(
-    "url", ["redis+cluster://", "redis+cluster://one/1", "redis+cluster://:s3cret@one:x"]
-)
-def test_an_address_with_a_database_or_without_a_host_is_refused_without_its_password(url):
-    """A cluster has no other databases."""
-    with pytest.raises(WrongArgumentError, match="write redis\\+cluster://") as refused:
-        address_of(url)
-    assert "s3cret" not in str(refused.value)
 
 
 async def test_each_namespace_is_kept_by_one_server(cluster):

@@ -168,13 +168,17 @@ async def test_another_server_is_noticed_before_the_first_script_on_it(failover)
 
 async def test_a_former_server_is_left_when_another_connection_meets_the_new_one(failover):
     """It still answers, with what it knew then."""
+    changes = list[str]()
     async with open_redis(failover.proxy.url) as redis:
+        on_change(redis, lambda: changes.append("changed"))
         line = await opened(redis)
         assert await line.send("SET", "name", "first") == "OK"
 
         failover.proxy.lead_to(failover.second.url)
+        assert changes == []
         await redis.ping()
 
+        assert changes == ["changed"]
         assert not line.is_open
         await until(lambda: line.send("PING"))
         assert await line.send("GET", "name") is None

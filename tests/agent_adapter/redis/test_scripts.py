@@ -78,10 +78,12 @@ def test_a_call_is_put_in_the_order_of_the_script():
     """Whatever the order in which somebody names things."""
     named = Keys()
 
-    keys, args = read_script(AGENT_LUA, "withdraw").call(named.of("billing.1"), {"reason": "changed my mind"})
+    keys, args = read_script(AGENT_LUA, "change").call(
+        named.of("billing.1"), {"looks": 0, "lease": None, "since": 7}
+    )
 
-    assert keys == [named.req("billing.1"), named.inbox("billing")]
-    assert args == ["billing.1", named.prefix, "changed my mind"]
+    assert keys == []
+    assert args == ["billing.1", named.prefix, 7, "", 0]
 
 
 def test_what_follows_the_names_keeps_its_order():
@@ -103,9 +105,9 @@ def test_a_key_may_be_left_out():
 
 def test_a_wrong_name_is_an_error():
     """A slip is found at the first call, not in the record."""
-    script, names = read_script(AGENT_LUA, "withdraw"), Keys().of("billing.1")
+    script, names = read_script(AGENT_LUA, "is_plain"), Keys().of("billing.1")
 
-    with pytest.raises(TypeError, match="withdraw takes"):
-        script.call(names, {"reason": "", "reasons": ""})
-    with pytest.raises(KeyError, match="reason"):
+    with pytest.raises(TypeError, match="is_plain takes"):
+        script.call(names, {"mark": "", "marks": ""})
+    with pytest.raises(KeyError, match="mark"):
         script.call(names, {})

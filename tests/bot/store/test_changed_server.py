@@ -2,14 +2,13 @@
 
 import asyncio
 from datetime import timedelta
-from functools import partial
 
 import pytest
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.errors import ClaimedError, ClaimLostError, ConsumedError
-from agent_adapter.redis.records import UnsureError
+from agent_adapter.redis.acts import UnsureError
 from bot.store.records import ApprovalStore
 from tests.bot.store.test_votes import SILENT, asked, is_shown, newest, press
 
@@ -50,44 +49,6 @@ async def test_a_claim_that_may_replace_a_lost_one_waits_a_lease(client, store, 
     await client._records.claim(decided, "holder", 1_000, held=1)
     with pytest.raises(ClaimedError):
         await client.claim(decided, "another", LEASE)
-
-
-async def test_whoever_was_too_late_does_not_go_on_when_the_next_one_has_given_it_back(client, decided):
-    """The next one may have begun what is resumed."""
-    _, fence = await client._records.take(decided, "first", 1)
-    await asyncio.sleep(0.01)
-    for lease in (1_000, 0):
-        await client._records.claim(decided, "second", lease)
-
-    with pytest.raises(ClaimedError):
-        await client._records.claim(decided, "first", 1_000, held=fence)
-
-
-async def test_a_claim_is_newer_than_any_that_redis_has_lost(client, store, redis, decided):
-    """Its holder goes on, and the one before does not take it for older than its own."""
-    for _ in range(3):
-        _, fence = await client._records.take(decided, "first", 1)
-        await asyncio.sleep(0.01)
-    await redis.hdel(store.keys.req(decided), "claim_by", "claim_until", "fence")
-    await client._records.take(decided, "second", 1_000)
-
-    await client._records.claim(decided, "first", 0)
-    with pytest.raises(ClaimLostError):
-        await client._records.finish(decided, "first", fence)
-    await client._records.claim(decided, "second", 1_000)
-
-
-async def test_a_thread_that_another_process_has_run_to_its_end_is_not_run_on(client):
-    """Its nodes would run twice. The next call runs it."""
-    claim = partial(client._records.claim_thread, "billing.thread")
-    await claim("first", 1)
-    await asyncio.sleep(0.01)
-    for lease in (1_000, 0):
-        await claim("second", lease)
-
-    with pytest.raises(ClaimedError):
-        await claim("first", 1_000, renews=True)
-    await claim("third", 1_000)
 
 
 async def test_after_a_lease_a_claim_is_new(client, store, decided):
