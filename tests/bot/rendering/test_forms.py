@@ -174,6 +174,16 @@ def test_the_input_suits_schema_and_value(spec, value, type_):
     assert submit({"a": value}, schema) == Unchanged()
 
 
+def test_arguments_that_grew_too_large_are_refused():
+    """The limits of a publish hold for an edit."""
+    deep = '{"a":' * 40 + "1" + "}" * 40
+
+    found = submit({"a": {}}, **{"a · JSON": deep})
+
+    assert isinstance(found, Errors)
+    assert "nested deeper than 32 levels" in found.by_block["f:/a"]
+
+
 NOON = int(datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp())
 BOXES_OF_TWO = {"type": "array", "items": {"enum": ["card", "wrap"]}}
 OF_250 = {"enum": [f"e{n}" for n in range(250)]}
