@@ -13,6 +13,7 @@ from agent_adapter.contract.outcome import Outcome, Reported
 from bot.domain.admission import Again, Terms
 from bot.domain.schedule import Step
 from bot.rendering.card.card import render_card
+from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
 from tests.bot.rendering.slack_side import (
@@ -358,3 +359,21 @@ def test_a_page_of_a_review_has_the_warnings_of_the_card():
 def review(state, page=1):
     meta = ViewMeta(state.id, 0, page, calls=tuple(range(len(state.actions))))
     return render_review_view(state, meta, "U0DANA")
+
+
+def test_a_decided_call_is_read_as_it_ran():
+    """With who decided it, and what they changed or wrote."""
+    call = an_action("mail", {"amount": 899})
+    decisions = [edited("mail", amount=450), RejectDecision(message="Ask finance")]
+    state = laid_out(call, call, decided=dict(enumerate(decisions)))
+
+    readings = [render_reading_view(state, index, 1, pages_read=0) for index in (0, 1)]
+    for text in (shown(review(state)["blocks"]), "".join(shown(view["blocks"]) for view in readings)):
+        assert text.count("amount: 450") == text.count("amount: 899 → 450") == text.count("Ask finance") == 1
+        assert text.count("amount: 899") == text.count("<@U0ERIK>") == 2
+
+
+def test_calls_without_any_difference_are_said_once():
+    """There is nothing to put into a row."""
+    assert rows(laid_out(*pay("Ada", "Ada", "Ada"))) == ["to: Ada  in all 3"]
+    assert rows(laid_out(*[an_action("ping", {})] * 3)) == ["(no arguments)  in all 3"]

@@ -174,6 +174,16 @@ def test_the_input_suits_schema_and_value(spec, value, type_):
     assert submit({"a": value}, schema) == Unchanged()
 
 
+def test_arguments_that_grew_too_large_are_refused():
+    """The limits of a publish hold for an edit."""
+    deep = '{"a":' * 40 + "1" + "}" * 40
+
+    found = submit({"a": {}}, **{"a · JSON": deep})
+
+    assert isinstance(found, Errors)
+    assert "nested deeper than 32 levels" in found.by_block["f:/a"]
+
+
 NOON = int(datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp())
 BOXES_OF_TWO = {"type": "array", "items": {"enum": ["card", "wrap"]}}
 OF_250 = {"enum": [f"e{n}" for n in range(250)]}
@@ -482,3 +492,51 @@ def test_a_number_is_a_change_only_if_it_is_another_number(asked, typed, kept):
     found = submit(args, an_object(n={"type": "number"}, x={"type": "string"}), n=typed, x="z")
 
     assert encode(found.args) == f'{{"n":{kept},"x":"z"}}'
+
+
+def test_a_long_text_is_emptied_part_by_part():
+    """A required one needs a text; an optional one is then left out."""
+    names = [f"body · part {number} of 3" for number in (1, 2, 3)]
+    emptied = dict.fromkeys(names)
+    needed, optional = an_object(["body"], body={"type": "string"}), an_object(body={"type": "string"})
+
+    shorter = submit({"body": PARAGRAPHS}, needed, **{names[0]: "Hello", names[1]: None, names[2]: None})
+    assert shorter.args["body"].strip() == "Hello"
+    assert list(submit({"body": PARAGRAPHS}, needed, **emptied).by_block.values()) == ["This needs a value."]
+    assert submit({"body": PARAGRAPHS}, optional, **emptied) == Edited({})
+
+
+NUMBERS = '{"amount":9007199254740993.99,"rate":1.10,"big":1E5,"zero":-0,"note":"x","rows":[{"n":1.10},{"n":0.1000000000000000001}]}'
+
+
+def test_a_row_that_is_edited_keeps_the_numbers_of_the_others():
+    """What a person writes is a number that every reader keeps; what was there stays as it was sent."""
+    args = decode(NUMBERS)
+
+    kept = submit(args, **{"rows → 1 → n": "2.50"})
+    assert encode(kept.args["rows"]) == '[{"n":2.5},{"n":0.1000000000000000001}]'
+    refused = submit(args, **{"rows → 2 → n": "0.1000000000000000002"})
+    assert list(refused.by_block.values()) == ["This has more digits than a number can hold."]
+
+
+def test_text_that_an_input_could_not_tell_apart_is_spelled():
+    """A joined emoji, a letter with its mark and a hidden character stay exactly as they are, whatever Slack does to them."""
+    args = {
+        "family": "👨\u200d👩\u200d👧",
+        "name": "cafe\u0301",
+        "plain": "café 😀",
+        "to": "dana\u200b@example.com",
+    }
+    view = form(args)
+
+    found = {label: block["element"].get("initial_value") for label, block in inputs(view).items()}
+    assert found == {
+        "family · JSON": '"👨\\u200d👩\\u200d👧"',
+        "name · JSON": '"cafe\\u0301"',
+        "plain": "café 😀",
+        "to · JSON": '"dana\\u200b@example.com"',
+    }
+    assert submit(args) == Unchanged()
+    assert submit(args, plain="x").args == {**args, "plain": "x"}
+    assert submit(args, **{"to · JSON": '"dana@example.com"'}).args == {**args, "to": "dana@example.com"}
+    assert submit(args, **{"to · JSON": '"a\\u200b"'}).args == {**args, "to": "a\u200b"}

@@ -147,6 +147,8 @@ def test_the_agent_speaks_in_blocks_of_its_own():
         '  - Ticket: "https://example.com/1"',
     ]
     assert line_of(part).startswith("<@U0ERIK> or <@U0MIRA> decides · rejected at ")
+    unknown = line_of(card(a_state(an_interrupt(context=Context()))))
+    assert unknown.startswith("*requester unknown* · <@U0ERIK> or <@U0MIRA> decides · ")
 
 
 @pytest.mark.parametrize(
@@ -435,3 +437,16 @@ def test_a_card_announces_what_silence_approves(silent, other, ends):
     assert f" · {ends}" in line_of(card(state))
     said = shown(card(state).blocks).count("*Approved at the deadline* unless somebody decides before.")
     assert said == ("each call" in ends)
+
+
+def test_what_was_decided_for_the_whole_run_says_so():
+    """The card tells an approval of one call from one that holds on."""
+    state = a_state(
+        an_interrupt(an_action(allow_always=True), an_action("b", allow_always=True)),
+        decided={0: ApproveDecision(always=True), 1: RejectDecision(always=True)},
+    )
+
+    text = words(render_card(state)[0].blocks)
+
+    assert "Approved for this run" in text
+    assert "Rejected for this run" in text

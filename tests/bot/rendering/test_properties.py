@@ -32,14 +32,17 @@ from bot.rendering.card.layout import plan_parts
 from bot.rendering.modal.argument_form import Unchanged
 from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.forms import (
+    render_confirm_view,
     render_hand_over_view,
     render_reject_all_view,
     render_reject_view,
     render_respond_view,
 )
 from bot.rendering.modal.inputs import BARE, BOXES, EMPTY
+from bot.rendering.modal.questions import TYPED
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.pages import measure, pages_of
+from bot.sentences import in_form
 from bot.text.literal import has_hidden
 from bot.use_cases.propose import MOST_BLOCKS, MOST_JSON
 from tests.bot.rendering.slack_side import (
@@ -47,7 +50,9 @@ from tests.bot.rendering.slack_side import (
     assert_slack_takes_message,
     assert_slack_takes_view,
     assert_written,
+    block_ids,
     button_labels,
+    buttons,
     labels,
     literal_text,
     parse_form,
@@ -408,6 +413,26 @@ def test_the_largest_arguments_are_shown_within_the_limits():
         assert_slack_takes_view(render_edit_view(state, 0))
         assert_slack_takes_view(render_respond_view(state, 0))
         _assert_readable(state, 0)
+
+
+@bounded(40)
+@given(arguments, st.none() | words)
+@example({"table": "invoices_2019", "sql": "delete\nfrom x"}, "Frees space.")
+@example({"sql": ("x" + " " * 30) * 250}, "Frees space.")
+def test_nothing_is_typed_in_a_form_that_hides_the_call(args, description):
+    """On a phone the form covers the card: it shows every argument and what the agent says, above the input."""
+    state = a_state(an_interrupt(an_action(args=args, description=description)), risk="high")
+    (part,) = render_card(state)
+    assume("confirm:0" in [button["action_id"] for button in buttons(part.blocks)])
+
+    view = render_confirm_view(state, 0)
+    assert_written(args, literal_text(view["blocks"], "arguments"))
+    assert view["submit"]["text"] == in_form.APPROVE
+
+    assert_slack_takes_view(view)
+    assert_written(args, literal_text(part.blocks, "a:0:arguments"))
+    assert ("description" in block_ids(view["blocks"])) == bool(description)
+    assert [block["block_id"] for block in view["blocks"]][-2:] == [TYPED, "note"]
 
 
 def _assert_readable(state: Any, index: int) -> None:

@@ -271,3 +271,12 @@ def test_slack_takes_every_report(reports):
     """Whatever agents write, every message is within Slack's limits."""
     drawn(*reports, tools=["send_payment"] * len(reports), plan=True)
     drawn(*reports, tools=[f"tool-{number}" for number in range(len(reports))], plan=True)
+
+
+def test_a_shortened_error_says_how_long_it_was():
+    card, thread = drawn(Outcome.failed("x y " * 15_000))
+
+    says, error = about_runs(card)
+    assert says == "Result (the agent sent the first 2,000 of 60,000 characters):"
+    assert "more characters" in error
+    assert len(about_runs(thread)[-1]) > len(error)

@@ -9,7 +9,7 @@ from bot.domain.approval import Approval
 from bot.domain.ids import MessageId
 from bot.domain.standing import MOST_USES, Ended, StandingApproval, StandingLimits, StandingTerms, Use
 from bot.rendering.card.card import render_card
-from bot.rendering.card.thread import SHOWN_USES
+from bot.rendering.card.thread import SHOWN_USES, call_words
 from bot.rendering.modal.forms import LISTED, parse_standing_terms, render_standing_list, render_standing_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -133,3 +133,14 @@ def test_the_list_fits_into_one_view_and_says_what_it_leaves_out(count):
     assert ("3 more are not shown" in shown(view)) is (count > LISTED)
     assert ("more are not shown" in shown(view)) is (count > LISTED)
     assert ("There are no standing approvals that you can revoke" in shown(view)) is (count == 0)
+
+
+def test_a_use_with_other_arguments_shows_them_and_masks_what_is_masked():
+    """In one line, as the card would."""
+    call = an_action("look_up", {"id": 7, "token": "hunter2", "text": "a\nb" * 200})
+    words = call_words(asked(call, mask=("token",)).actions[0])
+
+    assert "7" in words
+    assert "hunter2" not in words
+    assert "\n" not in words
+    assert len(words) <= 220

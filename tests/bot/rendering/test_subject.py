@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.subject import as_number
-from bot.rendering.subject import held_by_title, subject, subject_of
+from bot.rendering.subject import held_by_title, named_by, subject, subject_of
 from bot.text.literal import units
 from tests.support.builders import a_state, an_action, an_interrupt
 from tests.support.builders import edited as an_edit
@@ -203,3 +203,17 @@ def test_of_several_numbers_the_largest_is_among_those_that_are_named(args):
     shown = {name: as_number(number) for name, number in re.findall(r"(\w+) (-?[0-9]+)(?= ·| \+|$)", text)}
     assert Decimal(largest) in {abs(number or 0) for number in shown.values()}
     assert all(args[name.removeprefix("pay ")] == number for name, number in shown.items())
+
+
+def test_a_decided_card_has_what_its_title_only_counts():
+    """A title with `lines (1)` or with another way to write a text does not hold it."""
+    (call,) = calls_of(("pay", {"amount": 5, "lines": [{"iban": "DE1"}], "note": 'say "5"'}))
+
+    assert named_by(call) == {"amount"}
+
+    (call,) = calls_of(
+        ("pay", {"amount": 5, "total": 900, "to": "a" * 40 + "@b.com"}), named=("to", "amount")
+    )
+
+    assert subject(call).startswith("pay total 900 · ")
+    assert "amount" not in named_by(call)
