@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from agent_adapter.contract.keys import Named
 from agent_adapter.redis.private import Private
-from agent_adapter.redis.scripts import Scripts, Value
+from agent_adapter.redis.scripts import Scripts, Sent, Value
 
 NOTHING, ANYTHING = "", "*"
 WHATEVER, WHERE_REFUSED = "?", "!"
@@ -21,7 +21,7 @@ class Stamp:
     text: Private | None = None
 
 
-Word: TypeAlias = str | int | Private | Stamp
+Word: TypeAlias = str | int | Stamp
 Words: TypeAlias = Sequence[Word]
 
 
@@ -86,9 +86,9 @@ async def run(scripts: Scripts, names: Named, change: Change) -> Answer:
     return Answer(ran == 1, *rest)
 
 
-def arguments(change: Change) -> tuple[list[Value], Iterable[str], dict[str, Value]]:
+def arguments(change: Change) -> tuple[list[Sent], Iterable[str], dict[str, Value]]:
     """Return what the script takes: words, keys, and what has a name."""
-    words: list[Value] = []
+    words: list[Sent] = []
     for expected, *look in change.looks:
         words += (len(look) + 1, str(expected), *_written(look))
     for command in change.commands:
@@ -99,16 +99,16 @@ def arguments(change: Change) -> tuple[list[Value], Iterable[str], dict[str, Val
     return words, dict.fromkeys(keys), given
 
 
-def _written(words: Words) -> list[Value]:
+def _written(words: Words) -> list[Sent]:
     command, key, *rest = words
     return [str(command), str(key), *map(_word, rest)]
 
 
-def _word(word: Word) -> Value:
-    if isinstance(word, str | int):
-        return f"= {word}"
+def _word(word: Word) -> str:
     if isinstance(word, Private):
-        return Private(f"= {word.text}", word.field, words=1)
+        return Private(f"= {word}", word.field, words=1)
+    if not isinstance(word, Stamp):
+        return f"= {word}"
     if word.text is None:
         return f"@{word.later}"
-    return Private(f"@{word.later} {word.text.text}", word.text.field, words=1)
+    return Private(f"@{word.later} {word.text}", word.text.field, words=1)

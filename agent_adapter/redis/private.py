@@ -4,7 +4,7 @@ The scripts move these texts, and neither read nor compare them but with what th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Self
 
 from agent_adapter.cipher import MARK, Cipher
 
@@ -17,17 +17,26 @@ _OF_LINES = {"sticky_uses"}
 """The fields that hold one text in each line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Private:
-    """An argument of a script that agents or people wrote, or that quotes them."""
+class Private(str):
+    """An argument of a script that agents or people wrote, or that quotes them. Without a key it is sent as it is."""
 
-    text: str
+    __slots__ = ("field", "record", "words")
     field: str
-    """The field that the script keeps it in."""
-    record: str = ""
-    """The record that the script keeps it in, if it is not the one that the script is about."""
-    words: int = 0
-    """How many words at its beginning stay as they are, because scripts read them."""
+    record: str
+    words: int
+
+    def __new__(cls, text: str, field: str, *, record: str = "", words: int = 0) -> Self:
+        """Mark a text.
+
+        Args:
+            text: The text.
+            field: The field that the script keeps it in.
+            record: The record that the script keeps it in, if it is not the one that the script is about.
+            words: How many words at its beginning stay as they are, because scripts read them.
+        """
+        made = super().__new__(cls, text)
+        made.field, made.record, made.words = field, record, words
+        return made
 
 
 def opened(cipher: Cipher, record: str, fields: Mapping[str, str]) -> dict[str, str]:

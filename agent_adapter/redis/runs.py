@@ -202,7 +202,8 @@ class Runs:
     async def _finish(self, run: OwedRun, *, again_in: int | None) -> None:
         # Only the bots count what has failed: a worker may not write that.
         given = {"owed": self._keys.unresumed, "failing": None}
-        await self._scripts("finish_work", {}, [run.interrupt_id, run.lease, again_in], said=None, **given)
+        words = (run.interrupt_id, run.lease, "" if again_in is None else again_in)
+        await self._scripts("finish_work", {}, words, said=None, **given)
 
     async def done(self, run: OwedRun) -> None:
         """Owe a run to workers no longer, because it has gone on."""

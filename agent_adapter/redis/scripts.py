@@ -32,7 +32,7 @@ READ_ONLY = frozenset({"read", "is_plain"})
 """Scripts that write nothing. So a user may run them on keys that it may only read, from Redis 7.0 on."""
 
 Sent: TypeAlias = str | int | float
-Value: TypeAlias = Sent | Private | None
+Value: TypeAlias = Sent | None
 Send: TypeAlias = Callable[..., Awaitable[Any]]
 """Sends the words of one command and gives its answer."""
 _NAMES = re.compile(r"^local ([\w\s,]+?) = unpack\((KEYS|ARGV)\b", re.MULTILINE)
@@ -52,9 +52,9 @@ class Script:
         self,
         names: Mapping[str, str],
         given: Mapping[str, Value],
-        more: Iterable[Value] = (),
+        more: Iterable[Sent] = (),
         more_keys: Iterable[str] = (),
-    ) -> tuple[list[str], list[Sent | Private]]:
+    ) -> tuple[list[str], list[Sent]]:
         """Put keys and arguments into the script's order. An argument that is `None` is written as `""`.
 
         Args:
@@ -72,7 +72,7 @@ class Script:
         args = [given[name] if name in given else names[name] for name in self.args]
         return (
             [str(key) for key in (*keys, *more_keys) if key is not None],
-            ["" if arg is None else arg for arg in (*args, *more)],
+            [*("" if arg is None else arg for arg in args), *more],
         )
 
     @cached_property
@@ -159,7 +159,7 @@ class Scripts:
         self,
         verb: str,
         names: Mapping[str, str],
-        more: Iterable[Value] = (),
+        more: Iterable[Sent] = (),
         more_keys: Iterable[str] = (),
         /,
         **given: Value,
@@ -182,26 +182,24 @@ class Scripts:
                 return answer
         return await self._run(script, keys, args)
 
-    async def _closed(self, values: Sequence[Sent | Private], names: Mapping[str, str]) -> list[Sent]:
+    async def _closed(self, values: Sequence[Sent], names: Mapping[str, str]) -> Sequence[Sent]:
         """Encrypt what is private. What belongs to a question that was asked without encryption stays readable to its agent."""
         if not self._encrypts:
-            return [value.text if isinstance(value, Private) else value for value in values]
-        of_record = any(
-            isinstance(value, Private) and value.text and is_private(value.field) for value in values
-        )
+            return values
+        of_record = any(isinstance(value, Private) and value and is_private(value.field) for value in values)
         is_plain = of_record and await self._is_plain(names["id"])
         return [
-            value if not isinstance(value, Private)
-            else value.text if is_plain and is_private(value.field)
-            else self._encrypted(value, names)
+            self._encrypted(value, names)
+            if isinstance(value, Private) and not (is_plain and is_private(value.field))
+            else value
             for value in values
-        ]  # fmt: skip
+        ]
 
     async def _is_plain(self, interrupt_id: str) -> bool:
         return bool(await self("is_plain", self._keys.of(interrupt_id), mark=MARK))
 
     def _encrypted(self, value: Private, names: Mapping[str, str]) -> str:
-        *words, text = value.text.split(" ", value.words)
+        *words, text = value.split(" ", value.words)
         closed = self.cipher.close(text, record=value.record or names["id"], field=value.field)
         return " ".join((*words, closed))
 

@@ -15,7 +15,6 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.contract.wire import load_interrupt
 from agent_adapter.dialects.answers import check_answers
-from agent_adapter.redis.private import Private
 from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.testing.reviewers import Reviewer
 
@@ -51,7 +50,7 @@ class Memory(Scripts):
         **given: Value,
     ) -> Any:
         """Do what a script does. Which answers there are is written in the script."""
-        words: list[Any] = [each.text if isinstance(each, Private) else each for each in more]
+        words: list[Any] = [*more]
         match verb:
             case "change":
                 return self._change(words, int(str(given["looks"])))

@@ -13,7 +13,7 @@ from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
 from agent_adapter.redis.pool import pipelined
-from agent_adapter.redis.scripts import Scripts, Sent, Value
+from agent_adapter.redis.scripts import Scripts, Sent
 from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Seal
@@ -28,7 +28,7 @@ WITHIN = 1.0
 _T = TypeVar("_T")
 
 
-def flat(fields: Mapping[str, Value]) -> list[Value]:
+def flat(fields: Mapping[str, Sent]) -> list[Sent]:
     """Write fields as scripts take them: name, value, name, value, …"""
     return [part for field in fields.items() for part in field]
 
@@ -90,7 +90,7 @@ class Connected:
             )
 
     async def _swap(
-        self, key: str, read: Mapping[str, str], written: Mapping[str, Value], *, kept: int | None = None
+        self, key: str, read: Mapping[str, str], written: Mapping[str, Sent], *, kept: int | None = None
     ) -> bool:
         """Change fields of a hash, if those that were read still begin so. Empty is a field that is missing, or goes."""
         words = [*flat(read), *flat(written)]

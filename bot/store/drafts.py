@@ -40,7 +40,7 @@ class Drafts(Connected):
         for _ in range(ATTEMPTS):
             before = await self._written(key)
             draft = await change(self._read(key, before))
-            after = None if draft.is_empty else Private(draft.dump(), _FIELD, record=key)
+            after = "" if draft.is_empty else Private(draft.dump(), _FIELD, record=key)
             if await self._in_time(self._swap(key, {_FIELD: before}, {_FIELD: after}, kept=kept), WITHIN):
                 return draft
         raise StoreUnavailableError("this form is changed too often")

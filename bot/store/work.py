@@ -111,7 +111,8 @@ class WorkLeases(Connected):
         self, kind: WorkSet, given: Sequence[str | int | None], *, said: str | None = None
     ) -> list[int]:
         names = {"owed": self.keys.of()[kind], "failing": self.keys.failing}
-        answer: list[int] = await self.scripts("finish_work", names, given, said=said)
+        words = ["" if word is None else word for word in given]
+        answer: list[int] = await self.scripts("finish_work", names, words, said=said)
         return answer
 
     async def owed(self) -> dict[str, int]:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from agent_adapter.contract.record import unix_milliseconds
 from agent_adapter.redis.private import Private, words_before
-from agent_adapter.redis.scripts import Value
+from agent_adapter.redis.scripts import Sent, Value
 from bot.domain.transitions import Change, Entry, Line, Stamp, Text
 from bot.store.connected import WITHIN, Connected, flat
 from bot.store.sealed import is_fact, sealed_deadline
@@ -51,9 +51,9 @@ class Writing(Connected):
         )
         return record
 
-    def _words(self, interrupt_id: str, change: Change) -> list[Value]:
+    def _words(self, interrupt_id: str, change: Change) -> list[Sent]:
         """Write the lists that the script takes, each after the number of its words."""
-        lists: Sequence[Sequence[Value]] = (
+        lists: Sequence[Sequence[Sent]] = (
             flat(change.judged),
             self._sealed(interrupt_id, change.fields),
             change.removed,
@@ -62,14 +62,14 @@ class Writing(Connected):
             change.ended,
             *map(_entry, change.entries),
         )
-        words: list[Value] = []
+        words: list[Sent] = []
         for each in lists:
             words.append(len(each))
             words += each
         return words
 
-    def _sealed(self, interrupt_id: str, fields: Mapping[str, Text]) -> list[Value]:
-        words: list[Value] = []
+    def _sealed(self, interrupt_id: str, fields: Mapping[str, Text]) -> list[str]:
+        words: list[str] = []
         # The seal of an admission covers all of it.
         seal = None if "seal" in fields else self.seal
         for name, text in fields.items():
@@ -82,14 +82,14 @@ class Writing(Connected):
         return words
 
 
-def _entry(entry: Entry) -> list[Value]:
-    words: list[Value] = [entry.event]
+def _entry(entry: Entry) -> list[str]:
+    words: list[str] = [entry.event]
     for name, said in entry.said.items():
         words += (name, Private(f"= {said}", FACTS, words=1) if name == FACTS else _written(said))
     return words
 
 
-def _value(name: str, text: Text) -> Value:
+def _value(name: str, text: Text) -> str:
     """Write a field. What quotes an agent or a person is private, after some words that are for everybody to read."""
     before = words_before(name)
     if before is None:
