@@ -14,7 +14,7 @@ from agent_adapter.contract.hitl import (
     RespondDecision,
 )
 from agent_adapter.contract.identity import digest
-from bot.domain.action import Action
+from bot.domain.action import Action, once
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published
 from bot.domain.masking import masked_digest, scrub
@@ -45,7 +45,7 @@ def facts_of_ballot(state: Approval, index: int, ballot: Ballot, *, name: str, h
         how: How they said it.
     """
     action = state.actions[index]
-    said = _said(action.request, action.terms, ballot.decision, ballot.terms, action.secrets)
+    said = _said(action.request, _asked(action), ballot.decision, ballot.terms, action.secrets)
     # The message of a request for changes has more than the person wrote.
     own = {"reason": ballot.changes, "note": ballot.note}
     said |= {fact: scrub(text, action.secrets) for fact, text in own.items() if text}
@@ -56,13 +56,13 @@ def facts_of_ballot(state: Approval, index: int, ballot: Ballot, *, name: str, h
 
 def facts_of_silence(action: Action, decision: Decision) -> str:
     """Say what the deadline decides about an action."""
-    said = _said(action.request, action.terms, decision, action.terms, action.secrets)
+    said = _said(action.request, _asked(action), decision, action.terms, action.secrets)
     return _written(**said, rule=action.terms.rule, how="silence")
 
 
 def facts_of_standing(call: ActionRequest, terms: Terms) -> str:
     """Say that a standing approval approves a call."""
-    said = _said(call, terms, ApproveDecision(), terms, ())
+    said = _said(call, masked_digest(call.name, call.args, terms.masked), ApproveDecision(), terms, ())
     return _written(**said, rule=terms.rule, how="standing")
 
 
@@ -87,10 +87,14 @@ def _channels(places: Iterable[Place], index: int) -> list[str]:
     return [place.channel for place in places if index in place.actions]
 
 
+@once
+def _asked(action: Action) -> str:
+    return masked_digest(action.request.name, action.request.args, action.terms.masked)
+
+
 def _said(
-    call: ActionRequest, asked_on: Terms, decision: Decision, terms: Terms, secrets: Sequence[str]
+    call: ActionRequest, asked: str, decision: Decision, terms: Terms, secrets: Sequence[str]
 ) -> dict[str, Any]:
-    asked = masked_digest(call.name, call.args, asked_on.masked)
     said: dict[str, Any] = {"decision": decision.type, "tool": call.name, "asked": asked}
     match decision:
         case EditDecision(edited_action=edited):

@@ -168,10 +168,19 @@ class Ballot:
     """What the person wants changed, where they reject the call for that."""
 
     @classmethod
-    def on_call(cls, admission: Admission, index: int, decision: Decision) -> "Ballot":
+    def on_call(
+        cls,
+        admission: Admission,
+        index: int,
+        decision: Decision,
+        *,
+        note: str | None = None,
+        changes: str | None = None,
+    ) -> "Ballot":
         """Decide about an action, on the terms that were fixed when it was admitted."""
         terms, channel = admission.terms[index], admission.place_of(index).channel
-        return cls(decision, position_of(decision), terms, channel, admission.policy_version, terms.rule)
+        policy, position = admission.policy_version, position_of(decision)
+        return cls(decision, position, terms, channel, policy, terms.rule, note, changes)
 
     @classmethod
     def on_proposal(cls, proposal: Proposal) -> "Ballot":

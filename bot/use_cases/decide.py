@@ -92,7 +92,7 @@ class Decisions:
             refused = {index: verdict.sentence for index, verdict in verdicts.items() if not verdict.allowed}
             meant = {index: decision for index, decision in decisions.items() if index not in refused}
             ballots = {
-                index: replace(Ballot.on_call(state.admission, index, decision), note=note, changes=changes)
+                index: Ballot.on_call(state.admission, index, decision, note=note, changes=changes)
                 for index, decision in meant.items()
             }
             answer = (

@@ -89,11 +89,11 @@ def test_a_call_is_put_in_the_order_of_the_script():
 def test_what_follows_the_names_keeps_its_order():
     """Several of a kind have no names."""
     keys, args = read_script(AGENT_LUA, "finish_work").call(
-        {"owed": "a", "failing": "b"}, {"said": "-"}, ["id", "lease", None], ["c"]
+        {"owed": "a", "failing": "b"}, {"said": "-"}, ["id", "lease", 7], ["c"]
     )
 
     assert keys == ["a", "b", "c"]
-    assert args == ["-", "id", "lease", ""]
+    assert args == ["-", "id", "lease", 7]
 
 
 def test_a_key_may_be_left_out():
