@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from bot.rendering.arguments import argument_lines, change_lines, value_lines
+from bot.rendering.arguments import argument_lines, change_lines, text_lines, value_lines
 from bot.text.literal import visible
 from tests.bot.rendering.slack_side import unwrapped
 
@@ -186,3 +186,22 @@ def test_an_edit_of_the_order_alone_is_said():
 def test_an_edit_of_text_from_right_to_left_has_a_line_for_each_side(asked, edited):
     """On one line with an arrow the two would change places, and what was asked would read as what is proposed."""
     assert change_lines({"to": asked}, {"to": edited}) == ["to:", f'- "{asked}"', f'+ "{edited}"']
+
+
+def test_a_spelled_character_is_never_cut():
+    """Half of its spelling at the end of a line would read as something else."""
+    assert all(line.endswith(("}", '"')) for line in value_lines("\u200b\u200c" * 3_000))
+
+
+def test_an_edit_of_a_masked_value_is_said_without_it():
+    """A person sees that the value changed, and not what it was or is; one that stayed is left out."""
+    before, after = {"to": "al", "pin": 1234, "key": "k1"}, {"to": "al", "pin": 9876, "key": "k1"}
+
+    said = change_lines(before, after, mask=("pin", "key"))
+
+    assert said == ["pin: •••• (masked) → •••• (masked)"]
+
+
+def test_free_text_stands_behind_a_bar():
+    """A description cannot continue a line of ours."""
+    assert text_lines("one\n↪ two") == ["│ one", "│ ↪ two"]

@@ -10,14 +10,18 @@ from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.outcome import Outcome, Reported
-from bot.domain.admission import Again, Terms
+from benchmarks.cards import interrupt as ordinary
+from bot.domain.admission import Again, Place, Terms
 from bot.domain.schedule import Step
 from bot.rendering.card.card import render_card
+from bot.rendering.card.layout import lay_out
+from bot.rendering.card.table import WIDTH
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
+    assert_slack_takes_view,
     block_ids,
     block_of,
     button_labels,
@@ -25,9 +29,12 @@ from tests.bot.rendering.slack_side import (
     literal_text,
     shown,
 )
-from tests.support.builders import NOW, a_vote, an_action, asked, edited
+from tests.support.builders import NOW, a_vote, an_action, an_admission, asked, edited
 from tests.support.people import words
 from tests.support.properties import bounded
+
+ORDERED = {name: {} for name in ("reason", "amount", "customer", "currency")}
+
 
 REFUNDS = [
     ("Ada Park", 64.95, "charged_twice"),
@@ -377,3 +384,172 @@ def test_calls_without_any_difference_are_said_once():
     """There is nothing to put into a row."""
     assert rows(laid_out(*pay("Ada", "Ada", "Ada"))) == ["to: Ada  in all 3"]
     assert rows(laid_out(*[an_action("ping", {})] * 3)) == ["(no arguments)  in all 3"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "headline", "columns"),
+    [
+        ({"type": "object", "properties": ORDERED}, (), "# reason amount customer"),
+        (None, ("amount", "currency", "absent"), "# amount customer reason"),
+    ],
+    ids=["schema", "headline"],
+)
+def test_columns_come_in_the_order_of_the_headline_and_of_the_schema(schema, headline, columns):
+    """What the calls are about is read first; not in the order in which the model wrote them."""
+    assert rows(laid_out(*refunds(schema=schema), headline=headline))[0].split() == columns.split()
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_rows_that_cannot_say_what_they_are_about_are_named_by_their_numbers(masked):
+    """Nothing tells them apart, or nobody may see it."""
+    roles = [{"role": "admin"} if n in {2, 3} else {} for n in range(1, 9)]
+    calls = [
+        an_action("add", {**({"key": f"k{n}"} if masked else {}), **role}) for n, role in enumerate(roles)
+    ]
+
+    part = card(laid_out(*calls, mask=("key",)))
+
+    assert literal_text(part.blocks, "odd") == "2-3. role: admin"
+    assert_slack_takes_card([part])
+
+
+def test_a_row_wider_than_a_phone_breaks_between_its_values():
+    """Never within one, and all rows at the same place."""
+    calls = [
+        an_action("move", {"from": f"account-{n:020}", "to": f"target-{n:016}", "amount": 10**n})
+        for n in range(4)
+    ]
+
+    lines = rows(laid_out(*calls))
+
+    assert all(len(line) <= WIDTH for line in lines)
+    assert lines[:4] == [
+        "# from",
+        "  to                       amount",
+        "1 account-00000000000000000000",
+        "  target-0000000000000000       1",
+    ]
+
+
+def test_a_row_says_that_its_value_is_below_where_the_others_have_the_usual_one():
+    """Also that it has none."""
+    plans = [{"seats": 5}] * 6 + [{"seats": 500}, None]
+    calls = [an_action("upgrade", {"to": f"u{n}", **({"plan": p} if p else {})}) for n, p in enumerate(plans)]
+
+    blocks = card(laid_out(*calls)).blocks
+    assert rows(laid_out(*calls))[-2:] == ["7 u6  plan: (below)", "8 u7  plan: (left out)"]
+    assert literal_text(blocks, "same:long") == "plan:\nseats: 5"
+    assert literal_text(blocks, "below") == "7. plan:\nseats: 500"
+    assert shown([block_of(blocks, "same:label")]) == "All other rows:"
+
+
+def test_what_misleads_in_a_row_is_named():
+    """Also where only one of the rows has it, and where only one has an argument that the tool does not know."""
+    calls = pay("Ada", "\u0410\u0421ME", "Bo\u200b")
+    schema = {"type": "object", "properties": {"to": {}}, "additionalProperties": False}
+    odd = [*pay("Ada", "Bo", schema=schema), an_action("pay", {"to": "Cy", "fast": True}, schema=schema)]
+
+    text = shown(card(laid_out(*calls)).blocks)
+    assert '"\u0410\u0421ME" has letters of several alphabets' in text
+    assert "*Hidden characters*" in text
+    assert "does not have the argument* `fast`" in shown(card(laid_out(*odd)).blocks)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "asks"),
+    [("amount", "pay, 25 times +25 hidden"), ("currency", "pay, 25 times, 7.25 to 899.0 +25 hidden")],
+)
+def test_a_total_reveals_nothing_of_what_is_masked(hidden, asks):
+    """Neither a masked number, nor a masked unit: two that look alike may differ."""
+    calls = [an_action("pay", dict(call.args)) for _ in range(5) for call, _ in refunds()]
+
+    blocks = card(laid_out(*calls, headline=("amount", "currency"), mask=(hidden,))).blocks
+
+    assert buttons(blocks)[0]["confirm"]["text"]["text"] == f"Calls 1 to 25: {asks}."
+
+
+def test_where_several_people_have_to_agree_the_button_only_agrees():
+    """It says what happens then, and does not claim to approve."""
+    state = laid_out(*refunds(), approvers=("U0ERIK", "U0MIRA"), quorum=2)
+
+    button = buttons(card(state).blocks)[0]
+    assert button["text"]["text"] == "Agree to all 5…"
+    assert button["confirm"]["title"]["text"] == "Agree to 5 calls?"
+    assert button["confirm"]["confirm"]["text"] == "Agree to 5 calls"
+    assert "This is your vote." in button["confirm"]["text"]["text"]
+    assert state.actions[0].terms.quorum == 2
+
+
+def test_the_same_words_about_several_rows_are_said_once():
+    """A note, or a reason, with the numbers of its rows."""
+    words = ["No.", "No.", "No.", "Late.", "No."]
+    decided = {index: RejectDecision(message=said) for index, said in enumerate(words)}
+
+    blocks = card(laid_out(*refunds(), decided=decided)).blocks
+    assert shown([block_of(blocks, "rows:told")]) == "1-3, 5. No.\n4. Late."
+    same = card(laid_out(*refunds(), decided=dict.fromkeys(range(5), decided[0]))).blocks
+    assert shown([block_of(same, "rows:told")]) == "No."
+
+
+def test_decided_rows_keep_their_values():
+    """As people may see them, and who decided is said once. Where they are many, only the odd one stays in sight."""
+    short = [an_action("pay", {"to": to, "amount": 64.95}) for to in ("Ada", "Bo", "Cy")]
+    decided = dict.fromkeys(range(3), ApproveDecision())
+
+    blocks = card(laid_out(*short, decided=decided, mask=("amount",))).blocks
+    assert literal_text(blocks, "rows").split("\n")[1:] == [
+        f"{n} {to:<4} •••• (masked)" for n, to in enumerate(["Ada", "Bo", "Cy"], 1)
+    ]
+    assert button_labels(blocks) == []
+    assert shown([block_of(blocks, "who")]).count("<@U0ERIK>") == 1
+    assert "rows:outcomes" not in block_ids(blocks)
+
+    blocks = card(laid_out(*users(), decided=dict.fromkeys(range(24), ApproveDecision()))).blocks
+    assert "rows" not in block_ids(blocks)
+    assert button_labels(card(laid_out(*pay({"a": 1}, {"a": 2}), decided=dict.fromkeys(range(2), ApproveDecision()))).blocks) == ["Details"]  # fmt: skip
+    assert literal_text(blocks, "odd") == "7. user7@example.com: admin: true"
+    assert button_labels(blocks) == ["Details"]
+
+
+def test_the_last_open_row_has_the_buttons_of_its_call():
+    """Two taps for one call would be one too many."""
+    state = laid_out(*refunds(), decided=dict.fromkeys(range(4), ApproveDecision()))
+
+    assert button_labels(card(state).blocks) == ["Approve", "Edit…", "Reject…", "Answer…"]
+    done = laid_out(*refunds(), decided=dict.fromkeys(range(5), ApproveDecision()))
+    assert button_labels(card(done).blocks) == []
+
+
+def test_votes_stand_below_the_rows():
+    """Once for all the rows that have the same."""
+    votes = dict.fromkeys((0, 1, 2), (YES,))
+    state = laid_out(*refunds(), approvers=("U0ERIK", "U0MIRA"), quorum=2, votes=votes)
+
+    assert "1 to 3: *1 of 2 approved*" in shown([block_of(card(state).blocks, "rows:outcomes")])
+
+
+@pytest.mark.parametrize("unit", [{"code": "EUR"}, 978, "EUR\n"])
+def test_what_is_no_word_is_no_unit(unit):
+    """Two that differ would be added up as one."""
+    calls = [an_action("pay", {"amount": n, "unit": unit, "note": "x" * 60}) for n in (100, 9000, 7, 8, 9)]
+
+    blocks = card(laid_out(*calls, headline=("amount", "unit"))).blocks
+
+    assert "7 to 9000" in buttons(blocks)[0]["confirm"]["text"]["text"]
+    assert "amount 9124" not in shown(blocks)
+
+
+def test_pages_of_a_review_are_divided_by_what_travels():
+    """A letter of most languages takes six characters on the way to Slack."""
+    state = laid_out(*[an_action("mail", {"body": "あ" * 8_000 + str(n)}) for n in range(6)])
+
+    for page in range(1, 6):
+        assert_slack_takes_view(review(state, page))
+
+
+def test_five_ordinary_calls_are_one_message():
+    """What a decided call needs later does not send any of them into the thread, where nobody looks first."""
+    asked = ordinary(5)
+    place = Place(channel="C0APPROVALS", actions=tuple(range(5)))
+
+    assert lay_out(asked, an_admission(places=[place])).places[0].parts == ()

@@ -8,9 +8,9 @@ import pytest
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision
 from bot.domain.admission import Place, Terms
-from bot.domain.standing import StandingLimits
+from bot.domain.standing import StandingApproval, StandingLimits, StandingTerms
 from bot.listeners.table import TABLE, Opens
-from bot.rendering.blocks import confirm, menu
+from bot.rendering.blocks import confirm, json_size, menu
 from bot.rendering.buttons import APPROVE, OF_ACTION, button_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.modal.forms import (
@@ -19,6 +19,7 @@ from bot.rendering.modal.forms import (
     render_note_view,
     render_reject_view,
     render_respond_view,
+    render_standing_list,
     render_standing_view,
 )
 from tests.bot.rendering.slack_side import (
@@ -32,7 +33,7 @@ from tests.bot.rendering.slack_side import (
     shown,
 )
 from tests.support import builders
-from tests.support.builders import a_vote, an_action, edited
+from tests.support.builders import NOW, a_state, a_vote, an_action, an_interrupt, edited
 
 HOUR = timedelta(hours=1)
 LONG = {"query": "".join(f"select {number};\n" for number in range(3_000))}
@@ -268,3 +269,77 @@ def test_every_form_that_approves_has_a_box_to_tick_in_place_of_the_question():
         assert (box["label"]["text"], box["optional"]) == ("Run pay?", False)
     for view in (render_reject_view(state, 0), render_respond_view(state, 0)):
         assert "confirm" not in {block["block_id"] for block in view["blocks"]}
+
+
+def test_the_buttons_of_a_place():
+    """They name it by its number; Approve all on a part also names the part."""
+    together = asked(an_action(), an_action())
+    apart = asked(*(an_action("mail", {"text": "x" * 2_000}) for _ in range(8)))
+
+    (card,) = ids(together)
+    assert card[-3:] == ["approve_all:0", "review:0", "reject_all:0"]
+    first, *parts = ids(apart)
+    assert first == ["review:0", "reject_all:0"]
+    assert [part[-2:] for part in parts] == [
+        [f"approve_all:0.{number}", f"review:0.{number}"] for number in range(1, len(parts) + 1)
+    ]
+
+
+def test_the_button_that_revokes():
+    """In a list of several it also names its row, because no two ids of a view are equal."""
+    later = StandingApproval(StandingTerms(), NOW + HOUR, ())
+    given = a_state(an_interrupt(), decided={0: ApproveDecision()}, status="decided", standing={0: later})
+
+    assert ids(given) == [[], ["revoke:0.0"]]
+    rows = buttons(render_standing_list([(given, 0)] * 3))
+    assert [row["action_id"] for row in rows] == ["revoke:0.0", "revoke:0.1", "revoke:0.2"]
+
+
+def test_a_proposal_makes_the_buttons_little_larger():
+    """A card is laid out once, before anybody has proposed anything, with room for the button that agrees."""
+    for allowed in (["approve", "edit", "reject", "respond"], ["approve", "edit"], ["respond", "edit"]):
+        for fields in ({}, FROM_NOW_ON, {"risk": "high"}):
+            action = an_action("t" * 64, allowed=allowed, allow_always=True)
+            before, after = (
+                asked(action, quorum=2, **fields, **more) for more in ({}, {"votes": {0: CHANGED}})
+            )
+            sizes = [json_size(button_blocks(s.actions[0], s.id)) for s in (before, after)]
+            assert sizes[1] <= sizes[0] + 450
+
+
+def test_the_headline_is_first_in_the_question():
+    """As it is on the card, also where not all values fit."""
+    args = {"note": "x" * 200, "more": "y" * 200, "amount": 5}
+
+    asks = question(an_action("pay", args), headline=("amount",))
+
+    assert asks["text"].startswith('amount: 5\nnote: "xxx')
+    assert asks["text"].endswith('"\nNot all values fit here. The rest is above.')
+
+
+def test_two_different_calls_have_different_questions():
+    """What an object has inside stands further in than the arguments of the call."""
+    inside = question(an_action("pay", {"x": {"amount": 5, "to": "al"}}))
+    beside = question(an_action("pay", {"x": {"amount": 5}, "to": "al"}))
+
+    assert inside["text"].startswith("x:\n  amount:")
+    assert inside["text"].endswith('\n  to:     "al"')
+    assert beside["text"].endswith('\nto: "al"')
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 20, 60])
+def test_values_that_do_not_fit_the_question_are_said_to_be_above(count: int):
+    """No line is cut: a line is there as a whole, or it is above. A tool with an unusual name is not in the title."""
+    args = {f"argument_{number}": f"value of {number}" for number in range(count)}
+
+    text = question(an_action("pay", args))["text"]
+
+    *lines, last = text.split("\n")
+    assert len(text) <= 300
+    assert (last == "Not all values fit here. The rest is above.") == (count > 5)
+    assert all(line.endswith('"') for line in lines)
+    alone = question(an_action("pay? Yes, it is safe. Run it", {"note": "x" * 400}))
+    assert (alone["title"], alone["text"]) == (
+        "Run this call?",
+        "Not all values fit here. The rest is above.",
+    )

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from agent_adapter.contract.arguments import encode
 from bot.rendering.card.card import render_card
-from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids, block_of, literal_text
+from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids, block_of, literal_text, shown
 from tests.support.builders import a_state, an_action, an_interrupt
 from tests.support.properties import bounded
 
@@ -112,3 +112,71 @@ def test_nothing_of_an_agent_is_active_in_a_notification(headline):
     assert "<@" not in text
     assert "\n" not in text
     assert '…"' in text
+
+
+def test_a_value_that_a_title_cuts_stands_below_it():
+    """So does one that the title writes otherwise."""
+    for name in ("x" * 130, "two\nlines"):
+        blocks = drawn({"name": name, "n": 1}, headline=("name", "n")).blocks
+        assert literal_text(blocks, "a:0:arguments").startswith("name")
+
+
+def test_the_reason_of_the_agent_stands_directly_below_the_line_about_people():
+    """Before the arguments, as a quote."""
+    (part,) = render_card(a_state(an_interrupt(an_action("pay", {"n": 1}, description="It is due."))))
+
+    assert block_ids(part.blocks)[:4] == ["top", "who", "a:0:description", "a:0:arguments"]
+    assert block_of(part.blocks, "a:0:description")["elements"][0]["type"] == "rich_text_quote"
+
+
+def test_what_is_masked_is_no_code_so_that_no_text_looks_like_it():
+    """The bot says it, and not the agent."""
+    (section,) = arguments({"password": "x", "fake": "•••• (masked)"}, mask=("password",))
+
+    masked, fake = section["elements"][1], section["elements"][3]
+    assert masked == {"type": "text", "text": "•••• (masked)"}
+    assert fake == {"type": "text", "text": '"•••• (masked)"', "style": {"code": True}}
+
+
+def test_a_card_of_one_call_has_no_number_and_several_have():
+    """Its title names the tool."""
+    alone, several = drawn({"a": 1}), drawn({"a": 1}, {"a": 2})
+
+    assert not {"a:0:title", "a:0:divider"} & {*block_ids(alone.blocks)}
+    assert {"a:0:title", "a:0:divider", "a:1:title", "a:1:divider"} <= {*block_ids(several.blocks)}
+
+
+def test_very_many_arguments_are_in_one_box():
+    """Nothing is cut, and no call needs another message for its looks."""
+    part = drawn({f"argument_{n}": n for n in range(40)})
+
+    (box,) = block_of(part.blocks, "a:0:arguments")["elements"]
+    assert box["type"] == "rich_text_preformatted"
+    assert all(f"argument_{n}:" in literal_text(part.blocks, "a:0:arguments") for n in range(40))
+
+
+def test_emoji_are_drawn_as_they_are_and_invisible_characters_are_not():
+    """In names and in values."""
+    text = shown(drawn({"team": "👨‍👩‍👧 ❤️", "\u200bto": "da\u202ena"}).blocks)
+
+    assert 'team "👨‍👩‍👧 ❤️"' in text
+    assert '"\\u{200B}to" "da\\u{202E}na"' in text
+
+
+@pytest.mark.parametrize("hidden", ["mask", "modal_only"])
+@pytest.mark.parametrize("headline", [(), ("secret", "to", "amount")])
+def test_a_notification_keeps_what_the_card_does_not_show(hidden, headline):
+    """At any depth."""
+    args = {"secret": "hunter2", "to": {"secret": "hunter2", "name": "Dana"}, "amount": 5}
+    part = drawn(args, headline=headline, **{hidden: ("secret",)})
+
+    assert "hunter2" not in f"{part.text} {shown(part.blocks)}"
+    assert " 5 " in part.text
+
+
+def test_the_policy_names_the_headline_before_the_agent_does():
+    """What the agent names counts where the policy is silent."""
+    named = an_interrupt(an_action("pay", PAYMENT, headline=("iban",)))
+
+    of_policy, of_agent = (a_state(named, headline=names).actions[0].headline for names in (("amount",), ()))
+    assert (of_policy, of_agent) == (("amount",), ("iban",))

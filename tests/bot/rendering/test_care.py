@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision, RespondDecision
 from agent_adapter.contract.interrupt import Context, Link
+from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Terms
 from bot.domain.bulk import decided_together
 from bot.domain.masking import Mask, Unshown, hide, secrets_of
@@ -564,3 +565,73 @@ def test_a_card_with_any_care_and_any_votes_is_one_that_slack_takes(care, number
         render_reading_view(state, 0, 1, pages_read=0),
     ):
         assert_slack_takes_view(view)
+
+
+@pytest.mark.parametrize(
+    ("votes", "said"),
+    [
+        ([ApproveDecision()], "1 of 3 approvals"),
+        ([ApproveDecision(), RejectDecision()], "1 of 3 approvals, 1 of 2 rejections"),
+        ([edited(to="x"), edited(to="x")], "2 of 3 approvals with the same changes"),
+        ([RespondDecision(message="y")], "1 of 3 with the same answer"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("on_timeout", "outcome"),
+    [("reject", "*Expired, so rejected: {}*"), ("raise", "*Not decided in time: {}*")],
+)
+def test_what_expired_with_votes_says_how_many_there_were(
+    votes: Any, said: str, on_timeout: Any, outcome: str
+):
+    """Below the title and beside the action; nobody reads that nobody decided."""
+    found = tuple(map(a_vote, ("U0DANA", "U0ERIK"), votes))
+    fields: Any = {"quorum": 3, "reject_quorum": 2, "status": "expired", "on_timeout": on_timeout}
+    alone, among = (state_of(*[an_action()] * n, votes={0: found}, **fields) for n in (1, 2))
+
+    assert text_of(alone).startswith("⌛ Expired: send_email ")
+    assert " · 0 of 2 decided" in text_of(among)
+    for state in (alone, among):
+        assert outcome.format(said) in text_of(state)
+        assert_slack_takes_card(render_card(state))
+    assert ("nobody decided" in text_of(among)) == (on_timeout == "reject")
+    assert "nobody decided" not in text_of(alone)
+
+
+@pytest.mark.parametrize(("third", "shown_"), [((), "one"), ((a_vote("U0MIRA", edited(to="two")),), "two")])
+def test_the_proposal_with_most_people_is_shown_then_the_oldest(third, shown_):
+    """One button leads to what is nearest to a decision."""
+    votes = (a_vote("U0DANA", edited(to="one")), a_vote("U0ERIK", edited(to="two")), *third)
+
+    found = state_of(an_action(), votes={0: votes}, quorum=3).actions[0].proposal
+    assert found.decision == edited(to=shown_)
+
+
+def test_what_silence_approved_names_no_person():
+    """The card says that nobody objected, and not that the call did not run."""
+    recorded = a_decision(an_interrupt(), 0, ApproveDecision(), by=EXPIRED)
+    state = state_of(an_action(), decided={0: recorded}, status="expired", by_silence=True)
+
+    assert "Approved: nobody decided in time" in text_of(state)
+    assert text_of(state).startswith('Approved without objection: send_email "dana@example.com"\n')
+    assert "did not run" not in text_of(state)
+
+
+def test_a_card_names_what_is_masked_so_that_no_two_names_look_alike():
+    """A name with spaces around it stands in quotes, as it does among the arguments."""
+    args = {"Password ": SECRET, "Password": "x", "`a`": SECRET, "a": "x"}
+    text = text_of(state_of(an_action(args=args), mask=("Password ", "`a`")))
+
+    assert 'Masked: `"Password "`, `"\\u{60}a\\u{60}"`.' in text
+    assert '"Password " •••• (masked)   Password x' in text
+    assert SECRET not in text
+
+
+@pytest.mark.parametrize("before", ["", "a" * 50, "a" * 200])
+def test_a_long_name_of_an_argument_is_shortened_within_its_code(before):
+    """Behind a cut through the code, Slack would make a link of what the agent wrote there."""
+    trap = "<https://evil.example|Approve here>" + "x" * 300
+    card = text_of(state_of(an_action(args={"to": "al", "cc": 1, before + trap: 2}, schema=TAKES_TO)))
+
+    [warning] = [line for line in card.split("\n") if "schema does not have" in line]
+    assert warning.count("`") == 4
+    assert "evil.example" not in re.sub("`[^`]*`", "", warning)

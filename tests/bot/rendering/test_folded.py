@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision, RespondDecision
 from bot.rendering.card.card import render_card
+from bot.rendering.card.table import cell
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     block_ids,
@@ -126,3 +127,50 @@ def test_every_change_of_an_edit_is_on_the_card(before, after):
         list(before.items()) == list(after.items())
         and [*map(repr, before.values())] == [*map(repr, after.values())]
     )
+
+
+def test_what_the_line_has_no_room_for_is_counted_and_the_headline_comes_first():
+    """Long values too; the first value always stands there."""
+    args = {"note": "x" * 60, "sql": "a\nb", **REFUND}
+    part = card(args, ApproveDecision(), None, terms={"headline": ("amount", "customer")})
+
+    said = literal_text(part.blocks, "a:0:arguments")
+    assert said == "amount 64.95   customer Ada Park   +3"
+
+
+def test_a_title_in_the_words_of_the_policy_has_the_tool_below_it():
+    part = card({"to": "Bo"}, ApproveDecision(), terms={"title": "Pay {to}"})
+
+    assert header(part) == 'Approved: Pay "Bo"'
+    assert "refund" in block_of(part.blocks, "a:0:title")["text"]["text"]
+
+
+def test_nothing_stands_below_a_title_that_says_all():
+    assert block_ids(card({"to": "Bo"}, ApproveDecision()).blocks) == ["top", "who"]
+
+
+def test_each_decided_call_of_several_has_a_line_that_says_what_became_of_it():
+    """Beside others that are open."""
+    part = card(REFUND, ApproveDecision(), None, status="pending", settled_at=None)
+
+    said = block_of(part.blocks, "a:0:outcome")["elements"][0]["text"]
+    assert said.startswith("*1.* `refund` · *Approved* by <@U0ERIK> <!date^")
+    assert "a:0:title" not in block_ids(part.blocks)
+    assert "a:1:title" in block_ids(part.blocks)
+
+
+@pytest.mark.parametrize(
+    ("tool", "to"), [("refund", "\u0410\u0421ME"), ("r\u0435fund", "ACME")], ids=["argument", "tool"]
+)
+def test_a_word_that_looks_like_another_is_still_warned_of(tool, to):
+    """A year later, somebody reads the card and takes the name for the real one."""
+    interrupt = an_interrupt(an_action(tool, {"to": to}))
+    (part,) = render_card(a_state(interrupt, decided={0: ApproveDecision()}, status="decided"))
+
+    assert "has letters of several alphabets" in literal_text(part.blocks, "a:0:misread")
+
+
+@pytest.mark.parametrize("text", ["¹", "②x"])
+def test_a_text_that_could_be_read_as_a_number_stands_in_quotes(text):
+    """Raised and circled numbers, too."""
+    assert cell(text) == f'"{text}"'

@@ -15,7 +15,7 @@ from bot.rendering.modal.argument_form import (
     merged,
 )
 from bot.rendering.modal.editing import asked_anew, form_for, render_edit_view
-from bot.rendering.modal.inputs import LEFT_OUT
+from bot.rendering.modal.inputs import EMPTY_WHOLE, LEFT_OUT
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
     button_labels,
@@ -25,6 +25,25 @@ from tests.bot.rendering.slack_side import (
     submitted,
 )
 from tests.support.builders import a_state, an_action, an_interrupt
+
+TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
+
+
+def an_object(required=(), **properties):
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+BANK = {**an_object(["kind", "iban"], kind={"const": "bank"}, iban=TEXT, bic=TEXT), "title": "Bank"}
+
+
+CARD = {**an_object(["kind", "number"], kind={"const": "card"}, number=TEXT), "title": "Card"}
+
+
+def an_object(required=(), **properties):
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+PAY = an_object(["pay"], pay={"oneOf": [CARD, BANK]})
 
 
 class Filling:
@@ -232,3 +251,75 @@ def test_a_press_on_a_row_that_is_gone_changes_nothing():
     for what in (REMOVE, UP, DOWN):
         assert form.with_rows(what, 99, "f:/tags").rows == {"f:/tags": (0, 1, 2)}
     assert form.with_rows(ADD, 0, "f:/nothing") == Draft()
+
+
+def test_an_object_that_was_not_given_has_inputs_and_stays_out_while_they_are_empty():
+    """What it needs is asked for once something is in it."""
+    schema = an_object(address=an_object(["street"], street=TEXT, zip=WHOLE), n=WHOLE)
+    assert all(block["optional"] for block in inputs(Filling({"n": 1}, schema).view).values())
+    assert Filling({"n": 1}, schema).types(n="2").edited == {"n": 2}
+    street = Filling({"n": 1}, schema).types(**{"address → street": "Main"})
+    assert street.edited == {"n": 1, "address": {"street": "Main"}}
+    only_zip = Filling({"n": 1}, schema).types(**{"address → zip": "12"})
+    assert only_zip.result == Errors({"f:/address/street": "This is required."})
+
+
+@pytest.mark.parametrize("count", [30, pytest.param(300, marks=pytest.mark.nightly)])
+def test_a_long_list_is_shown_some_rows_at_a_time(count):
+    """Each row can be reached, and those out of sight stay as they are."""
+    args = {"rows": [{"n": number, "name": f"row {number}"} for number in range(count)]}
+    form = Filling(args)
+    while "Next rows" in button_labels(form.view):
+        form.presses("Next rows")
+
+    assert f"of {count}" in shown(form.view)
+    form.types(**{f"rows → {count} → name": "changed"})
+    assert form.edited["rows"][:-1] == args["rows"][:-1]
+    assert form.edited["rows"][-1]["name"] == "changed"
+    form.presses("Previous rows")
+    assert form.edited["rows"][-1]["name"] == "changed"
+
+
+def test_a_form_of_a_value_begins_with_nothing_that_belongs_to_another():
+    """A default of the argument is one of one form at most, and the names of the forms are their types."""
+    limit = {"anyOf": [WHOLE, TEXT, {"type": "null"}], "default": None, "title": "Limit"}
+    form = Filling({"limit": None}, an_object(limit=limit)).types(**{"limit · form": "text"})
+
+    (found,) = [block["element"] for label, block in inputs(form.view).items() if label == "limit"]
+    assert (found["type"], found.get("initial_value")) == ("plain_text_input", None)
+    assert form.types(limit="hello").edited == {"limit": "hello"}
+
+
+@pytest.mark.parametrize("default", [[], None])
+def test_an_empty_list_that_was_not_given_is_sent_with_a_tick(default):
+    """Where that is not what leaving it out means."""
+    form = Filling({}, an_object(tags=a_list(TEXT, default=default)))
+
+    assert ticks(form.view, EMPTY_WHOLE) == ([] if default == [] else ["tags"])
+    if default is None:
+        assert form.types(**{EMPTY_WHOLE.label: ["tags"]}).edited == {"tags": []}
+
+
+def test_what_is_missing_in_a_form_of_a_value_is_said_beside_it():
+    """And not as a form that does not fit."""
+    form = Filling(BY_CARD, PAY).types(**{"pay · form": "Bank"}).types()
+
+    assert form.result == Errors({"f:/pay?1/iban": "This is required."})
+
+
+def test_what_was_typed_in_one_form_is_there_again_after_another_was_chosen():
+    """A person may look at the other one first."""
+    form = Filling(BY_CARD, PAY).types(**{"pay → number": "4222"}).types(**{"pay · form": "Bank"})
+    form.types(**{"pay → iban": "DE02"}).types(**{"pay · form": "Card"})
+
+    assert form.edited == {"pay": {"kind": "card", "number": "4222"}}
+
+
+def test_a_value_that_has_none_of_the_forms_stays_until_one_is_chosen():
+    """The agent's value is an error, and the person says what it is instead."""
+    args = {"pay": {"kind": "cash"}, "n": 1}
+    schema = an_object(["pay"], pay={"oneOf": [CARD, BANK]}, n=WHOLE)
+
+    assert isinstance(Filling(args, schema).types(n="2").result, Errors)
+    form = Filling(args, schema).types(**{"pay · form": "Card"})
+    assert form.types(**{"pay → number": "1"}).edited == {"pay": {"kind": "card", "number": "1"}, "n": 1}

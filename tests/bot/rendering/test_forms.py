@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.numbers import Number
 from bot.domain.drafts import Draft
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged
 from bot.rendering.modal.editing import form_for, render_edit_view
@@ -23,6 +24,15 @@ from tests.bot.rendering.slack_side import (
     submitted,
 )
 from tests.support.builders import a_state, an_action, an_interrupt
+
+JSON_FOR = [
+    ({"type": "object", "additionalProperties": {"type": "string"}}, {"a": "b"}),
+    ({"minLength": 1}, None),
+    ({}, []),
+    ({"type": "integer"}, "four"),
+    ({"type": "string"}, "a\u200bb"),
+    ({"enum": list(range(1_001))}, 4),
+]
 
 
 def form(args, schema=None, *emptied):
@@ -540,3 +550,195 @@ def test_text_that_an_input_could_not_tell_apart_is_spelled():
     assert submit(args, plain="x").args == {**args, "plain": "x"}
     assert submit(args, **{"to · JSON": '"dana@example.com"'}).args == {**args, "to": "dana@example.com"}
     assert submit(args, **{"to · JSON": '"a\\u200b"'}).args == {**args, "to": "a\u200b"}
+
+
+def test_values_give_the_inputs_where_there_is_no_schema():
+    """A form exists for every call."""
+    args = {
+        "to": "dana",
+        "body": "a\nb",
+        "n": 1,
+        "rate": 0.5,
+        "ok": True,
+        "who": {"id": 7},
+        "list": [1],
+        "nil": None,
+    }
+
+    assert elements(args) == {
+        "to": "plain_text_input",
+        "body": "plain_text_input",
+        "n": "number_input",
+        "rate": "number_input",
+        "ok": "radio_buttons",
+        "who → id": "number_input",
+        "list → 1": "number_input",
+        "nil · JSON": "plain_text_input",
+    }
+    assert inputs(form(args))["body"]["element"]["multiline"]
+
+
+def test_just_what_may_be_empty_can_be_submitted_empty():
+    """Slack itself holds back a form whose needed inputs are empty, so those that may be cleared say so."""
+    schema = an_object(
+        ["n", "maybe", "text", "code", "c"],
+        n={"type": "integer"},
+        maybe={"type": ["integer", "null"]},
+        text={"type": "string"},
+        code={"type": "string", "minLength": 1},
+        c={"enum": ["x", None]},
+        left_out={"type": "integer"},
+    )
+    view = form({"n": 1, "maybe": 2, "text": "x", "code": "x", "c": "x"}, schema)
+
+    found = [label for label, block in inputs(view).items() if block["optional"]]
+    assert found == ["maybe", "left_out"]
+
+
+def test_an_empty_text_of_the_agent_stays_when_untouched():
+    """Its field is empty from the beginning, and nobody emptied it; there is nothing to tick."""
+    args = {"text": "", "to": "dana"}
+    schema = an_object(["text", "to"], text={"type": "string"}, to={"type": "string"})
+    view = form(args, schema)
+
+    assert [label for label, block in inputs(view).items() if block["optional"]] == ["text"]
+    assert boxes(view) == {}
+    assert boxes(form(args, schema, "text", "to")) == {EMPTY.label: ["to"]}
+    assert submit(args, schema, to="erik") == Edited({"text": "", "to": "erik"})
+    assert submit(args, schema, text="now there is one") == Edited({**args, "text": "now there is one"})
+
+
+def test_the_whole_is_held_against_the_schema():
+    """Each problem stands beside the input it is about."""
+    schema = an_object(
+        n={"type": "integer", "maximum": 5},
+        who=an_object(name={"type": "string", "maxLength": 3}),
+        tags={"type": "array", "items": {"type": "string", "maxLength": 1}},
+    )
+    args = {"n": 1, "who": {"name": "abc"}, "tags": ["a", "b"]}
+
+    found = submit(args, schema, **{"n": "9", "who → name": "abcd", "tags → 2": "bc"})
+
+    assert found == Errors(
+        {
+            "f:/n": "Must be 5 or less.",
+            "f:/who/name": "Must have at most 3 characters.",
+            "f:/tags#1": "Must have at most 1 characters.",
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"enum": ["x", None]}, ["x", "(null)"]),
+        ({"type": ["string", "null"], "enum": ["x", "y"]}, ["x", "y"]),
+        ({"type": ["string", "null"], "const": "x"}, ["x"]),
+        ({"type": "string", "nullable": True, "enum": ["x", None]}, ["x", "(null)"]),
+        ({"type": "string", "enum": ["x", 7, None]}, ["x"]),
+        ({"enum": ["x", "yy"], "maxLength": 1}, ["x"]),
+        ({"anyOf": [{"const": "x"}, {"type": "null"}], "not": {"const": None}}, ["x"]),
+    ],
+)
+def test_just_what_the_whole_schema_allows_is_a_choice(spec, expected):
+    """Null and each other value, whatever one keyword alone says."""
+    assert offers({"a": "x"}, an_object(["a"], a=spec)) == {"a": expected}
+
+
+@pytest.mark.parametrize("box", [dict, lambda spec: {"type": "array", "items": spec}])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"type": "string", "oneOf": [{"const": "t_1", "title": "Support"}, {"const": "t_2", "title": "Sales"}]},
+        {"type": "string", "enum": ["t_1", "t_2"], "enumNames": ["Support", "Sales"]},
+    ],
+)  # fmt: skip
+def test_a_choice_has_the_name_that_the_schema_gives_it_below_its_value(spec, box):
+    """A person knows the name, and the tool gets the value."""
+    found = inputs(form({}, an_object(a=box(spec))))["a"]["element"]["options"]
+
+    named = [(option["text"]["text"], option["description"]["text"]) for option in found[:2]]
+    assert named == [("t_1", "Support"), ("t_2", "Sales")]
+
+
+def test_a_text_too_long_for_an_input_is_edited_in_parts():
+    """They end where paragraphs end, and what stands between them is kept."""
+    args = {"body": PARAGRAPHS, "to": "dana"}
+    found = inputs(form(args))
+
+    assert list(found) == ["body · part 1 of 3", "body · part 2 of 3", "body · part 3 of 3", "to"]
+    held = [block["element"]["initial_value"] for block in found.values()][:3]
+    assert "\n\n".join(held) == PARAGRAPHS
+    assert all(part.endswith("end.") for part in held)
+
+
+@pytest.mark.parametrize("count", [96, 150, 500, 799])
+def test_every_one_of_very_many_arguments_can_be_chosen(count):
+    """More than a view has blocks for: they are choices of one menu."""
+    args = {f"key number {number}": "x" * 40 for number in range(count)}
+    last = f"key number {count - 1}"
+
+    assert list(offered(args))[-1] == last
+    answered = parse_form(submitted(chosen(args, last), **{last: "x"}), args, None)
+    assert answered == Edited({**args, last: "x"})
+
+
+def test_a_limit_of_the_schema_is_about_the_exact_number():
+    """More than 1000 by the last digit is more than 1000."""
+    schema = an_object(amount={"type": "number", "maximum": 1000}, note={"type": "string"})
+
+    assert submit(decode('{"amount":1E3,"note":"x"}'), schema, note="y") == Edited(
+        {"amount": Number("1E3"), "note": "y"}
+    )
+    over = submit(decode('{"amount":1000.00000000000000000001,"note":"x"}'), schema, note="y")
+    assert list(over.by_block.values()) == ["Must be 1000 or less."]
+
+
+@pytest.mark.parametrize(("spec", "value"), JSON_FOR)
+def test_json_is_typed_for_what_the_page_about_forms_lists(spec, value):
+    """With a reason for each."""
+    schema = an_object(a=spec, b={"type": "string"})
+    args = {} if spec == {"minLength": 1} else {"a": value}
+
+    assert elements(args, schema)["a · JSON"] == "plain_text_input"
+
+
+@pytest.mark.parametrize(
+    ("spec", "value"),
+    [
+        ({"type": "array", "items": {"type": "string"}}, ["x"]),
+        ({"type": "array"}, ["x", 1]),
+        ({"type": "array", "items": {"enum": ["x", "y"]}}, ["x", "x"]),
+        ({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, [[1], [2]]),
+        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, ["x"]),
+        ({"type": "array", "items": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}, ["x", 1]),
+        ({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, ["x"]),
+        ({"anyOf": [an_object(["x"], x={"type": "string"}), {"type": "null"}]}, {"x": "y"}),
+        (an_object(b=an_object(c=an_object(d=an_object(e={"type": "string"})))), {"b": {"c": {"d": {"e": "x"}}}}),
+        ({"allOf": [an_object(x={"type": "string"}), an_object(y={"type": "integer"})]}, {"x": "y", "y": 1}),
+    ],
+)  # fmt: skip
+def test_lists_unions_and_deep_objects_are_never_json(spec, value):
+    """Nor what was not given of them."""
+    assert not [label for label in elements({"a": value}, an_object(a=spec)) if "JSON" in label]
+    assert not [label for label in elements({}, an_object(a=spec)) if "JSON" in label]
+
+
+def test_the_default_of_the_tool_stands_below_the_input():
+    """So a person knows what an empty input means."""
+    schema = an_object(a={"type": "integer", "default": 3, "description": "How often."}, b={"default": None})
+
+    assert (
+        inputs(form({}, schema))["a"]["hint"]["text"]
+        == "How often. (If left out: 3) Digits only, as in 12500."
+    )
+    assert "hint" not in inputs(form({}, schema))["b · JSON"]
+
+
+def test_rows_of_which_all_is_masked_have_an_error_that_can_be_shown():
+    """It is about the list, because no input is left."""
+    schema = an_object(rows={"type": "array", "minItems": 3, "items": an_object(key={"type": "string"})})
+    args = {"rows": [{}, {}]}
+    found = form_of(args, schema, {"key"}, Draft(rows={"f:/rows": (1,)})).read(args, schema)
+
+    assert found == Errors({"f:/rows": "Must have at least 3 items."})

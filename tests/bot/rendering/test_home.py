@@ -16,7 +16,7 @@ from bot.use_cases.home import ROWS
 from playground.limits import check_view
 from tests.bot.rendering.slack_side import assert_slack_takes_view
 from tests.support.builders import a_state, an_action, an_interrupt
-from tests.support.people import buttons
+from tests.support.people import buttons, words
 
 URL = "https://play.slack.com/"
 LONG = "m" * 64
@@ -137,3 +137,28 @@ def test_what_somebody_looks_at_comes_back_as_it_was(look):
 )
 def test_what_cannot_be_read_is_the_first_page(text):
     assert load_look(text) == Look()
+
+
+@pytest.mark.parametrize(
+    ("count", "look", "further", "said"),
+    [
+        (1, Look(), None, "*1 waits for you, until <!date^"),
+        (3, Look(), None, "*3 wait for you, the first until <!date^"),
+        (10, Look(), Look(after=Spot(1, "a.b")), "*More than 10 wait for you, the first until <!date^"),
+        (2, Look(after=Spot(1, "a.b")), None, "*2 more wait for you, the first until <!date^"),
+    ],
+)
+def test_the_list_begins_with_how_many_wait_and_until_when(count, look, further, said):
+    head, *_ = drawn(HomePage(look, [a_row(run=str(number)) for number in range(count)], further))["blocks"]
+
+    assert head["text"]["text"].startswith(said)
+
+
+def test_a_name_that_could_be_read_as_something_else_is_not_in_a_sentence():
+    """And no filter offers it."""
+    view = drawn(
+        HomePage(Look(), [a_row("pay* for <@U0ZZZZ>")], None, ["billing"], ["pay* for <@U0ZZZZ>", "pay"])
+    )
+
+    assert "a tool with an unusual name" in words(view["blocks"])
+    assert "<@U0ZZZZ>" not in str(view)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision, RespondDecision
 from agent_adapter.contract.interrupt import Context, Link
 from agent_adapter.contract.record import EXPIRED, decided, read_resume
 from agent_adapter.errors import InterruptExpiredError
@@ -20,6 +20,7 @@ from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.reading import render_reading_view
+from bot.sentences.words import by, when
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     block_ids,
@@ -39,9 +40,20 @@ from tests.support.builders import (
     an_interrupt,
     asked,
     calls_of,
+    edited,
 )
 from tests.support.people import words
 from tests.support.properties import bounded
+
+NOTED = a_decision(an_interrupt(), 0, ApproveDecision(), note="checked with <@U1>")
+
+
+def summary_of(*actions, **terms):
+    """The first message of so many calls that one cannot show them: where they are, and the list of them."""
+    part, _, parts = in_parts(*actions, **terms)
+    where, summary = (block_of(part.blocks, name) for name in ("summary:where", "summary"))
+    return shown([where]), literal_text([summary], "summary").split("\n"), len(parts)
+
 
 AT = "<!date^1795179600^{time}|13:00 UTC>"
 LONG = {"query": "select 1;\n" * 2_000}
@@ -450,3 +462,204 @@ def test_what_was_decided_for_the_whole_run_says_so():
 
     assert "Approved for this run" in text
     assert "Rejected for this run" in text
+
+
+def test_people_groups_and_channels_may_decide():
+    """Approvers are mentioned where Slack knows them; a long list is counted."""
+    several = [f"U0000{number}" for number in range(10)]
+
+    assert " · <!subteam^S0OPS> or anyone in this channel decides · " in shown(
+        card(a_state(approvers=["S0OPS", "channel"])).blocks
+    )
+    assert "<@U00007> or 2 more decides · " in shown(card(a_state(approvers=several)).blocks)
+
+
+def test_bulk_buttons_stand_under_several_open_actions():
+    """One press for all, with a second look before it approves."""
+    part = card(a_state(an_interrupt(an_action(), an_action("delete_file", allowed=["approve", "reject"]))))
+
+    approve, review, reject = block_of(part.blocks, "bulk")["elements"]
+    assert [each["action_id"] for each in (approve, review, reject)] == [
+        *("approve_all:0", "review:0", "reject_all:0")
+    ]
+    assert approve["confirm"]["title"]["text"] == "Approve 2 calls?"
+    assert approve["confirm"]["text"]["text"] == (
+        'Calls 1, 2: send_email "dana@example.com", delete_file "dana@example.com".'
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "hidden", "said"),
+    [
+        ({"to": "ada", "body": "a word\n" * 1_115}, (), "`body` has 7,805 characters in all"),
+        ({f"f{n}": "x y " * 100 for n in range(20)}, (), ", of 8,000 characters in all"),
+        ({"key": "k" * 9_000, "body": "a word " * 600}, ("key",), "`body` has 4,200 characters in all"),
+    ],
+    ids=["one long", "many", "masked"],
+)
+def test_a_call_of_which_only_the_beginning_is_shown_says_how_much_the_agent_wrote(args, hidden, said):
+    """Not how much the card would draw; and nothing tells how long a masked value is."""
+    part = card(a_state(an_interrupt(an_action("send", args)), mask=hidden))
+
+    assert said in shown([block_of(part.blocks, "a:0:unread")])
+
+
+def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
+    """The beginning is shown with how much there is; approving, in any way, and editing wait until all is read."""
+    long = an_action("sql", LONG, allow_always=True)
+    alone = card(a_state(an_interrupt(long)))
+    part = card(a_state(an_interrupt(long, an_action(), an_action())))
+
+    assert button_labels([block_of(alone.blocks, "a:0:buttons")])[:3] == ["Open…", "Reject…", "Answer…"]
+    assert "`query` has 20,000 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
+    assert "more characters" in literal_text(part.blocks, "a:0:arguments")
+    assert button_labels([block_of(part.blocks, "bulk")]) == ["Open…", "Reject all…"]
+
+
+def test_a_long_description_is_cut_with_a_statement_and_can_be_read():
+    """It does not run, so it does not stand in the way of approving."""
+    part = card(a_state(an_interrupt(an_action(description="why " * 1_000))))
+
+    assert literal_text(part.blocks, "a:0:description").endswith(" more characters")
+    assert button_labels(part.blocks) == [
+        *("Approve", "Open…", "Reject…", "Answer…"),
+        *("Ask for changes…", "Approve with a note…", "Edit…"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("decision", "outcome", "said"),
+    [
+        (ApproveDecision(), "*Approved* by <@U0ERIK> {}", None),
+        (edited(to="erik", n=1), "*Approved with changes* by <@U0ERIK> {}", None),
+        (RejectDecision(), "*Rejected* by <@U0ERIK> {}", None),
+        (RejectDecision(message="Wrong <@U1>"), "*Rejected* by <@U0ERIK> {}", "Wrong <@U1>"),
+        (RespondDecision(message="Use 7"), "*Answered* by <@U0ERIK> {}", "Use 7"),
+    ],
+)
+def test_a_decided_action_says_who_what_and_when(decision, outcome, said):
+    """Its buttons are gone; what was said stands below, letter by letter."""
+    interrupt = an_interrupt(an_action(args={"to": "dana", "n": 1}), an_action())
+
+    part = card(a_state(interrupt, decided={0: decision}))
+
+    moment = "<!date^1795176300^{date_short_pretty} at {time}|2026-11-20 12:05 UTC>"
+    mark = "🚫 " if isinstance(decision, RejectDecision) else ""
+    assert row_of(part, 0) == f"{mark}*1.* `send_email` · {outcome.format(moment)}"
+    assert "a:0:buttons" not in block_ids(part.blocks)
+    assert ("a:0:told" in block_ids(part.blocks)) == (said is not None)
+    assert literal_text(part.blocks, "a:0:told") == (said or "")
+    assert title_of(part) == "billing: send_email, 2 times, 1 of 2 open"
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"status": "expired"}, f"it did not run · nobody decided by {by(DEADLINE)} · agent "),
+        ({"status": "expired", "on_expiry": "raise"}, f"it did not run · nobody decided by {by(DEADLINE)} · agent "),
+        ({"status": "withdrawn"}, f"it did not run · withdrawn by `billing` {when(NOW)} · asked for "),
+    ],
+    ids=["expired", "raised", "withdrawn"],
+)  # fmt: skip
+def test_a_card_that_ended_says_that_its_call_did_not_run_and_why(fields, says):
+    """The deadline approves nothing here."""
+    assert line_of(card(asked(an_action(), settled_at=NOW, **fields))).startswith(says)
+
+
+def test_nobody_says_of_a_program_that_only_asks_that_its_call_did_not_run():
+    """Only the program knows what it does with a rejection."""
+    decided = {"decided": {0: RejectDecision(message="no")}, "status": "decided", "settled_at": NOW}
+    part = card(asked(an_action(effects=("words_only",)), **decided, resumed_at=NOW))
+    assert "did not run" not in shown(part.blocks)
+
+
+@pytest.mark.parametrize(
+    ("fields", "block", "says"),
+    [
+        # It may be the agent's.
+        ({"status": "withdrawn", "reason": "no longer <!here> needed"}, "reason", "no longer <!here> needed"),
+        ({"decided": {0: NOTED}}, "a:0:told", "checked with <@U1>"),
+    ],
+    ids=["the reason of an end", "a note"],
+)
+def test_what_somebody_wrote_is_shown_as_literal_text(fields, block, says):
+    assert literal_text(card(a_state(**fields)).blocks, block) == says
+
+
+def test_the_first_message_of_a_large_batch_says_what_each_call_is_about_and_where_it_is():
+    """A part says nothing to somebody who looks for one letter of 24. The title names the tool already."""
+    letters = [
+        an_action("send", {"body": LETTER, "to": f"user{n}@example.com", "copies": n}) for n in range(1, 25)
+    ]
+
+    where, lines, parts = summary_of(*letters)
+    assert lines[:2] == [' 1  "user1@example.com"', ' 2  "user2@example.com"']
+    assert where == (
+        f"Too long for one message. All 24 are in the thread, in {parts} parts; *Open…* goes through them here."
+    )
+    _, by_headline, _ = summary_of(*letters, headline=("copies",))
+    assert by_headline[:2] == [" 1  copies: 1", " 2  copies: 2"]
+
+
+@pytest.mark.parametrize(
+    ("args", "terms"),
+    [
+        ({"body": LETTER}, {}),
+        ({"to": "a" * 40}, {}),
+        ({"to": "secret"}, {"mask": ("to",)}),
+        ({"to": "secret"}, {"modal_only": ("to",)}),
+        ({"to": "\u0430dmin"}, {}),
+        ({"to": "adm\u200bin"}, {}),
+        ({"to": "\u05d0\u05d1"}, {}),
+        ({}, {}),
+    ],
+    ids=["long", "wide", "masked", "in a reading", "look-alike", "hidden", "right to left", "nothing"],
+)
+def test_a_call_that_has_no_plain_short_value_is_listed_by_its_part(args, terms):
+    """What misleads is shown only beside a warning."""
+    _, lines, _ = summary_of(an_action("send", args), *[an_action("send", {"x": [LETTER]})] * 23, **terms)
+
+    assert lines[0].partition(", to be read")[0] == " 1  send  part 1"
+
+
+def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
+    """In its title, in what a phone says, and in its list; a decision changes it and the part where it was made."""
+    asked, replies, parts = in_parts(*TWELVE)
+    clicked, after, _ = in_parts(*TWELVE, decided=dict.fromkeys(parts[0][1:], ApproveDecision()))
+    all_of_them = dict.fromkeys(range(12), ApproveDecision())
+    decided, *_ = in_parts(*TWELVE, decided=all_of_them, status="decided")
+
+    left = 13 - len(parts[0])
+    assert title_of(asked).endswith(" and 5 more")
+    assert title_of(clicked) == f"{title_of(asked)}, {left} of 12 open"
+    assert f", {left} of 12 open. " in clicked.text
+    assert button_labels(clicked.blocks) == ["Open…", "Reject all…"]
+    before = zip([asked, *replies], [clicked, *after], strict=True)
+    edits = [one.id for one, other in before if one.digest != other.digest]
+    assert edits == [MessageId(0), MessageId(0, "part", 1)]
+    assert decided.text.startswith("Approved: tool_0, ")
+    assert literal_text(decided.blocks, "summary").startswith(' 1  tool_0   "dana@example.com", Approved\n')
+    assert button_labels(decided.blocks) == []
+
+
+def test_each_place_lists_the_actions_asked_there():
+    """Numbers stay those of the batch, and bulk buttons act on the place."""
+    interrupt = an_interrupt(an_action("a"), an_action("b"), an_action("c"))
+    places = [Place(channel="C1", actions=(0, 2)), Place(channel="C2", actions=(1,))]
+
+    first, second = render_card(a_state(interrupt, places=places, decided={1: ApproveDecision()}))
+
+    assert (first.id, second.id) == (MessageId(0), MessageId(1))
+    assert title_of(first) == 'billing: a "dana@example.com", c "dana@example.com"'
+    assert "*3.* `c`" in shown(first.blocks)
+    assert "`b`" not in shown(first.blocks)
+    assert second.text.endswith("Asked by billing; waiting for a decision in another channel.")
+    assert plan_parts(interrupt, calls_of(interrupt)[1:]) == ()
+
+
+@pytest.mark.parametrize(("quorum", "said"), [(1, 0), (2, 1)])
+def test_how_many_have_to_agree_is_said_once(quorum, said):
+    """In the line about people, and not again at the call."""
+    part = card(a_state(approvers=["U0ERIK"], quorum=quorum))
+    assert line_of(part).count("needs 2 of <@U0ERIK>") == said
+    assert words(part.blocks).count("pprovals") == 0

@@ -38,3 +38,14 @@ def test_a_card_that_was_open_says_that_it_has_ended_and_not_who_can_decide_unti
     assert "decides" not in shown(blocks)
     assert "<!date^" in card.text
     assert text == f"A note {ENDED}: {title}"
+
+
+def test_a_decided_card_with_a_note_still_says_who_decided():
+    """Also where it has a button that shows more."""
+    asked = an_interrupt(an_action("pay", {"to": "al", "why": "long " * 3000}))
+    (card,) = render_card(a_state(asked, status="decided", decided={0: ApproveDecision()}))
+    assert button_labels(card.blocks)
+
+    _, blocks = render_noted({"text": card.text, "blocks": card.blocks}, "*A* note")
+
+    assert shown(blocks[1:]) == shown([block for block in card.blocks if block["type"] != "actions"])

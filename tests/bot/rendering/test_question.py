@@ -154,3 +154,18 @@ def test_a_button_of_other_answers_than_those_of_the_record_asks_otherwise():
     value = buttons(render_card(drawn(["yes", "no"]))[0].blocks)[0]["value"]
     assert value == buttons(render_card(drawn(["yes", "no"]))[0].blocks)[0]["value"]
     assert value != buttons(render_card(drawn(["no", "yes"]))[0].blocks)[0]["value"]
+
+
+def test_what_the_buttons_do_not_say_stays_on_the_card():
+    """Also where it is called like the answers."""
+    args = {"question": ASKED, "options": OFFERED, "choices": {"hidden": "no"}}
+    by_schema = an_action(
+        "ask", {"question": ASKED, "options": "or else"}, allowed=("respond",), args_schema=ONLY
+    )
+    (both,), (schema,) = (
+        render_card(state_of(call)) for call in (an_action("ask", args, allowed=("respond",)), by_schema)
+    )
+
+    assert labels(state_of(by_schema)) == ["yes", "no"]
+    assert "hidden" in shown(both.blocks)
+    assert "or else" in shown(schema.blocks)

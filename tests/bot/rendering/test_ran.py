@@ -1,5 +1,7 @@
 """What became of the calls that ran: the title says it, the agent's words stand alone, the thread has one message."""
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +11,9 @@ from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.outcome import Reported
 from agent_adapter.contract.record import EXPIRED
 from bot.domain.ids import MessageId
+from bot.domain.messages import Shown
 from bot.rendering.card.card import render_card
-from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of
+from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of, shown
 from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt, asked, edited
 from tests.support.properties import bounded
 
@@ -280,3 +283,67 @@ def test_a_shortened_error_says_how_long_it_was():
     assert says == "Result (the agent sent the first 2,000 of 60,000 characters):"
     assert "more characters" in error
     assert len(about_runs(thread)[-1]) > len(error)
+
+
+def test_a_long_title_keeps_its_end():
+    """What became of the call is not cut, however long the values are."""
+    long = {"tools": ["t" * 64], "args": {"to": "x" * 128}}
+    assert title(PAID, **long).endswith('…", done')
+    assert title(LOST, **long).startswith("❌ Failed: ")
+    assert title(None, **long, stalled="x").startswith("⚠️ Outcome unknown: ")
+
+
+def test_a_card_with_every_outcome_says_no_more_that_the_agent_went_on():
+    """The title says what became of the calls. While one of them is open, the line does say it."""
+    known, partly = (drawn(PAID, other, tools=["pay", "pay"])[0] for other in (PAID, None))
+
+    assert "the agent has resumed" not in shown(known.blocks)
+    assert known.text.endswith("the agent has resumed.")
+    assert "the agent has resumed" in shown(partly.blocks)
+
+
+@pytest.mark.parametrize(
+    ("reports", "fields", "says"),
+    [
+        ([None], {"resumed_at": None}, "waiting for the agent"),
+        ([None], {"resumed_at": None, "stalled": "it failed with OSError"}, "the agent could not go on"),
+        ([Outcome.done(), None], {"resumed_at": None, "stalled": "it failed"}, " · its run ended with an error"),
+        ([None], {"stalled": "it failed"}, "its run ended with an error; no outcome was reported"),
+        ([None], {"stalled": "it is too large", "unused": True}, "nothing ran"),
+    ],
+)  # fmt: skip
+def test_a_card_says_why_nothing_was_reported(reports, fields, says):
+    card, *_ = drawn(*reports, tools=["pay"] * len(reports), **fields)
+    assert says in text_of(block_of(card.blocks, "who"))
+
+
+@pytest.mark.parametrize("fields", [{"claim_has_lapsed": True}, {"stalled": "x"}, {"untaken": True}])
+def test_no_alarm_says_that_a_rejected_call_may_have_run(fields):
+    """Nothing was approved, so nothing runs."""
+    card, *_ = drawn(how={0: REJECT}, args={}, resumed_at=None, **fields)
+    assert card.blocks[0]["text"]["text"] == "🚫 Rejected: send_payment"
+    assert "may have run" not in str(card.blocks)
+    assert "still runs" not in str(card.blocks)
+
+
+def test_who_goes_on_after_a_long_time_is_not_called_stalled():
+    """A process holds the claim, so it goes on with the answer."""
+    (card,) = drawn(None, resumed_at=None, untaken=True, claimed_until=NOW + timedelta(hours=1))
+    assert "waiting for the agent" in text_of(card.blocks[1])
+
+
+def test_the_message_names_what_failed_and_not_what_is_unknown():
+    """Its words are about the failed call, and so is the error below it."""
+    message = reply(LOST, None, tools=["pay", "refund"], **UNKNOWN)
+
+    assert text_of(block_of(message.blocks, "ran:call")) == 'pay "dana@example.com"'
+
+
+def test_the_reply_stays_and_is_edited_when_an_unknown_outcome_becomes_known():
+    """It calls nobody once more."""
+    shown = {REPLY: Shown("C0APPROVALS", "1.2", "x")}
+    message = reply(PAID, tools=["pay"], shown=shown, claim_has_lapsed=True)
+
+    assert message.blocks[0]["text"]["text"] == "*Done*."
+    assert text_of(message.blocks[1]) == 'pay "dana@example.com"'
+    assert "<@" not in message.text

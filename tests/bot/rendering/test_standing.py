@@ -144,3 +144,24 @@ def test_a_use_with_other_arguments_shows_them_and_masks_what_is_masked():
     assert "hunter2" not in words
     assert "\n" not in words
     assert len(words) <= 220
+
+
+def test_what_has_to_be_read_first_is_not_offered_for_later_calls():
+    """A short call has the button on its card; one that does not fit there is read, and approved as itself."""
+    (short,) = render_card(offered())
+    (long,) = render_card(offered(an_action(args={"body": "x" * 9_000})))
+
+    assert "Approve from now on…" in button_labels(short.blocks)
+    assert button_labels(long.blocks) == ["Open…", "Reject…", "Answer…", "Ask for changes…"]
+
+
+def test_what_is_chosen_is_what_is_given():
+    """Every choice that the policy allows can be made."""
+    widest = StandingLimits(same="tool", scope="agent", lasts=8 * HOUR, uses=MOST_USES)
+    view = render_standing_view(offered(**widest.model_dump()), 0)
+    chosen = {label: block["element"]["options"][-1]["text"]["text"] for label, block in inputs(view).items()}
+
+    assert_slack_takes_view(view)
+    assert parse_standing_terms(submitted(view, **chosen)) == StandingTerms(
+        **widest.model_dump(exclude={"approvers"})
+    )

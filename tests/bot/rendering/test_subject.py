@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.subject import as_number
-from bot.rendering.subject import held_by_title, named_by, subject, subject_of
+from bot.rendering.subject import held_by_title, named_by, subject, subject_of, tools_of
 from bot.text.literal import units
 from tests.support.builders import a_state, an_action, an_interrupt
 from tests.support.builders import edited as an_edit
@@ -217,3 +217,16 @@ def test_a_decided_card_has_what_its_title_only_counts():
 
     assert subject(call).startswith("pay total 900 · ")
     assert "amount" not in named_by(call)
+
+
+def test_the_odd_row_is_named():
+    users = [("create_user", {"email": f"u{n}@x.io", "admin": n == 7}) for n in range(24)]
+
+    assert subject_of(calls_of(*users)) == "create_user, 24 times, one with admin true"
+
+
+def test_several_tools_are_named_and_have_their_values_where_there_is_room():
+    actions = calls_of(("pay", {"amount": 5}), ("send_email", {"to": "ada@x.io"}), ("pay", {"amount": 6}))
+
+    assert subject_of(actions, 100) == 'pay, 2 times, 11, send_email "ada@x.io"'
+    assert subject_of(actions, 30) == tools_of(actions) == "pay, 2 times, send_email"

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from bot.domain.admission import Place
 from bot.domain.approval import Assignment
 from bot.domain.ids import MessageId
@@ -12,8 +13,8 @@ from bot.domain.schedule import Extension
 from bot.rendering.card.card import render_card
 from bot.sentences.words import duration_words
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids
-from tests.support.builders import NOW, a_state, an_action, an_interrupt, edited
-from tests.support.people import buttons
+from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt, edited
+from tests.support.people import buttons, words
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -107,3 +108,44 @@ def test_remarks_are_one_sentence_or_two_and_name_the_calls_of_their_place(remar
 def test_durations_are_written_as_people_say_them(seconds, said):
     """On a button."""
     assert duration_words(timedelta(seconds=seconds)) == said
+
+
+def test_nobody_looks_at_a_card_longer_than_it_is_open():
+    """An assignment may last longer than the deadline. The card then says the deadline."""
+    (card,) = timed(assignments={0: Assignment("U0ERIK", NOW, NOW + 5 * HOUR)})
+    (until_the_end,) = timed(assignments={0: Assignment("U0ERIK", NOW, NOW + HOUR)})
+
+    assert words(card.blocks) == words(until_the_end.blocks)
+
+
+def test_a_claim_ends_with_its_holders_decision_and_not_with_anothers():
+    """Who decides is not looking any more."""
+    assignments = {0: Assignment("U0ERIK", NOW, NOW + HOUR)}
+    by_holder = {0: a_decision(BATCH, 0, ApproveDecision(), by="U0ERIK")}
+    by_other = {0: a_decision(BATCH, 0, RejectDecision(), by="U0MIRA")}
+
+    assert "is looking" not in words(timed(assignments=assignments, decided=by_holder)[0].blocks)
+    assert "<@U0ERIK> is looking at this, until" in words(
+        timed(assignments=assignments, decided=by_other)[0].blocks
+    )
+
+
+def test_a_remark_is_a_reply_to_the_card():
+    """In a thread where the card itself is a reply, it stands beside it."""
+    remarks = {2: Remark(kind="remind", places=(0,), actions=(0, 1), mentions=("S0OPS",))}
+    _, remark = timed(remarks=remarks)
+    _, beside = timed(remarks=remarks, place={"thread_ts": "1.2"})
+
+    assert (remark.id, remark.parent, remark.thread_ts) == (MessageId(0, "remark", 2), MessageId(0), None)
+    assert (beside.parent, beside.thread_ts) == (None, "1.2")
+    assert remark.text == 'Still waiting: pay 900 EUR, mail "ada@example.com". Approvers: <!subteam^S0OPS>.'
+
+
+def test_nothing_of_an_agent_is_active_in_a_remark_and_what_is_masked_is_not_in_it():
+    args = {"to": "<!channel> :tada: *x*", "token": "hunter22"}
+
+    said = in_thread(an_interrupt(an_action("pay", args)), remark=REMIND, mask=("token",))
+
+    assert "<!" not in said
+    assert ":tada:" not in said
+    assert "hunter22" not in said

@@ -1,5 +1,7 @@
 """The title of a card is its subject and then its outcome, and what a phone shows says the same."""
 
+from datetime import timedelta
+
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision, RespondDecision
@@ -124,3 +126,18 @@ def test_the_line_below_says_how_the_run_goes_on_and_who_asked(decision, who, fi
     assert "for <@U0DANA>" in line
     assert part.blocks[-1]["block_id"] in {"who", "a:0:buttons"}
     assert ("resumed" in line) is (decision is APPROVE and "resumed_at" in fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"status": "expired"}, "⌛ Expired"),
+        ({"status": "withdrawn"}, "⌛ Withdrawn"),
+        ({"status": "refused"}, "🚫 Refused"),
+        ({"status": "refused", "code": "went_back"}, "⚠️ Ended, may have run"),
+        ({"now": NOW + timedelta(hours=2)}, "⌛ Time is up"),
+    ],
+)
+def test_a_card_that_ended_otherwise_says_how(fields, says):
+    """With a mark that people see when they scan a channel."""
+    assert title(**fields) == f"{says}: send_email"

@@ -13,6 +13,7 @@ from bot.text.literal import (
     count_written,
     has_decomposed,
     has_hidden,
+    head,
     mrkdwn,
     one_line,
     pieces,
@@ -199,3 +200,15 @@ def test_the_characters_are_counted_that_a_shown_text_stands_for(text):
     """Not those that it takes to show them."""
     assert count_written(visible(text)) == len(text)
     assert count_written(visible(text + "\u200b")[:-1]) == len(text)
+
+
+def test_clip_says_how_much_is_missing():
+    """Nothing is ever cut silently."""
+    assert clip("short", 40) == "short"
+    assert clip("x" * 1_000, 100) == "x" * 60 + "… 940 more characters"
+
+
+def test_head_keeps_a_letter_and_its_accent_together():
+    """A cut between a letter and its combining mark would show another letter."""
+    assert head("cafe\u0301s", 4) == "caf"
+    assert head("ab😀", 3) == "ab"
