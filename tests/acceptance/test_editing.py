@@ -1,8 +1,8 @@
 """The steps of an edit: what to change, the new values, and a last look before they run."""
 
 import pytest
-from bot.rendering.modal.boxes import EMPTY
 
+from bot.rendering.modal.inputs import EMPTY
 from tests.support.builders import an_action, review
 from tests.support.people import Someone, block_of, has_input, is_last_step, words
 from tests.support.topologies import scanned

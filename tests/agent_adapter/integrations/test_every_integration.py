@@ -33,9 +33,10 @@ from tests.agent_adapter.integrations import desk
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
 from tests.agent_adapter.integrations.test_openai_agents_realtime import Talk
 from tests.support.deciding import deciding
+from tests.support.faults import eventually
 from tests.support.lanes import require_spoonai
 from tests.support.scripted_model import ScriptedModel, says
-from tests.support.workers import eventually, ids
+from tests.support.workers import ids
 
 
 def pays(*orders):

@@ -173,7 +173,7 @@ async def test_for_a_high_risk_or_a_quorum_slack_is_asked_again_within_seconds(
     judge = Judge(directory)
     state, ordinary = a_state(approvers=("U0ERIK",), **terms), a_state(approvers=("U0ERIK",))
     assert (await judge.may_decide(state, "U0ERIK", [0], "approve"))[0].allowed
-    monkeypatch.setattr("bot.use_cases.judge.VOTER_FRESH_FOR", 0.0)
+    monkeypatch.setattr("bot.use_cases.who_may_decide.VOTER_FRESH_FOR", 0.0)
     await slack.person("U0ERIK", deleted=True)
 
     assert (await judge.may_decide(ordinary, "U0ERIK", [0], "approve"))[0].allowed
