@@ -113,11 +113,15 @@ class Messages(Reading, WorkLeases):
             ts: Do so only if the message still has this ts.
         """
         key, field = self.keys.card(interrupt_id), f"part:{part}"
-        shown = await self._guarded(self._redis.hget(key, field))
-        if shown and ts in {"", *shown.split(" ")[1:2]}:
+        for _ in range(ATTEMPTS):
+            shown = await self._guarded(self._redis.hget(key, field))
+            if not shown or ts not in {"", *shown.split(" ")[1:2]}:
+                return
             unknown = f"{shown.rpartition(' ')[0]} ?"
-            await self._swap(key, {field: shown}, {field: unknown})
-            await self.queue_drawing(interrupt_id)
+            # Who has saved another picture meanwhile does not know either which of the two Slack shows.
+            if await self._swap(key, {field: shown}, {field: unknown}):
+                await self.queue_drawing(interrupt_id)
+                return
 
     async def posted(self, interrupt_ids: Sequence[str]) -> list[PostedMessage]:
         """Give the messages of some records. Those that this version cannot read are left out."""
