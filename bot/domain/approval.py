@@ -393,10 +393,10 @@ class Approval(Published):
     @property
     def is_open(self) -> bool:
         """Whether people can still decide."""
-        return self.status == "pending" and not self.is_past
+        return self.status == "pending" and self.now < self.deadline
 
     def is_open_at(self, index: int) -> bool:
-        return self.is_open and self.recorded[index] is None and index not in self.unsigned
+        return self.recorded[index] is None and self.is_open and index not in self.unsigned
 
     def pages_read(self, call: Action, user: str) -> int:
         """How many pages of an action, or of the call proposed instead, this person was shown, in order."""
