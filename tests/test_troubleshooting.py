@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.support import sources
 from tests.support.pages import ROOT, page
 
 PAGE = page("docs/how-to/troubleshooting.md") + page("docs/how-to/log-events.md")
@@ -28,7 +29,7 @@ def named(text):
 
 def parsed():
     """Give each module of the library and the bot."""
-    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in SOURCES]
+    return [(path, sources.parsed(path.read_text(encoding="utf-8"))) for path in SOURCES]
 
 
 def strings(node):

@@ -5,7 +5,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 from agent_adapter.cipher import Cipher
 from agent_adapter.contract.hitl import HITLRequest
@@ -167,10 +167,10 @@ class Memory(Scripts):
                 self._owed[id] = now()
         self._notes.clear()
 
-    def _finish_work(self, id: str, lease: str, again_in: int | None) -> None:
+    def _finish_work(self, id: str, lease: str, again_in: int | Literal[""]) -> None:
         if str(self._owed.get(id)) != lease:
             return
-        if again_in is None:
+        if again_in == "":
             del self._owed[id]
         else:
             self._owed[id] = now() + again_in

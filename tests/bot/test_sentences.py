@@ -12,6 +12,7 @@ from bot.rendering import buttons
 from bot.rendering.buttons import Button
 from bot.sentences import in_form, on_button, on_card
 from bot.text.literal import units
+from tests.support import sources
 
 _TITLES = (
     *("in_answer.NOT_DONE", "in_answer.RECORDED", "in_answer.REVOKED", "in_home.TITLE", "in_home.LISTS"),
@@ -77,7 +78,7 @@ def test_every_sentence_with_gaps_gets_as_many_words():
     """A type checker does not count them."""
     wrong = []
     for file in Path("bot").rglob("*.py"):
-        tree = ast.parse(file.read_text())
+        tree = sources.parsed(file.read_text())
         imported = {
             each.asname or each.name: getattr(import_module(node.module or "bot"), each.name, None)
             for node in ast.walk(tree)
