@@ -641,6 +641,10 @@ class ApprovalClient:
             AgentAdapterError: when it is not decided yet.
         """
         expect_id(interrupt_id)
+        if not owner:
+            raise WrongArgumentError(
+                "owner: this is empty: pass the name of the process that resumes the run"
+            )
         await self._records.claim(interrupt_id, owner, milliseconds(lease))
 
     async def finish(self, interrupt_id: str, owner: str) -> None:

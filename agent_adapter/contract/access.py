@@ -57,7 +57,7 @@ _OF_AGENTS = (
     "xadd xread xtrim zadd zrange zrangebyscore zrem zrevrange zscore"
 )
 _OF_BOTS = (
-    "hkeys hstrlen hvals incr memory|usage persist renamenx sadd scan smembers srem subscribe unsubscribe xdel xlen "
+    "hkeys hstrlen hvals incr memory|usage persist sadd scan smembers srem subscribe unsubscribe xdel xlen "
     "xrange xrevrange zcard zcount zrank zremrangebyrank zremrangebyscore"
 )
 _OF_OPERATORS = (

@@ -93,8 +93,9 @@ def publish(
 
 
 def go_on_with(names: Named, req: Mapping[str, Word], run: Mapping[str, Word]) -> Change:
-    """Store what workers need to resume a run, for a record that was published without it. A second one is ignored."""
-    looks = [exists(names), says(NOTHING, names["req"], "needs")]
+    """Store what workers need to resume a run, for an open run that was published without it. A second one is ignored."""
+    still = [says(NOTHING, names["req"], field) for field in ("needs", "resumed")]
+    looks = [exists(names), *still]
     return _told(names, "continued", looks, req, before=written(names["run"], run))
 
 
@@ -171,7 +172,7 @@ class Claim:
         """Take a run that was decided and that nobody has claimed, or renew or give back a claim that is still there."""
         own = {"resumed": None, "claim_by": self.owner}
         if not self.lease:
-            return self._write(own, {"lapsed": None}, fence=self.held)
+            return self._write(own, {"lapsed": None}, fence=None)
         if self.held is not None:
             return self._write({**own, "fence": str(self.held)}, {"lapsed": None}, fence=self.held)
         seen: Seen = {"resumed": None, "claim_by": None}
@@ -198,7 +199,7 @@ class Claim:
             return Step(fence=fence)
         seen = {name: req.get(name) for name in ("resumed", "claim_by", "claim_until", "fence")}
         seen_of_card = {name: card.get(name) for name in ("status", "deadline", "lapsed")}
-        if holder and not is_own and (lease := self._restarted(req, at, clock, bots)):
+        if holder is not None and not is_own and (lease := self._restarted(req, at, clock, bots)):
             # A living holder renews it within that time.
             again = written(self.names["req"], {"claim_until": Stamp(lease)})
             return Step(Change(self._looks(seen, seen_of_card), again, at), then=self._unsure(lease))
@@ -340,7 +341,7 @@ def unknown(names: Named) -> UnknownInterruptError:
 
 @dataclass(frozen=True, slots=True)
 class ThreadClaim:
-    """The wish to take, renew or (with a lease of 0) give back the right to run one thread.
+    """The wish to take, renew or give back the right to run one thread.
 
     Its key expires if nobody renews it. Who had it last is kept for an hour: a process that was too late does not go on with what
     another one has run.

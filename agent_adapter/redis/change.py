@@ -79,7 +79,7 @@ def wake(names: Named) -> Words:
 async def run(scripts: Scripts, names: Named, change: Change) -> Answer:
     """Run the commands of a change in their order, if all looks find what they expect.
 
-    The write that counts is the last one, because Redis undoes nothing when a later command fails.
+    Redis undoes nothing when a later command fails. So what the others rely on, or must not be lost, comes first.
     """
     words, keys, given = arguments(change)
     ran, *rest = await scripts("change", names, words, keys, **given)

@@ -454,7 +454,7 @@ class Records:
                 return
             # Redis may have lost this claim. Then an older one is there, or none.
             is_older = fence is not None and int(newest or 0) < fence
-            if by or (holder not in {None, owner} and not is_older):
+            if by is not None or (holder not in {None, owner} and not is_older):
                 raise ClaimLostError(
                     f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
                 )

@@ -1,6 +1,6 @@
 """Every sentence that people read in Slack, grouped by where they meet it. Pure.
 
 For example, a person reads `in_answer.WHO_ARE_YOU` when Slack did not say who pressed a button. Each sentence is a
-constant, a constant with gaps (`page = "Page {} of {}".format`), or a function. Nothing is decided here. People, channels and code are passed in as Slack
-writes them. What agents and operators read is in `in_refusal` and `to_agent`.
+constant, a constant with gaps (`page = "Page {} of {}".format`), or a function. Nothing is decided here. People,
+channels and code are passed in as Slack writes them. Agents and operators read `to_agent`, and `in_refusal` as well.
 """

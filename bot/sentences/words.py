@@ -15,7 +15,6 @@ SOMEBODY = "Somebody"
 
 _HALF_A_DAY = timedelta(hours=12)
 _MOST_NUMBERS = 40
-_SAME_DAY = timedelta(hours=12)
 _ON_BUTTON = 24
 """The most characters of a button beside two others on a phone."""
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
@@ -96,7 +95,7 @@ def by(moment: datetime, now: datetime | None = None) -> str:
 
 def clock(moment: datetime, since: datetime) -> str:
     """Write a time that somebody reads from `since` on: only the clock where it can be no other day."""
-    if moment - since > _SAME_DAY:
+    if moment - since > _HALF_A_DAY:
         return by(moment)
     fallback = moment.astimezone(UTC).strftime("%H:%M UTC")
     return f"<!date^{int(moment.timestamp())}^{{time}}|{fallback}>"

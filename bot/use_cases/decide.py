@@ -40,7 +40,7 @@ from bot.text.set_apart import plain_name
 from bot.use_cases.answers import Answer, closed, left_out, proposed, so_far, uncounted
 from bot.use_cases.objections import first_objection, masked_objection
 from bot.use_cases.propose import Opening, Proposals
-from bot.use_cases.who_may_decide import Judge, look_up_until
+from bot.use_cases.who_may_decide import VOTER_FRESH_FOR, Judge, look_up_until
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class Decisions:
         Args:
             state: The record.
             user: Who decides.
-            decisions: The decision on each action, by its index.
+            decisions: The decision on each action, by its index. All are of one type.
             typed: The value that they typed to approve an action of high risk.
             note: What they write beside an approval.
             changes: What they want changed, where they reject for that.
@@ -97,7 +97,7 @@ class Decisions:
             }
             answer = (
                 _not_theirs(state, user, kind, refused, is_all=not meant)
-                or await self._objection(state, user, meant, typed, standing)
+                or await self._objection(state, user, meant, typed, standing, until)
                 or await self._edited(state, user, meant, press, until)
                 or await self._cast(state, user, ballots, press, until, standing=standing, refused=refused)
             )
@@ -160,12 +160,15 @@ class Decisions:
         decisions: Mapping[int, Decision],
         typed: str,
         standing: StandingTerms | None,
+        until: float,
     ) -> Answer | None:
         """Say what speaks against these decisions, or against the standing approval that is given with them."""
         if sentence := await offload(state, first_objection, state, user, decisions, typed=typed):
             return Answer(False, sentence)
         for index, decision in decisions.items() if standing else ():
-            verdict = await self.judge.may_give_standing(state, user, index)
+            verdict = await self.judge.may_give_standing(
+                state, user, index, until=until, within=VOTER_FRESH_FOR
+            )
             if not verdict.allowed:
                 return Answer(False, verdict.sentence)
             limits = state.actions[index].standing

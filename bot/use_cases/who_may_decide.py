@@ -84,9 +84,9 @@ class Judge:
         return await self._judge(state, user, ballot.terms, ballot.channel, kind, until, within)
 
     async def may_give_standing(
-        self, state: Approval, user: str, index: int, *, within: float = inf
+        self, state: Approval, user: str, index: int, *, until: float | None = None, within: float = inf
     ) -> Verdict:
-        """Say whether this person may give a standing approval together with approving an action."""
+        """Say whether this person may give a standing approval together with approving an action; as `may_decide`."""
         action = state.actions[index]
         limits = action.standing
         if limits is None:
@@ -94,7 +94,7 @@ class Judge:
             return Verdict(False, why(index + 1))
         if limits.approvers:
             channel = state.place_of(index).channel
-            _, matching = await self._look_up(user, limits.approvers, channel, None, within)
+            _, matching = await self._look_up(user, limits.approvers, channel, until, within)
             if not matching:
                 return Verdict(False, in_answer.standing_only_by(approver_names(limits.approvers, at_most=8)))
         return Verdict(True)

@@ -25,6 +25,7 @@ from agent_adapter.errors import (
     InvalidRequestError,
     ServerUnsuitableError,
     UnreadableRecordError,
+    WrongArgumentError,
 )
 from agent_adapter.redis import pool, replies
 from agent_adapter.redis.pool import freeze_meta, open_redis
@@ -135,6 +136,8 @@ async def test_a_program_may_claim_and_finish_by_itself(client, store):
     await client.claim(interrupt.id, "me", timedelta(seconds=9))
     with pytest.raises(ClaimedError):
         await client.claim(interrupt.id, "you", timedelta(seconds=9))
+    with pytest.raises(WrongArgumentError, match="owner: this is empty"):
+        await client.claim(interrupt.id, "", timedelta(seconds=9))
     await client.claim(interrupt.id, "me", timedelta(0))
     await client.claim(interrupt.id, "you", timedelta(seconds=9))
     await client.finish(interrupt.id, "you")

@@ -17,8 +17,8 @@ BOT_LUA = "bot.store.lua"
 AGENTS = {path.stem for path in (ROOT / "agent_adapter/redis/lua").glob("*.lua")} - {"prelude"}
 BOTS = {path.stem for path in (ROOT / "bot/store/lua").glob("*.lua")}
 RUNS: dict[Role, set[str]] = {
-    "agent": AGENTS - {"finish_work", "lease_work"},
-    "worker": AGENTS - {"lease_work"},
+    "agent": AGENTS - {"finish_work"},
+    "worker": AGENTS,
     "operator": {"read", "change"},
 }
 CHANGES = {

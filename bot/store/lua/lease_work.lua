@@ -1,7 +1,7 @@
 -- Take due work from a set of owed work, by making it due again after the lease. If more is due than is taken, the agents
 -- take turns, so that much work of one agent does not delay the work of others.
 --
--- KEYS  owed   undrawn, due or unresumed
+-- KEYS  owed   undrawn or due
 -- ARGV  limit  how many to take
 --       lease  milliseconds
 -- Returns {id, lease, id, lease, …}: the lease names this claim when the work is finished
