@@ -86,13 +86,20 @@ def _kept(config: ReviewConfig) -> ReviewConfig:
 
 
 def command_for(resume: Resume, questions: Sequence[Question], tools: Tools) -> Command[Any]:
-    requests = [question.request for question in questions]
-    known, answers = tools_by_name(tools), {}
-    for question, own in zip(questions, share_out(resume, requests), strict=True):
-        answers[question.id] = question.answer(own)
+    """Return what the graph resumes with. Edits are checked."""
+    check_edits(resume, questions, tools)
+    shares = zip(questions, share_out(resume, [question.request for question in questions]), strict=True)
+    return Command(resume={question.id: question.answer(own) for question, own in shares})
+
+
+def check_edits(resume: Resume, questions: Sequence[Question], tools: Tools) -> None:
+    """Refuse an edit that would run as another value than the one that was shown."""
+    known = tools_by_name(tools)
+    for question, own in zip(
+        questions, share_out(resume, [question.request for question in questions]), strict=True
+    ):
         for action, decision in zip(question.request.action_requests, own, strict=True):
             check_edit(action, decision, known)
-    return Command(resume=answers)
 
 
 def _check_ids(pauses: Sequence[Pause]) -> None:

@@ -19,6 +19,7 @@ from agent_adapter.dialects.naming import Named, Naming
 from agent_adapter.errors import (
     ConflictError,
     ConsumedError,
+    DecisionNotAllowedError,
     InvalidRequestError,
     WrongArgumentError,
 )
@@ -40,7 +41,14 @@ from agent_adapter.integrations._graph import (
 )
 from agent_adapter.integrations._langgraph_calls import Begun, keys_of, passing_keys
 from agent_adapter.integrations._places import places
-from agent_adapter.integrations._questions import Question, batch, command_for, request_of, with_askers
+from agent_adapter.integrations._questions import (
+    Question,
+    batch,
+    check_edits,
+    command_for,
+    request_of,
+    with_askers,
+)
 from agent_adapter.integrations._stored import Left, StoredThread, namespace_of
 from agent_adapter.redis.claims import Right, patiently
 from agent_adapter.redis.runs import failed_with
@@ -276,6 +284,10 @@ class Thread:
 
         In the body, tools have the keys of their calls, and what becomes of them is reported.
         """
+        try:
+            check_edits(resume, questions, self.tools)
+        except DecisionNotAllowedError as error:
+            raise await self.approvals.refuse_answer(resume, str(error)) from error
         command = command_for(resume, questions, self.tools)
         saver = StoredThread.of(self.graph, self.config).saver
         try:

@@ -365,6 +365,10 @@ async def _reviewing(
         nullcontext() if can_be_found else withdrawn_on_cancel(client, interrupt),
         client.reviewing(interrupt) as resume,
     ):
+        try:
+            to_resume(resume, call)
+        except DecisionNotAllowedError as error:
+            raise await client.refuse_answer(resume, str(error)) from error
         yield resume
 
 

@@ -235,7 +235,10 @@ class Decisions:
         if not counts:
             return Answer(True, proposed(newest, proposal, verdict.sentence or in_answer.AGREE_YOURSELF))
         answer = await self._cast(newest, user, {index: ballot}, press, until)
-        return replace(answer, sentence=f"{proposed(newest, proposal)} {answer.sentence}".strip())
+        if not answer.recorded or not answer.sentence:
+            # It came too late, or with this vote there are enough, and nothing is proposed any more.
+            return answer
+        return replace(answer, sentence=f"{proposed(newest, proposal)} {answer.sentence}")
 
     async def _cast(
         self,

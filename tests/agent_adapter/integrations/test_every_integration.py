@@ -258,6 +258,9 @@ async def test_an_edit_that_does_not_fit_the_tool_runs_nothing_of_the_turn(ask):
         await ask(till, approvals, 1, 2)
 
     assert till.paid == []
+    if ask in {plain_function, function_that_blocks, *GRAPHS.values()}:
+        # The card says that it did not run, and why. It can be asked again.
+        assert "does not fit" in (await approvals.record(approvals.asked[0].id)).unused
 
 
 @each(EVERY)
