@@ -75,7 +75,8 @@ def editable(tool: FunctionTool) -> FunctionTool:
     """
     if not isinstance(tool, FunctionTool):
         raise InvalidRequestError(
-            f"{getattr(tool, 'name', tool)}: only function tools and agents as tools can be edited"
+            f"{getattr(tool, 'name', tool)}: only function tools and agents as tools can be edited: "
+            "write @editable above @function_tool"
         )
     if tool.output_json_schema is not None:
         raise InvalidRequestError(
