@@ -46,7 +46,9 @@ _As = Annotated[Form, typer.Option("--as", help="a table, JSON lines, CSV, or ev
 _Who = Annotated[str, typer.Option(help="a person's id (U…), or their name at that time")]
 _Tool = Annotated[str, typer.Option(help="the name of a tool")]
 _Agent = Annotated[str, typer.Option(help="who asked")]
-_Since = Annotated[str, typer.Option(help="from then on: 2026-11-22, 2026-11-22T14:30 (UTC), or 7d for seven days ago")]
+_Since = Annotated[
+    str, typer.Option(help="from then on: 2026-11-22, 2026-11-22T14:30 (UTC), or 7d for seven days ago")
+]
 _Until = Annotated[str, typer.Option(help="until then, a day with its end: as --since")]
 _Decision = Annotated[str, typer.Option(help=f"one of {', '.join(KNOWN_DECISIONS)}")]
 
