@@ -8,7 +8,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # The lock file is also the constraint: without it, pip takes the newest version for a package that another one names with an extra,
 # and then finds no hash for it.
 INSTALL = -m pip install --quiet --disable-pip-version-check --require-hashes -r $< -c $<
-PYTEST := -m pytest -q -n $(JOBS) --dist worksteal
+PYTEST = -m pytest -q -n $(JOBS) --dist worksteal
 # What needs neither a server nor a framework that is slow to import.
 UNIT := $(addprefix tests/agent_adapter/,contract dialects test_gating.py test_function_schema.py test_cipher.py) \
 	$(addprefix tests/bot/,domain listeners policy rendering text slack/test_manifest.py)
@@ -44,8 +44,9 @@ up: .venv/demo.ok     ## Run the bot with the settings of .env
 	@$(BIN)/python -m bot
 
 ##@ While you write
-unit: .venv/dev.ok     ## Pure tests, without servers: half a minute
-	@$(BIN)/python $(PYTEST) -m "not server" $(UNIT) $(ARGS)
+unit: JOBS = $(shell getconf _NPROCESSORS_ONLN)
+unit: .venv/dev.ok     ## Pure tests, without servers and random input: half a minute
+	@$(BIN)/python $(PYTEST) -m "not server and not hypothesis and not nightly" $(UNIT) $(ARGS)
 
 test: redis .venv/dev.ok .venv/tools.ok .venv-server/server.ok     ## The whole suite, with real servers and frameworks (ON=sentinel or cluster for another Redis)
 	@$(if $(ON),ASSENT_TESTS_ON=$(ON)) $(BIN)/python $(PYTEST) $(ARGS)
