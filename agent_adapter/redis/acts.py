@@ -136,7 +136,8 @@ def finish(names: Named, owner: str, holder: str | None, unused: str) -> Change:
         says(same(holder), names["req"], "claim_by"),
         says(WHATEVER, names["req"], "fence"),
     ]
-    # First what must not be lost. The state is no longer needed then, and it contains what the agent has seen.
+    # That the run was resumed is written first, because it must not be lost. Then the stored state goes: it contains what
+    # the agent has seen.
     first = [*written(names["req"], fields), ("DEL", names["run"])]
     return Change(looks, [*first, note(names, "resumed"), wake(names)])
 
@@ -333,7 +334,7 @@ def _clock_was_set(till: int, lease: int, at: int, clock: str | None, bots: Sequ
 
 
 def unknown(names: Named) -> UnknownInterruptError:
-    """Say that there is no such record."""
+    """Give the error about a record that does not exist."""
     return UnknownInterruptError(
         f"{names['id']}: no such interrupt in namespace {names['prefix'].strip('{}:')!r}"
     )

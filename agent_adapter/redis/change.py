@@ -93,7 +93,7 @@ def arguments(change: Change) -> tuple[list[Sent], Iterable[str], dict[str, Valu
         words += (len(look) + 1, str(expected), *_written(look))
     for command in change.commands:
         words += (len(command), *_written(command))
-    # A channel is no key.
+    # The second word of PUBLISH is a channel, not a key.
     keys = [str(command[1]) for command in change.commands if command[0] != "PUBLISH"]
     given: dict[str, Value] = {"since": change.since, "lease": change.lease, "looks": len(change.looks)}
     return words, dict.fromkeys(keys), given

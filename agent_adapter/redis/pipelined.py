@@ -50,7 +50,7 @@ class Pipelined:
         """Send a command. The result is its answer, or an exception: then the pool has to send it again.
 
         Returns:
-            `None` while there is no connection. One is then opened in the background.
+            `None` while there is no connection. The call then opens one in the background.
         """
         self._place.look()
         if self._line and self.is_open:

@@ -92,7 +92,10 @@ class Connected:
     async def _swap(
         self, key: str, read: Mapping[str, str], written: Mapping[str, Sent], *, kept: int | None = None
     ) -> bool:
-        """Change fields of a hash, if those that were read still begin so. Empty is a field that is missing, or goes."""
+        """Change fields of a hash, if those that were read still begin with these words.
+
+        An empty text stands for a field that is missing, or is removed; `@` writes the server's milliseconds.
+        """
         words = [*flat(read), *flat(written)]
         return bool(await self.scripts("swap", {"hash": key}, words, kept=kept, read=2 * len(read)))
 
