@@ -21,8 +21,6 @@ from bot.api.rates import Rates
 from bot.api.routes import ApiSpace, build_api
 from bot.domain.errors import SettingsError
 from bot.http.application import build_site
-from bot.http.bodies import Bodies
-from bot.http.connections import Connections, most_connections
 from bot.http.server import HttpServer
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
@@ -272,18 +270,15 @@ def _records(opened: Opened, slack: SlackClient) -> tuple[ApprovalStore, AuditSt
 
 def _http(opened: Opened, deliveries: Deliveries, heartbeat: Heartbeat, quota: Quota) -> HttpServer:
     settings, health = opened.settings, opened.health
-    connections, bodies = Connections(most_connections()), Bodies()
-    rates = Rates(settings.api_requests_per_minute, connections.most // 2)
+    rates = Rates(settings.api_requests_per_minute)
     site = build_site(
         health,
         build_registry(health, lambda: heartbeat.owed, lambda: heartbeat.aside, lambda: heartbeat.ages),
         deliver=deliveries.take,
         signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
-        api=build_api(_api(opened, quota), rates, bodies),
-        connections=connections,
-        bodies=bodies,
+        api=build_api(_api(opened, quota), rates),
     )
-    return HttpServer(site, connections, settings.http_host, settings.http_port)
+    return HttpServer(site, settings.http_host, settings.http_port)
 
 
 def _api(opened: Opened, quota: Quota) -> ApiSpace:

@@ -65,7 +65,7 @@ class Ask(Body):
     """What an open action becomes at the deadline: `raise` leaves it open, and nothing may be resumed."""
 
 
-def read_body(model: type[_Model], value: object) -> _Model:
+def read_as(model: type[_Model], value: object) -> _Model:
     """Read what a caller sends.
 
     Raises:

@@ -1,30 +1,25 @@
-"""How many requests one key may send to one process."""
+"""How many requests one key may send to one process, and how many may wait there."""
 
 import math
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bot.api.failures import RefusedError
 
-MAX_WAITING = 1_000
-"""Requests of one key that wait at the same time."""
+MAX_WAITING = 500
+"""Requests that wait at the same time. Each holds a connection, which is one of the open files that a process may have."""
 STRANGERS = ""
 """The name of the bucket that all requests without a valid key share."""
 
 
 class Rates:
-    """A token bucket for each key. It holds the requests of a minute and fills evenly.
+    """A token bucket for each key. It holds the requests of a minute and fills evenly."""
 
-    Each waiting request holds a connection, so the number of waiting requests is limited as well.
-    """
-
-    def __init__(self, per_minute: int, waits: int) -> None:
+    def __init__(self, per_minute: int) -> None:
         self._most = per_minute
-        self._waits = waits
         self._buckets: dict[str, tuple[float, float]] = {}
-        self._waiting: Counter[str] = Counter()
+        self._waiting = 0
 
     def spend(self, key_id: str) -> None:
         """Take one request from a key's allowance.
@@ -42,24 +37,20 @@ class Rates:
         self._buckets[key_id] = (left - 1, now)
 
     @contextmanager
-    def waiting(self, key_id: str) -> Iterator[None]:
+    def waiting(self) -> Iterator[None]:
         """Count a request that waits.
 
         Raises:
             RefusedError: 429, when too many do.
         """
-        if self._waiting.total() >= self._waits:
+        if self._waiting >= MAX_WAITING:
             cure = "ask again without waiting, or ask another bot"
-            raise _limited(f"{self._waits:,} requests wait at this bot already: {cure}", 1)
-        if self._waiting[key_id] >= MAX_WAITING:
-            raise _limited(
-                f"{MAX_WAITING:,} requests of this key wait already: end some, or use another key", 1
-            )
-        self._waiting[key_id] += 1
+            raise _limited(f"{MAX_WAITING} requests wait at this bot already: {cure}", 1)
+        self._waiting += 1
         try:
             yield
         finally:
-            self._waiting[key_id] -= 1
+            self._waiting -= 1
 
 
 def _limited(sentence: str, seconds: int) -> RefusedError:

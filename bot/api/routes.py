@@ -34,9 +34,9 @@ from bot.api.agents import Agents
 from bot.api.answers import ENDED, Waits, describe, events, known_by
 from bot.api.failures import MAX_BODY, Handler, RefusedError, answer, as_failure
 from bot.api.keys import ApiKey, KeyRing
-from bot.api.messages import Ask, Claiming, Report, Resumed, read_body
+from bot.api.messages import Ask, Claiming, Report, Resumed, read_as
 from bot.api.rates import STRANGERS, Rates
-from bot.http.bodies import Bodies
+from bot.http.bodies import read_body
 from bot.runtime.offload import Received, offload
 from bot.use_cases.agent_limits import Quota, TooMuch
 
@@ -68,9 +68,9 @@ _ID = re.compile(r"[a-z0-9-]{1,40}\.[0-9a-f]{32}")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def build_api(space: ApiSpace, rates: Rates, bodies: Bodies) -> web.Application:
+def build_api(space: ApiSpace, rates: Rates) -> web.Application:
     """Make the application that serves `/v1`."""
-    api = Api(space, rates, bodies)
+    api = Api(space, rates)
     site = web.Application(middlewares=[as_failure, api.admit])
     site.add_routes(
         [
@@ -92,10 +92,9 @@ def build_api(space: ApiSpace, rates: Rates, bodies: Bodies) -> web.Application:
 class Api:
     """Acts for the agent whose key a request carries."""
 
-    def __init__(self, space: ApiSpace, rates: Rates, bodies: Bodies) -> None:
+    def __init__(self, space: ApiSpace, rates: Rates) -> None:
         self._space = space
         self._rates = rates
-        self._bodies = bodies
         self._waits = Waits()
 
     @web.middleware
@@ -160,7 +159,7 @@ class Api:
         """Give its state as soon as it has settled or the wait is over."""
         agent, interrupt_id = await self._addressed(request, "wait")
         if seconds := _seconds(request):
-            with self._rates.waiting(request[KEY].id):
+            with self._rates.waiting():
                 await self._waits.within(agent.wait(interrupt_id), seconds)
         return answer(describe(await agent.record(interrupt_id)).dump())
 
@@ -179,7 +178,7 @@ class Api:
                 "X-Accel-Buffering": "no",
             }
         )
-        with self._rates.waiting(request[KEY].id), suppress(ConnectionError):
+        with self._rates.waiting(), suppress(ConnectionError):
             await response.prepare(request)
             stream = events(agent, interrupt_id, known=known_by(last), waits=self._waits)
             async with aclosing(stream) as chunks:
@@ -244,7 +243,7 @@ class Api:
     async def _body(
         self, request: web.Request, model: type[_Model], *, empty: _Model | None = None
     ) -> _Model:
-        raw = await self._bodies.read(request, most=MAX_BODY)
+        raw = await read_body(request, most=MAX_BODY)
         if not raw and empty is not None:
             return empty
         if not raw:
@@ -257,7 +256,7 @@ class Api:
         if isinstance(value, dict):
             # A pause keeps the text of its numbers. Our own fields become numbers that we can compute with.
             value = {name: child if name == "payload" else as_floats(child) for name, child in value.items()}
-        return read_body(model, value)
+        return read_as(model, value)
 
     async def _agent(self, request: web.Request) -> ApprovalClient:
         return await self._space.agents.find(request[KEY].agent)

@@ -13,13 +13,10 @@ from aiohttp.http_exceptions import HttpProcessingError
 from prometheus_client import CollectorRegistry
 from yarl import URL
 
-from bot.http.bodies import Bodies, BodyError, check_head
-from bot.http.connections import Connections
+from bot.http.bodies import MAX_BODY, BodyError, check_head, read_body
 from bot.runtime.health import Health
 from bot.runtime.metrics import written
 
-MAX_BODY = 1 << 20
-"""The most bytes of a request: a view of 250 KB fits, escaped for a form."""
 SIGNED_WITHIN = 300
 """Seconds for which a signature is valid, as Slack's documentation says."""
 
@@ -51,11 +48,9 @@ def build_site(
     deliver: Deliver,
     signing_secret: str | None,
     api: web.Application,
-    connections: Connections,
-    bodies: Bodies,
 ) -> web.Application:
     """Make the application. Without a signing secret there is no route for Slack."""
-    site = web.Application(middlewares=[connections.serve])
+    site = web.Application(client_max_size=MAX_BODY)
 
     async def alive(_: web.Request) -> web.Response:
         if stuck := health.stuck:
@@ -76,7 +71,7 @@ def build_site(
     site.add_routes([web.get("/healthz", alive), web.get("/readyz", ready), web.get("/metrics", metrics)])
     site.add_subapp("/v1", api)
     if signing_secret:
-        site.add_routes([web.post("/slack/events", SlackRoute(deliver, signing_secret, bodies).handle)])
+        site.add_routes([web.post("/slack/events", SlackRoute(deliver, signing_secret).handle)])
     return site
 
 
@@ -87,18 +82,17 @@ class SlackRoute:
     is handed on unverified.
     """
 
-    def __init__(self, deliver: Deliver, signing_secret: str, bodies: Bodies) -> None:
+    def __init__(self, deliver: Deliver, signing_secret: str) -> None:
         self._deliver = deliver
         self._secret = signing_secret.encode()
-        self._bodies = bodies
 
     async def handle(self, request: web.Request) -> web.Response:
         """Answer one request of Slack."""
         try:
-            check_head(request, most=MAX_BODY)
+            check_head(request)
             # A body without a possible signature is not read, and nothing is parsed before the signature is checked.
             signed = _signature(request.headers)
-            body = await self._bodies.read(request, most=MAX_BODY) if signed else b""
+            body = await read_body(request) if signed else b""
         except BodyError as error:
             return _refused(error.status, str(error))
         except web.RequestPayloadError:

@@ -1,23 +1,21 @@
 """The bot's port."""
 
-import asyncio
 import logging
 
 from aiohttp import web
 
 from bot.http.application import Malformed
-from bot.http.connections import Connections
 
 LINGER = 1.0
 """Seconds for which the rest of a refused body is read and dropped before its connection is closed."""
 CLOSE_WITHIN = 5
-"""Seconds that open connections have when the server stops."""
+"""Seconds that open requests have when the server stops. Then they are cut off: a client that waits asks again."""
 
 
 class HttpServer:
     """Serves the application on one port."""
 
-    def __init__(self, site: web.Application, connections: Connections, host: str, port: int) -> None:
+    def __init__(self, site: web.Application, host: str, port: int) -> None:
         http = logging.getLogger("aiohttp.server")
         if not any(isinstance(known, Malformed) for known in http.filters):
             http.addFilter(Malformed())
@@ -30,26 +28,18 @@ class HttpServer:
             auto_decompress=False,
             lingering_time=LINGER,
         )
-        self._connections = connections
         self._address = host, port
-        self._listening: asyncio.Server | None = None
 
     @property
     def port(self) -> int:
         """The port on which it listens; 0 before it does."""
-        return int(self._listening.sockets[0].getsockname()[1]) if self._listening else 0
+        return int(self._runner.addresses[0][1]) if self._runner.addresses else 0
 
     async def start(self) -> None:
         """Listen."""
         await self._runner.setup()
-        server = self._runner.server
-        assert server
-        self._listening = await asyncio.get_running_loop().create_server(
-            lambda: self._connections.accept(server), *self._address
-        )
+        await web.TCPSite(self._runner, *self._address).start()
 
     async def stop(self) -> None:
         """Stop listening, and finish the requests that have begun."""
-        if self._listening:
-            self._listening.close()
         await self._runner.cleanup()

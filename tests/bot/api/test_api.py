@@ -8,6 +8,7 @@ import json
 import logging
 import sys
 import textwrap
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from agent_adapter.redis.pool import open_redis
 from bot.api.failures import RefusedError
 from bot.api.keys import KeyRing
 from bot.api.messages import Ask, Body, Claiming, DecisionEvent, Failure, Report, Resumed, State
-from bot.api.rates import Rates
+from bot.api.rates import MAX_WAITING, Rates
 from bot.api.routes import DESCRIPTION, build_api
 from playground.redis_server import RedisServer
 from tests.support.http_api import a_key, a_pause, speaking
@@ -321,7 +322,7 @@ async def test_the_description_has_the_routes_and_the_messages_that_there_are(bo
     assert (status, served) == (200, json.loads(DESCRIPTION))
     routes = {
         (route.method.lower(), f"/v1{route.resource.canonical}")
-        for route in build_api(None, Rates(1, 1), None).router.routes()
+        for route in build_api(None, Rates(1)).router.routes()
     }
     assert routes == {
         (verb, path) for path, verbs in served["paths"].items() for verb in verbs if verb != "parameters"
@@ -379,13 +380,12 @@ async def test_the_description_holds_for_everything_that_schemathesis_sends(star
 
 def test_requests_that_wait_hold_only_some_of_the_connections():
     """Whoever waits holds a connection: those of all keys together leave room for everybody else."""
-    rates = Rates(600, waits=2)
-    with rates.waiting("one"), rates.waiting("two"):
-        with (
-            pytest.raises(RefusedError, match="2 requests wait at this bot already") as refused,
-            rates.waiting("three"),
-        ):
-            pass
+    rates = Rates(600)
+    with ExitStack() as waiting:
+        for _ in range(MAX_WAITING):
+            waiting.enter_context(rates.waiting())
+        with pytest.raises(RefusedError, match="500 requests wait at this bot already") as refused:
+            waiting.enter_context(rates.waiting())
         assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "1"})
-    with rates.waiting("three"):
+    with rates.waiting():
         pass

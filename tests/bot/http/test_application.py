@@ -11,6 +11,8 @@ import pytest
 from slack_sdk.signature import SignatureVerifier
 from yarl import URL
 
+from bot.http import bodies
+
 BODY = "payload=" + URL.build(query={"p": json.dumps({"type": "block_actions"})}).raw_query_string[2:]
 FORM = "application/x-www-form-urlencoded"
 
@@ -121,12 +123,12 @@ async def test_what_is_signed_but_malformed_is_400(post, body, content_type, rea
 
 @pytest.fixture
 async def send_head(bot):
-    """Send the head of a request for Slack's route and none of its body; give the first line of the answer."""
+    """Send the head of a request for Slack's route, and some of its body; give the first line of the answer."""
 
-    async def send(*headers: str) -> str:
+    async def send(*headers: str, body: str = "") -> str:
         reader, writer = await asyncio.open_connection("127.0.0.1", bot.http.port)
         head = ["POST /slack/events HTTP/1.1", "Host: bot", f"Content-Type: {FORM}", *headers]
-        writer.write("\r\n".join([*head, "", ""]).encode())
+        writer.write("\r\n".join([*head, "", body]).encode())
         line = await asyncio.wait_for(reader.readline(), 60)
         writer.close()
         return line.decode()
@@ -155,6 +157,20 @@ async def test_a_body_is_too_large_before_it_is_read(send_head):
     """What its headers announce is believed."""
     signed = [f"X-Slack-Signature: v0={'0' * 64}", f"X-Slack-Request-Timestamp: {int(time.time())}"]
     assert "413" in await send_head("Content-Length: 2000000", *signed)
+
+
+async def test_a_body_without_a_length_is_too_large_once_it_is(send_head):
+    """Its chunks are counted as they come."""
+    signed = [f"X-Slack-Signature: v0={'0' * 64}", f"X-Slack-Request-Timestamp: {int(time.time())}"]
+    line = await send_head("Transfer-Encoding: chunked", *signed, body="200000\r\n" + "x" * 0x200000)
+    assert "413" in line
+
+
+async def test_a_body_that_does_not_arrive_is_408(send_head, monkeypatch):
+    """Who announces a body has to send it."""
+    monkeypatch.setattr(bodies, "READ_WITHIN", 0.01)
+    signed = [f"X-Slack-Signature: v0={'0' * 64}", f"X-Slack-Request-Timestamp: {int(time.time())}"]
+    assert "408" in await send_head("Content-Length: 900", *signed)
 
 
 async def test_in_socket_mode_there_is_no_route_for_slack(start_bot):
