@@ -4,11 +4,13 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator
-from datetime import timedelta
+from dataclasses import fields, replace
+from datetime import time, timedelta
 from typing import Annotated
 
 import aiohttp
 import typer
+from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 
@@ -20,7 +22,6 @@ from bot.domain.admit import look_alike
 from bot.domain.errors import SettingsError, SlackError
 from bot.domain.policy import AGENT, Policy
 from bot.domain.rules import THREAD, Rule
-from bot.domain.standing import StandingLimits
 from bot.jobs.mentioned import Look, look_at_all, undecidable
 from bot.jobs.policy_watch import read_text
 from bot.policy.file import Mention, PolicyFile, PolicyFileError, read_policy
@@ -30,7 +31,6 @@ from bot.policy.yaml_values import Problem
 from bot.runtime.settings import Access, load_access
 from bot.sentences import in_refusal
 from bot.slack.client import SlackClient
-from bot.text.literal import key_text
 from bot.text.look_alikes import resembled
 
 policy_cli = typer.Typer(
@@ -39,6 +39,10 @@ policy_cli = typer.Typer(
 
 _File = Annotated[str, typer.Argument(metavar="FILE", help="by default the one that ASSENT_POLICY names")]
 _WITHIN = 10.0
+_TOLD = {"name", "line", "match", "channel", "approvers"}
+"""What stands above the terms of a rule."""
+_KEYS = {"start": "from", "end": "to"}
+"""Keys of the file by their names here, where these differ."""
 
 
 @policy_cli.command()
@@ -150,10 +154,6 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
     yield "asked", _where(policy, rule)
     agree = f"; {rule.quorum} of them have to agree" if rule.quorum > 1 else ""
     yield "may decide", ", ".join(_approver(rule, entry) for entry in rule.approvers) + agree
-    if rule.notify is not None:
-        yield "notified", ", ".join(_approver(rule, entry) for entry in rule.notify) or "nobody"
-    if rule.agent == "verified":
-        yield "agent", "only a verified one"
     trusted = policy.requester_of(agent)
     requester = (
         f"{trusted}, as the policy file says" if trusted else "the person whom the agent names, if any"
@@ -162,11 +162,6 @@ def _result(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple
         requester = "the person whom the agent names, as the policy file trusts it to"
     may = "may approve, when they are an approver" if rule.requester_may_decide else "may only reject"
     yield "requester", f"{requester}; {may}"
-    if rule.tell_requester != "no":
-        where = {"direct": "in a direct message", "thread": "in the thread that the run came from"}
-        yield "told", f"the requester, if vouched for: {where[rule.tell_requester]}"
-    if rule.tell_approvers == "no":
-        yield "told of failures", "nobody"
     if refused:
         yield "refused", f"yes, with the code {refused.code}: {refused.reason}"
         return
@@ -191,39 +186,35 @@ def _refusals(policy: Policy, rule: Rule, agent: str, trusted: str | None) -> It
 
 
 def _terms(policy: Policy, rule: Rule, agent: str, tool: str) -> Iterator[tuple[str, str]]:
-    yield "offered", f"{', '.join(rule.decisions or KNOWN_DECISIONS)}, of what the agent allows"
+    """Give what holds for the call, in the words of the file. What is left out there, and means nothing else, is left out here."""
+    effective = replace(rule, standing=policy.standing_for(agent, tool, rule))
+    for key in fields(Rule):
+        value = getattr(effective, key.name)
+        if key.name not in _TOLD and (value or value != key.default):
+            yield key.name, _written(value)
     if "edit" in (rule.decisions or KNOWN_DECISIONS) and policy.decides_by_arguments(agent, tool, rule):
         yield (
             "edits",
             "values that another rule decides about become a proposal, on the stricter terms of both",
         )
-    yield "time limit", _duration(rule.time_limit) if rule.time_limit else "as the agent says"
-    yield "may run until", f"{_duration(rule.use_within)} after that, where approvals are signed"
-    extends = "as much time again after a reminder, then reject"
-    yield "on timeout", extends if rule.on_timeout == "extend" else rule.on_timeout or "as the agent says"
-    yield from _meanwhile(rule)
-    yield "risk", rule.risk
-    if rule.confirm:
-        yield "asked once more", "before a call is approved"
-    if rule.risk == "high":
-        first = "the first value of the headline, or of the call, that can be typed"
-        yield "typed to approve", f"the value of {key_text(rule.type)}" if rule.type else first
-    yield "people who have to agree", f"{rule.quorum}, to reject {rule.reject_quorum}"
-    for name, arguments in (
-        ("masked", rule.mask),
-        ("masked, with a fingerprint", rule.mask_random),
-        ("in a modal only", rule.modal_only),
-        ("first on the card, and in the notification", rule.headline),
-    ):
-        if arguments:
-            yield name, ", ".join(map(key_text, arguments))
-    if rule.title:
-        yield "title", rule.title
-    if rule.reject_reasons:
-        yield "reasons to reject", ", ".join(rule.reject_reasons)
-    yield "for the whole run", _for_the_run(policy, rule, agent, tool)
-    yield "for later calls", _for_later_calls(policy.standing_for(agent, tool, rule))
     yield "policy version", policy.version
+
+
+def _written(value: object) -> str:
+    """Write a value as the file does."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case timedelta():
+            return _duration(value)
+        case time():
+            return f"{value:%H:%M}"
+        case tuple():
+            return f"[{', '.join(map(_written, value))}]"
+        case BaseModel():
+            said = (f"{_KEYS.get(name, name)}: {_written(each)}" for name, each in value if each)
+            return f"{{{', '.join(said)}}}"
+    return str(value)
 
 
 def _named(rule: Rule) -> str:
@@ -236,41 +227,6 @@ def _approver(rule: Rule, entry: str) -> str:
     if rule.channel != THREAD or rule.agent_channel_may_decide:
         return "the members of that channel"
     return "the members of that channel, unless the agent chose it"
-
-
-def _for_the_run(policy: Policy, rule: Rule, agent: str, tool: str) -> str:
-    if rule.risk == "high":
-        return "not offered: the risk is high"
-    if max(rule.quorum, rule.reject_quorum) > 1:
-        return "not offered: it takes several people"
-    if policy.decides_by_arguments(agent, tool, rule):
-        return "not offered: other arguments may meet another rule"
-    return "if the agent offers it"
-
-
-def _for_later_calls(limits: StandingLimits | None) -> str:
-    if limits is None:
-        return "not offered"
-    same = "of the same tool" if limits.same == "tool" else "with the same arguments"
-    scope = "of any run of the agent" if limits.scope == "agent" else "of the same run"
-    by = f", by {', '.join(limits.approvers)}" if limits.approvers else ""
-    return f"{same}, {scope}, for {_duration(limits.lasts)} and {limits.uses} uses at most{by}"
-
-
-def _meanwhile(rule: Rule) -> Iterator[tuple[str, str]]:
-    """Say what happens while nobody decides, where anything does."""
-    if rule.reminders:
-        yield "reminders", f"after {', '.join(map(_duration, rule.reminders))}"
-    if then := rule.escalation:
-        people = f"{', '.join(then.approvers)} may decide too" if then.approvers else ""
-        where = f"asked in {then.channel} as well" if then.channel else ""
-        yield "escalation", f"after {_duration(then.after)}: {', '.join(filter(None, (people, where)))}"
-    if quiet := rule.quiet_hours:
-        yield "quiet hours", f"{quiet.start:%H:%M} to {quiet.end:%H:%M}, {quiet.zone}"
-    if rule.extend:
-        yield "more time", f"{_duration(rule.extend.by)} a press, {rule.extend.times} at most"
-    if rule.assign:
-        yield "assign", f"for {_duration(rule.assign)}"
 
 
 def _where(policy: Policy, rule: Rule) -> str:
