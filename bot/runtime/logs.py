@@ -5,16 +5,13 @@ import logging
 import sys
 import traceback
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from redis.exceptions import RedisError
 
 from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import BotError
-
-if TYPE_CHECKING:
-    from structlog.typing import EventDict, WrappedLogger
 
 OURS = ("bot", "agent_adapter")
 
@@ -32,7 +29,7 @@ def set_up_logging(level: str, *, pretty: bool | None = None) -> None:
     """
     handler = logging.StreamHandler(sys.stderr)
     for_people = sys.stderr.isatty() if pretty is None else pretty
-    handler.setFormatter(_for_people() if for_people else _Lines())
+    handler.setFormatter(_LinesForPeople() if for_people else _Lines())
     # No line shows these values, so logging does not look them up.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     # Nor where it was logged. Python's documentation names this variable for it, in "Optimization" of its logging HOWTO.
@@ -72,31 +69,25 @@ class _Lines(logging.Formatter):
         }
         if record.exc_info:
             event["exception"] = _tell(record.exc_info[1])
+        return self.written(event)
+
+    def written(self, event: dict[str, Any]) -> str:
+        """Write a line."""
         return _encode(event)
+
+
+class _LinesForPeople(_Lines):
+    def written(self, event: dict[str, Any]) -> str:
+        time, level, what = event.pop("timestamp"), event.pop("level"), event.pop("event")
+        error = event.pop("exception", "")
+        said = "".join(f"  {name}={value}" for name, value in event.items())
+        # No text can forge a line or a colour: `_tell` gives the only lines that are wanted.
+        lines = (f"{time} [{level:<8}] {what}{said}", *error.splitlines())
+        return "\n".join(map(_printable, lines))
 
 
 # Other formatters add `message` and `asctime` to the record, and Python 3.12 adds `taskName`.
 _OF_EVERY_RECORD = logging.makeLogRecord({}).__dict__.keys() | {"message", "asctime", "taskName"}
-
-
-def _for_people() -> logging.Formatter:
-    import structlog  # noqa: PLC0415  # only a terminal needs it
-
-    return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[
-            structlog.stdlib.add_log_level,
-            structlog.stdlib.add_logger_name,
-            structlog.stdlib.ExtraAdder(),
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-        ],
-        processors=[
-            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.ExceptionRenderer(lambda exc_info: _tell(exc_info[1])),
-            _escape,
-            # The plain traceback. A rich one shows local variables, and arguments with them.
-            structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
-        ],
-    )
 
 
 def _tell(error: BaseException | None) -> str:
@@ -110,18 +101,9 @@ def _tell(error: BaseException | None) -> str:
     return "\n".join(reversed(told))
 
 
-def _escape(_logger: "WrappedLogger", _method: str, event: "EventDict") -> "EventDict":
-    """Show control and invisible characters as escapes, so that a logged text cannot forge a line or a colour."""
-    return {name: _printable(value, name) for name, value in event.items()}
-
-
-def _printable(value: Any, name: str) -> Any:
-    if not isinstance(value, str):
-        return value
-    kept = "\n" if name == "exception" else ""
+def _printable(text: str) -> str:
+    """Show control and invisible characters as escapes."""
     return "".join(
-        character
-        if character.isprintable() or character in kept
-        else character.encode("unicode_escape").decode()
-        for character in value
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
     )
