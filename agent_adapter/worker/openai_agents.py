@@ -30,9 +30,8 @@ from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.edit_check import why_refused
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.openai_agents import PausedRun
-from agent_adapter.integrations.openai_agents.checks import check_agent, check_options, check_servers
-from agent_adapter.integrations.openai_agents.paused import check_input
-from agent_adapter.integrations.openai_agents.reporting import going_on
+from agent_adapter.integrations.openai_agents.paused import check_run
+from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.redis.claims import patiently
 from agent_adapter.redis.runs import failed_with
 from agent_adapter.worker.resumable import Finished, GoneOn, Notify, Paused, Turn
@@ -98,9 +97,7 @@ class ResumableAgent:
         expect_client(approvals)
         check_asking(asking)
         approvals.check_open()
-        check_agent(self.agent, self._allow_always)
-        check_input(input)
-        check_options(self._options)
+        check_run(self.agent, input, self._allow_always)
         await check_servers(self.agent)
         result = await Runner.run(self.agent, input, **self._options)
         paused = PausedRun.of(self.agent, result, allow_always=self._allow_always)
@@ -159,10 +156,10 @@ class ResumableAgent:
             RespondDecision(message=outputs[position]) if position in outputs else decision
             for position, decision in enumerate(resume.decisions)
         )
-        state = paused.decided((resume.model_copy(update={"decisions": decisions}), items))
+        state = paused.decided(resume.model_copy(update={"decisions": decisions}), items)
         hooks = _Notes(turn, paused, self._options.get("hooks"))
         try:
-            with going_on(paused, turn.approvals):
+            with paused.going_on(turn.approvals):
                 result = await Runner.run(self.agent, state, **{**self._options, "hooks": hooks})
         except Exception as error:
             if tools := _in_doubt(turn, items, resume, top=top):

@@ -1,39 +1,40 @@
 """Agents of the OpenAI Agents SDK: runs that pause on tools with `needs_approval`."""
 
-from collections.abc import Collection, Mapping
-from typing import Any, Unpack
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, Self, Unpack
 
-from agent_adapter.asking import Asking, spelled_out
-from agent_adapter.client import ApprovalClient
-from agent_adapter.contract.interrupt import Resume
+from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.client import ApprovalClient, expect_client
+from agent_adapter.contract.wire import MAX_ACTIONS
+from agent_adapter.errors import AgentAdapterError
+from agent_adapter.expected import expect
 from agent_adapter.extras import needs
+from agent_adapter.integrations._answered import answered
 
 try:
     from agents import (
         Agent,
         Runner,
         RunResult,
-        Session,
+        RunResultStreaming,
+        RunState,
+        StreamEvent,
         TResponseInputItem,
     )
 except ImportError as error:
     raise ImportError(needs("OpenAI Agents support", "openai-agents", error)) from error
 
-from agent_adapter.integrations.openai_agents.asking import Asker
 from agent_adapter.integrations.openai_agents.calls import to_request, to_resume
-from agent_adapter.integrations.openai_agents.checks import check_agent, check_servers, settings_of
-from agent_adapter.integrations.openai_agents.paused import PausedRun, check_input
-from agent_adapter.integrations.openai_agents.reporting import going_on
-from agent_adapter.integrations.openai_agents.streaming import RunStream
-from agent_adapter.integrations.openai_agents.tools import EditableMCPAgent, editable, editing
+from agent_adapter.integrations.openai_agents.paused import PausedRun, check_run
+from agent_adapter.integrations.openai_agents.servers import check_servers
+from agent_adapter.integrations.openai_agents.tools import EditableMCPAgent, editable
 
 __all__ = [
     "EditableMCPAgent",
     "PausedRun",
     "RunStream",
     "editable",
-    "editing",
-    "resume_state",
     "run",
     "stream",
     "to_request",
@@ -47,10 +48,8 @@ async def run(
     input: str | list[TResponseInputItem] | PausedRun,
     *,
     approvals: ApprovalClient,
-    session: Session | None = None,
     options: Mapping[str, Any] | None = None,
     allow_always: Collection[str] = (),
-    partial: bool = False,
     **asking: Unpack[Asking],
 ) -> RunResult:
     """Run the agent until it finishes, and ask for approval at every pause.
@@ -59,13 +58,9 @@ async def run(
         agent: The agent. Reviewers can edit the calls of tools that were made with `editable`.
         input: As for `Runner.run`. Or a `PausedRun`, which is resumed; its question is used again if it was asked before.
         approvals: A connected client.
-        session: As for `Runner.run`.
-        options: Passed to every call of `Runner.run`: `context`, `max_turns`, `run_config`, `hooks`, …
+        options: Passed to every call of `Runner.run`: `session`, `context`, `max_turns`, `run_config`, `hooks`, …
         allow_always: Names of tools for which a reviewer may decide once for the rest of the run. A `PausedRun` keeps the
             names that it started with.
-        partial: Ask about each call on a card of its own, and run decided calls while other calls of the turn still wait.
-            Each question is then answered and used separately. A decision for the rest of the run takes effect when no
-            other call of that tool is open.
         asking: Where, for whom and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`, `continuation`.
 
     Returns:
@@ -73,14 +68,10 @@ async def run(
 
     Raises:
         InvalidRequestError: when a pause cannot be reviewed. Before the model is called: when an argument is wrong, or
-            when `allow_always` or the `require_approval` of a local MCP server names a tool that does not exist.
+            when the `require_approval` of a local MCP server names a tool that does not exist.
         AgentAdapterError: as in `ApprovalClient.reviewing`. No call that was asked about has run.
     """
-    asker = Asker(approvals, asking, partial=partial, is_found_again=isinstance(input, PausedRun))
-    check_agent(agent, allow_always)
-    check_input(input)
-    settings = settings_of(options, session)
-    await check_servers(agent)
+    settings = await _checked(agent, input, approvals, options, allow_always, asking)
     paused: PausedRun | None
     if isinstance(input, PausedRun):
         paused = input
@@ -88,8 +79,8 @@ async def run(
         result = await Runner.run(agent, input, **settings)
         paused = PausedRun.of(agent, result, allow_always=allow_always)
     while paused:
-        async with asker.answered(paused) as state:
-            with going_on(paused, approvals):
+        async with _decided(paused, approvals, asking, is_lonely=not isinstance(input, PausedRun)) as state:
+            with paused.going_on(approvals):
                 result = await Runner.run(agent, state, **settings)
         paused = paused.then(result)
     return result
@@ -101,53 +92,133 @@ def stream(
     input: str | list[TResponseInputItem] | PausedRun,
     *,
     approvals: ApprovalClient,
-    session: Session | None = None,
     options: Mapping[str, Any] | None = None,
     allow_always: Collection[str] = (),
-    partial: bool = False,
     **asking: Unpack[Asking],
-) -> RunStream:
+) -> "RunStream":
     """Run the agent until it finishes, ask at every pause, and yield the SDK's own events.
 
     Arguments and errors are as in `run`.
 
     Returns:
-        The events; iterate over them once. Afterwards, the object has the `result` and the `final_output` of the run.
+        The events; iterate over them once. Afterwards, the object has the `result` of the run.
     """
-    asker = Asker(approvals, asking, partial=partial, is_found_again=isinstance(input, PausedRun))
-    check_agent(agent, allow_always)
-    check_input(input)
-    return RunStream(agent, input, asker, approvals, settings_of(options, session), allow_always)
+    return RunStream(agent, input, approvals, options, allow_always, asking)
 
 
-async def resume_state(
-    agent: Agent[Any],
-    text: str,
-    resume: Resume,
-    *,
-    session: Session | None = None,
-    options: Mapping[str, Any] | None = None,
-    **restoring: Any,
-) -> tuple[RunResult, PausedRun | None]:
-    """Resume a stored run with its decisions, until its next pause or its end.
+class RunStream:
+    """The events of a run. Iterate over it once; afterwards it has the result.
 
-    Call it inside `ApprovalClient.resuming`, which admits one process only. After an `AgentAdapterError`, nothing has run.
-    Any other error comes from the run itself, and tools may have run: do not resume the same text again.
-
-    Args:
-        agent: The agent that the run started with.
-        text: The text that `PausedRun.dump` returned.
-        resume: One decision for each call that the run waits for.
-        session: The session of the run.
-        options: As in `run`.
-        restoring: As in `PausedRun.load`.
-
-    Returns:
-        The result of `Runner.run`, and the run at its next pause, or `None` when it has finished.
-
-    Raises:
-        InvalidRequestError: when the text cannot be resumed here.
-        DecisionNotAllowedError: when a decision does not fit.
+    If you may leave the iteration early, use `contextlib.aclosing`: then the run stops, and another process can resume it at
+    once.
     """
-    paused = await PausedRun.load(agent, text, **restoring)
-    return await paused.resumed(resume, session=session, options=options)
+
+    def __init__(self, *given: Any) -> None:
+        self._result: RunResultStreaming | None = None
+        self._events = self._all_events(*given)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        return await anext(self._events)
+
+    async def aclose(self) -> None:
+        """Stop the run. Its question can be asked again."""
+        await self._events.aclose()
+
+    @property
+    def result(self) -> RunResultStreaming:
+        """The result of `Runner.run_streamed` after the last pause.
+
+        Raises:
+            AgentAdapterError: before the iteration has ended.
+        """
+        if self._result is None:
+            raise AgentAdapterError("this run has not finished: iterate over its events to the end first")
+        return self._result
+
+    async def _all_events(
+        self,
+        agent: Agent[Any],
+        input: str | list[TResponseInputItem] | PausedRun,
+        approvals: ApprovalClient,
+        options: Mapping[str, Any] | None,
+        allow_always: Collection[str],
+        asking: Asking,
+    ) -> AsyncGenerator[StreamEvent]:
+        settings = await _checked(agent, input, approvals, options, allow_always, asking)
+        paused: PausedRun | None
+        if isinstance(input, PausedRun):
+            paused = input
+        else:
+            result = Runner.run_streamed(agent, input, **settings)
+            async with aclosing(_events(result)) as events:
+                async for event in events:
+                    yield event
+            paused = PausedRun.of(agent, result, allow_always=allow_always)
+        while paused:
+            async with _decided(
+                paused, approvals, asking, is_lonely=not isinstance(input, PausedRun)
+            ) as state:
+                with paused.going_on(approvals):
+                    result = Runner.run_streamed(agent, state, **settings)
+                async with aclosing(_events(result)) as events:
+                    async for event in events:
+                        yield event
+            paused = paused.then(result)
+        self._result = result
+
+
+async def _events(result: RunResultStreaming) -> AsyncGenerator[StreamEvent]:
+    try:
+        async for event in result.stream_events():
+            yield event
+    finally:
+        if not result.is_complete:
+            result.cancel()
+
+
+async def _checked(
+    agent: Any,
+    input: Any,
+    approvals: Any,
+    options: Any,
+    allow_always: Collection[str],
+    asking: Asking,
+) -> dict[str, Any]:
+    """Check the arguments before the model is called, and return those of `Runner.run`."""
+    expect_client(approvals)
+    check_asking(asking, beside=("options", "allow_always"))
+    approvals.check_open()
+    check_run(agent, input, allow_always)
+    expect(
+        options, Mapping | None, where="options", cure="pass a dictionary, as in options={'max_turns': 20}"
+    )
+    await check_servers(agent)
+    return dict(options or {})
+
+
+@asynccontextmanager
+async def _decided(
+    paused: PausedRun, approvals: ApprovalClient, asking: Asking, *, is_lonely: bool
+) -> AsyncIterator[RunState[Any]]:
+    """Ask about a pause, and yield the state with the decisions.
+
+    Once the body runs the state, the answer is used up, even if the run fails: its tools may have run, and the SDK would
+    run them again. Only a cancelled body gives the answer back, as a killed process does.
+    """
+    items = paused.state.get_interruptions()[:MAX_ACTIONS]
+    interrupt = paused.interrupt(approvals, interruptions=items, **asking)
+    reason = "The run that asked has ended." if is_lonely else None
+    failure: Exception | None = None
+    async with answered(
+        approvals, interrupt, lambda resume: paused.decided(resume, items), if_cancelled=reason
+    ) as (resume, state):
+        try:
+            yield state
+        except Exception as error:  # noqa: BLE001  # raised again below, after the claim is finished
+            failure = error
+            await approvals.note_failure(resume, error)
+    if failure:
+        raise failure
