@@ -27,7 +27,7 @@ from agent_adapter.integrations._thread import Thread
 from agent_adapter.integrations.langgraph import run
 from agent_adapter.redis.claims import Right, patiently
 from agent_adapter.redis.runs import failed_with
-from agent_adapter.worker.resumable import Finished, GoneOn, Notify, Paused, Turn
+from agent_adapter.worker.resumable import Finished, Notify, Paused, Turn
 
 FRAMEWORK = "langgraph"
 
@@ -136,7 +136,7 @@ class ResumableGraph:
         """The continuations that it can resume."""
         return (needs_of(FRAMEWORK, self.name, self.version),)
 
-    async def go_on(self, turn: Turn) -> Paused | Finished | GoneOn:
+    async def go_on(self, turn: Turn) -> Paused | Finished | None:
         """Answer the pause if it is still open, continue from where a crash stopped the run, and ask the next question."""
         config: RunnableConfig = decode(turn.continuation.state)
         thread = self._thread(turn.approvals, config, turn.asking)
@@ -170,13 +170,12 @@ class ResumableGraph:
                 await self.graph.ainvoke(None, config, **self._options)
         return await turn.journal.keep("arrived", await thread.came_to())
 
-    async def _ask(self, thread: Thread) -> Paused | GoneOn:
-        try:
-            interrupt_id = await thread.ask()
-        except ConsumedError:
-            interrupt_id = None
+    async def _ask(self, thread: Thread) -> Paused | None:
         # From this pause on, the run belongs to the next question. It may have been resumed by now.
-        return Paused(interrupt_id) if interrupt_id else GoneOn()
+        with suppress(ConsumedError):
+            if interrupt_id := await thread.ask():
+                return Paused(interrupt_id)
+        return None
 
     async def _finished(self, thread: Thread) -> Finished:
         await thread.check_ended()

@@ -28,7 +28,7 @@ from agent_adapter.loops import Loop, supervise
 from agent_adapter.redis.pool import end_task
 from agent_adapter.redis.records import Record
 from agent_adapter.redis.runs import OwedRun
-from agent_adapter.worker.resumable import Finished, GoneOn, Over, Paused, Resumable, Turn
+from agent_adapter.worker.resumable import Finished, Over, Paused, Resumable, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -209,7 +209,7 @@ class ResumeWorker:
                 logger.info("run.finished", extra={"interrupt_id": interrupt_id})
             case Paused(interrupt_id=following):
                 logger.info("run.paused", extra={"interrupt_id": interrupt_id, "next": following})
-            case GoneOn():
+            case None:
                 logger.warning(
                     "%s: somebody else has gone on with this run from its next question", interrupt_id
                 )

@@ -24,7 +24,7 @@ from agent_adapter.asking import Asking, check_asking, spelled_out
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import Decision, RespondDecision
-from agent_adapter.contract.interrupt import Continuation, Interrupt, Resume, needs_of
+from agent_adapter.contract.interrupt import Continuation, Resume, needs_of
 from agent_adapter.contract.record import in_order, matching_actions
 from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.edit_check import why_refused
@@ -34,7 +34,7 @@ from agent_adapter.integrations.openai_agents.paused import check_run
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.redis.claims import patiently
 from agent_adapter.redis.runs import failed_with
-from agent_adapter.worker.resumable import Finished, GoneOn, Notify, Paused, Turn
+from agent_adapter.worker.resumable import Finished, Notify, Paused, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ class ResumableAgent:
             needs_of(FRAMEWORK, self.name, self.version, form) for form in sorted(SUPPORTED_SCHEMA_VERSIONS)
         ]
 
-    async def go_on(self, turn: Turn) -> Paused | Finished | GoneOn:
+    async def go_on(self, turn: Turn) -> Paused | Finished | None:
         """Resume the run once, until its end or its next pause, and ask the next question."""
         if "outcome" in turn.journal:
             outcome = decode(turn.journal["outcome"])
@@ -127,14 +127,16 @@ class ResumableAgent:
         try:
             return await self._ask(following, outcome["paused"], turn.approvals, turn.asking)
         except ConsumedError:
-            return GoneOn()
+            return None
 
     async def _run(self, turn: Turn) -> dict[str, Any] | None:
         """Resume the run; `None` where the answer cannot be used, so that people are asked again."""
         text = turn.continuation.state
         await check_servers(self.agent)
         paused = await self._load(text)
-        items, own, resume = _decided(paused, turn)
+        items = paused.state.get_interruptions()[:MAX_ACTIONS]
+        own = paused.interrupt(turn.approvals, interruptions=items)
+        resume = in_order(turn.resume, matching_actions(turn.interrupt, own))
         if problem := await why_refused(resume, own, turn.interrupt):
             await turn.approvals.refuse_answer(turn.resume, problem)
             return None
@@ -185,17 +187,6 @@ class ResumableAgent:
 
     async def _load(self, text: str) -> PausedRun:
         return await PausedRun.load(self.agent, text, **self._restoring)
-
-
-def _decided(paused: PausedRun, turn: Turn) -> tuple[list[ToolApprovalItem], Interrupt, Resume]:
-    """Return the calls that were asked about, what this agent asks about them, and the decisions in the order of these calls."""
-
-    def asked(item: ToolApprovalItem) -> bool:
-        return paused.interrupt(turn.approvals, interruptions=[item]).pauses[0] in turn.interrupt.pauses
-
-    items = [item for item in paused.state.get_interruptions() if asked(item)]
-    own = paused.interrupt(turn.approvals, interruptions=items)
-    return items, own, in_order(turn.resume, matching_actions(turn.interrupt, own))
 
 
 async def _look_back(turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str) -> None:

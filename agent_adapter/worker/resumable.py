@@ -25,11 +25,6 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class GoneOn:
-    """The run went on with this answer, and another process has already resumed it from its next question."""
-
-
-@dataclass(frozen=True, slots=True)
 class Over:
     """How a run ended. A worker passes it to `over` when it has nothing more to do for the run."""
 
@@ -80,8 +75,8 @@ class Resumable(Protocol):
     def needs(self) -> Sequence[str]:
         """The continuations that it can resume, as `Continuation.needs` writes them."""
 
-    async def go_on(self, turn: Turn) -> Paused | Finished | GoneOn:
-        """Run until the end or the next pause, and publish the question of that pause.
+    async def go_on(self, turn: Turn) -> Paused | Finished | None:
+        """Run until the end or the next pause, and publish the question of that pause; `None` if it was resumed from there.
 
         A worker calls it again after a crash or an error, so it first checks how far the run has come.
         """
