@@ -25,15 +25,13 @@ from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import Decision, RespondDecision
 from agent_adapter.contract.interrupt import Continuation, Resume, needs_of
-from agent_adapter.contract.record import in_order, matching_actions
 from agent_adapter.contract.wire import MAX_ACTIONS
-from agent_adapter.edit_check import why_refused
+from agent_adapter.edit_check import RefusedAnswerError
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.openai_agents import PausedRun
 from agent_adapter.integrations.openai_agents.paused import check_run
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.redis.claims import patiently
-from agent_adapter.redis.runs import failed_with
 from agent_adapter.worker.resumable import Finished, Notify, Paused, Turn
 
 logger = logging.getLogger(__name__)
@@ -116,11 +114,14 @@ class ResumableAgent:
         """Resume the run once, until its end or its next pause, and ask the next question."""
         if "outcome" in turn.journal:
             outcome = decode(turn.journal["outcome"])
-        elif outcome := await self._run(turn):
-            # Redis is waited for as long as it takes: nobody else knows what has happened.
-            await patiently(partial(turn.journal.keep, "outcome", encode(outcome)))
         else:
-            outcome = {"paused": turn.continuation.state}
+            try:
+                outcome = await self._run(turn)
+                # Redis is waited for as long as it takes: nobody else knows what has happened.
+                await patiently(partial(turn.journal.keep, "outcome", encode(outcome)))
+            except RefusedAnswerError:
+                # People are asked again.
+                outcome = {"paused": turn.continuation.state}
         if "paused" not in outcome:
             return Finished(outcome["result"])
         following = await self._load(outcome["paused"])
@@ -129,17 +130,13 @@ class ResumableAgent:
         except ConsumedError:
             return None
 
-    async def _run(self, turn: Turn) -> dict[str, Any] | None:
-        """Resume the run; `None` where the answer cannot be used, so that people are asked again."""
+    async def _run(self, turn: Turn) -> dict[str, Any]:
+        """Resume the run, and return what it came to."""
         text = turn.continuation.state
         await check_servers(self.agent)
         paused = await self._load(text)
         items = paused.state.get_interruptions()[:MAX_ACTIONS]
-        own = paused.interrupt(turn.approvals, interruptions=items)
-        resume = in_order(turn.resume, matching_actions(turn.interrupt, own))
-        if problem := await why_refused(resume, own, turn.interrupt):
-            await turn.approvals.refuse_answer(turn.resume, problem)
-            return None
+        resume = await turn.answer_to(paused.interrupt(turn.approvals, interruptions=items))
         # What a dead worker has noted, by the position of the call.
         outputs = {
             position: str(decode(turn.journal[note]))
@@ -165,7 +162,7 @@ class ResumableAgent:
                 result = await Runner.run(self.agent, state, **{**self._options, "hooks": hooks})
         except Exception as error:
             if tools := _in_doubt(turn, items, resume, top=top):
-                raise await patiently(partial(turn.journal.set_aside, failed_with(error), tools)) from error
+                raise await turn.set_aside(error, tools) from error
             raise
         if following := paused.then(result):
             return {"paused": following.dump(**self._storing)}

@@ -2,12 +2,17 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias
 
 from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.interrupt import Continuation, DecidedResume, Interrupt, Status
-from agent_adapter.redis.runs import Journal
+from agent_adapter.contract.record import in_order, matching_actions
+from agent_adapter.edit_check import why_refused
+from agent_adapter.errors import CutOffError
+from agent_adapter.redis.claims import patiently
+from agent_adapter.redis.runs import Journal, failed_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,24 @@ class Turn:
             "expires_in": last.expires_in,
             "on_expiry": last.on_expiry,
         }
+
+    async def answer_to(self, own: Interrupt) -> DecidedResume:
+        """Return the decisions in the order of what this agent would ask.
+
+        Raises:
+            RefusedAnswerError: when an edit does not fit. People are then asked again.
+        """
+        resume = in_order(self.resume, matching_actions(self.interrupt, own))
+        if problem := await why_refused(resume, own, self.interrupt):
+            raise await self.approvals.refuse_answer(self.resume, problem)
+        return resume
+
+    async def set_aside(self, error: Exception, tools: Sequence[str]) -> CutOffError:
+        """Note that the run failed when these tools may have run, and return the error to raise.
+
+        Redis is waited for as long as it takes: nobody else knows what has happened.
+        """
+        return await patiently(partial(self.journal.set_aside, failed_with(error), tools))
 
 
 class Resumable(Protocol):

@@ -1,7 +1,5 @@
 """Every kind of call that an agent of the OpenAI Agents SDK can pause on, in this process and after it was stored."""
 
-import sys
-
 import pytest
 from agents import (
     Agent,
@@ -14,7 +12,7 @@ from agents import (
     function_tool,
     handoff,
 )
-from agents.mcp import MCPServer, MCPServerStdio
+from agents.mcp import MCPServer
 from agents.testing import ScriptedModel
 from mcp.types import CallToolResult, TextContent, Tool
 from openai.types.responses import ResponseCustomToolCall, ResponseFunctionShellToolCall
@@ -270,26 +268,6 @@ async def test_a_local_mcp_call_is_edited_in_another_process():
     assert ran == [{"a": 2}]
 
 
-FILES = """
-try:
-    from mcp.server.mcpserver import MCPServer
-except ImportError:  # mcp 1
-    from mcp.server.fastmcp import FastMCP as MCPServer
-
-server = MCPServer("files")
-
-@server.tool()
-def rm(path: str) -> str:
-    return "removed"
-
-@server.tool()
-def ls(path: str) -> str:
-    return "nothing"
-
-server.run()
-"""
-
-
 class TestNamesInRequireApproval:
     """A misspelt name would let the tool that was meant run with nobody asked."""
 
@@ -354,25 +332,16 @@ class TestNamesInRequireApproval:
 
         assert ran == []
 
-    @pytest.mark.parametrize(
-        "tool_filter", [{"blocked_tool_names": ["rm"]}, lambda context, tool: tool.name != "rm"]
-    )
-    async def test_tools_that_a_filter_hides_from_the_model_are_there(self, tool_filter, tmp_path):
+    async def test_tools_that_a_filter_hides_from_the_model_are_there(self):
         """They stay named as gated, and need no filter to be written anew for that."""
-        script = tmp_path / "files.py"
-        script.write_text(FILES)
-        agent = Agent(name="Cleaner", model=ScriptedModel([DONE]))
-        async with MCPServerStdio(
-            name="files",
-            params={"command": sys.executable, "args": [str(script)]},
-            require_approval={"rm": "always"},
-            tool_filter=tool_filter,
-        ) as server:
-            agent.mcp_servers = [server]
 
-            result = await run(agent, "go", approvals=deciding())
+        class Filtered(Sums):
+            cached_tools = tuple(Tool(name=name, description="", inputSchema={}) for name in ("add", "rm"))
 
-        assert result.final_output == "done"
+        servers = [Filtered([], {"rm": "always"})]
+        agent = Agent(name="Cleaner", model=ScriptedModel([DONE]), mcp_servers=servers)
+
+        assert (await run(agent, "go", approvals=deciding())).final_output == "done"
 
     async def test_a_server_that_lists_nothing_now_is_named_in_the_log(self, caplog):
         """Another agent's server may be connected later; the SDK runs nothing of it before."""
