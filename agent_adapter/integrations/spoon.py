@@ -165,7 +165,7 @@ class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonA
         expect_client(approvals)
         check_asking(asking, beside=("interrupt_on", "options"))
         super().__init__()
-        self.interrupt_on = _in_our_words(interrupt_on)
+        self.interrupt_on = interrupt_on
         self._gate = Gate(self.interrupt_on)
         self._approvals, self._asking = approvals, asking
         wait = asking.get("expires_in") or Interrupt.model_fields["expires_in"].default
@@ -245,12 +245,6 @@ class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonA
             return await turn.carry_out(tool, request, handler)
         finally:
             await turn.note_end(request.tool_call_id)
-
-    def wrap_tool_call(self, request: ToolCallRequest, handler: Handler) -> Any:
-        """Run a call that is not gated. This synchronous hook cannot wait for people, so a gated call does not run."""
-        if self._gates(_tool_of(_agent_of(request.runtime), request.tool_name)):
-            return _refused("nobody can be asked in a call that does not wait")
-        return handler(request)
 
     def _gates(self, tool: str) -> bool:
         return self.interrupt_on.get(tool, False) is not False
@@ -495,20 +489,6 @@ def _tool_of(agent: Any, name: str) -> str:
     known = getattr(getattr(agent, "available_tools", None), "tool_map", {})
     mapped = getattr(agent, "_map_mcp_tool_name", None)
     return name if name in known or mapped is None else str(mapped(name) or name)
-
-
-def _in_our_words(interrupt_on: Any) -> Any:
-    """Read decisions as SpoonAI does: upper or lower case, or `ApprovalDecision`."""
-    if not isinstance(interrupt_on, Mapping):
-        return interrupt_on
-    own = dict(interrupt_on)
-    for tool, given in own.items():
-        allowed = given.get("allowed_decisions") if isinstance(given, Mapping) else None
-        if isinstance(allowed, list | tuple):
-            words = [getattr(each, "value", each) for each in allowed]
-            lower = [each.lower() if isinstance(each, str) else each for each in words]
-            own[tool] = {**given, "allowed_decisions": lower}
-    return own
 
 
 def _value_of(pause: Pause) -> Any:

@@ -6,7 +6,7 @@ calls again.
 """
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack
 
@@ -25,12 +25,14 @@ from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import Decision, RespondDecision
 from agent_adapter.contract.interrupt import Continuation, Resume, needs_of
+from agent_adapter.contract.outcome import RUNS
 from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.edit_check import RefusedAnswerError
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.openai_agents import PausedRun
 from agent_adapter.integrations.openai_agents.paused import check_run
 from agent_adapter.integrations.openai_agents.servers import check_servers
+from agent_adapter.integrations.openai_agents.tools import approval_key_in
 from agent_adapter.redis.claims import patiently
 from agent_adapter.worker.resumable import Finished, Notify, Paused, Turn
 
@@ -145,7 +147,9 @@ class ResumableAgent:
         }
         top = decode(text)["state"]["current_agent"]["name"]
         if "began" in turn.journal:
-            await _look_back(turn, items, resume, top=top)
+            tools = _in_doubt(turn, items, resume, top=top, died=True)
+            if tools and "again" not in turn.journal:
+                raise await turn.journal.set_aside("a worker died", tools)
         await turn.journal.keep("began", "1")
         for position in outputs:
             if getattr(resume.decisions[position], "always", False):
@@ -161,7 +165,7 @@ class ResumableAgent:
             with paused.going_on(turn.approvals):
                 result = await Runner.run(self.agent, state, **{**self._options, "hooks": hooks})
         except Exception as error:
-            if tools := _in_doubt(turn, items, resume, top=top):
+            if tools := _in_doubt(turn, items, resume, top=top, died=False):
                 raise await turn.set_aside(error, tools) from error
             raise
         if following := paused.then(result):
@@ -186,43 +190,28 @@ class ResumableAgent:
         return await PausedRun.load(self.agent, text, **self._restoring)
 
 
-async def _look_back(turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str) -> None:
-    """After a worker died, log which calls run again, and set the run aside if a call may have run without a note."""
+def _in_doubt(
+    turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str, died: bool
+) -> list[str]:
+    """Name the approved calls that may have taken effect, although no output of them is noted.
+
+    A call that is noted, and was cut off by the death of a worker, is not among them: it runs again under its key.
+    """
     doubtful = []
-    for position, item in _unnoted(turn, items, resume):
-        if not _is_noted(item, top):
+    for item, decision, index in zip(items, resume.decisions, resume.indices, strict=True):
+        if decision is None or decision.type not in RUNS or f"output:{index}" in turn.journal:
+            continue
+        has_begun = f"call:{index}" in turn.journal
+        if not _is_noted(item, top) or (has_begun and not died):
             doubtful.append(item.name or "a tool")
-        elif f"call:{resume.indices[position]}" in turn.journal:
-            logger.warning("%s was cut off and runs again, under the key %s", item.name, resume.key(position))
-    if doubtful and "again" not in turn.journal:
-        raise await turn.journal.set_aside("a worker died", doubtful)
-
-
-def _in_doubt(turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str) -> list[str]:
-    """Name the approved calls that may have taken effect, although the failed run has no output of them."""
-    return [
-        item.name or "a tool"
-        for position, item in _unnoted(turn, items, resume)
-        if f"call:{resume.indices[position]}" in turn.journal or not _is_noted(item, top)
-    ]
-
-
-def _unnoted(
-    turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume
-) -> Iterator[tuple[int, ToolApprovalItem]]:
-    """Yield the approved calls without a noted output, with their positions."""
-    for position, item in enumerate(items):
-        runs = getattr(resume.decisions[position], "type", "") in {"approve", "edit"}
-        if runs and f"output:{resume.indices[position]}" not in turn.journal:
-            yield position, item
+        elif has_begun:
+            key = f"{resume.interrupt_id}:{index}"
+            logger.warning("%s was cut off and runs again, under the key %s", item.name, key)
+    return doubtful
 
 
 def _is_noted(item: ToolApprovalItem, top: str) -> bool:
-    """Whether a call is noted when it starts and ends.
-
-    The SDK calls hooks only for function tools of the run's own agents, and not for other kinds of tools or for agents that
-    are used as tools.
-    """
+    """Whether a call is noted when it starts and ends. The SDK calls hooks only for function tools of the run's own agents."""
     raw = item.raw_item
     kind = raw.get("type") if isinstance(raw, Mapping) else raw.type
     return item.agent.name == top and kind == "function_call"
@@ -247,6 +236,6 @@ class _Notes(RunHooks[Any]):
         await self._own.on_tool_end(context, agent, tool, result)
 
     async def _note(self, kind: str, context: Any, text: str) -> None:
-        interrupt_id, _, index = (self._paused.key(context) or "").rpartition(":")
+        interrupt_id, _, index = (approval_key_in(self._paused.calls, context) or "").rpartition(":")
         if interrupt_id == self._turn.interrupt.id:
             await patiently(partial(self._turn.journal.keep, f"{kind}:{index}", text))

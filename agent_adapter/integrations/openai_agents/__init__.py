@@ -1,8 +1,9 @@
 """Agents of the OpenAI Agents SDK: runs that pause on tools with `needs_approval`."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
-from contextlib import aclosing, asynccontextmanager
-from typing import Any, Self, Unpack
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Unpack
 
 from agent_adapter.asking import Asking, check_asking, spelled_out
 from agent_adapter.client import ApprovalClient, expect_client
@@ -18,7 +19,6 @@ try:
         Runner,
         RunResult,
         RunResultStreaming,
-        RunState,
         StreamEvent,
         TResponseInputItem,
     )
@@ -26,7 +26,7 @@ except ImportError as error:
     raise ImportError(needs("OpenAI Agents support", "openai-agents", error)) from error
 
 from agent_adapter.integrations.openai_agents.calls import to_request, to_resume
-from agent_adapter.integrations.openai_agents.paused import PausedRun, check_run
+from agent_adapter.integrations.openai_agents.paused import PausedRun, Result, check_run
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.tools import EditableMCPAgent, editable
 
@@ -71,19 +71,16 @@ async def run(
             when the `require_approval` of a local MCP server names a tool that does not exist.
         AgentAdapterError: as in `ApprovalClient.reviewing`. No call that was asked about has run.
     """
-    settings = await _checked(agent, input, approvals, options, allow_always, asking)
-    paused: PausedRun | None
-    if isinstance(input, PausedRun):
-        paused = input
-    else:
-        result = await Runner.run(agent, input, **settings)
-        paused = PausedRun.of(agent, result, allow_always=allow_always)
-    while paused:
-        async with _decided(paused, approvals, asking, is_lonely=not isinstance(input, PausedRun)) as state:
-            with paused.going_on(approvals):
-                result = await Runner.run(agent, state, **settings)
-        paused = paused.then(result)
-    return result
+    asked = _Run(agent, input, approvals, options, allow_always, asking)
+    await asked.check()
+    paused = input if isinstance(input, PausedRun) else None
+    while True:
+        async with asked.decided(paused) as (start, going_on):
+            with going_on:
+                result = await Runner.run(agent, start, **asked.settings)
+        paused = asked.then(paused, result)
+        if paused is None:
+            return result
 
 
 @spelled_out
@@ -103,7 +100,7 @@ def stream(
     Returns:
         The events; iterate over them once. Afterwards, the object has the `result` of the run.
     """
-    return RunStream(agent, input, approvals, options, allow_always, asking)
+    return RunStream(_Run(agent, input, approvals, options, allow_always, asking))
 
 
 class RunStream:
@@ -113,15 +110,12 @@ class RunStream:
     once.
     """
 
-    def __init__(self, *given: Any) -> None:
+    def __init__(self, asked: "_Run") -> None:
         self._result: RunResultStreaming | None = None
-        self._events = self._all_events(*given)
+        self._events = self._all_events(asked)
 
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> StreamEvent:
-        return await anext(self._events)
+    def __aiter__(self) -> AsyncGenerator[StreamEvent]:
+        return self._events
 
     async def aclose(self) -> None:
         """Stop the run. Its question can be asked again."""
@@ -138,36 +132,20 @@ class RunStream:
             raise AgentAdapterError("this run has not finished: iterate over its events to the end first")
         return self._result
 
-    async def _all_events(
-        self,
-        agent: Agent[Any],
-        input: str | list[TResponseInputItem] | PausedRun,
-        approvals: ApprovalClient,
-        options: Mapping[str, Any] | None,
-        allow_always: Collection[str],
-        asking: Asking,
-    ) -> AsyncGenerator[StreamEvent]:
-        settings = await _checked(agent, input, approvals, options, allow_always, asking)
-        paused: PausedRun | None
-        if isinstance(input, PausedRun):
-            paused = input
-        else:
-            result = Runner.run_streamed(agent, input, **settings)
-            async with aclosing(_events(result)) as events:
-                async for event in events:
-                    yield event
-            paused = PausedRun.of(agent, result, allow_always=allow_always)
-        while paused:
-            async with _decided(
-                paused, approvals, asking, is_lonely=not isinstance(input, PausedRun)
-            ) as state:
-                with paused.going_on(approvals):
-                    result = Runner.run_streamed(agent, state, **settings)
+    async def _all_events(self, asked: "_Run") -> AsyncGenerator[StreamEvent]:
+        await asked.check()
+        paused = asked.input if isinstance(asked.input, PausedRun) else None
+        while self._result is None:
+            async with asked.decided(paused) as (start, going_on):
+                # The events are read outside of it: what their reader does is no part of this run.
+                with going_on:
+                    result = Runner.run_streamed(asked.agent, start, **asked.settings)
                 async with aclosing(_events(result)) as events:
                     async for event in events:
                         yield event
-            paused = paused.then(result)
-        self._result = result
+            paused = asked.then(paused, result)
+            if paused is None:
+                self._result = result
 
 
 async def _events(result: RunResultStreaming) -> AsyncGenerator[StreamEvent]:
@@ -179,46 +157,62 @@ async def _events(result: RunResultStreaming) -> AsyncGenerator[StreamEvent]:
             result.cancel()
 
 
-async def _checked(
-    agent: Any,
-    input: Any,
-    approvals: Any,
-    options: Any,
-    allow_always: Collection[str],
-    asking: Asking,
-) -> dict[str, Any]:
-    """Check the arguments before the model is called, and return those of `Runner.run`."""
-    expect_client(approvals)
-    check_asking(asking, beside=("options", "allow_always"))
-    approvals.check_open()
-    check_run(agent, input, allow_always)
-    expect(
-        options, Mapping | None, where="options", cure="pass a dictionary, as in options={'max_turns': 20}"
-    )
-    await check_servers(agent)
-    return dict(options or {})
+@dataclass(frozen=True)
+class _Run:
+    """One run, and how its pauses are asked about."""
 
+    agent: Agent[Any]
+    input: Any
+    approvals: ApprovalClient
+    options: Mapping[str, Any] | None
+    allow_always: Collection[str]
+    asking: Asking
 
-@asynccontextmanager
-async def _decided(
-    paused: PausedRun, approvals: ApprovalClient, asking: Asking, *, is_lonely: bool
-) -> AsyncIterator[RunState[Any]]:
-    """Ask about a pause, and yield the state with the decisions.
+    async def check(self) -> None:
+        """Check the arguments before the model is called."""
+        expect_client(self.approvals)
+        check_asking(self.asking, beside=("options", "allow_always"))
+        self.approvals.check_open()
+        check_run(self.agent, self.input, self.allow_always)
+        cure = "pass a dictionary, as in options={'max_turns': 20}"
+        expect(self.options, Mapping | None, where="options", cure=cure)
+        await check_servers(self.agent)
 
-    Once the body runs the state, the answer is used up, even if the run fails: its tools may have run, and the SDK would
-    run them again. Only a cancelled body gives the answer back, as a killed process does.
-    """
-    items = paused.state.get_interruptions()[:MAX_ACTIONS]
-    interrupt = paused.interrupt(approvals, interruptions=items, **asking)
-    reason = "The run that asked has ended." if is_lonely else None
-    failure: Exception | None = None
-    async with answered(
-        approvals, interrupt, lambda resume: paused.decided(resume, items), if_cancelled=reason
-    ) as (resume, state):
-        try:
-            yield state
-        except Exception as error:  # noqa: BLE001  # raised again below, after the claim is finished
-            failure = error
-            await approvals.note_failure(resume, error)
-    if failure:
-        raise failure
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(self.options or {})
+
+    def then(self, paused: PausedRun | None, result: Result) -> PausedRun | None:
+        """Return the run at its next pause; `None` when it has finished."""
+        return (
+            paused.then(result)
+            if paused
+            else PausedRun.of(self.agent, result, allow_always=self.allow_always)
+        )
+
+    @asynccontextmanager
+    async def decided(
+        self, paused: PausedRun | None
+    ) -> AsyncIterator[tuple[Any, AbstractContextManager[None]]]:
+        """Ask about a pause, if there is one. Yield what the run goes on with, and the context in which it does.
+
+        Once the body goes on, the answer is used up, even if the run fails: its tools may have run, and the SDK would run
+        them again. Only a cancelled body gives the answer back, as a killed process does.
+        """
+        if paused is None:
+            yield self.input, nullcontext()
+            return
+        items = paused.state.get_interruptions()[:MAX_ACTIONS]
+        interrupt = paused.interrupt(self.approvals, interruptions=items, **self.asking.copy())
+        reason = None if isinstance(self.input, PausedRun) else "The run that asked has ended."
+        failure: Exception | None = None
+        async with answered(
+            self.approvals, interrupt, lambda resume: paused.decided(resume, items), if_cancelled=reason
+        ) as (resume, state):
+            try:
+                yield state, paused.going_on(self.approvals)
+            except Exception as error:  # noqa: BLE001  # raised again below, after the claim is finished
+                failure = error
+                await self.approvals.note_failure(resume, error)
+        if failure:
+            raise failure

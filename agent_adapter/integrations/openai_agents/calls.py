@@ -72,7 +72,7 @@ def to_resume(resume: Resume, state: RunState[Any], *, allow_always: Collection[
     answers = answers_to(resume, state.get_interruptions(), allow_always)
     if any(isinstance(decision, EditDecision) for _, decision in answers):
         raise DecisionNotAllowedError(
-            f"{resume.interrupt_id}: a call was edited, which the state cannot hold: use `run` or `PausedRun.resumed`; "
+            f"{resume.interrupt_id}: a call was edited, which the state cannot hold: use `run` or `PausedRun.decided`; "
             "nothing was resumed"
         )
     decide(state, answers)

@@ -2,7 +2,7 @@
 
 import secrets
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias, Unpack
@@ -10,7 +10,6 @@ from typing import Any, Self, TypeAlias, Unpack
 from agents import (
     Agent,
     AgentsException,
-    Runner,
     RunResult,
     RunResultStreaming,
     RunState,
@@ -25,10 +24,9 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import EditDecision
 from agent_adapter.contract.interrupt import Context, Interrupt, Resume
 from agent_adapter.errors import InvalidRequestError, WrongArgumentError
-from agent_adapter.expected import expect, kind_of
+from agent_adapter.expected import expect
 from agent_adapter.integrations.openai_agents.calls import answers_to, decide, is_agent, to_request
-from agent_adapter.integrations.openai_agents.servers import check_servers
-from agent_adapter.integrations.openai_agents.tools import Calls, DecidedCall, call_key, going_on, key_of
+from agent_adapter.integrations.openai_agents.tools import Calls, DecidedCall, call_key, going_on
 
 Result: TypeAlias = RunResult | RunResultStreaming
 
@@ -117,36 +115,10 @@ class PausedRun:
             )
         return self.state
 
-    def going_on(self, approvals: ApprovalClient | None = None) -> AbstractContextManager[None]:
-        """In the body, tools have the edits and the keys of their calls. With a client, they report what became of them."""
+    def going_on(self, approvals: ApprovalClient) -> AbstractContextManager[None]:
+        """In the body, tools have the edits and the keys of their calls, and report what became of them."""
         agents = [item.agent for item in self.state.get_interruptions()]
         return going_on(self.calls, agents, approvals)
-
-    def key(self, context: Any) -> str | None:
-        """Return the key of the decided call that runs in this tool context; `None` for any other call."""
-        call = self.calls.get(key_of(context))
-        return call.key or None if call else None
-
-    async def resumed(
-        self, resume: Resume, *, options: Mapping[str, Any] | None = None
-    ) -> tuple[RunResult, Self | None]:
-        """Resume the run with one decision for each call that it waits for, until its next pause or its end.
-
-        Call it inside `ApprovalClient.resuming` or `reviewing`, which hold the claim. After an `AgentAdapterError`, nothing
-        has run. Any other error comes from the run itself, and tools may have run: do not resume the same pause again.
-
-        Returns:
-            The result of `Runner.run`, and the run at its next pause, or `None` when it has finished.
-
-        Raises:
-            InvalidRequestError: when `require_approval` of a local MCP server names a tool that does not exist.
-            DecisionNotAllowedError: when a decision does not fit.
-        """
-        await check_servers(self.agent)
-        state = self.decided(resume)
-        with self.going_on():
-            result = await Runner.run(self.agent, state, **(options or {}))
-        return result, self.then(result)
 
     def dump(self, **storing: Any) -> str:
         """Return the run as text for another process.
@@ -219,9 +191,5 @@ def check_run(agent: Any, input: Any, allow_always: Any) -> None:
 
 
 def _check_names(allow_always: Any) -> None:
-    """Refuse a value that is not a collection of names; a single string would count as a collection of letters."""
-    if isinstance(allow_always, str | bytes) or not isinstance(allow_always, Collection):
-        raise WrongArgumentError(
-            f"allow_always: this is {kind_of(allow_always)}: pass a list with the names of tools, "
-            "as in allow_always=['send_email']"
-        )
+    cure = "pass a list with the names of tools, as in allow_always=['send_email']"
+    expect(allow_always, list | tuple | set | frozenset, where="allow_always", cure=cure)

@@ -60,10 +60,10 @@ Calls: TypeAlias = dict[CallKey, DecidedCall]
 
 class _GoingOn(NamedTuple):
     calls: Calls
-    approvals: ApprovalClient | None
+    approvals: ApprovalClient
 
     def report(self, call: DecidedCall, outcome: Outcome) -> None:
-        if self.approvals and call.key:
+        if call.key:
             self.approvals.report_later(call.key, outcome, claim=call.claim)
 
 
@@ -76,8 +76,13 @@ def call_key(item: ToolApprovalItem) -> CallKey:
     return item.agent.name, item.tool_name or "", item.call_id or "", item.arguments or ""
 
 
-def key_of(context: Any) -> CallKey:
-    """Return the key of the call that runs in this tool context."""
+def approval_key_in(calls: Calls, context: Any) -> str | None:
+    """Return the approval key of the decided call that runs in this tool context; `None` for any other call."""
+    call = calls.get(_key_of(context))
+    return call.key or None if call else None
+
+
+def _key_of(context: Any) -> CallKey:
     named = (getattr(context, name, None) for name in ("tool_name", "tool_call_id", "tool_arguments"))
     return cast("CallKey", (getattr(getattr(context, "agent", None), "name", ""), *named))
 
@@ -145,13 +150,13 @@ def check_edit(tool: FunctionTool, args: Mapping[str, Any], asked: Mapping[str, 
 
 
 @contextmanager
-def going_on(calls: Calls, agents: Iterable[Agent[Any]], approvals: ApprovalClient | None) -> Iterator[None]:
+def going_on(calls: Calls, agents: Iterable[Agent[Any]], approvals: ApprovalClient) -> Iterator[None]:
     """In the body, tools have the edits and the keys of their decided calls, and report what became of them."""
     for agent in agents:
         _wrap_tools(agent)
     token = _going_on.set(_GoingOn(calls, approvals))
     try:
-        with finding(lambda context: calls.get(key_of(context), DecidedCall()).key or None):
+        with finding(lambda context: approval_key_in(calls, context)):
             yield
     finally:
         _going_on.reset(token)
@@ -193,7 +198,7 @@ def _wrapped(invoke: Invoke) -> Invoke:
 
     @wraps(invoke)
     async def wrapped(context: Any, arguments: str) -> Any:
-        run, key = _going_on.get(), key_of(context)
+        run, key = _going_on.get(), _key_of(context)
         call = run.calls.get(key) if run else None
         if run is None or call is None:
             _refuse_another_call(key, run.calls if run else {})

@@ -252,7 +252,7 @@ class TestEdits:
         result = await Runner.run(Desk().agent(says(CANCEL), DONE), "go")
         change = edit({"order": 99, "reason": "x"})(to_request(result.interruptions).action_requests[0])
 
-        with pytest.raises(DecisionNotAllowedError, match=r"use `run` or `PausedRun\.resumed`"):
+        with pytest.raises(DecisionNotAllowedError, match=r"use `run` or `PausedRun\.decided`"):
             to_resume(resume_with(change), result.to_state())
 
     async def test_a_call_that_only_resembles_an_edited_one_is_not_run(self):
@@ -261,7 +261,7 @@ class TestEdits:
         agent = desk.agent(says(CANCEL), DONE)
         edited = {("Support", "cancel_order", "call_1", '{"order":1}'): DecidedCall(args={"order": 2})}
         agent.tools[1].needs_approval = False
-        with going_on(edited, [agent], None):
+        with going_on(edited, [agent], deciding()):
             result = await Runner.run(agent, "go")
 
         assert desk.ran == []

@@ -29,7 +29,7 @@ from agent_adapter.integrations.openai_agents import (
 )
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from agent_adapter.worker.openai_agents import ResumableAgent
-from tests.agent_adapter.integrations.desk import DONE, Desk, answers_to_model, says
+from tests.agent_adapter.integrations.desk import DONE, Desk, answers_to_model, resumed, says
 from tests.support.deciding import deciding
 
 SHELL = ResponseFunctionShellToolCall(
@@ -214,8 +214,7 @@ class TestAgentsAsTools:
         paused = PausedRun.of(outer, await Runner.run(outer, "go"))
         for _ in range(2):
             paused = await PausedRun.load(outer, paused.dump())
-            async with approvals.reviewing(paused.interrupt(approvals)) as resume:
-                result, paused = await paused.resumed(resume)
+            result, paused = await resumed(paused, approvals)
 
         assert paused is None
         assert [(a.name, a.description) for a in approvals.reviewer.asked] == [
@@ -319,16 +318,14 @@ class TestNamesInRequireApproval:
         ran, approvals = [], deciding(approve())
         agent = self.misspelt(ran)
         with pytest.raises(InvalidRequestError, match="did you mean 'add'"):
-            await anext(stream(agent, "go", approvals=approvals))
+            await anext(aiter(stream(agent, "go", approvals=approvals)))
         with pytest.raises(InvalidRequestError, match="did you mean 'add'"):
             await ResumableAgent("sums", agent, version="1").start("go", approvals=approvals)
         good = with_servers(ran, says(("add", {"a": 1})))
-        paused = PausedRun.of(good, await Runner.run(good, "go"))
+        text = PausedRun.of(good, await Runner.run(good, "go")).dump()
         agent.name = good.name
-
         with pytest.raises(InvalidRequestError, match="did you mean 'add'"):
-            async with approvals.reviewing(paused.interrupt(approvals)) as resume:
-                await (await PausedRun.load(agent, paused.dump())).resumed(resume)
+            await run(agent, await PausedRun.load(agent, text), approvals=approvals)
 
         assert ran == []
 

@@ -10,7 +10,7 @@ from agents.testing import ScriptedModel
 from agent_adapter.errors import ConflictError, ConsumedError, InvalidRequestError
 from agent_adapter.integrations.openai_agents import PausedRun, editable, run
 from agent_adapter.testing import approve
-from tests.agent_adapter.integrations.desk import DONE, Desk, at, says
+from tests.agent_adapter.integrations.desk import DONE, Desk, at, resumed, says
 from tests.support.deciding import deciding
 
 CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
@@ -35,8 +35,7 @@ async def test_every_pause_of_a_stored_run_keeps_its_identity():
     agent = following(desk, AGAIN, DONE)
 
     first = (await PausedRun.load(agent, text)).interrupt(approvals)
-    async with approvals.reviewing(first) as resume:
-        _, paused = await (await PausedRun.load(agent, text)).resumed(resume)
+    _, paused = await resumed(await PausedRun.load(agent, text), approvals)
     second = (await PausedRun.load(agent, paused.dump())).interrupt(approvals)
 
     assert first.run == second.run

@@ -15,7 +15,7 @@ require_spoonai()
 from spoon_ai.agents import SpoonReactAI, ToolCallAgent
 from spoon_ai.agents.spoon_react_mcp import SpoonReactMCP
 from spoon_ai.agents.subagents import SubAgentMiddleware, SubAgentSpec, add_subagent_support
-from spoon_ai.middleware.base import AgentMiddleware, ToolCallRequest
+from spoon_ai.middleware.base import AgentMiddleware
 from spoon_ai.tools import hitl
 from spoon_ai.tools.base import ToolFailure, ToolResult
 from spoon_ai.tools.hitl import ApprovalDecision
@@ -203,19 +203,6 @@ async def test_a_call_that_no_model_made_does_not_run(office):
     assert office.ran == []
 
 
-def test_a_call_that_cannot_wait_does_not_run():
-    """SpoonAI's middleware has a synchronous side, which its agents do not use."""
-    gate = HumanInTheLoopMiddleware(GATED, approvals=deciding(**EVERYBODY_APPROVES))
-
-    def request(name):
-        return ToolCallRequest(tool_name=name, arguments={}, tool_call_id="call_1")
-
-    assert gate.wrap_tool_call(request("delete_file"), lambda _: "ran").error.startswith(
-        "This call did not run"
-    )
-    assert gate.wrap_tool_call(request("read_file"), lambda _: "ran") == "ran"
-
-
 async def test_a_name_that_the_agent_maps_to_a_gated_tool_is_gated(office):
     """Agents with MCP run a call of `proxy_delete_file` as `delete_file`."""
     approvals = deciding(delete_file=[reject("No."), approve()])
@@ -305,7 +292,7 @@ async def test_run_takes_the_place_of_the_agents_own_middleware(office, kind, wh
     """What its `interrupt_on` names is held, for this run, and only the others are asked; the agent stays as it was."""
     approvals, nobody = deciding(delete_file=reject("Keep it.")), deciding()
     given = {"approvals": nobody} if whose is HumanInTheLoopMiddleware else {}
-    own = whose({"delete_file": {"allowed_decisions": ["Reject"]}}, **given)
+    own = whose({"delete_file": {"allowed_decisions": ["reject"]}}, **given)
     agent = office.agent(DELETE, DONE, middleware=[own], kind=kind)
     pipeline = agent._middleware_pipeline
 
