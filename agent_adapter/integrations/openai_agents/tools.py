@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import wraps
-from inspect import isawaitable, ismethod
+from inspect import isawaitable
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from agents import (
@@ -34,7 +34,7 @@ from agent_adapter.contract.outcome import Outcome
 from agent_adapter.edit_check import schema_problem
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.function_schema import check_arguments_kept
-from agent_adapter.idempotency import finding
+from agent_adapter.idempotency import running_as
 
 Invoke: TypeAlias = Callable[[Any, str], Any]
 CallKey: TypeAlias = tuple[str, str, str, str]
@@ -151,12 +151,15 @@ def check_edit(tool: FunctionTool, args: Mapping[str, Any], asked: Mapping[str, 
 
 @contextmanager
 def going_on(calls: Calls, agents: Iterable[Agent[Any]], approvals: ApprovalClient) -> Iterator[None]:
-    """In the body, tools have the edits and the keys of their decided calls, and report what became of them."""
+    """In the body, tools have the edits and the keys of their decided calls, and report what became of them.
+
+    Other calls in the body have no key.
+    """
     for agent in agents:
         _wrap_tools(agent)
     token = _going_on.set(_GoingOn(calls, approvals))
     try:
-        with finding(lambda context: approval_key_in(calls, context)):
+        with running_as(None):
             yield
     finally:
         _going_on.reset(token)
@@ -187,8 +190,8 @@ def _wrap(tool: Tool) -> None:
         invoker: Any = tool.on_invoke_tool
         if hasattr(invoker, "_invoke_tool_impl"):
             invoker._invoke_tool_impl = _wrapped(invoker._invoke_tool_impl)
-        elif is_editable(tool) or not ismethod(invoker):
-            # The SDK's own methods turn errors into answers, which would be reported as results.
+        elif is_editable(tool) or not str(getattr(invoker, "__module__", "")).startswith("agents."):
+            # What the SDK makes itself turns errors into answers, which would be reported as results.
             tool.on_invoke_tool = _wrapped(invoker)
 
 
@@ -207,7 +210,9 @@ def _wrapped(invoke: Invoke) -> Invoke:
             # The edit is of this call only.
             run.calls[key] = replace(call, args=None)
         try:
-            result = await _ended(invoke(context, arguments if call.args is None else encode(call.args)))
+            # Calls inside of an agent have keys of their own.
+            with running_as(None if call.is_agent else call.key or None):
+                result = await _ended(invoke(context, arguments if call.args is None else encode(call.args)))
         except Exception as error:
             run.report(call, Outcome.failed(error))
             raise

@@ -4,12 +4,10 @@ import asyncio
 import re
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 import pytest
 from agents import Agent, function_tool
 from agents.testing import ScriptedModel as SdkModel
-from agents.tool_context import ToolContext
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
@@ -125,7 +123,7 @@ def _sdk_agent(till, *orders):
     @editable
     @function_tool(needs_approval=True)
     @till.guard
-    def pay(context: ToolContext[Any], order: int) -> str:
+    def pay(order: int) -> str:
         return till.pay(order)
 
     return Agent(name="Desk", model=SdkModel([desk.says(*pays(*orders)), desk.DONE]), tools=[pay])
