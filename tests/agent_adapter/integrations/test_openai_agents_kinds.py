@@ -18,6 +18,7 @@ from mcp.types import CallToolResult, TextContent, Tool
 from openai.types.responses import ResponseCustomToolCall, ResponseFunctionShellToolCall
 from openai.types.responses.response_output_item import McpApprovalRequest
 
+from agent_adapter import approval_key
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.integrations.openai_agents import (
     EditableMCPAgent,
@@ -226,6 +227,23 @@ class TestAgentsAsTools:
         assert '{"words":"receipts"}' in inner.model.calls[1].input[-1]["output"]
         assert '{"input":"find receipts"}' in answers_to_model(result)["call_1"]
 
+    async def test_a_call_inside_that_nobody_was_asked_about_has_no_key(self):
+        """The key is that of the call of the agent, and two calls inside would share it."""
+        keys = []
+
+        @function_tool
+        def look() -> str:
+            keys.append(approval_key())
+            return "seen"
+
+        inner = Agent(name="Researcher", model=ScriptedModel([says(("look", {})), DONE]), tools=[look])
+        ask = inner.as_tool("research", "Ask the researcher.", needs_approval=True)
+        outer = Desk().agent(says(("research", {"input": "find"}), first_call=5), DONE, more=[ask])
+
+        await run(outer, "go", approvals=deciding(approve()))
+
+        assert keys == [None]
+
 
 class TestHandoffs:
     """The run goes on with another agent, which pauses in its turn."""
@@ -254,15 +272,17 @@ def with_servers(ran, *turns):
     return EditableMCPAgent(name="Builder", model=ScriptedModel(list(turns)), mcp_servers=servers)
 
 
-async def test_a_local_mcp_call_is_edited_in_another_process():
-    """A stored run lists the tools of its servers before anybody's edit is applied."""
-    ran = []
-    first = with_servers(ran, says(("add", {"a": 1})))
-    text = PausedRun.of(first, await Runner.run(first, "go")).dump()
-    agent = with_servers(ran, DONE)
+@pytest.mark.parametrize("is_stored", [False, True])
+async def test_a_local_mcp_call_is_edited(is_stored):
+    """Also in another process: a stored run lists the tools of its servers before anybody's edit is applied."""
+    ran, approvals = [], deciding(edit({"a": 2}))
+    agent = with_servers(ran, says(("add", {"a": 1})), DONE)
+    paused = PausedRun.of(agent, await Runner.run(agent, "go"))
+    if is_stored:
+        agent = with_servers(ran, DONE)
+        paused = await PausedRun.load(agent, paused.dump())
 
-    paused = await PausedRun.load(agent, text)
-    await run(agent, paused, approvals=deciding(edit({"a": 2})))
+    await run(agent, paused, approvals=approvals)
 
     assert ran == [{"a": 2}]
 
