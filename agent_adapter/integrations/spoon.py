@@ -165,8 +165,8 @@ class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonA
         expect_client(approvals)
         check_asking(asking, beside=("interrupt_on", "options"))
         super().__init__()
-        self.interrupt_on = interrupt_on
-        self._gate = Gate(self.interrupt_on)
+        self._gate = Gate(interrupt_on)
+        self.interrupt_on = dict(interrupt_on)
         self._approvals, self._asking = approvals, asking
         wait = asking.get("expires_in") or Interrupt.model_fields["expires_in"].default
         self._longer = MARGIN.total_seconds() + (
@@ -200,32 +200,28 @@ class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonA
         """Ask about the gated calls of the model's reply, and return the reply once they are decided."""
         agent = _agent_of(request.runtime)
         _check_subagents(agent)
-        self._check_names(agent, request)
+        functions = [
+            (tool.to_param() if isinstance(tool, BaseTool) else tool)["function"]
+            for tool in request.tools or ()
+        ]
+        offered = {each["name"] for each in functions}
+        own = getattr(getattr(agent, "available_tools", None), "tool_map", {})
+        check_tools(self.interrupt_on, {*own, *offered, *(_tool_of(agent, name) for name in offered)})
         if before := self._turns.pop(id(agent), None):
             await before.end()
         reply = await handler(request)
         turn = self._turns[id(agent)] = _Turn(agent, self._approvals, self._calls_of(agent, reply))
         shown = [call.shown for call in turn.calls.values() if call.shown]
-        functions = [
-            (tool.to_param() if isinstance(tool, BaseTool) else tool)["function"] for tool in request.tools
-        ]
         # A `description` callable of SpoonAI takes the call, the agent's state and the runtime.
+        calls = [{"name": each.name, "args": deepcopy(each.args), "id": each.id} for each in shown]
         state = request.runtime.state if request.runtime else {}
         review = self._gate.review(
             shown,
             schemas={each["name"]: each["parameters"] for each in functions if each.get("parameters")},
-            described_from=[
-                (
-                    {"name": action.name, "args": deepcopy(action.args), "id": action.id},
-                    state,
-                    request.runtime,
-                )
-                for action in shown
-            ],
+            described_from=[(call, state, request.runtime) for call in calls],
         )
-        asked = review.request.action_requests if review else ()
-        for action in shown:
-            if all(action.id != other.id for other in asked):
+        for index, action in enumerate(shown):
+            if review is None or index not in review.indices:
                 # The policy's `when` lets it run.
                 turn.calls[str(action.id)].refused = ""
         if review:
@@ -248,14 +244,6 @@ class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonA
 
     def _gates(self, tool: str) -> bool:
         return self.interrupt_on.get(tool, False) is not False
-
-    def _check_names(self, agent: Any, request: ModelRequest) -> None:
-        offered = {
-            tool.name if isinstance(tool, BaseTool) else tool["function"]["name"]
-            for tool in request.tools or ()
-        }
-        own = getattr(getattr(agent, "available_tools", None), "tool_map", {})
-        check_tools(self.interrupt_on, {*own, *offered, *(_tool_of(agent, name) for name in offered)})
 
     def _calls_of(self, agent: Any, reply: Any) -> "dict[str, _Call]":
         """Read the calls of gated tools in a reply of the model, by their ids."""

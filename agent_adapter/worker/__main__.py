@@ -15,8 +15,7 @@ from pathlib import Path
 from agent_adapter.client import ApprovalClient
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.worker.listing import allow_again, lines
-from agent_adapter.worker.loop import ResumeWorker, registry_of
-from agent_adapter.worker.resumable import Resumable
+from agent_adapter.worker.loop import Resumable, ResumeWorker, registry_of
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 

@@ -25,7 +25,7 @@ from agent_adapter.integrations._langgraph_calls import Keys, passing_keys
 from agent_adapter.integrations._thread import Thread
 from agent_adapter.integrations.langgraph import run
 from agent_adapter.redis.claims import Right
-from agent_adapter.worker.resumable import Finished, Notify, Paused, Turn
+from agent_adapter.worker.loop import Finished, Notify, Paused, Turn
 
 FRAMEWORK = "langgraph"
 

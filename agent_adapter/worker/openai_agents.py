@@ -34,7 +34,7 @@ from agent_adapter.integrations.openai_agents.paused import check_run
 from agent_adapter.integrations.openai_agents.servers import check_servers
 from agent_adapter.integrations.openai_agents.tools import approval_key_in
 from agent_adapter.redis.claims import patiently
-from agent_adapter.worker.resumable import Finished, Notify, Paused, Turn
+from agent_adapter.worker.loop import Finished, Notify, Paused, Turn
 
 logger = logging.getLogger(__name__)
 

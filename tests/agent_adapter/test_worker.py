@@ -25,8 +25,8 @@ from agent_adapter.worker import ResumeWorker
 from agent_adapter.worker.__main__ import main
 from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.listing import allow_again, lines
+from agent_adapter.worker.loop import Finished, Paused
 from agent_adapter.worker.openai_agents import ResumableAgent
-from agent_adapter.worker.resumable import Finished, Paused
 from tests.support.faults import eventually
 from tests.support.scripted_model import ScriptedModel as ScriptedTurns
 from tests.support.scripted_model import says

@@ -23,8 +23,8 @@ from agent_adapter.integrations.openai_agents import editable
 from agent_adapter.redis.pool import end_task
 from agent_adapter.worker import ResumeWorker
 from agent_adapter.worker.langgraph import ResumableGraph
+from agent_adapter.worker.loop import Over
 from agent_adapter.worker.openai_agents import ResumableAgent
-from agent_adapter.worker.resumable import Over
 from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_admission

@@ -11,7 +11,6 @@ from agents import (
     Agent,
     FunctionTool,
     Runner,
-    SQLiteSession,
     ToolOutputText,
     function_tool,
 )
@@ -476,23 +475,3 @@ async def test_a_stream_that_is_left_stops_the_run_and_frees_the_question():
             await asyncio.sleep(0.01)
     async with approvals.reviewing(interrupt) as resume:
         assert len(resume.decisions) == 2
-
-
-@pytest.mark.parametrize("streamed", [False, True])
-async def test_a_session_holds_everything_once(streamed):
-    """The pause does not write an item twice, and the next run begins with all of it."""
-    desk, session = Desk(), SQLiteSession("order-7")
-    approvals = InMemoryApprovalClient(ScriptedReviewer(ANSWERS))
-    agent = desk.agent(TURN, DONE)
-
-    if streamed:
-        _ = [event async for event in stream(agent, "go", approvals=approvals, options={"session": session})]
-    else:
-        await run(agent, "go", approvals=approvals, options={"session": session})
-
-    items = await session.get_items()
-    kinds = [item.get("type", "message") for item in items]
-    assert kinds == ["message"] + ["function_call"] * 4 + ["function_call_output"] * 4 + ["message"]
-    calls = [item["call_id"] for item in items if "call_id" in item]
-    assert sorted(calls) == sorted(f"call_{n}" for n in (1, 2, 3, 4) for _ in range(2))
-    session.close()

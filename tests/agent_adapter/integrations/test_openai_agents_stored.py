@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from agents import Agent, RunContextWrapper, Runner, function_tool
+from agents import Agent, Runner, function_tool
 from agents.testing import ScriptedModel
 
 from agent_adapter.errors import ConflictError, ConsumedError, InvalidRequestError
@@ -141,25 +141,3 @@ class TestEndings:
 
         async with approvals.reviewing(interrupt) as resume:
             assert resume.decisions == (approve(),)
-
-
-async def test_a_context_that_cannot_be_stored_is_handed_in_again():
-    """What only this program can make stays out of the text."""
-    seen, approvals = [], deciding(approve())
-
-    class Vault:
-        secret = "hunter2"
-
-    @function_tool(needs_approval=True)
-    def who(context: RunContextWrapper) -> str:
-        seen.append(context.context)
-        return "ok"
-
-    agent, vault = Desk().agent(says(("who", {})), DONE, more=[who]), Vault()
-    text = PausedRun.of(agent, await Runner.run(agent, "go", context=vault)).dump()
-    paused = await PausedRun.load(agent, text)
-
-    await run(agent, paused, approvals=approvals, options={"context": vault})
-
-    assert "hunter2" not in text
-    assert seen == [vault]
